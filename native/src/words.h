@@ -1,0 +1,57 @@
+/* words: request lines, `verb key=value ...`, parsed over a bounded buffer.
+ *
+ * A parsed line borrows nothing: it owns copies. Parsing is pure; it never
+ * allocates, prints or touches the clock. Not thread-shared. */
+#ifndef NL_WORDS_H
+#define NL_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	NL_LINE_MAX = 4096, /* bytes of one request, without the newline */
+	NL_WORDS_MAX = 40,
+	NL_KEY_MAX = 24,
+};
+
+enum nl_words_code {
+	NL_WORDS_OK = 0,
+	NL_WORDS_EMPTY,     /* no verb */
+	NL_WORDS_TOO_LONG,  /* line, key or number of words */
+	NL_WORDS_NO_EQUALS, /* a word without `=` */
+	NL_WORDS_BAD_KEY,   /* a key that is empty or not [a-z0-9_] + capital B */
+	NL_WORDS_TWICE,     /* a key repeated */
+	NL_WORDS_BAD_VALUE, /* a control byte, or a broken percent escape */
+};
+
+struct nl_word {
+	const char *key;   /* NUL-terminated, in the line's own store */
+	const char *value; /* decoded, NUL-terminated */
+	size_t value_len;
+	int taken; /* set by the getters; nl_words_untaken finds the rest */
+};
+
+struct nl_words {
+	const char *verb;
+	struct nl_word word[NL_WORDS_MAX];
+	size_t count;
+	char store[NL_LINE_MAX + 1];
+	char bad_key[NL_KEY_MAX + 1]; /* the key at fault, when a code names one */
+};
+
+/* Parse len bytes at line (no newline). On failure *out is unusable except bad_key. */
+enum nl_words_code nl_words_parse(struct nl_words *out, const char *line, size_t len);
+
+/* One sentence for a code; never NULL. */
+const char *nl_words_message(enum nl_words_code code);
+
+/* The value of key, or NULL; marks it taken. */
+const char *nl_words_get(struct nl_words *w, const char *key);
+
+/* Decimal u64 in [min, max]. 0 ok, 1 absent, -1 malformed or out of range. */
+int nl_words_u64(struct nl_words *w, const char *key, uint64_t min, uint64_t max, uint64_t *out);
+
+/* First key that no getter asked for, or NULL. */
+const char *nl_words_untaken(const struct nl_words *w);
+
+#endif
