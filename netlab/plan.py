@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 from dataclasses import dataclass
 
 from netlab.errors import BadInput
-from netlab.study import Group, Study
+from netlab.study import Group, Study, slug
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,6 @@ class Block:
     tuning: str
     mtu_B: int
     runs: tuple[Run, ...]
-
-
-def slug(text: str) -> str:
-    """A name for files and run ids: letters, digits, ``-``; arrows become ``to`` and ``both``."""
-    text = text.replace("<->", " both ").replace("->", " to ")
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
 
 
 def blocks(study: Study) -> tuple[Block, ...]:
@@ -75,10 +68,10 @@ def blocks(study: Study) -> tuple[Block, ...]:
     order = 0
     result = []
     for path, tuning, mtu_B, runs in planned:
-        block_id = f"{path}_{tuning}_{mtu_B}"
+        block_id = f"{path}@{tuning}@{mtu_B}"
         made = []
         for group, streams, repeat in runs:
-            run_id = f"{block_id}_{slug(group.name)}_{streams}_{repeat}"
+            run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"
             made.append(Run(run_id, order, group, streams, repeat))
             order += 1
         result.append(Block(block_id, path, tuning, mtu_B, tuple(made)))

@@ -26,6 +26,12 @@ INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-~]{1,15}$")
 MAX_RUNS = 100_000
 
 
+def slug(text: str) -> str:
+    """A name for files and run ids: letters, digits, ``-``; arrows become ``to`` and ``both``."""
+    text = text.replace("<->", " both ").replace("->", " to ")
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+
+
 class Model(BaseModel):
     """What all models of a study share: frozen, strict, no unknown keys."""
 
@@ -35,11 +41,13 @@ class Model(BaseModel):
 class Bus(Model):
     """The bus a host's card sits on.
 
-    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` says what it is.
+    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` says what it is;
+    ``shared`` whether both directions share it (PCI, PCI-X) or each has it whole (PCIe, the lab).
     """
 
     bandwidth_MBps: Megabytes
     label: Annotated[str, Field(min_length=1, max_length=120)]
+    shared: bool = False
 
 
 class Host(Model):
@@ -200,9 +208,9 @@ class Study(Model):
                 raise ValueError(f"paths.{path_name}: only a lab path has a link")
         seen: set[str] = set()
         for group in self.groups:
-            if group.name in seen:
-                raise ValueError(f"groups: the name {group.name!r} is given twice")
-            seen.add(group.name)
+            if slug(group.name) in seen:
+                raise ValueError(f"groups: the name {group.name!r} is not unlike another's")
+            seen.add(slug(group.name))
             if group.path not in self.paths:
                 raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
             if group.sender not in {end.host for end in self.paths[group.path].ends}:
@@ -230,6 +238,11 @@ class Study(Model):
     def profile(self, host: str, tuning: str) -> str:
         """Name of the tuning profile a host takes for a tuning of the study."""
         return self.hosts[host].profiles.get(tuning, tuning)
+
+    def bus_shared(self, path: str) -> bool:
+        """Whether any bus of a path carries both directions over the same wires."""
+        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        return any(bus is not None and bus.shared for bus in buses)
 
     def bus_MBps(self, path: str) -> float | None:
         """Bandwidth of the slower of the two hosts' buses, MB/s; None if one is unknown."""
