@@ -30,6 +30,13 @@ MAX_FAILURES = 3
 """So many failed runs on end and the block is given up: the fault is not the run's."""
 
 
+STABLE_FACTS = (
+    *("kernel", "machine", "cpu_model", "cpus", "governor"),
+    *("nic_driver", "nic_driver_version", "nic_firmware", "link_speed_Mbps"),
+    *("pci_vendor", "pci_device", "bus_width", "bus_speed"),
+)
+
+
 @dataclass
 class BlockResult:
     """What a block's notebook shows.
@@ -74,8 +81,7 @@ def context_of(study: Study, block: Block, facts: dict[str, dict]) -> dict:
 
 def stable_facts(facts: dict) -> dict:
     """The facts of a host that a result depends on: not its load, free space or uptime."""
-    names = ("kernel", "machine", "cpu_model", "cpu_count", "driver", "firmware", "bus", "governor")
-    return {name: facts.get(name) for name in names}
+    return {name: facts.get(name) for name in STABLE_FACTS}
 
 
 def standing(study: Study, block: Block, context: dict, store: Store) -> set[str]:

@@ -108,7 +108,10 @@ def run_study(
         store = Store(directory)
         facts = host_facts(study, lab=lab)
         planned = blocks(study)
-        stand = {b.block_id: standing(study, b, context_of(study, b, facts), store) for b in planned}
+        stand = {
+            b.block_id: standing(study, b, context_of(study, b, facts[b.path]), store)
+            for b in planned
+        }
         kept = sum(len(ids) for ids in stand.values())
         total = sum(len(b.runs) for b in planned)
         watcher.start(total, kept, study.timing.warmup_s + study.timing.seconds + 0.2)
@@ -124,7 +127,7 @@ def run_study(
                         "study": str(frozen),
                         "block_id": block.block_id,
                         "results": str(directory),
-                        "lab": lab.lab_id if lab is not None else "",
+                        "lab": lab.id if lab is not None else "",
                         "progress_file": str(progress_file),
                     },
                 )

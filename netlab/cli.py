@@ -183,28 +183,47 @@ def lab() -> None:
 def lab_up(study: str) -> None:
     """Make the hosts and links of STUDY; they stay until `netlab lab down`."""
     from netlab import paths
-    from netlab.hosts.lab import Lab
+    from netlab.hosts.lab import Lab, find
+    from netlab.labtext import shown
     from netlab.study import load
 
-    made = Lab.up(load(paths.study_file(study)))
-    click.echo(made.status_text())
+    loaded = load(paths.study_file(study))
+    click.echo(shown(find(loaded) or Lab.up(loaded)))
 
 
 @lab.command("down")
+@click.argument("lab_id", required=False)
 @_guarded
-def lab_down() -> None:
-    """Remove everything that any lab of netlab has made on this machine."""
-    from netlab.hosts.lab import down_all
+def lab_down(lab_id: str | None) -> None:
+    """Remove the lab LAB_ID, or all that no running netlab owns."""
+    from netlab.hosts.lab import down
 
-    removed = down_all()
-    click.echo(f"{len(removed)} labs removed" if removed else "no lab is up")
+    removed = down(lab_id)
+    click.echo(f"removed: {', '.join(removed)}" if removed else "no lab is up")
 
 
 @lab.command("status")
 @_guarded
 def lab_status() -> None:
-    """List what the lab has made."""
-    from netlab.hosts.lab import status_all
+    """List what the labs of this machine have made."""
+    from netlab.hosts.lab import labs
+    from netlab.labtext import shown
 
-    for text in status_all() or ["no lab is up"]:
-        click.echo(text)
+    click.echo("\n".join(map(shown, labs())) or "no lab is up")
+
+
+@lab.command("shell", context_settings={"ignore_unknown_options": True})
+@click.argument("host")
+@click.argument("argv", nargs=-1)
+@_guarded
+def lab_shell(host: str, argv: tuple[str, ...]) -> None:
+    """Run a command (or a shell) on HOST of the lab that is up."""
+    import os
+
+    from netlab.hosts.lab import labs
+
+    for there in labs():
+        if host in there.hosts:
+            program = argv or (os.environ.get("SHELL", "/bin/sh"),)
+            os.execvp("ip", ("ip", "netns", "exec", there.namespace(host), *program))
+    raise NetlabError(f"no lab that is up has a host called {host!r}")
