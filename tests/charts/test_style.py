@@ -2,6 +2,7 @@
 
 import colorsys
 import itertools
+import re
 
 import matplotlib.pyplot as plt
 import pytest
