@@ -188,9 +188,8 @@ class _Session:
                 failures += 1
                 self._add(self._failed(run, "failed", str(error)), None)
                 if failures == MAX_FAILURES:
-                    raise NetlabError(
-                        f"block {self.block.block_id}: {failures} runs on end failed; the last: {error}"
-                    ) from error
+                    where = f"block {self.block.block_id}"
+                    raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error
                 continue
             self._add(row, intervals)
             progress(run.run_id)

@@ -160,9 +160,10 @@ def study_design(study: Study) -> Table:
         f"{level.label or level.name}: {', '.join(map(str, level.mtus_B))} B"
         for level in study.tunings
     )
+    timing = study.timing
     note = (
-        f"{levels}. Streams {', '.join(map(str, study.streams))}; {study.timing.repeats} repeats of "
-        f"{study.timing.seconds:g} s after {study.timing.warmup_s:g} s of warm-up: {runs} runs in "
+        f"{levels}. Streams {', '.join(map(str, study.streams))}; {timing.repeats} repeats of "
+        f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up: {runs} runs in "
         f"{len(planned)} blocks, {plan.measuring_s(study, runs) / 60:.1f} minutes of measuring."
     )
     return Table(pd.DataFrame(rows), study.title, formats={"bus_MBps": ".0f"}, note=note)
