@@ -123,16 +123,19 @@ class Host(ABC):
         finally:
             pipe.kill()
         if lost:
-            raise HostError(self.name, lost, command=command, output=stderr)
+            raise HostError(self.name, lost, command=shown(command), output=stderr)
         if status is None:
             raise HostError(
-                self.name, f"did not end within {timeout_s:g} s", command=command, output=stderr
+                self.name,
+                f"did not end within {timeout_s:g} s",
+                command=shown(command),
+                output=stderr,
             )
         if check and status != 0:
             raise HostError(
                 self.name,
                 "the command failed" if status > 0 else "the command was ended by a signal",
-                command=command,
+                command=shown(command),
                 exit_status=status,
                 output=stderr or stdout,
             )
@@ -171,7 +174,7 @@ class Host(ABC):
                 self.name,
                 "the command needs root, and sudo would ask for a password; log in as root or "
                 "allow this user NOPASSWD in sudoers",
-                command=command,
+                command=shown(command),
             )
         return ("sudo", "-n", "--", *command)
 
@@ -197,7 +200,7 @@ class Host(ABC):
                 raise HostError(
                     self.name,
                     f"did not end within {timeout_s:g} s",
-                    command=command,
+                    command=shown(command),
                     output=pipe.stderr_text(),
                 ) from None
             if not chunk:
@@ -206,8 +209,13 @@ class Host(ABC):
             size += len(chunk)
             if size > MAX_OUTPUT_BYTES:
                 raise HostError(
-                    self.name, f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", command=command
+                    self.name, f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", command=shown(command)
                 )
+
+
+def shown(argv: Sequence[str]) -> tuple[str, ...]:
+    """An argv as messages show it: a script among the words is not spelled out."""
+    return tuple("<script>" if "\n" in word else word for word in argv)
 
 
 def _feed(pipe: Pipe, given: bytes) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from netlab.errors import HostError
+from netlab.hosts.host import shown
 from netlab.hosts.reaper import SEARCH_PATH
 
 TOOL_TIMEOUT_S = 20.0
@@ -48,16 +49,16 @@ def tool(
             check=False,
         )
     except FileNotFoundError:
-        raise HostError(host, f"{argv[0]} is not installed", command=tuple(argv)) from None
+        raise HostError(host, f"{argv[0]} is not installed", command=shown(argv)) from None
     except subprocess.TimeoutExpired:
         raise HostError(
-            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=tuple(argv)
+            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=shown(argv)
         ) from None
     if done.returncode != 0:
         raise HostError(
             host,
             "the command failed",
-            command=tuple(argv),
+            command=shown(argv),
             exit_status=done.returncode,
             output="\n".join((*lines, done.stderr or done.stdout)),
         )

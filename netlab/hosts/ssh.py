@@ -18,7 +18,7 @@ import fabric
 import paramiko
 
 from netlab.errors import HostError
-from netlab.hosts.host import Host
+from netlab.hosts.host import Host, shown
 from netlab.hosts.lines import STDERR_KEPT_BYTES, Pipe
 
 CONNECT_TIMEOUT_S = 8.0
@@ -288,7 +288,7 @@ class SshHost(Host):
         except (OSError, EOFError, paramiko.SSHException) as problem:
             what = "cannot start a command" if transport.is_active() else "is no longer connected"
             raise HostError(
-                self.name, f"{what}: {problem or type(problem).__name__}", command=argv
+                self.name, f"{what}: {problem or type(problem).__name__}", command=shown(argv)
             ) from problem
         return ChannelPipe(channel)
 
