@@ -58,7 +58,9 @@ def summary(m: Measured) -> Table:
     """The study in a few lines: what, when, how much, and the best cell."""
     rows = [("study", m.study.title)]
     started = m.runs["started_at"]
-    rows.append(("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC"))
+    rows.append(
+        ("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC")
+    )
     n_flagged = len(conditions.flagged(m.runs))
     rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and left out"))
     n_missing = int((m.cells["n_valid"] == 0).sum())
@@ -149,9 +151,7 @@ def effects(m: Measured) -> Table | Sentence:
     parts = []
     for factor in FACTORS:
         levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
-        frame = factor_effects.effects(
-            m.runs, factor, levels=levels, confidence=m.study.confidence
-        )
+        frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
         parts.append(factor_effects.pooled(frame, m.study.confidence))
     frame = pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
     if frame.empty:
@@ -203,7 +203,9 @@ def target(m: Measured) -> Table | Sentence:
             "group": frame["group"],
             "target": [f"{v:g} %" for v in frame["target_percent"]],
             "best cell": frame["best_cell"],
-            "reached": [_share(*row) for row in frame[["percent_of_bus", "low", "high"]].to_numpy()],
+            "reached": [
+                _share(*row) for row in frame[["percent_of_bus", "low", "high"]].to_numpy()
+            ],
             "verdict": frame["verdict"],
         }
     )
