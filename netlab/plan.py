@@ -40,7 +40,8 @@ def blocks(study: Study) -> tuple[Block, ...]:
     """Plan a study.
 
     Blocks and the runs within each are shuffled by a generator seeded from the study's seed, so
-    drift of the machine does not line up with a factor.
+    drift of the machine does not line up with a factor. Studies of one digest have one plan,
+    whatever the order of the paths in their files.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def blocks(study: Study) -> tuple[Block, ...]:
     """
     generator = random.Random(study.seed)
     planned: list[tuple[str, str, int, list[tuple[Group, int, int]]]] = []
-    for path in study.paths:
+    for path in sorted(study.paths):
         groups = [group for group in study.groups if group.path == path]
         if not groups:
             continue
@@ -114,7 +115,13 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         study that the run does not depend on leaves it valid.
     """
     path = study.paths[block.path]
-    hosts = {end.host: study.hosts[end.host].model_dump(mode="json") for end in path.ends}
+    hosts = {
+        end.host: {
+            **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
+            "profile": study.profile(end.host, block.tuning),
+        }
+        for end in path.ends
+    }
     content = {
         "path": path.model_dump(mode="json"),
         "hosts": hosts,
