@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from netlab.errors import HostError
 
-WORD = re.compile(r"^[a-z][a-z0-9_]{0,31}$")
+WORD = re.compile(r"^[a-z][a-z0-9_]*B?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20
@@ -160,10 +160,28 @@ class LineProcess:
         HostError
             The process is gone.
         """
-        line = request_line(verb, words)
+        self._write(request_line(verb, words))
+
+    def send_line(self, line: str) -> None:
+        """Send one request that is a whole line already, without its newline.
+
+        Raises
+        ------
+        ValueError
+            The line holds a newline, is not ASCII, or is over 4096 bytes.
+        HostError
+            The process is gone.
+        """
+        data = line.encode("ascii") + b"\n"
+        if data.count(b"\n") != 1 or len(data) > MAX_REQUEST_BYTES:
+            raise ValueError(f"not one request line: {line[:60]!r}")
+        self._write(data)
+
+    def _write(self, line: bytes) -> None:
         try:
             self._pipe.write(line)
         except (OSError, EOFError, ValueError):
+            verb = line.split(b" ", 1)[0].decode("ascii").strip()
             self._fail_gone(f"took no more requests ({verb})")
 
     def receive(self, timeout_s: float) -> dict:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from netlab.errors import HostError, RunError
 
-TAIL_MS = 60
+TAIL_MS = 80
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000
@@ -87,31 +87,28 @@ class Outcome:
 
 
 class _Inbox:
-    """The answers of one agent for one run, in whatever order they come."""
+    """The answers of one agent during a run, in whatever order they come.
 
-    def __init__(self, side: Side, run: int, now: Callable[[], float]):
-        self._side, self._run, self._now = side, run, now
-        self._kept: list[dict] = []
+    Both directions of a run share an agent, so what is not awaited yet is kept.
+    """
 
-    def wait(self, event: str, deadline: float) -> dict:
-        for kept in self._kept:
-            if kept.get("event") == event:
-                self._kept.remove(kept)
-                return kept
-        while True:
+    def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
+        self._side, self._runs, self._now = side, frozenset(runs), now
+        self._kept: dict[tuple[str, int], dict] = {}
+
+    def wait(self, event: str, run: int, deadline: float) -> dict:
+        while (event, run) not in self._kept:
             left = deadline - self._now()
             if left <= 0:
                 raise RunError(f"{self._side.host}: no {event} in time", code="timeout")
             answer = self._side.channel.receive(left)
-            kind = answer.get("event")
-            if kind == "error" and answer.get("run") in (None, self._run):
+            kind, of = answer.get("event"), answer.get("run")
+            if kind == "error" and (of is None or of in self._runs):
                 code = str(answer.get("code", "internal"))
                 raise RunError(f"{self._side.host}: {answer.get('message', code)}", code=code)
-            if answer.get("run") != self._run:
-                continue  # the late echo of an earlier, abandoned run
-            if kind == event:
-                return answer
-            self._kept.append(answer)
+            if of in self._runs:  # else the late echo of an earlier, abandoned run
+                self._kept[str(kind), of] = answer
+        return self._kept.pop((event, run))
 
 
 def measure(
@@ -146,8 +143,9 @@ def measure(
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
     directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    # A run id names one role of each kind per agent, and each direction has a token of its own.
+    # A run id names one role per agent, and each direction has a token of its own.
     runs = [run + index for index in range(len(directions))]
+    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
     common = {
         "streams": request.streams,
         "record_B": request.record_length_B,
@@ -159,7 +157,6 @@ def measure(
     }
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
-        sinks = []
         for (_, to), number, token in zip(directions, runs, tokens, strict=True):
             to.channel.send(
                 "sink",
@@ -173,9 +170,10 @@ def measure(
                 drain_ms=DRAIN_MS,
                 **common,
             )
-            sinks.append(_Inbox(to, number, now))
-        ports = [inbox.wait("listening", now() + GRACE_S)["port"] for inbox in sinks]
-        gens = []
+        ports = [
+            inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
+            for (_, to), number in zip(directions, runs, strict=True)
+        ]
         for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
             of.channel.send(
                 "gen",
@@ -189,12 +187,14 @@ def measure(
                 connect_ms=ACCEPT_MS,
                 **common,
             )
-            gens.append(_Inbox(of, number, now))
         deadline = now() + GRACE_S + (request.warmup_ms + request.window_ms) / 1e3
         deadline += (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
         flows = tuple(
-            Flow(gen=gen.wait("gen_result", deadline), sink=sink.wait("sink_result", deadline))
-            for gen, sink in zip(gens, sinks, strict=True)
+            Flow(
+                gen=inboxes[of.host].wait("gen_result", number, deadline),
+                sink=inboxes[to.host].wait("sink_result", number, deadline),
+            )
+            for (of, to), number in zip(directions, runs, strict=True)
         )
     except BaseException:
         _stop(directions, runs)
