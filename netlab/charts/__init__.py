@@ -1,0 +1,1 @@
+"""Frames to figures: one theme (`netlab.charts.style`), one module a subject."""

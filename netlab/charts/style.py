@@ -1,0 +1,292 @@
+"""The look every netlab figure shares, and how a figure is shown and saved.
+
+Lines are told apart three ways at once (colour, marker, dash), so a chart survives grey print
+and colour-blind eyes. The colours differ in lightness, and each has a contrast of at least 3:1
+on white (WCAG 2.1, success criterion 1.4.11). A figure never leaves without its alt text.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from netlab.errors import BadInput
+
+PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
+MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 3)),
+)
+CEILING_COLOUR = "#666666"
+CHART_SIZE_IN = (6.4, 3.9)
+SMALL_CHART_SIZE_IN = (3.7, 3.0)
+
+_RC: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "netlab",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "sans-serif"],
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.8,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "figure.figsize": CHART_SIZE_IN,
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+}
+
+
+def apply_style() -> None:
+    """Set seaborn's and matplotlib's defaults to netlab's theme, for this process."""
+    sns.set_theme(style="ticks", palette=list(PALETTE), rc=_RC)
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Keyword arguments for the ``i``-th line of a chart (cycles after six).
+
+    Parameters
+    ----------
+    i : int
+        Position of the line, from 0.
+
+    Returns
+    -------
+    dict
+        ``color``, ``marker``, ``linestyle`` and a white marker edge.
+    """
+    return {
+        "color": PALETTE[i % len(PALETTE)],
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
+
+
+def spread(positions: Sequence[float], gap: float) -> list[float]:
+    """Move positions apart until neighbours are ``gap`` apart, as little as possible.
+
+    Parameters
+    ----------
+    positions : sequence of float
+        Wanted positions, in any order.
+    gap : float
+        Least distance between two of them, same unit.
+
+    Returns
+    -------
+    list of float
+        New positions in the order given; clusters stay centred on their mean.
+    """
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    clusters: list[list[int]] = []
+    centres: list[float] = []
+    for i in order:
+        clusters.append([i])
+        centres.append(positions[i])
+        while len(clusters) > 1:
+            reach = gap * (len(clusters[-1]) + len(clusters[-2])) / 2
+            if centres[-1] - centres[-2] >= reach:
+                break
+            clusters[-2].extend(clusters.pop())
+            centres.pop()
+            centres[-1] = sum(positions[k] for k in clusters[-1]) / len(clusters[-1])
+    placed = [0.0] * len(positions)
+    for cluster, centre in zip(clusters, centres, strict=True):
+        first = centre - gap * (len(cluster) - 1) / 2
+        for rank, i in enumerate(cluster):
+            placed[i] = first + gap * rank
+    return placed
+
+
+def label_lines(
+    ax: Axes, labels: Iterable[str] | Mapping[str, str] | None = None, *, size_pt: float = 9
+) -> list[Text]:
+    """Write each line's name at its right end, in its colour, without overlaps.
+
+    Call it after the axis limits are final.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes whose lines are labelled. Lines whose label starts with ``_`` are left alone.
+    labels : iterable of str or mapping, optional
+        Names in the order of the lines, or a mapping from line label to name. By default each
+        line's own label.
+    size_pt : float
+        Font size.
+
+    Returns
+    -------
+    list of Text
+        One per labelled line, in their order.
+
+    Raises
+    ------
+    BadInput
+        ``labels`` has another length than the lines.
+    """
+    lines = [ln for ln in ax.get_lines() if not str(ln.get_label()).startswith("_")]
+    own = [str(ln.get_label()) for ln in lines]
+    if labels is None:
+        names = own
+    elif isinstance(labels, Mapping):
+        names = [labels.get(name, name) for name in own]
+    else:
+        names = list(labels)
+    if len(names) != len(lines):
+        raise BadInput(f"{len(names)} labels for {len(lines)} lines", key="labels")
+    ax.figure.draw_without_rendering()  # the layout decides how far apart the ends are
+    ends = [ax.transData.transform(ln.get_xydata()[-1]) for ln in lines]
+    scale = ax.figure.dpi / 72
+    wanted = [float(end[1]) / scale for end in ends]
+    placed = spread(wanted, gap=size_pt * 1.25)
+    return [
+        ax.annotate(
+            name,
+            xy=ln.get_xydata()[-1],
+            xytext=(6, new_pt - old_pt),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=size_pt,
+            color=ln.get_color(),
+            annotation_clip=False,
+        )
+        for ln, name, new_pt, old_pt in zip(lines, names, placed, wanted, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A finished figure: deterministic SVG and the words that stand in for it.
+
+    Parameters
+    ----------
+    svg : str
+        The image.
+    alt : str
+        What the figure shows, for who cannot see it.
+    caption : str
+        Text under the figure; may be empty.
+    """
+
+    svg: str
+    alt: str
+    caption: str = ""
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.svg.encode()).decode()
+        alt = html.escape(self.alt, quote=True)
+        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        return (
+            '<figure class="netlab-figure" style="margin:0.5em 0">'
+            f'<img role="img" alt="{alt}" aria-label="{alt}" '
+            'style="max-width:100%;height:auto;background:white" '
+            f'src="data:image/svg+xml;base64,{data}"/>{caption}</figure>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Chart: {self.alt}"
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Charts side by side, as many to a row as the page is wide."""
+
+    charts: tuple[Chart, ...]
+
+    def _repr_html_(self) -> str:
+        parts = "".join(chart._repr_html_() for chart in self.charts)
+        return f'<div style="display:flex;flex-wrap:wrap;gap:0.3em 0.8em">{parts}</div>'
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.charts))
+
+
+def show(fig: Figure, alt: str, caption: str = "") -> Chart:
+    """Turn a figure into what a notebook cell should return; closes the figure.
+
+    Parameters
+    ----------
+    fig : Figure
+        The figure.
+    alt : str
+        Its alt text; required.
+    caption : str, optional
+        Text under the figure.
+
+    Returns
+    -------
+    Chart
+    """
+    chart = Chart(_svg(fig, alt), alt, caption)
+    plt.close(fig)
+    return chart
+
+
+def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
+    """Write a figure as an SVG file that carries its alt text; same figure, same bytes.
+
+    Parameters
+    ----------
+    fig : Figure
+        The figure; stays open.
+    path : str or Path
+        File to write; its directory is made.
+    alt : str
+        Alt text; required.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(_svg(fig, alt), encoding="utf-8")
+    return target
+
+
+def _svg(fig: Figure, alt: str) -> str:
+    if not alt.strip():
+        raise BadInput("a figure needs alt text", key="alt", value=alt)
+    buffer = io.StringIO()
+    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
+    with mpl.rc_context({key: _RC[key] for key in ("svg.hashsalt", "svg.fonttype")}):
+        fig.savefig(buffer, format="svg", metadata=metadata)
+    label = html.escape(alt, quote=True)
+    svg = buffer.getvalue()
+    return svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
