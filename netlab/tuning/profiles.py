@@ -6,13 +6,21 @@ import os
 import re
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import pydantic
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
-from netlab.errors import BadInput, NetlabError
+from netlab import paths
+from netlab.errors import BadInput
+from netlab.yamlfile import read_yaml, validated
 
 RX_INT_DELAY_UNIT_NS = 819.2
 """One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
@@ -155,6 +163,17 @@ class Choice(_Frozen):
     first_supported: tuple[Option, ...] = Field(min_length=1)
 
 
+def _item_tag(item: object) -> str:
+    if isinstance(item, dict):
+        return "choice" if "parameter" in item or "first_supported" in item else "knob"
+    return "choice" if isinstance(item, Choice) else "knob"
+
+
+Item = Annotated[
+    Annotated[Knob, Tag("knob")] | Annotated[Choice, Tag("choice")], Discriminator(_item_tag)
+]
+
+
 def _item_key(item: Knob | Choice) -> tuple[str, str | None]:
     if isinstance(item, Choice):
         return ("choice", item.parameter)
@@ -169,7 +188,7 @@ class Tuning(_Frozen):
     source: str
     notes: tuple[str, ...] = ()
     extends: str | None = None
-    knobs: tuple[Knob | Choice, ...]
+    knobs: tuple[Item, ...]
 
     @model_validator(mode="after")
     def _once(self) -> Tuning:
@@ -201,7 +220,7 @@ class Profile(_Frozen):
     source: str
     lineage: tuple[str, ...]
     notes: tuple[str, ...]
-    items: tuple[Knob | Choice, ...]
+    items: tuple[Item, ...]
 
     def options(self, *, software_deferral: bool = False) -> tuple[tuple[Option, ...], ...]:
         """For each item the options a host may use, best first."""
@@ -252,59 +271,30 @@ class Profile(_Frozen):
         return lines
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Safe YAML in which a key given twice is an error."""
-
-
-def _strict_mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen = set()
-    for key_node, _ in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        problem = "a key is a word" if not isinstance(key, str) else None
-        if problem is None and key in seen:
-            problem = f"the key {key!r} is given twice"
-        if problem:
-            raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
-        seen.add(key)
-    return yaml.SafeLoader.construct_mapping(loader, node, deep=True)
-
-
-_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _strict_mapping)
-
-
 def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     """Where netlab's data are.
 
     Parameters
     ----------
     data_dir : path, optional
-        Used as it is. Default: the environment variable ``NETLAB_DATA``, else ``data`` beside the
-        package (a checkout, also when installed editable).
+        Used as it is. Default: :func:`netlab.paths.data_dir`.
 
     Raises
     ------
-    NetlabError
+    BadInput
         When there is no such directory.
     """
-    named = data_dir if data_dir is not None else os.environ.get("NETLAB_DATA") or None
-    path = Path(named) if named is not None else Path(__file__).resolve().parents[2] / "data"
+    if data_dir is None:
+        return paths.data_dir()
+    path = Path(data_dir)
     if not path.is_dir():
-        raise NetlabError(f"no data directory at {path}; name it in NETLAB_DATA")
+        raise BadInput("is not a directory", key="data_dir", value=str(data_dir))
     return path
 
 
 def profile_names(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
     """Names of the tunings there are, sorted."""
     return sorted(path.stem for path in (data_directory(data_dir) / "tunings").glob("*.yml"))
-
-
-def _bad_model(path: Path, data: object, error: pydantic.ValidationError) -> BadInput:
-    # A knob that is wrong as a Knob is also no Choice; the deepest complaint is the useful one.
-    first = max(error.errors(), key=lambda e: (len(e["loc"]), e["type"] != "missing"))
-    key = ".".join(str(part) for part in first["loc"] if part not in ("Knob", "Choice"))
-    message = first["msg"].removeprefix("Value error, ")
-    value = None if isinstance(first["input"], dict | list) else first["input"]
-    return BadInput(message, where=str(path), key=key, value=value)
 
 
 def read_tuning(path: Path) -> Tuning:
@@ -315,21 +305,7 @@ def read_tuning(path: Path) -> Tuning:
     BadInput
         Unreadable, not YAML, keys unknown or twice, values of the wrong form. Names file and key.
     """
-    try:
-        data = _StrictLoader(path.read_text(encoding="utf-8")).get_single_data()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(path)) from error
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f"line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
-        raise BadInput(problem, where=str(path), key=line) from error
-    if not isinstance(data, dict):
-        raise BadInput("a tuning is a mapping", where=str(path))
-    try:
-        tuning = Tuning.model_validate(data)
-    except pydantic.ValidationError as error:
-        raise _bad_model(path, data, error) from error
+    tuning = validated(Tuning, read_yaml(path), str(path))
     if tuning.name != path.stem:
         raise BadInput(
             "differs from the file's name", where=str(path), key="name", value=tuning.name
