@@ -58,6 +58,8 @@ class SubprocessPipe:
             start_new_session=True,
             bufsize=0,
         )
+        # Closing a descriptor under a writer could lead its bytes into whatever is opened next.
+        self._input = threading.Lock()
         self._stderr = bytearray()
         self._reader = threading.Thread(target=self._drain, daemon=True)
         self._reader.start()
@@ -69,11 +71,13 @@ class SubprocessPipe:
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
-        while view:
-            view = view[self._process.stdin.write(view) :]
+        with self._input:
+            while view:
+                view = view[self._process.stdin.write(view) :]
 
     def close_input(self) -> None:
-        self._process.stdin.close()
+        with self._input:
+            self._process.stdin.close()
 
     def read(self, size: int, timeout_s: float) -> bytes:
         ready, _, _ = select.select([self._process.stdout], [], [], timeout_s)
@@ -99,9 +103,14 @@ class SubprocessPipe:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        # A child of the process may hold its streams open; those in use are then left as they are.
+        if self._input.acquire(timeout=1.0):
+            self._process.stdin.close()
+            self._input.release()
+        self._process.stdout.close()
         self._reader.join(1.0)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            stream.close()
+        if not self._reader.is_alive():
+            self._process.stderr.close()
 
 
 class LineProcess:
