@@ -76,7 +76,8 @@ def record(study, block, run, rng, kind_and_goodput):
         "buffer_clamp_receiver_B": None,
         "congestion": study.congestion,
         "engine": "send/copy",
-        "started_at": pd.Timestamp("2026-01-05T10:00:00Z") + pd.Timedelta(seconds=2 * run.order),
+        "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
+        + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),
         "wall_s": window_s + warmup_s + overhead_s,
         "overhead_s": overhead_s,
         "warmup_s": warmup_s,
