@@ -136,7 +136,7 @@ def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
-    return Table(frame, text, note=" ".join(notes))
+    return Table(frame, text, formats=_kept, note=" ".join(notes))
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
