@@ -1,0 +1,25 @@
+"""Checks the bus models share."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from netlab.errors import BadInput
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite real number."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def percent_of(bandwidth_MBps: float, throughput_MBps: float) -> float:
+    """A throughput as per cent of a bandwidth; refuses what is no throughput."""
+    if not is_number(throughput_MBps) or throughput_MBps < 0:
+        raise BadInput("must be 0 or more", key="throughput_MBps", value=throughput_MBps)
+    return 100 * float(throughput_MBps) / bandwidth_MBps

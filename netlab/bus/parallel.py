@@ -1,0 +1,245 @@
+"""PCI and PCI-X: width times clock, shared by all that move data in either direction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from netlab.bus.checks import is_number, is_whole, percent_of
+from netlab.errors import BadInput
+
+# The family's clocks are one 133 1/3 MHz oscillator and its divisions, multiplied per transfer in
+# PCI-X 2.0. The documents count with the label 133 and its exact divisions, which is the one
+# reading that gives all their figures: 133, 266, 532 and 1064 MB/s.
+_CLOCK_MHZ = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
+_EXACT_CLOCK_MHZ = {
+    33: Fraction(100, 3),
+    66: Fraction(200, 3),
+    100: Fraction(100),
+    133: Fraction(400, 3),
+    266: Fraction(800, 3),
+    533: Fraction(1600, 3),
+}
+_PARALLEL_WIDTHS = (16, 32, 64)
+_MAX_CLOCK_MHZ = 1066
+MMRBC_BYTES = (512, 1024, 2048, 4096)
+
+# PCI-X phases around the data of one transaction, in clocks (see pci_x_efficiency).
+_REQUEST_CLOCKS = 5
+_COMPLETION_CLOCKS = 5
+
+
+@dataclass(frozen=True)
+class ParallelBus:
+    """PCI or PCI-X: one set of data lines shared by every card on it.
+
+    Parameters
+    ----------
+    name : str
+        ``PCI``, ``PCI-X 1.0`` or ``PCI-X 2.0``.
+    width_bit : int
+        Data lines.
+    clock_MHz : float
+        Transfers per microsecond, as the bus is labelled (33, 66, 100, 133, 266, 533).
+    """
+
+    name: str
+    width_bit: int
+    clock_MHz: float
+
+    def __post_init__(self) -> None:
+        if self.width_bit not in _PARALLEL_WIDTHS:
+            raise BadInput("must be 16, 32 or 64", key="width_bit", value=self.width_bit)
+        if not (is_number(self.clock_MHz) and 0 < self.clock_MHz <= _MAX_CLOCK_MHZ):
+            raise BadInput(
+                f"must be above 0 and at most {_MAX_CLOCK_MHZ}",
+                key="clock_MHz",
+                value=self.clock_MHz,
+            )
+
+    @property
+    def bandwidth_Mbps(self) -> float:
+        """Theoretical bandwidth as the documents count it, Mb/s."""
+        return float(self.width_bit * _CLOCK_MHZ.get(self.clock_MHz, self.clock_MHz))
+
+    @property
+    def bandwidth_MBps(self) -> float:
+        """Theoretical bandwidth as the documents count it, MB/s."""
+        return self.bandwidth_Mbps / 8
+
+    @property
+    def exact_MBps(self) -> float:
+        """Theoretical bandwidth at the exact clock (133 stands for 133 1/3 MHz), MB/s."""
+        return float(self.width_bit * _EXACT_CLOCK_MHZ.get(self.clock_MHz, self.clock_MHz)) / 8
+
+    def percent(self, throughput_MBps: float) -> float:
+        """A throughput as per cent of the bandwidth.
+
+        Parameters
+        ----------
+        throughput_MBps : float
+            MB/s, of both directions together where traffic runs both ways.
+
+        Returns
+        -------
+        float
+            Per cent.
+        """
+        return percent_of(self.bandwidth_MBps, throughput_MBps)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name} {self.width_bit} bit x {self.clock_MHz:g} MHz, "
+            f"{self.bandwidth_MBps:g} MB/s"
+        )
+
+
+def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
+    """Conventional PCI.
+
+    Parameters
+    ----------
+    width_bit : {32, 64}
+        Data lines.
+    clock_MHz : float
+        At most 66.
+
+    Returns
+    -------
+    ParallelBus
+
+    Raises
+    ------
+    BadInput
+        No such bus.
+    """
+    if width_bit not in (32, 64):
+        raise BadInput("PCI is 32 or 64 bit wide", key="width_bit", value=width_bit)
+    if not is_number(clock_MHz) or clock_MHz > 66:
+        raise BadInput("PCI runs at 66 MHz at most", key="clock_MHz", value=clock_MHz)
+    return ParallelBus("PCI", width_bit, clock_MHz)
+
+
+def pci_x(clock_MHz: float = 133, width_bit: int = 64) -> ParallelBus:
+    """PCI-X 1.0 up to 133 MHz, PCI-X 2.0 (two or four transfers a clock) at 266 and 533.
+
+    Parameters
+    ----------
+    clock_MHz : float
+        The label: at most 133, or 266 or 533.
+    width_bit : {16, 32, 64}
+        Data lines; 16 exists in PCI-X 2.0 only.
+
+    Returns
+    -------
+    ParallelBus
+
+    Raises
+    ------
+    BadInput
+        No such bus.
+    """
+    if not is_number(clock_MHz) or (clock_MHz > 133 and clock_MHz not in (266, 533)):
+        raise BadInput(
+            "PCI-X runs at up to 133, at 266 or at 533 MHz", key="clock_MHz", value=clock_MHz
+        )
+    version = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
+    if width_bit == 16 and version == "PCI-X 1.0":
+        raise BadInput("PCI-X 1.0 is 32 or 64 bit wide", key="width_bit", value=width_bit)
+    return ParallelBus(version, width_bit, clock_MHz)
+
+
+PCI_32_33 = pci(32, 33)
+PCI_32_66 = pci(32, 66)
+PCI_64_66 = pci(64, 66)
+PCI_X_100 = pci_x(100)
+PCI_X_133 = pci_x(133)
+
+
+def shared(
+    bus: ParallelBus, cards: Iterable[ParallelBus] = (), *, half_speed_slot: bool = False
+) -> ParallelBus:
+    """The bus as it runs with the cards that are on it.
+
+    A bus and its cards run at the clock of the slowest of them (openlab report, 2.3 and 5.2);
+    a slot wired for half speed halves the clock (preliminary notes, PCI-X slot 4). With a
+    conventional PCI card on it, PCI-X runs as PCI.
+
+    Parameters
+    ----------
+    bus : ParallelBus
+        What the slot offers.
+    cards : iterable of ParallelBus
+        What each card is made for. A card's width limits that card only, not the bus.
+    half_speed_slot : bool
+        The slot runs at half of the bus clock.
+
+    Returns
+    -------
+    ParallelBus
+    """
+    fitted = tuple(cards)
+    clock_MHz = min([bus.clock_MHz, *(card.clock_MHz for card in fitted)])
+    if half_speed_slot:
+        half = bus.clock_MHz / 2
+        clock_MHz = min(clock_MHz, half)
+    name = "PCI" if any(card.name == "PCI" for card in (bus, *fitted)) else bus.name
+    if name != "PCI":
+        name = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
+    return ParallelBus(name, bus.width_bit, clock_MHz)
+
+
+def pci_x_efficiency(
+    burst_B: int, *, width_bit: int = 64, latency_clocks: int = 0, header_B: int = 0
+) -> float:
+    """Share of a PCI-X bus that carries data when a card reads memory in bursts.
+
+    The model: a card that transmits reads memory with split transactions of at most MMRBC bytes
+    each (maximum memory read byte count, 512 to 4096). One read holds the bus twice. The request
+    takes an address, an attribute and a target response phase, in which the bridge answers
+    "split", and a turn-around with the change of owner: 5 clocks. The completion takes an
+    address, an attribute and a response phase, then one clock for each ``width_bit`` of data,
+    then 2 clocks of turn-around and change of owner: 5 clocks besides the data. So
+
+        efficiency = n / (n + 10 + latency_clocks),   n = ceil(burst_B / (width_bit / 8)).
+
+    Source of the phases: PCI-X Addendum to the PCI Local Bus Specification, revision 1.0
+    (PCI-SIG, 1999), on transaction phases and split transactions; two clocks for turn-around and
+    arbitration are this model's allowance. It leaves out descriptors, doorbells, bursts cut at
+    128 B boundaries and waiting for memory (give ``latency_clocks`` to try a value), so it is
+    an upper bound.
+
+    Parameters
+    ----------
+    burst_B : int
+        Bytes a read asks for: the MMRBC, or less if the buffer is shorter.
+    width_bit : {32, 64}
+        Data lines.
+    latency_clocks : int
+        Clocks a read leaves the bus idle besides.
+    header_B : int
+        Bytes of the burst that are descriptors, not payload.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        A parameter is out of its range.
+    """
+    if not is_whole(burst_B) or not 1 <= burst_B <= 4096:
+        raise BadInput("must be 1 to 4096 bytes", key="burst_B", value=burst_B)
+    if width_bit not in (32, 64):
+        raise BadInput("must be 32 or 64", key="width_bit", value=width_bit)
+    if not is_whole(latency_clocks) or latency_clocks < 0:
+        raise BadInput("must be a whole number from 0", key="latency_clocks", value=latency_clocks)
+    if not is_whole(header_B) or not 0 <= header_B < burst_B:
+        raise BadInput("must be 0 to below burst_B", key="header_B", value=header_B)
+    data_clocks = math.ceil(burst_B / (width_bit / 8))
+    clocks = _REQUEST_CLOCKS + _COMPLETION_CLOCKS + data_clocks + latency_clocks
+    return (burst_B - header_B) / (width_bit / 8) / clocks

@@ -1,0 +1,150 @@
+"""PCI Express generations 1 to 6: lanes, line code and the overhead of packets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from netlab.bus.checks import is_whole, percent_of
+from netlab.errors import BadInput
+
+
+@dataclass(frozen=True)
+class _Generation:
+    transfer_GTps: float
+    line_code: Fraction
+    code_name: str
+    # Bytes around a packet's header and payload: framing, sequence number, LCRC. In generation 6
+    # these belong to the flit and are part of flit_share.
+    packet_B: int
+    flit_share: Fraction = Fraction(1)
+
+
+_GENERATIONS = {
+    1: _Generation(2.5, Fraction(8, 10), "8b/10b", 8),
+    2: _Generation(5.0, Fraction(8, 10), "8b/10b", 8),
+    3: _Generation(8.0, Fraction(128, 130), "128b/130b", 8),
+    4: _Generation(16.0, Fraction(128, 130), "128b/130b", 8),
+    5: _Generation(32.0, Fraction(128, 130), "128b/130b", 8),
+    6: _Generation(64.0, Fraction(242, 256), "1b/1b flit", 0, Fraction(236, 242)),
+}
+PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
+
+
+@dataclass(frozen=True)
+class SerialBus:
+    """A PCI Express link: lanes of its own for one device, and as much in each direction.
+
+    Parameters
+    ----------
+    generation : int
+        1 to 6: 2.5, 5, 8, 16, 32, 64 GT/s a lane.
+    lanes : int
+        1, 2, 4, 8, 12, 16 or 32.
+    """
+
+    generation: int
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if not is_whole(self.generation) or self.generation not in _GENERATIONS:
+            raise BadInput("must be 1 to 6", key="generation", value=self.generation)
+        if not is_whole(self.lanes) or self.lanes not in PCIE_LANES:
+            raise BadInput(
+                f"must be one of {', '.join(map(str, PCIE_LANES))}", key="lanes", value=self.lanes
+            )
+
+    @property
+    def name(self) -> str:
+        """As it is usually written, such as ``PCIe 3.0 x8``."""
+        return f"PCIe {self.generation}.0 x{self.lanes}"
+
+    @property
+    def encoding(self) -> str:
+        """Line code: 8b/10b, 128b/130b, or flits of 256 B of which 242 carry packets."""
+        return _GENERATIONS[self.generation].code_name
+
+    @property
+    def raw_Mbps(self) -> float:
+        """Bits on the wire in one direction, Mb/s."""
+        return _GENERATIONS[self.generation].transfer_GTps * 1000 * self.lanes
+
+    @property
+    def bandwidth_Mbps(self) -> float:
+        """Bandwidth of one direction after the line code, Mb/s."""
+        return float(Fraction(self.raw_Mbps) * _GENERATIONS[self.generation].line_code)
+
+    @property
+    def bandwidth_MBps(self) -> float:
+        """Bandwidth of one direction after the line code, MB/s."""
+        return self.bandwidth_Mbps / 8
+
+    def packet_efficiency(self, payload_B: int = 256, *, header_B: int = 16) -> float:
+        """Share of the bandwidth that is payload, with packets of one size.
+
+        A packet carries ``header_B`` of header and 8 bytes of framing, sequence number and LCRC
+        (2 + 2 + 4 in generations 1 and 2: start and end symbol, sequence, LCRC; 4 + 4 in 3 to 5:
+        start token with the sequence, LCRC). Generation 6 sends flits of 256 B, of which 236
+        are packets and 6 link-layer words. Acknowledgements, flow control and skip symbols are
+        not counted, so this is an upper bound. Source: PCI Express Base Specification 6.0,
+        transaction and data link layers.
+
+        Parameters
+        ----------
+        payload_B : {128, 256, 512, 1024, 2048, 4096}
+            Payload of a packet.
+        header_B : {12, 16}
+            16 for addresses above 4 GiB.
+
+        Returns
+        -------
+        float
+            Between 0 and 1.
+        """
+        if payload_B not in (128, 256, 512, 1024, 2048, 4096):
+            raise BadInput("must be a power of two, 128 to 4096", key="payload_B", value=payload_B)
+        if header_B not in (12, 16):
+            raise BadInput("must be 12 or 16", key="header_B", value=header_B)
+        gen = _GENERATIONS[self.generation]
+        return float(gen.flit_share * Fraction(payload_B, payload_B + header_B + gen.packet_B))
+
+    def payload_MBps(self, payload_B: int = 256, *, header_B: int = 16) -> float:
+        """Payload one direction can carry with packets of one size, MB/s.
+
+        Parameters
+        ----------
+        payload_B, header_B : int
+            See `packet_efficiency`.
+
+        Returns
+        -------
+        float
+        """
+        return self.bandwidth_MBps * self.packet_efficiency(payload_B, header_B=header_B)
+
+    def percent(self, throughput_MBps: float) -> float:
+        """A throughput of one direction as per cent of the bandwidth."""
+        return percent_of(self.bandwidth_MBps, throughput_MBps)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.encoding}), {self.bandwidth_MBps:.0f} MB/s each way"
+
+
+def pcie(generation: int, lanes: int = 1) -> SerialBus:
+    """A PCI Express link; see `SerialBus`."""
+    return SerialBus(generation, lanes)
+
+
+def generation_of(transfer_GTps: float) -> int:
+    """The PCI Express generation with a transfer rate of a lane, GT/s.
+
+    Raises
+    ------
+    BadInput
+        No generation has that rate.
+    """
+    for number, generation in _GENERATIONS.items():
+        if generation.transfer_GTps == transfer_GTps:
+            return number
+    known = ", ".join(f"{g.transfer_GTps:g}" for g in _GENERATIONS.values())
+    raise BadInput(f"must be one of {known}", key="transfer_GTps", value=transfer_GTps)

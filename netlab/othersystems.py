@@ -1,0 +1,114 @@
+"""Published settings of Linux, FreeBSD, Solaris and Windows, printed as each system takes them.
+
+netlab applies none of these: they are for a reader who has such a host.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from netlab import published
+from netlab.errors import BadInput
+
+SYSTEMS = ("Linux", "FreeBSD", "Solaris", "Windows")
+_REGISTRY_KEY = ("HKEY_LOCAL_MACHINE", "SYSTEM", "CurrentControlSet", "Services", "Tcpip",
+                 "Parameters")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of one system.
+
+    Parameters
+    ----------
+    system : str
+        One of `SYSTEMS`.
+    mechanism : str
+        ``sysctl``, ``ndd`` or ``registry``.
+    container : str
+        Device for ndd, registry key for the registry, empty for sysctl.
+    key, value : str
+        As printed.
+    """
+
+    system: str
+    mechanism: str
+    container: str
+    key: str
+    value: str
+
+    def command(self) -> str:
+        """The line that sets it, quoted for that system's shell.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        BadInput
+            The mechanism is none of that system's.
+        """
+        if self.mechanism == "sysctl" and self.system == "Linux":
+            return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
+        if self.mechanism == "sysctl" and self.system == "FreeBSD":
+            return shlex.join(("sysctl", f"{self.key}={self.value}"))
+        if self.mechanism == "ndd" and self.system == "Solaris":
+            return shlex.join(("ndd", "-set", self.container, self.key, self.value))
+        if self.mechanism == "registry" and self.system == "Windows":
+            return self._reg_add()
+        raise BadInput(f"is not how {self.system} is set", key="mechanism", value=self.mechanism)
+
+    def _reg_add(self) -> str:
+        path = self.container
+        if path == "".join(_REGISTRY_KEY):  # the backslashes were lost in print
+            path = "\\".join(_REGISTRY_KEY)
+        if not self.value.isdecimal() or int(self.value) > 0xFFFFFFFF:
+            raise BadInput("is not a DWORD", key=self.key, value=self.value)
+        for text in (path, self.key):
+            if not text or any(c in text for c in '"%\r\n'):
+                raise BadInput("cannot be quoted for cmd.exe", key="registry", value=text)
+        return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
+
+
+def settings(
+    name: str = "gigabit-settings", *, system: str | None = None, **where: str
+) -> tuple[Setting, ...]:
+    """Published settings, in the order of the document.
+
+    Parameters
+    ----------
+    name : {'gigabit-settings', 'slac-2003-settings'}
+        Data set.
+    system : str, optional
+        Only this one of `SYSTEMS`.
+    **where : str
+        Only rows whose column (``document``, ``host``) has this value.
+
+    Returns
+    -------
+    tuple of Setting
+
+    Raises
+    ------
+    BadInput
+        Nothing matches.
+    """
+    frame = published.load(name)
+    if system is not None:
+        where = {"system": system, **where}
+    for column, value in where.items():
+        if column not in frame or value not in set(frame[column]):
+            choices = sorted(set(frame[column])) if column in frame else list(frame.columns)
+            raise BadInput(f"must be one of {', '.join(choices)}", key=column, value=value)
+        frame = frame[frame[column] == value]
+    fields = ["system", "mechanism", "container", "key", "value"]
+    return tuple(Setting(*row) for row in frame[fields].itertuples(index=False, name=None))
+
+
+def commands(
+    name: str = "gigabit-settings", *, system: str | None = None, **where: str
+) -> list[str]:
+    """Published settings as command lines; see `settings`."""
+    return [setting.command() for setting in settings(name, system=system, **where)]

@@ -1,0 +1,51 @@
+"""The source documents' figures as tidy frames, one row a measurement.
+
+Each data set is a CSV file of values exactly as printed, with a JSON description beside it
+(columns, units, document, section, table, digest). `load` reads the printed text into numbers;
+it corrects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from netlab.published import gigabit, openlab, slac
+from netlab.published.raw import Description, describe, names, read_raw
+
+__all__ = ["Description", "describe", "load", "names", "read_raw"]
+
+_TIDY: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "gigabit-settings": gigabit.settings,
+    "gigabit-tuning": gigabit.tuning,
+    "openlab-2003": openlab.report,
+    "openlab-2003-preliminary": openlab.preliminary,
+    "slac-2003": slac.configurations,
+    "slac-2003-path": slac.path,
+    "slac-2003-rapid": slac.rapid,
+    "slac-2003-settings": gigabit.settings,
+}
+
+
+def load(name: str) -> pd.DataFrame:
+    """A published data set as a tidy frame.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    DataFrame
+        Columns as the description's ``tidy_columns``; a new frame at each call.
+
+    Raises
+    ------
+    BadInput
+        No such data set, or its file is not the one described.
+    """
+    raw = read_raw(name)
+    tidy = _TIDY[name](raw)
+    return tidy[[column.name for column in describe(name).tidy_columns]]

@@ -1,0 +1,150 @@
+"""Published files as they are: the printed text, its description, its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.paths import data_dir
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its unit (empty for none) and what it holds."""
+
+    name: str
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where in which document a data set was printed."""
+
+    document: str
+    title: str
+    author: str
+    publisher: str
+    date: str
+    sections: tuple[str, ...]
+    tables: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a published data set holds and where it comes from.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name, and one line on what it is.
+    file : Path
+        The CSV file.
+    sha256 : str
+        Digest of that file.
+    raw_rows : int
+        Rows in it.
+    sources : tuple of Source
+        Documents, sections and tables.
+    columns, tidy_columns : tuple of Column
+        Columns of the file, and of the frame `netlab.published.load` returns.
+    notes : tuple of str
+        What a reader of the data should know.
+    """
+
+    name: str
+    title: str
+    file: Path
+    sha256: str
+    raw_rows: int
+    sources: tuple[Source, ...]
+    columns: tuple[Column, ...]
+    tidy_columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+
+
+def names() -> list[str]:
+    """Names of all published data sets, sorted."""
+    return sorted(path.stem for path in _directory().glob("*.json"))
+
+
+def describe(name: str) -> Description:
+    """The description of a data set.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    BadInput
+        No such data set.
+    """
+    known = names()
+    if name not in known:
+        raise BadInput(f"no such published data set; there are {', '.join(known)}", value=name)
+    found: dict[str, Any] = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
+    return Description(
+        name=found["name"],
+        title=found["title"],
+        file=_directory() / found["file"],
+        sha256=found["sha256"],
+        raw_rows=found["raw_rows"],
+        sources=tuple(
+            Source(**{k: tuple(v) if isinstance(v, list) else v for k, v in source.items()})
+            for source in found["sources"]
+        ),
+        columns=tuple(Column(**column) for column in found["columns"]),
+        tidy_columns=tuple(Column(**column) for column in found["tidy_columns"]),
+        notes=tuple(found["notes"]),
+    )
+
+
+def read_raw(name: str) -> pd.DataFrame:
+    """The CSV file of a data set, every cell as the text that was printed.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    DataFrame
+        All columns of strings; an empty string where nothing was printed.
+
+    Raises
+    ------
+    BadInput
+        No such data set, or the file is not the one described.
+    """
+    about = describe(name)
+    try:
+        content = about.file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=str(about.file)) from error
+    if hashlib.sha256(content).hexdigest() != about.sha256:
+        raise BadInput(
+            f"differs from what {name}.json describes; published values are never edited",
+            where=str(about.file),
+        )
+    return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
+
+
+def _directory() -> Path:
+    path = data_dir() / "published"
+    if not path.is_dir():
+        raise BadInput("has no published/ directory", where=str(data_dir()))
+    return path

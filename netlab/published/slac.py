@@ -1,0 +1,66 @@
+"""The wide-area tests from Sunnyvale to Geneva, March 2003."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab.published.raw import read_raw
+from netlab.units import MIB
+
+STACK_OF_NAME = {
+    "Fast TCP": "FAST",
+    "Stock": "Reno",
+    "Scalable": "Scalable",
+    "HSTCP": "HighSpeed",
+    "HS TCP": "HighSpeed",
+}
+
+
+def configurations(raw: pd.DataFrame) -> pd.DataFrame:
+    """Each configuration shown on the page, with the path they all share.
+
+    Parameters
+    ----------
+    raw : DataFrame
+        ``slac-2003`` as printed.
+
+    Returns
+    -------
+    DataFrame
+        One row a configuration; missing where the page states nothing. ``40 M`` is 40 MiB.
+    """
+    averages = path(read_raw("slac-2003-path")).query("statistic == 'avg'")
+    rtt_ms = averages.set_index("from_site")["rtt_ms"]
+    transfer = rapid(read_raw("slac-2003-rapid")).set_index("quantity")["value"]
+    return pd.DataFrame(
+        {
+            "place": raw["place"],
+            "stack": raw["stack"].map(STACK_OF_NAME),
+            "mtu_B": _number(raw["mtu"].str.removesuffix("B")),
+            "txqueuelen": _number(raw["txqueuelen"]),
+            "sender_window_B": _number(raw["sender_window"].str.extract(r"^(\d+) ?M$")[0]) * MIB,
+            "receiver_window_B": _number(raw["receiver_window"].str.extract(r"^(\d+) ?M$")[0])
+            * MIB,
+            **{key: raw[key].mask(raw[key] == "") for key in ("tcp_rmem", "tcp_wmem", "tcp_mem")},
+            "tcp_wmem_max_B": _number(raw["tcp_wmem"].str.split().str[-1]),
+            "wad_sndbuf_B": _number(raw["wad_sndbuf"]),
+            "wad_rcvbuf_B": _number(raw["wad_rcvbuf"]),
+            "rtt_ms": rtt_ms["GVA"],
+            "rtt_near_ms": rtt_ms["SNV"],
+            "bottleneck_Mbps": transfer["bottleneck"] * 1000,
+        }
+    )
+
+
+def path(raw: pd.DataFrame) -> pd.DataFrame:
+    """Every printed round-trip time of ping and traceroute, in ms."""
+    return raw.assign(number=_number(raw["number"]), rtt_ms=raw["rtt"].astype(float))
+
+
+def rapid(raw: pd.DataFrame) -> pd.DataFrame:
+    """The numbers rapid was given and printed, and the stated limit of the link."""
+    return raw.assign(value=raw["printed"].astype(float))
+
+
+def _number(text: pd.Series) -> pd.Series:
+    return pd.to_numeric(text.mask(text == "")).astype("Int64")

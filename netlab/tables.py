@@ -1,0 +1,275 @@
+"""Tables for people: HTML in a notebook, CSV and LaTeX for a paper.
+
+One `Table` holds the frame and how it is to be read: caption, heads, number formats, notes,
+marked cells. Every output escapes what it is given.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netlab.errors import BadInput
+
+Formatter = str | Callable[[Any], str]
+
+_STYLE = {
+    "table": "border-collapse:collapse;margin:0.5em 0;font-size:0.95em",
+    "caption": "caption-side:top;text-align:left;font-weight:600;padding:0.3em 0",
+    "head": "border-bottom:2px solid #555;padding:0.25em 0.7em;text-align:{align};"
+    "vertical-align:bottom",
+    "cell": "border-bottom:1px solid #ccc;padding:0.2em 0.7em;text-align:{align};"
+    "vertical-align:top",
+    "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
+}
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "×": r"$\times$", "→": r"$\rightarrow$",
+    "↔": r"$\leftrightarrow$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "–": "--",
+    "≈": r"$\approx$", "µ": r"\textmu{}", "−": r"$-$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame with what a reader needs around it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The data; its index is shown unless it is a plain range. Column levels become head rows.
+    caption : str
+        One line above the table; required.
+    heads : mapping, optional
+        Column or index name to the head shown.
+    formats : mapping or str, optional
+        Column to a format specification (``.1f``) or a function; one for all columns if not a
+        mapping. Missing values show as an en dash.
+    note : str
+        Text below the table.
+    bold : DataFrame or callable, optional
+        Boolean frame like ``frame``, or a function from the frame to one: cells to show bold.
+    """
+
+    frame: pd.DataFrame
+    caption: str
+    heads: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
+    note: str = ""
+    bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.caption.strip():
+            raise BadInput("a table needs a caption", key="caption", value=self.caption)
+        marked = self._marked()
+        if marked is not None and marked.shape != self.frame.shape:
+            raise BadInput(f"has shape {marked.shape}, the frame {self.frame.shape}", key="bold")
+
+    def _repr_html_(self) -> str:
+        align = self._alignment()
+        rows = [
+            "<tr>"
+            + "".join(
+                f'<th scope="{"colgroup" if span > 1 else "col"}" colspan="{span}" '
+                f'style="{_STYLE["head"].format(align=align[at])}">{html.escape(text)}</th>'
+                for at, span, text in head
+            )
+            + "</tr>"
+            for head in self._head_rows()
+        ]
+        body = []
+        for cells, bold in zip(self._body(), self._bold_rows(), strict=True):
+            parts = []
+            for at, (text, strong) in enumerate(zip(cells, bold, strict=True)):
+                inner = html.escape(text)
+                inner = f"<strong>{inner}</strong>" if strong else inner
+                tag, scope = ("th", ' scope="row"') if at < self._index_width else ("td", "")
+                weight = ";font-weight:normal" if tag == "th" else ""
+                style = _STYLE["cell"].format(align=align[at]) + weight
+                parts.append(f'<{tag}{scope} style="{style}">{inner}</{tag}>')
+            body.append(f"<tr>{''.join(parts)}</tr>")
+        note = f'<p style="{_STYLE["note"]}">{html.escape(self.note)}</p>' if self.note else ""
+        return (
+            f'<div class="netlab-table" style="overflow-x:auto"><table style="{_STYLE["table"]}">'
+            f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
+            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}</div>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.caption}\n{self.frame.to_string()}"
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the data, unrounded, as CSV.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write; its directory is made.
+
+        Returns
+        -------
+        Path
+        """
+        flat = self.frame.copy()
+        if flat.columns.nlevels > 1:
+            flat.columns = [" ".join(str(part) for part in column) for column in flat.columns]
+        return _write(path, flat.to_csv(index=self._index_width > 0, lineterminator="\n"))
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        str
+            A ``table`` environment. Needs ``\usepackage{booktabs,textcomp}``.
+        """
+        letters = {"left": "l", "right": "r", "center": "c"}
+        columns = "".join(letters[a] for a in self._alignment())
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_escape(self.caption)}}}",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+        ]
+        for head in self._head_rows():
+            cells = [
+                rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(text)}}}"
+                if span > 1
+                else latex_escape(text)
+                for _, span, text in head
+            ]
+            lines.append(" & ".join(cells) + r" \\")
+        lines.append(r"\midrule")
+        for cells, bold in zip(self._body(), self._bold_rows(), strict=True):
+            parts = [
+                rf"\textbf{{{latex_escape(text)}}}" if strong else latex_escape(text)
+                for text, strong in zip(cells, bold, strict=True)
+            ]
+            lines.append(" & ".join(parts) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        if self.note:
+            lines.append(rf"\par\smallskip\footnotesize {latex_escape(self.note)}")
+        lines.append(r"\end{table}")
+        text = "\n".join(lines) + "\n"
+        if path is not None:
+            _write(path, text)
+        return text
+
+    def export(self, stem: str | Path) -> tuple[Path, Path]:
+        """Write ``stem.csv`` and ``stem.tex`` in one call.
+
+        Parameters
+        ----------
+        stem : str or Path
+            Path without a suffix.
+
+        Returns
+        -------
+        tuple of Path
+            The CSV and the LaTeX file.
+        """
+        base = Path(stem)
+        tex = base.with_name(base.name + ".tex")
+        csv = self.to_csv(base.with_name(base.name + ".csv"))
+        self.to_latex(tex)
+        return csv, tex
+
+    @property
+    def _index_width(self) -> int:
+        index = self.frame.index
+        plain = isinstance(index, pd.RangeIndex) and index.name is None
+        return 0 if plain else index.nlevels
+
+    def _head(self, name: Any) -> str:
+        if name is None:
+            return ""
+        return str(self.heads.get(name, name)) if isinstance(name, str) else str(name)
+
+    def _head_rows(self) -> list[list[tuple[int, int, str]]]:
+        """Per head row: (position, columns spanned, text)."""
+        width, columns = self._index_width, self.frame.columns
+        rows = []
+        for level in range(columns.nlevels):
+            last = level == columns.nlevels - 1
+            names = self.frame.index.names if last else [None] * width
+            row = [(at, 1, self._head(name)) for at, name in enumerate(names[:width])]
+            values = list(columns.get_level_values(level))
+            start = 0
+            for at in range(1, len(values) + 1):
+                if at == len(values) or last or values[at] != values[start]:
+                    row.append((width + start, at - start, self._head(values[start])))
+                    start = at
+            rows.append(row)
+        return rows
+
+    def _body(self) -> list[list[str]]:
+        index = self.frame.index
+        formatted = [
+            [self._format(column, value) for value in self.frame.iloc[:, at]]
+            for at, column in enumerate(self.frame.columns)
+        ]
+        rows: list[list[str]] = []
+        before: tuple[Any, ...] | None = None
+        for at in range(len(self.frame)):
+            keys: list[str] = []
+            if self._index_width:
+                key = index[at] if index.nlevels > 1 else (index[at],)
+                # A repeated outer level is shown once, as in a printed table.
+                same = 0
+                while before and same < len(key) - 1 and key[same] == before[same]:
+                    same += 1
+                keys = ["" if i < same else str(part) for i, part in enumerate(key)]
+                before = key
+            rows.append(keys + [column[at] for column in formatted])
+        return rows
+
+    def _bold_rows(self) -> list[list[bool]]:
+        marked = self._marked()
+        blank = [False] * self._index_width
+        if marked is None:
+            return [blank + [False] * self.frame.shape[1]] * len(self.frame)
+        return [blank + [bool(cell) for cell in row] for row in marked.to_numpy()]
+
+    def _marked(self) -> pd.DataFrame | None:
+        return self.bold(self.frame) if callable(self.bold) else self.bold
+
+    def _format(self, column: Any, value: Any) -> str:
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return "–"
+        chosen = self.formats
+        if isinstance(chosen, Mapping):
+            chosen = chosen.get(column, "")
+        if callable(chosen):
+            return chosen(value)
+        if chosen and not isinstance(value, str):
+            return format(value, chosen)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def _alignment(self) -> list[str]:
+        numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
+        return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
+
+
+def latex_escape(text: str) -> str:
+    """Text with every character that LaTeX would take for a command made harmless."""
+    return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
+
+
+def _write(path: str | Path, text: str) -> Path:
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    return target

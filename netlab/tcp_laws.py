@@ -1,0 +1,231 @@
+"""Window laws of TCP congestion avoidance: what a path needs and how long a loss costs.
+
+A law gives, for a congestion window of ``w`` segments, by how much it grows in a round trip
+without loss and to what it falls after one. Each is the published law alone: no slow start, no
+timeout, one loss event, a window that fills the path just before it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from netlab.bus.checks import is_number
+from netlab.errors import BadInput
+
+# IPv4 and TCP headers without options, and the timestamp option as Linux pads it.
+IP_TCP_HEADER_B = 40
+TIMESTAMP_OPTION_B = 12
+# Ethernet around an IP packet: header 14, check sequence 4, preamble 8, gap 12.
+ETHERNET_FRAME_B = 38
+_MAX_ROUND_TRIPS = 1_000_000
+
+
+def bdp_B(rate_Mbps: float, rtt_ms: float) -> float:
+    """Bandwidth-delay product: bytes in flight that keep a path full.
+
+    Parameters
+    ----------
+    rate_Mbps : float
+        Bottleneck rate, Mb/s.
+    rtt_ms : float
+        Round-trip time, ms.
+
+    Returns
+    -------
+    float
+        Bytes; also the window needed.
+    """
+    return _positive("rate_Mbps", rate_Mbps) * _positive("rtt_ms", rtt_ms) * 1000 / 8
+
+
+def window_limit_Mbps(window_B: float, rtt_ms: float) -> float:
+    """Rate that a window allows: one window each round trip.
+
+    Parameters
+    ----------
+    window_B : float
+        Window in bytes.
+    rtt_ms : float
+        Round-trip time, ms.
+
+    Returns
+    -------
+    float
+        Mb/s.
+    """
+    return _positive("window_B", window_B) * 8 / _positive("rtt_ms", rtt_ms) / 1000
+
+
+def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
+    """Payload of one TCP segment over IPv4.
+
+    Parameters
+    ----------
+    mtu_B : int
+        MTU of the interface.
+    timestamps : bool
+        Whether the timestamp option is in use.
+
+    Returns
+    -------
+    int
+    """
+    mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
+    if mss <= 0:
+        raise BadInput("leaves no room for payload", key="mtu_B", value=mtu_B)
+    return mss
+
+
+def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int, *, timestamps: bool = True) -> float:
+    """Most payload TCP over IPv4 can carry on an Ethernet link.
+
+    Parameters
+    ----------
+    rate_Mbps : float
+        Link rate, Mb/s.
+    mtu_B : int
+        MTU.
+    timestamps : bool
+        Whether the timestamp option is in use.
+
+    Returns
+    -------
+    float
+        Mb/s of payload.
+    """
+    payload = mss_B(mtu_B, timestamps=timestamps)
+    return _positive("rate_Mbps", rate_Mbps) * payload / (mtu_B + ETHERNET_FRAME_B)
+
+
+@dataclass(frozen=True)
+class WindowLaw:
+    """One congestion-avoidance law.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    source : str
+        Where it is published.
+    growth : callable
+        Window in segments to segments gained in one round trip.
+    kept : callable
+        Window in segments to the share kept after a loss.
+    """
+
+    name: str
+    source: str
+    growth: Callable[[float], float]
+    kept: Callable[[float], float]
+
+    def trajectory(self, window_segments: float) -> np.ndarray:
+        """Windows from just after a loss until the old window is reached again.
+
+        Parameters
+        ----------
+        window_segments : float
+            Window when the loss came, at least 2.
+
+        Returns
+        -------
+        ndarray
+            Window at each round trip; the first is right after the loss, the last is the old
+            window.
+        """
+        full = _positive("window_segments", window_segments)
+        if full < 2:
+            raise BadInput("must be at least 2", key="window_segments", value=window_segments)
+        window = full * self.kept(full)
+        windows = [window]
+        while window < full:
+            if len(windows) > _MAX_ROUND_TRIPS:
+                raise BadInput("takes too long to recover", key="window_segments", value=full)
+            window = min(full, window + self.growth(window))
+            windows.append(window)
+        return np.asarray(windows)
+
+    def recovery_round_trips(self, window_segments: float) -> float:
+        """Round trips from a loss back to the old window, the last one in part.
+
+        Parameters
+        ----------
+        window_segments : float
+            Window when the loss came.
+
+        Returns
+        -------
+        float
+        """
+        windows = self.trajectory(window_segments)
+        before = windows[-2]
+        part = (windows[-1] - before) / self.growth(before)
+        return float(len(windows) - 2 + part)
+
+    def recovery_s(self, window_segments: float, rtt_ms: float) -> float:
+        """Seconds from a loss back to the old window; see `recovery_round_trips`."""
+        return self.recovery_round_trips(window_segments) * _positive("rtt_ms", rtt_ms) / 1000
+
+
+# RFC 3649, section 5: below Low_Window the law is Reno's.
+_LOW_WINDOW, _HIGH_WINDOW, _HIGH_P, _LOW_P, _HIGH_DECREASE = 38, 83_000, 1e-7, 1e-3, 0.1
+
+
+def _highspeed_decrease(w: float) -> float:
+    """b(w) of RFC 3649, section 5."""
+    if w <= _LOW_WINDOW:
+        return 0.5
+    position = math.log(w / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)
+    return (_HIGH_DECREASE - 0.5) * position + 0.5
+
+
+def _highspeed_growth(w: float) -> float:
+    """a(w) of RFC 3649, section 5."""
+    if w <= _LOW_WINDOW:
+        return 1.0
+    position = math.log(w / _LOW_WINDOW) / math.log(_HIGH_WINDOW / _LOW_WINDOW)
+    loss_rate = math.exp(position * math.log(_HIGH_P / _LOW_P) + math.log(_LOW_P))
+    decrease = _highspeed_decrease(w)
+    return max(1.0, w * w * loss_rate * 2 * decrease / (2 - decrease))
+
+
+_SCALABLE_LEGACY_WINDOW = 16
+
+
+def _scalable_growth(w: float) -> float:
+    return 1.0 if w <= _SCALABLE_LEGACY_WINDOW else 0.01 * w
+
+
+def _scalable_kept(w: float) -> float:
+    return 0.5 if w <= _SCALABLE_LEGACY_WINDOW else 0.875
+
+
+RENO = WindowLaw(
+    "Reno",
+    "RFC 5681, section 3.1 and 3.2: one segment a round trip, half after a loss",
+    lambda w: 1.0,
+    lambda w: 0.5,
+)
+HIGHSPEED = WindowLaw(
+    "HighSpeed",
+    "RFC 3649, section 5: a(w) and b(w) from Low_Window 38 and High_Window 83000",
+    _highspeed_growth,
+    lambda w: 1 - _highspeed_decrease(w),
+)
+SCALABLE = WindowLaw(
+    "Scalable",
+    "T. Kelly, Scalable TCP, Computer Communication Review 33(2), 2003: "
+    "1 per cent a round trip, seven eighths after a loss, as Reno up to 16 segments",
+    _scalable_growth,
+    _scalable_kept,
+)
+LAWS = (RENO, HIGHSPEED, SCALABLE)
+
+
+def _positive(key: str, value: float) -> float:
+    if not is_number(value) or value <= 0:
+        raise BadInput("must be a number above 0", key=key, value=value)
+    return float(value)

@@ -1,0 +1,98 @@
+"""Reading the bus of an interface from a sysfs tree."""
+
+import pytest
+
+from netlab import bus
+from netlab.errors import BadInput
+
+
+def _interface(root, name, subsystem=None, **files):
+    """Make a sysfs tree with one interface, laid out as the kernel does."""
+    entry = root / "class" / "net" / name
+    entry.mkdir(parents=True)
+    if subsystem is None:
+        return None
+    kind = root / "bus" / subsystem
+    kind.mkdir(parents=True, exist_ok=True)
+    device = root / "devices" / f"0000:{len(name):02x}:00.0"
+    device.mkdir(parents=True)
+    (device / "subsystem").symlink_to(kind)
+    (entry / "device").symlink_to(device)
+    for file, text in files.items():
+        (device / file).write_text(f"{text}\n")
+    return device
+
+
+def test_a_card_s_link_is_read(tmp_path):
+    _interface(
+        tmp_path, "eth0", "pci",
+        current_link_speed="8.0 GT/s PCIe", current_link_width="8",
+        max_link_speed="16.0 GT/s PCIe", max_link_width="8",
+    )  # fmt: skip
+    found = bus.of_interface("eth0", sysfs=tmp_path)
+    assert found.bus == bus.pcie(3, 8)
+    assert found.best == bus.pcie(4, 8)
+    assert found.degraded
+    assert str(found) == "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way"
+    assert found.address == "0000:04:00.0"
+
+
+def test_the_text_of_older_kernels_is_read(tmp_path):
+    _interface(tmp_path, "eth0", "pci", current_link_speed="2.5 GT/s", current_link_width="4")
+    found = bus.of_interface("eth0", sysfs=tmp_path)
+    assert found.bus == bus.pcie(1, 4)
+    assert not found.degraded
+
+
+@pytest.mark.parametrize("subsystem", [None, "virtio", "usb", "xen", "vmbus"])
+def test_a_virtual_device_has_no_bus(tmp_path, subsystem):
+    _interface(tmp_path, "veth1", subsystem)
+    found = bus.of_interface("veth1", sysfs=tmp_path)
+    assert found.bus is None
+    assert str(found) == "no bus"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"current_link_speed": "Unknown", "current_link_width": "0"},
+        {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "0"},
+        {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "255"},
+        {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "eight"},
+        {"current_link_speed": "128.0 GT/s PCIe", "current_link_width": "8"},
+    ],
+)
+def test_a_card_that_reports_no_link_says_so(tmp_path, files):
+    _interface(tmp_path, "eth0", "pci", **files)
+    found = bus.of_interface("eth0", sysfs=tmp_path)
+    assert found.bus is None
+    assert str(found) == "PCI, link speed not reported"
+
+
+def test_a_virtual_function_has_the_link_of_its_physical_function(tmp_path):
+    function = _interface(
+        tmp_path, "eth0", "pci", current_link_speed="Unknown", current_link_width="0"
+    )
+    card = _interface(
+        tmp_path, "ens1f0", "pci", current_link_speed="16.0 GT/s PCIe", current_link_width="16"
+    )
+    (function / "physfn").symlink_to(card)
+    assert bus.of_interface("eth0", sysfs=tmp_path).bus == bus.pcie(4, 16)
+
+
+def test_this_machine_s_loopback_has_no_bus():
+    assert str(bus.of_interface("lo")) == "no bus"
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../eth0", "eth 0", "eth:1", "x" * 16, "eth0\n", None, 3]
+)
+def test_a_name_no_kernel_would_take_is_refused(tmp_path, name):
+    with pytest.raises(BadInput, match="interface"):
+        bus.of_interface(name, sysfs=tmp_path)
+
+
+def test_an_interface_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="no such interface"):
+        bus.of_interface("eth9", sysfs=tmp_path)
