@@ -83,7 +83,7 @@ def run(study: str, results: Path | None, **timing: object) -> None:
     from netlab.progress import Bar
 
     loaded = _load(study, **timing)
-    with Bar() as bar:
+    with Bar(report=False) as bar:
         campaign = _run(loaded, results, bar)
     click.echo(campaign.directory)
 
