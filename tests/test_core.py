@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import re
 import subprocess
 import threading
 import time
@@ -35,8 +37,6 @@ def test_version_digest_and_paths():
 
 def test_every_declaration_of_the_header_is_bound():
     """The binding is cut from netlab.h, so each of its functions is there."""
-    import re
-
     header = (core.source_dir() / "include" / "netlab.h").read_text()
     functions = re.findall(r"^NL_API .*?\b(nl_\w+)\(", header, re.MULTILINE)
     assert len(functions) > 15
@@ -115,8 +115,6 @@ def test_samples_outlive_the_run_and_are_not_copies():
     view = sink.sample_bytes[0, 1:]
     total = sink.total_bytes
     del sink
-    import gc
-
     gc.collect()
     assert int(view[-1]) == total
     with pytest.raises(ValueError, match="read-only"):
@@ -181,9 +179,9 @@ def test_what_cannot_be_done_is_a_core_error(wrong, code):
 
 
 def test_a_gen_without_a_sink_is_a_core_error():
-    with core.Run("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
-        with pytest.raises(CoreError, match="connect"):
-            gen.result()
+    gen = core.Run("gen", to="127.0.0.1", port=1, token="1" * 32)
+    with pytest.raises(CoreError, match="connect"):
+        gen.result()
     with core.Run("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
         gen.start()
         with pytest.raises(CoreError, match="once"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import struct
@@ -53,10 +54,8 @@ def assert_ledger_closes(sink: dict, gen: dict) -> None:
 
 def test_ready_line_names_this_build_and_host(gensink, own_network):
     done = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
-    import json
-
     ready = json.loads(done.stdout)
-    assert list(ready)[0] == "event"
+    assert next(iter(ready)) == "event"
     assert ready["protocol"] == 1
     assert ready["digest"] == core.source_digest() and ready["version"] == core.version()
     assert ready["hostname"] == os.uname().nodename and ready["kernel"] == os.uname().release
@@ -180,9 +179,7 @@ def test_what_the_kernel_refuses_is_said_with_errno(agent):
     answer = agent.hear()
     assert (answer["run"], answer["code"]) == (6, "refused")
     assert "TCP_CONGESTION" in answer["message"] and "errno" in answer["message"]
-    answer = agent.ask(
-        f"sink run=8 bind=192.0.2.1 streams=1 token={token} record_B=1 window_ms=1"
-    )
+    answer = agent.ask(f"sink run=8 bind=192.0.2.1 streams=1 token={token} record_B=1 window_ms=1")
     assert (answer["run"], answer["code"]) == (8, "refused")
     agent.say("stop run=5")
     assert agent.hear()["status"] == "stopped"
@@ -356,8 +353,6 @@ def test_a_stalled_run_without_end_is_cut(agent):
 
 
 def test_one_agent_a_namespace(agent, gensink):
-    import json
-
     second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
     answer = json.loads(second.stdout)
     assert second.returncode == 1

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,16 +32,15 @@ def thread_build(build) -> Path:
     return build("thread", "-DNL_TESTS=ON", "-DNL_SANITIZE=thread")
 
 
+@pytest.fixture(autouse=True)
+def sanitizer_options(monkeypatch) -> None:
+    monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
+    monkeypatch.setenv("TSAN_OPTIONS", f"halt_on_error=1:suppressions={HERE / 'thread.supp'}")
+
+
 def run(*argv: str | Path, timeout: float = 120) -> str:
     """Run a sanitized program: any finding is a failure."""
-    env = {
-        **os.environ,
-        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        "TSAN_OPTIONS": "halt_on_error=1",
-    }
-    done = subprocess.run(
-        (*FIXED_LAYOUT, *argv), capture_output=True, text=True, timeout=timeout, env=env
-    )
+    done = subprocess.run((*FIXED_LAYOUT, *argv), capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, f"{argv[0]}\n{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -65,7 +64,7 @@ def test_fuzz(build, tmp_path, target):
         pytest.skip("no clang here, and gcc has no libFuzzer; the corpus is replayed all the same")
     where = build("fuzz", f"-DCMAKE_C_COMPILER={clang}", "-DNL_FUZZERS=ON",
                   "-DNL_SANITIZE=address,undefined")  # fmt: skip
-    run(where / "tests" / f"fuzz_{target}", "-max_total_time=5", "-max_len=4200",
+    run(where / "tests" / f"fuzz_{target}", "-max_total_time=4", "-max_len=4200",
         f"-artifact_prefix={tmp_path}/", tmp_path, HERE / "corpus" / target)  # fmt: skip
 
 
@@ -112,8 +111,6 @@ def test_no_unbounded_string_function_is_called():
 
 def test_the_tree_the_library_and_the_binary_have_one_digest(gensink):
     """An installed extension or binary that is older than the sources is found out."""
-    import sys
-
     sys.path.insert(0, str(NATIVE / "cmake"))
     try:
         from digest import source_digest
