@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE_B = 4096, BACKLOG_SPARE = 64 };
+/* the backlog leaves room for strangers beside the streams */
+enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
 
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
