@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import itertools
@@ -95,17 +96,15 @@ class ProcessChannel:
 
     def close(self) -> int:
         """End of input; the exit code."""
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
         code = self.process.wait(timeout=20)
         self.process.stdout.close()
         return code
 
 
 class Namespace:
-    """A network namespace with a veth pair, v0 and v1, both up with IPv6 off their minds."""
+    """A network namespace with a veth pair, v0 and v1, both up."""
 
     def __init__(self, program: Path, directory: Path):
         self.name = f"nlt-{os.getpid()}-{next(_counter)}"
@@ -113,7 +112,10 @@ class Namespace:
         self.channels: list[ProcessChannel] = []
         subprocess.run(["ip", "netns", "add", self.name], check=True)
         self._thread = ThreadPoolExecutor(max_workers=1, initializer=self._enter)
-        self.sh("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up")
+        self.sh(
+            "ip link add v0 type veth peer name v1;"
+            "for i in v0 v1; do ip link set $i addrgenmode none && ip link set $i up; done"
+        )
 
     def _enter(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -200,16 +202,21 @@ class Namespace:
     def journals(self) -> list[Path]:
         return sorted(self.journal.glob("*")) if self.journal.exists() else []
 
+    def settled_journals(self, count: int, timeout_s: float = 20.0) -> None:
+        """Wait until the directory holds that many journals."""
+        until = time.monotonic() + timeout_s
+        while len(self.journals()) != count:
+            assert time.monotonic() < until, f"journals: {self.journals()}"
+            time.sleep(0.02)
+
     def remove(self) -> None:
         for channel in self.channels:
             if channel.process.poll() is None:
                 channel.process.kill()
                 channel.process.wait(timeout=20)
             channel.process.stdout.close()
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 channel.process.stdin.close()
-            except BrokenPipeError:
-                pass
         try:
             self.settled()
         finally:
