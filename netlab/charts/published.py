@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from netlab import bus, published
 from netlab.charts.style import (
@@ -170,7 +171,7 @@ def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
                 f"{row.streams_times_MBps:g}, shown as a star."
             )
         ax.set(
-            title=textwrap.fill(TITLE_OF_SET[tuning], 30),
+            title=_two_lines(TITLE_OF_SET[tuning]),
             xlabel="Streams",
             ylabel=f"{words[value]}, MB/s",
             ylim=(0, 1.08 * frame[value].max()),
@@ -220,9 +221,16 @@ def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
             shown[shown["MTU"] == mtu], x="streams", y=value, ax=ax, label=mtu, legend=False,
             **style,
         )  # fmt: skip
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     ticks = sorted(frame["streams"].unique())
     ax.set_xticks(ticks, [str(tick) for tick in ticks])
     ax.set_xlim(0, max(ticks) * 1.02)
+
+
+def _two_lines(title: str) -> str:
+    """A title in two lines, so that the axes of charts side by side are alike."""
+    lines = textwrap.wrap(title, 30)
+    return "\n".join([*lines, ""][:2] if len(lines) == 1 else lines)
 
 
 def _alt(what: str, frame: pd.DataFrame, value: str = "throughput_MBps") -> str:

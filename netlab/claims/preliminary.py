@@ -9,12 +9,12 @@ import pandas as pd
 from netlab import bus, published
 from netlab.claims.model import Claim, Claims, Finding, Printed, Verdict, stands, uncheckable
 from netlab.claims.openlab_frame import report
+from netlab.published.layout import HALF_SPEED_MBPS
 
 CLAIMS = Claims("openlab-preliminary")
 _SET_OF_TUNING = {"none": 1, "kernel": 2, "full": 3}
 # A per-stream figure is cut or rounded to 1 MB/s, so each stream may be 1 MB/s off.
 _PER_STREAM_ALLOWANCE_MBPS = 1.0
-_HALF_SPEED_SLOT_MBPS = 470
 
 
 @cache
@@ -112,7 +112,7 @@ def _(claimed: Printed) -> Finding:
 
 @CLAIMS("After set 3", "CPU usage in the half-speed slot", "around 60%")
 def _(claimed: Printed) -> Finding:
-    share = 100 * _HALF_SPEED_SLOT_MBPS / _cell("full", 16114, 1)
+    share = 100 * HALF_SPEED_MBPS / _cell("full", 16114, 1)
     return uncheckable(
         "CPU usage is not tabled; in proportion to 100% in the fast slot it would be this",
         f"{share:.0f} %",
@@ -130,8 +130,8 @@ def _(claimed: Printed) -> Finding:
 def _(claimed: Printed) -> Finding:
     reached = report()["throughput_MBps"].max()
     return claimed.against(
-        2 * _HALF_SPEED_SLOT_MBPS,
-        f"{bus.PCI_X_133.percent(2 * _HALF_SPEED_SLOT_MBPS):.0f} % of the full-speed bus; "
+        2 * HALF_SPEED_MBPS,
+        f"{bus.PCI_X_133.percent(2 * HALF_SPEED_MBPS):.0f} % of the full-speed bus; "
         f"the report later reached {reached:g}",
         unit="MB/s",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from netlab import published
+from netlab import bus, published
 from netlab.errors import BadInput
 from netlab.tables import Table
 
@@ -23,6 +23,8 @@ TITLE_OF_SET = {
     "full": "Set 3: improved kernel and driver parameters",
 }
 GOAL_PERCENT = 80
+# Preliminary notes, after set 3: "about 470 MB/s for single stream with optimal parameters".
+HALF_SPEED_MBPS = 470.0
 
 
 def grid(frame: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -109,6 +111,19 @@ def best_cells() -> Table:
     )
 
 
+def goal_sentence() -> str:
+    """Whether Linux64 to Linux64 reached the goal of the introduction, in a sentence."""
+    frame = published.load("openlab-2003").query("table in (1, 2)")
+    best = frame.loc[frame["percent_of_bus"].idxmax()]
+    outcome = "was met" if best["percent_of_bus"] >= GOAL_PERCENT else "was not met"
+    needed = GOAL_PERCENT / 100 * best["bus_MBps"]
+    return (
+        f"The goal of {GOAL_PERCENT} % of PCI-X, {needed:.0f} MB/s from Linux64 to Linux64, "
+        f"{outcome}: the most is {best['throughput_MBps']:g} MB/s (table {best['table']}), "
+        f"{best['percent_of_bus']:.1f} %."
+    )
+
+
 def preliminary_set(tuning: str) -> Table:
     """One of sets 1 to 3 of the notes: per stream and total in each cell.
 
@@ -136,6 +151,27 @@ def preliminary_set(tuning: str) -> Table:
         grid(cells, "cell").droplevel("Tuning"),
         f"{TITLE_OF_SET[tuning]}, MB/s",
         note="Stated total, and in brackets streams × MB/s per stream.",
+    )
+
+
+def slot_table() -> Table:
+    """The half-speed and the full-speed PCI-X slot of the notes, against their bandwidth."""
+    notes = published.load("openlab-2003-preliminary")
+    full = notes.query("tuning == 'full' and mtu_B == 16114 and streams == 1")
+    slots = [
+        ("Slot 4, half speed", bus.shared(bus.PCI_X_133, half_speed_slot=True), HALF_SPEED_MBPS),
+        ("Slot 1, full speed", bus.PCI_X_133, float(full["throughput_MBps"].iloc[0])),
+        ("Slot 1, as hoped for", bus.PCI_X_133, 2.0 * HALF_SPEED_MBPS),
+    ]
+    shown = pd.DataFrame(
+        [(name, one.bandwidth_MBps, rate, one.percent(rate)) for name, one, rate in slots],
+        columns=["Slot", "Bandwidth, MB/s", "One stream, MB/s", "% of the bus"],
+    )
+    return Table(
+        shown,
+        "One stream with all tuning, by slot",
+        formats={"% of the bus": ".0f"},
+        note="The hoped-for rate is twice that of the half-speed slot, had the CPU been faster.",
     )
 
 
