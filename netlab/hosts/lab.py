@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
-from netlab.errors import BadInput, HostError
+from netlab.errors import BadInput, HostError, Unsupported
 from netlab.hosts import link, needs, reaper, sshd
 from netlab.hosts.namespaces import inside, tool
 from netlab.hosts.ssh import SshHost
@@ -50,19 +50,12 @@ class Lab:
     def __init__(self, state: Path):
         self.state = state
         self.id = state.name
-        try:
-            content = json.loads((state / STATE_FILE).read_text())
-        except (OSError, ValueError):
-            content = {}
+        content = _read(state)
         self.study: str | None = content.get("study")
         self.complete: bool = content.get("complete", False)
         self.made_at: str | None = content.get("made_at")
         self.owner_pid: int | None = content.get("owner_pid")
-        self.topology = (
-            Topology.from_dict(content["topology"])
-            if "topology" in content
-            else Topology(hosts=(), paths=())
-        )
+        self.topology: Topology = content.get("topology", Topology(hosts=(), paths=()))
         self._guard: _Guard | None = None
 
     @classmethod
@@ -132,7 +125,15 @@ class Lab:
         self.down()
 
     def down(self) -> None:
-        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done."""
+        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done.
+
+        Raises
+        ------
+        Unsupported
+            Only root can.
+        """
+        if os.geteuid() != 0:
+            raise Unsupported("taking a lab down needs root: run it with sudo")
         _shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()
@@ -234,7 +235,8 @@ def labs() -> list[Lab]:
     """All labs of this machine, half made ones included, sorted by id."""
     where = reaper.base()
     found = set()
-    if where.is_dir():
+    # To others than root the state is closed; the namespaces still tell which labs there are.
+    if os.access(where, os.R_OK | os.X_OK):
         found |= {entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
     if reaper.NAMESPACES.is_dir():
         # A namespace without state is what a damaged lab leaves; it can still be taken down.
@@ -271,6 +273,15 @@ def down(lab_id: str | None = None) -> list[str]:
     for lab in chosen:
         lab.down()
     return [lab.id for lab in chosen]
+
+
+def _read(state: Path) -> dict:
+    """What a lab's state file holds; nothing if it is missing or damaged."""
+    try:
+        content = json.loads((state / STATE_FILE).read_text())
+        return content | {"topology": Topology.from_dict(content["topology"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _write(state: Path, content: dict) -> None:

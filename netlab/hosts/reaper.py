@@ -63,6 +63,8 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
             yield None
             return
         try:
+            if os.fstat(lock).st_uid != os.geteuid():
+                raise PermissionError(f"{where} belongs to another user")
             fcntl.flock(lock, fcntl.LOCK_EX)
             # The last lab may have taken the directory with it while we waited.
             if os.path.isdir(where) and os.path.samestat(os.fstat(lock), os.stat(where)):

@@ -194,7 +194,7 @@ def test_two_labs_do_not_disturb_each_other():
         assert first.status()["complete"]
 
 
-@pytest.mark.parametrize("missing", ["state", "description", "namespace"])
+@pytest.mark.parametrize("missing", ["state", "description", "content", "namespace"])
 def test_a_damaged_lab_can_be_taken_down(missing):
     lab = Lab.up(STUDY, lab_id=_lab_id("d"))
     try:
@@ -203,6 +203,8 @@ def test_a_damaged_lab_can_be_taken_down(missing):
                 shutil.rmtree(lab.state)
             case "description":
                 (lab.state / labs.STATE_FILE).write_text("{")
+            case "content":
+                (lab.state / labs.STATE_FILE).write_text('{"complete": true, "topology": [1]}')
             case "namespace":
                 subprocess.run(("ip", "netns", "delete", lab.namespace("a")), check=True)
         (seen,) = [other for other in labs.labs() if other.id == lab.id]
@@ -243,18 +245,37 @@ def test_a_part_the_kernel_refuses_is_named(tmp_path):
     needs.check(shaped=False, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
 
 
-def test_without_root_the_lab_refuses_clearly():
-    program = (
-        "import os; from netlab.hosts import needs; os.setuid(65534); needs.check(shaped=True)"
-    )
+def _as_nobody(program):
+    """What a program says that gives up root before it does anything."""
     done = subprocess.run(
-        (sys.executable, "-c", program),
+        (sys.executable, "-c", f"import os\nfrom netlab.hosts import lab, needs\n{program}"),
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=False,
     )
-    assert "needs root: run it with sudo" in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_without_root_the_lab_refuses_clearly():
+    said = _as_nobody("os.setuid(65534); needs.check(shaped=True)")
+    assert "needs root: run it with sudo" in said
+
+
+def test_without_root_labs_are_seen_but_not_taken_down():
+    with Lab.up(STUDY, lab_id=_lab_id("n"), owned=True) as lab:
+        ids = "print([one.id for one in lab.labs()])"
+        said = _as_nobody(f"os.setuid(65534)\n{ids}\nlab.down('{lab.id}')")
+        assert repr(lab.id) in said.splitlines()[0]
+        assert "needs root: run it with sudo" in said
+        assert lab.status()["complete"]
+
+
+def test_where_namespaces_are_forbidden_the_message_says_so(tmp_path):
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: not permitted' >&2; exit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    with pytest.raises(Unsupported, match=r"cannot be made here .*unshare: not permitted"):
+        needs.check(shaped=True, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
 
 
 @pytest.mark.parametrize("lab_id", ["", "UP", "a-b", "../x", "toolongid"])
