@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 from dataclasses import dataclass
 
 from netlab.errors import BadInput
-from netlab.study import Group, Study
+from netlab.study import Group, Study, slug
 
 
 @dataclass(frozen=True)
@@ -37,17 +36,12 @@ class Block:
     runs: tuple[Run, ...]
 
 
-def slug(text: str) -> str:
-    """A name for files and run ids: letters, digits, ``-``; arrows become ``to`` and ``both``."""
-    text = text.replace("<->", " both ").replace("->", " to ")
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
-
-
 def blocks(study: Study) -> tuple[Block, ...]:
     """Plan a study.
 
     Blocks and the runs within each are shuffled by a generator seeded from the study's seed, so
-    drift of the machine does not line up with a factor.
+    drift of the machine does not line up with a factor. Studies of one digest have one plan,
+    whatever the order of the paths in their files.
 
     Returns
     -------
@@ -56,7 +50,7 @@ def blocks(study: Study) -> tuple[Block, ...]:
     """
     generator = random.Random(study.seed)
     planned: list[tuple[str, str, int, list[tuple[Group, int, int]]]] = []
-    for path in study.paths:
+    for path in sorted(study.paths):
         groups = [group for group in study.groups if group.path == path]
         if not groups:
             continue
@@ -75,10 +69,10 @@ def blocks(study: Study) -> tuple[Block, ...]:
     order = 0
     result = []
     for path, tuning, mtu_B, runs in planned:
-        block_id = f"{path}_{tuning}_{mtu_B}"
+        block_id = f"{path}@{tuning}@{mtu_B}"
         made = []
         for group, streams, repeat in runs:
-            run_id = f"{block_id}_{slug(group.name)}_{streams}_{repeat}"
+            run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"
             made.append(Run(run_id, order, group, streams, repeat))
             order += 1
         result.append(Block(block_id, path, tuning, mtu_B, tuple(made)))
@@ -121,7 +115,13 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         study that the run does not depend on leaves it valid.
     """
     path = study.paths[block.path]
-    hosts = {end.host: study.hosts[end.host].model_dump(mode="json") for end in path.ends}
+    hosts = {
+        end.host: {
+            **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
+            "profile": study.profile(end.host, block.tuning),
+        }
+        for end in path.ends
+    }
     content = {
         "path": path.model_dump(mode="json"),
         "hosts": hosts,

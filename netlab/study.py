@@ -18,12 +18,20 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from netlab.errors import BadInput
 from netlab.yamlfile import read_yaml, validated
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,47}$")]
+MAX_NAME = 48
+QUICK = "-quick"
+Name = Annotated[str, Field(pattern=rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$")]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65535)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
-INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-~]{1,15}$")
+INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
 MAX_RUNS = 100_000
+
+
+def slug(text: str) -> str:
+    """A name for files and run ids: letters, digits, ``-``; arrows become ``to`` and ``both``."""
+    text = text.replace("<->", " both ").replace("->", " to ")
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
 
 
 class Model(BaseModel):
@@ -35,11 +43,13 @@ class Model(BaseModel):
 class Bus(Model):
     """The bus a host's card sits on.
 
-    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` says what it is.
+    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` says what it is;
+    ``shared`` whether both directions share it (PCI, PCI-X) or each has it whole (PCIe, the lab).
     """
 
     bandwidth_MBps: Megabytes
     label: Annotated[str, Field(min_length=1, max_length=120)]
+    shared: bool = False
 
 
 class Host(Model):
@@ -64,8 +74,11 @@ class Host(Model):
             raise ValueError("a lab host takes no address, user, port or identity_file")
         if self.kind == "ssh" and not self.address:
             raise ValueError("an ssh host needs an address")
-        if self.address and not re.fullmatch(r"[A-Za-z0-9_.:%-]+", self.address):
-            raise ValueError("address is a host name, an address or an alias of ~/.ssh/config")
+        if self.address and not re.fullmatch(r"[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*", self.address):
+            raise ValueError(
+                "address is a host name, an address or an alias of ~/.ssh/config, "
+                f"not {self.address!r}"
+            )
         return self
 
 
@@ -83,7 +96,9 @@ class End(Model):
     @classmethod
     def _numeric(cls, value: str | None) -> str | None:
         if value is not None:
-            ipaddress.ip_address(value)
+            address = ipaddress.ip_address(value)
+            if address.is_unspecified or address.is_multicast or value == "255.255.255.255":
+                raise ValueError("is no address that one host can have")
         return value
 
     @field_validator("interface")
@@ -125,7 +140,15 @@ class Path(Model):
     @model_validator(mode="after")
     def _two_hosts(self) -> Self:
         if self.ends[0].host == self.ends[1].host:
-            raise ValueError("the two ends of a path are different hosts")
+            raise ValueError(
+                f"the two ends of a path are different hosts, not {self.ends[0].host!r} twice"
+            )
+        given = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
+        if len(given) == 2 and (given[0] == given[1] or given[0].version != given[1].version):
+            raise ValueError(
+                "the data addresses of a path differ and are both IPv4 or both IPv6, "
+                f"not {given[0]} and {given[1]}"
+            )
         return self
 
 
@@ -136,10 +159,17 @@ class Group(Model):
     path: Name
     sender: Name
     direction: Direction = "->"
-    table: Annotated[int, Field(ge=1)] | None = None
+    table: Annotated[int, Field(ge=1, le=9999)] | None = None
     record_length_B: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 65536
     buffer_B: Annotated[int, Field(ge=0, le=2**30)] = 262144
     target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _has_a_slug(cls, value: str) -> str:
+        if not slug(value):
+            raise ValueError("holds no letter or digit of ASCII to name its runs by")
+        return value
 
 
 class TuningLevel(Model):
@@ -154,8 +184,8 @@ class Timing(Model):
     """How long and how often. ``seconds`` is the measured window; warm-up comes before it."""
 
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
-    seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False, strict=False)] = 1.0
-    warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False, strict=False)] = 0.3
+    seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)] = 1.0
+    warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.3
     interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 100
 
 
@@ -181,6 +211,13 @@ class Study(Model):
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
 
+    @field_validator("netlab", mode="before")
+    @classmethod
+    def _version(cls, value: object) -> object:
+        if type(value) is not int:  # True and 1.0 equal 1
+            raise ValueError("Input should be 1")
+        return value
+
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
         for path_name, path in self.paths.items():
@@ -200,9 +237,9 @@ class Study(Model):
                 raise ValueError(f"paths.{path_name}: only a lab path has a link")
         seen: set[str] = set()
         for group in self.groups:
-            if group.name in seen:
-                raise ValueError(f"groups: the name {group.name!r} is given twice")
-            seen.add(group.name)
+            if slug(group.name) in seen:
+                raise ValueError(f"groups: the name {group.name!r} is not unlike another's")
+            seen.add(slug(group.name))
             if group.path not in self.paths:
                 raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
             if group.sender not in {end.host for end in self.paths[group.path].ends}:
@@ -214,12 +251,22 @@ class Study(Model):
             ("tunings", tuple(level.name for level in self.tunings)),
             *((f"tunings.{level.name}.mtus_B", level.mtus_B) for level in self.tunings),
         ):
-            if len(set(values)) != len(values):
-                raise ValueError(f"{label}: a level is given twice")
+            twice = [value for index, value in enumerate(values) if value in values[:index]]
+            if twice:
+                raise ValueError(f"{label}: the level {twice[0]!r} is given twice")
+        if self.quick is not None and len(self.name) > MAX_NAME - len(QUICK):
+            raise ValueError(
+                f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
+                f"and the quick form adds {QUICK!r}"
+            )
         cells = sum(len(level.mtus_B) for level in self.tunings)
-        runs = cells * len(self.streams) * len(self.groups) * self.timing.repeats
-        if runs > MAX_RUNS:
-            raise ValueError(f"the design has {runs} runs; at most {MAX_RUNS} are allowed")
+        cells *= len(self.streams) * len(self.groups)
+        for label, timing in (("timing", self.timing), ("quick", self.quick)):
+            if timing is not None and cells * timing.repeats > MAX_RUNS:
+                raise ValueError(
+                    f"{label}.repeats: {timing.repeats} repeats of {cells} cells are over "
+                    f"{MAX_RUNS} runs"
+                )
         return self
 
     def receiver(self, group: Group) -> str:
@@ -230,6 +277,11 @@ class Study(Model):
     def profile(self, host: str, tuning: str) -> str:
         """Name of the tuning profile a host takes for a tuning of the study."""
         return self.hosts[host].profiles.get(tuning, tuning)
+
+    def bus_shared(self, path: str) -> bool:
+        """Whether any bus of a path carries both directions over the same wires."""
+        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        return any(bus is not None and bus.shared for bus in buses)
 
     def bus_MBps(self, path: str) -> float | None:
         """Bandwidth of the slower of the two hosts' buses, MB/s; None if one is unknown."""
@@ -266,7 +318,8 @@ def load(path: FilePath | str, *, quick: bool = False, **timing: float | int | N
     if quick:
         if study.quick is None:
             raise BadInput("has no quick timing", where=where, key="quick")
-        study = study.model_copy(update={"timing": study.quick, "name": f"{study.name}-quick"})
+        changed = {"timing": study.quick, "quick": None, "name": f"{study.name}{QUICK}"}
+        study = study.model_copy(update=changed)
     given = {key: value for key, value in timing.items() if value is not None}
     known = {"repeats", "seconds", "warmup_s", "interval_ms", "seed"}
     for key in given:
