@@ -209,7 +209,9 @@ class _Owned(np.ndarray):
         self.owner = getattr(source, "owner", None)
 
 
-def _view(pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any) -> np.ndarray:
+def _view(
+    pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any
+) -> np.ndarray:
     size = np.dtype(dtype).itemsize
     flat = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
     array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
@@ -486,5 +488,3 @@ def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
         raise CoreError("budget_ms: out of range", code="bad_request")
     _check(lib.nl_copy_rate(budget_ms, out, err), err)
     return CopyRate(hot_MBps=out.hot_Bps / 1e6, cold_MBps=out.cold_Bps / 1e6)
-
-

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from netlab.errors import HostError, RunError, shown
 
-TAIL_MS = 60
+TAIL_MS = 80
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000
@@ -105,7 +105,7 @@ class _Inbox:
     """
 
     def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
-        self._side, self._runs, self._now = side, runs, now
+        self._side, self._runs, self._now = side, frozenset(runs), now
         self._kept: dict[tuple[str, int], dict] = {}
 
     def wait(self, event: str, run: int, deadline: float) -> dict:
@@ -170,11 +170,9 @@ def measure(
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
     directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    # A run id names one role of each kind per agent, and each direction has a token of its own.
+    # A run id names one role per agent, and each direction has a token of its own.
     runs = [run + index for index in range(len(directions))]
-    at_sender, at_receiver = (_Inbox(side, runs, now) for side in (sender, receiver))
-    sinks = (at_receiver, at_sender)[: len(runs)]
-    gens = (at_sender, at_receiver)[: len(runs)]
+    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
     common = {
         "streams": request.streams,
         "record_B": request.record_length_B,
@@ -199,10 +197,9 @@ def measure(
                 drain_ms=DRAIN_MS,
                 **common,
             )
-        listening = now() + GRACE_S
         ports = [
-            inbox.wait("listening", number, listening)["port"]
-            for inbox, number in zip(sinks, runs, strict=True)
+            inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
+            for (_, to), number in zip(directions, runs, strict=True)
         ]
         for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
             of.channel.send(
@@ -221,10 +218,10 @@ def measure(
         deadline += (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
         flows = tuple(
             Flow(
-                gen=gen.wait("gen_result", number, deadline),
-                sink=sink.wait("sink_result", number, deadline),
+                gen=inboxes[of.host].wait("gen_result", number, deadline),
+                sink=inboxes[to.host].wait("sink_result", number, deadline),
             )
-            for gen, sink, number in zip(gens, sinks, runs, strict=True)
+            for (of, to), number in zip(directions, runs, strict=True)
         )
     except BaseException:
         _stop(directions, runs)
