@@ -93,13 +93,7 @@ class Station:
         self.interface = interface(study, path, name)
         self.facts = host.facts(self.interface)
         self.link: dict = {}
-        self.binary = push_agent(
-            host,
-            core.gensink_path(),
-            core.source_digest(),
-            source_dir=core.source_dir(),
-            version=core.version(),
-        )
+        self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         self.agent = self.host.start((self.binary, "agent"))
         try:
             self._greeted(self.agent.receive(READY_S))
