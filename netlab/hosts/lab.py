@@ -104,12 +104,16 @@ class Lab:
             _write(state, content)
             with open(state / reaper.BUSY, "w") as busy:
                 fcntl.flock(busy, fcntl.LOCK_EX)
+                if os.fstat(busy.fileno()).st_nlink == 0:
+                    raise HostError("lab", "was taken down while it was made")
                 _make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
-        except BaseException:
+        except BaseException as problem:
             _shielded(lambda: reaper.remove_own(lab_id, token))
             if guard is not None:
                 guard.release()
+            if isinstance(problem, OSError):
+                raise HostError("lab", f"could not be made: {problem}") from problem
             raise
         lab = cls(state)
         if owned:

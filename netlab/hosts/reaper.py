@@ -84,7 +84,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
     """
     with registry(create=True) as where:
         _note_machine(where)
-        state, fresh = where / lab_id, _fresh(where, token)
+        state, fresh = where / lab_id, where / f".{token}"
         if state.exists() or namespaces_of(lab_id):
             return None
         # Marked before it has its name: whoever finds the lab can tell whose it is.
@@ -93,10 +93,6 @@ def reserve(lab_id: str, token: str) -> Path | None:
         PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
         fresh.rename(state)
         return state
-
-
-def _fresh(where: Path, token: str) -> Path:
-    return where / f".{token}"
 
 
 def _note_machine(where: Path) -> None:
@@ -159,7 +155,6 @@ def remove_own(lab_id: str, token: str) -> None:
     with registry() as where:
         if where is None:
             return
-        shutil.rmtree(_fresh(where, token), ignore_errors=True)
         try:
             owned = (where / lab_id / TOKEN).read_text() == token
         except OSError:
@@ -171,23 +166,28 @@ def remove_own(lab_id: str, token: str) -> None:
 
 
 def _remove(where: Path | None, lab_id: str) -> None:
-    state = None if where is None else where / lab_id
-    if state is not None and state.is_dir():
-        _wait_until_idle(state)
-    names = namespaces_of(lab_id)
-    _end_processes(names)
-    for name in names:
-        _quietly("ip", "netns", "delete", name)
-        # One that was cut short while it was made is a plain file.
-        with contextlib.suppress(OSError):
-            os.unlink(NAMESPACES / name)
-    if where is not None:
-        shutil.rmtree(where / lab_id, ignore_errors=True)
-        _leave_if_last(where)
+    with contextlib.ExitStack() as held:
+        if where is not None and (where / lab_id).is_dir():
+            held.enter_context(_idle(where / lab_id))
+        names = namespaces_of(lab_id)
+        _end_processes(names)
+        for name in names:
+            _quietly("ip", "netns", "delete", name)
+            # One that was cut short while it was made is a plain file.
+            with contextlib.suppress(OSError):
+                os.unlink(NAMESPACES / name)
+        if where is not None:
+            shutil.rmtree(where / lab_id, ignore_errors=True)
+            _leave_if_last(where)
 
 
 def _leave_if_last(where: Path) -> None:
-    if not any(entry.is_dir() for entry in where.iterdir()):
+    directories = [entry for entry in where.iterdir() if entry.is_dir()]
+    for entry in directories:
+        # Its maker would hold the registry, as we do now: it died between making and naming it.
+        if entry.name.startswith("."):
+            shutil.rmtree(entry, ignore_errors=True)
+    if all(entry.name.startswith(".") for entry in directories):
         _restore_machine(where)
         shutil.rmtree(where, ignore_errors=True)
 
@@ -204,16 +204,21 @@ def _quietly(*argv: str) -> None:
     )
 
 
-def _wait_until_idle(state: Path) -> None:
-    # A maker that was killed may have left a child at work; it holds this lock until it is done.
+@contextlib.contextmanager
+def _idle(state: Path) -> Iterator[None]:
+    """Hold a lab that nobody is making any more.
+
+    A maker that was killed may have left a child at work, which keeps the lock until it is done.
+    """
     with open(state / BUSY, "w") as busy:
         deadline = time.monotonic() + 10.0
         while time.monotonic() < deadline:
             try:
                 fcntl.flock(busy, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
+                break
             except OSError:
                 time.sleep(0.02)
+        yield
 
 
 def _end_processes(names: list[str]) -> None:

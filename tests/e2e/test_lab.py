@@ -282,3 +282,24 @@ def test_where_namespaces_are_forbidden_the_message_says_so(tmp_path):
 def test_an_id_that_is_none_is_bad_input(lab_id):
     with pytest.raises(BadInput, match="one to eight"):
         Lab.up(STUDY, lab_id=lab_id)
+
+
+@pytest.mark.parametrize("delay_s", [0.04, 0.08, 0.12])
+def test_a_lab_taken_down_while_it_is_made_is_gone(owner, delay_s):
+    lab_id = _lab_id("w")
+    process = owner(lab_id)
+    time.sleep(delay_s)
+    reaper.remove(lab_id)
+    if process.stdout.readline() == b"up\n":
+        # The removal came before the lab had a name, or after it was whole.
+        reaper.remove(lab_id)
+        process.kill()
+    assert process.wait(20) != 0
+    _wait_gone(lab_id)
+
+
+def test_what_a_maker_left_without_a_name_is_cleared_away():
+    with Lab.up(STUDY, lab_id=_lab_id("z"), owned=True):
+        stale = reaper.base() / ".0123456789abcdef"
+        stale.mkdir()
+    assert not stale.exists()
