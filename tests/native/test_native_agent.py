@@ -303,6 +303,36 @@ def test_stop_ends_both_roles_and_results_still_come(agent):
     assert {r["status"] for r in results.values()} == {"stopped"}
     sink = results["sink_result", 1]
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
+    assert sink["code"] is None and sink["message"] == "told to stop"
+
+
+def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
+    """Progress counts, however rare the samples are."""
+    port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=60_000)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, token))
+        assert peer.recv(1) == b"G"
+        for _ in range(15):
+            peer.sendall(b"x")
+            time.sleep(0.1)
+        peer.shutdown(socket.SHUT_WR)
+        sink = agent.hear(timeout_s=4)
+    assert (sink["status"], sink["total_bytes"]) == ("ok", 15)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making an interface takes CAP_NET_ADMIN")
+def test_an_interface_that_vanishes_is_a_reset(agent):
+    name = "nltvanish"
+    subprocess.run(("ip", "link", "add", name, "type", "veth"), check=True)
+    port, token = agent.sink(interface=name, window_ms=800)
+    agent.gen(port, token, interface=name, window_ms=800)
+    time.sleep(0.4)
+    subprocess.run(("ip", "link", "del", name), check=True)
+    results = agent.hear_results()
+    for end in results.values():
+        assert end["status"] == "ok"
+        assert end["meter"]["total"]["interface"]["name"] == name
+        assert end["meter"]["total"]["interface"]["reset"] is True
 
 
 def test_a_sink_whose_peers_vanish_says_error(agent):
