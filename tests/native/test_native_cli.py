@@ -28,6 +28,18 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
+def wait_listening(port: int) -> None:
+    """Until a socket listens on the port; connecting would take the one place there is."""
+    deadline = time.monotonic() + 10
+    listens = re.compile(rf":{port:04X} \S+ 0A ")
+    while time.monotonic() < deadline:
+        tables = (Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6"))
+        if any(listens.search(table) for table in tables):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"nobody listens on port {port}")
+
+
 def start(*argv: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         tuple(str(a) for a in argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -146,7 +158,7 @@ def test_gen4_and_sink4_talk_and_print_a_running_report(classic, address):
     for _ in range(2):  # several copies side by side
         port = free_port()
         sink = start(classic["sink4"], address, port, 65536, 262144)
-        time.sleep(0.3)
+        wait_listening(port)
         pairs.append((sink, start(classic["gen4"], address, port, 65536, 262144)))
     time.sleep(2.3)
     for sink, gen in pairs:
@@ -164,10 +176,11 @@ def test_gen4_and_sink4_talk_and_print_a_running_report(classic, address):
 
 
 def test_sink4_ends_on_interrupt_before_and_after_a_gen_came(classic):
-    waiting = start(classic["sink4"], "127.0.0.1", free_port(), 65536, 262144)
-    port = free_port()
+    idle_port, port = free_port(), free_port()
+    waiting = start(classic["sink4"], "127.0.0.1", idle_port, 65536, 262144)
     serving = start(classic["sink4"], "127.0.0.1", port, 65536, 262144)
-    time.sleep(0.3)
+    wait_listening(idle_port)
+    wait_listening(port)
     with socket.create_connection(("127.0.0.1", port)) as peer:
         peer.sendall(b"x" * 2_000_000)
         time.sleep(0.3)
