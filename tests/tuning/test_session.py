@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -179,10 +177,7 @@ def test_what_a_dead_session_left_is_put_back_first(namespace):
     before = namespace.dump()
     channel = ungreeted(namespace)
     session(channel, hold_s=0).__enter__()
-    guard = channel.guard_pid()
-    channel.kill(signal.SIGSTOP)
-    os.kill(guard, signal.SIGKILL)
-    channel.kill()
+    channel.kill_both()
     with session(ungreeted(namespace), "none") as tuned:
         assert {entry["status"] for entry in tuned.result.recovered} == {"restored"}
         mtu = next(e for e in tuned.result.applied if e["knob"] == "mtu")
