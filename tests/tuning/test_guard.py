@@ -77,7 +77,7 @@ def test_the_guard_holds_none_of_its_parents_streams(namespace):
 
 def test_silence_longer_than_the_hold_time_reverts_and_the_process_learns_it(namespace):
     before = namespace.dump()
-    channel = begun(namespace, 6, "--hold-s", "1")
+    channel = begun(namespace, 6, "--hold-s", "2")
     namespace.settled_journals(0)
     assert namespace.dump() == before
     answer = channel.ask(f"set {SACK} value=0")
@@ -89,15 +89,15 @@ def test_silence_longer_than_the_hold_time_reverts_and_the_process_learns_it(nam
 
 
 def test_keepalives_hold_the_tuning(namespace):
-    channel = begun(namespace, 1, "--hold-s", "2")
-    for _ in range(12):
+    channel = begun(namespace, 1, "--hold-s", "4")
+    for _ in range(20):
         time.sleep(0.25)
         assert channel.ask("keepalive") == {"event": "alive"}
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
 
 
 def test_a_stopped_process_loses_its_tuning_and_learns_it_on_waking(namespace):
-    channel = begun(namespace, 1, "--hold-s", "1")
+    channel = begun(namespace, 1, "--hold-s", "2")
     channel.kill(signal.SIGSTOP)
     namespace.settled_journals(0)
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
