@@ -89,6 +89,23 @@ class ProcessChannel:
         assert len(children) == 1
         return int(children[0])
 
+    def kill_guard(self) -> int:
+        """Kill the guard and wait until it is dead; its process id."""
+        guard = self.guard_pid()
+        os.kill(guard, signal.SIGKILL)
+        until = time.monotonic() + 20
+        with contextlib.suppress(FileNotFoundError):
+            while Path(f"/proc/{guard}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                assert time.monotonic() < until, "the guard does not die"
+                time.sleep(0.002)
+        return guard
+
+    def kill_both(self) -> None:
+        """Kill process and guard so that neither can act on the other's death."""
+        self.kill(signal.SIGSTOP)
+        self.kill_guard()
+        self.kill()
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         self.process.send_signal(number)
         if number == signal.SIGKILL:

@@ -5,9 +5,6 @@ what is found at the end says whose it is."""
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -109,7 +106,7 @@ class TuningMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.begun)
     @rule()
     def kill_the_guard(self):
-        os.kill(self.channel.guard_pid(), signal.SIGKILL)
+        self.channel.kill_guard()
 
     @precondition(lambda self: self.begun)
     @rule(knobs=st.lists(st.sampled_from(KNOBS), max_size=4))
@@ -129,10 +126,7 @@ class TuningMachine(RuleBasedStateMachine):
     @rule()
     def kill_both(self):
         assert self.channel.ask("keepalive") == {"event": "alive"}
-        guard = self.channel.guard_pid()
-        self.channel.kill(signal.SIGSTOP)
-        os.kill(guard, signal.SIGKILL)
-        self.channel.kill()
+        self.channel.kill_both()
         self.channel, self.begun = None, False
         self.namespace.settled()
 
