@@ -160,6 +160,17 @@ def test_links_between_notebooks_lead_to_their_pages(notebook, tmp_path):
     assert 'href="02-next.html#part"' in text and ".ipynb" not in text
 
 
+def test_pages_of_a_part_are_listed_under_it_and_left_out_of_the_navigation(notebook, tmp_path):
+    block = _save(tmp_path / "block.ipynb", [v4.new_markdown_cell("# A block")])
+    pages = [ExecutedNotebook(notebook), ExecutedNotebook(block, part="Blocks <all>")]
+    text = build_site(pages, tmp_path / "s", pdf=False).read_text()
+    assert text.index("<h3>Blocks &lt;all&gt;</h3>") < text.index(
+        '<a href="block.html">A block</a>'
+    )
+    nav = re.search(r"<nav.*?</nav>", text, re.DOTALL)[0]
+    assert "01-first.html" in nav and "block.html" not in nav
+
+
 def test_a_notebook_that_failed_says_so(tmp_path):
     error = v4.new_output("error", ename="E", evalue="x", traceback=["\x1b[0;31mE\x1b[0m: <x>"])
     path = _save(tmp_path / "bad.ipynb", [v4.new_code_cell("1/0", outputs=[error])])

@@ -99,6 +99,14 @@ def test_a_full_duplex_bus_is_full_by_its_busier_direction():
     assert _word(direction="<->", goodput_MBps=3000.0, **slack) == "unknown"
 
 
+def test_the_recorded_ceiling_says_whether_directions_share_it():
+    half = {"goodput_forward_MBps": 1055.0, "goodput_reverse_MBps": 1050.0}
+    row = {"direction": "<->", "goodput_MBps": 2105.0, "ceiling_kind": "bus", **half}
+    assert _word(**row, ceiling_MBps=2112.0) == "bus"
+    assert _word(**row, ceiling_MBps=4224.0) == "unknown"
+    assert _word(**row, ceiling_MBps=math.nan) == "bus"
+
+
 @pytest.mark.parametrize("nothing", [None, pd.NA, math.nan])
 def test_missing_fields_are_no_evidence(nothing):
     bare = dict.fromkeys(IDLE, nothing) | {"direction": "->"}
