@@ -150,7 +150,7 @@ def test_no_value_of_netlabs_stays_behind(namespace):
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=50,
+            max_examples=30,
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),
