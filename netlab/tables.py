@@ -39,7 +39,7 @@ _LATEX = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
     """A frame with what a reader needs around it.
 
@@ -100,7 +100,9 @@ class Table:
             body.append(f"<tr>{''.join(parts)}</tr>")
         note = f'<p style="{_STYLE["note"]}">{html.escape(self.note)}</p>' if self.note else ""
         return (
-            f'<div class="netlab-table" style="overflow-x:auto"><table style="{_STYLE["table"]}">'
+            f'<div class="netlab-table" style="overflow-x:auto" tabindex="0" role="region" '
+            f'aria-label="{html.escape(self.caption, quote=True)}">'
+            f'<table style="{_STYLE["table"]}">'
             f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
             f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}</div>"
         )

@@ -219,6 +219,7 @@ def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
         style = line_style(i)
         sns.lineplot(
             shown[shown["MTU"] == mtu], x="streams", y=value, ax=ax, label=mtu, legend=False,
+            estimator=None, errorbar=None,
             **style,
         )  # fmt: skip
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
