@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+
+SHOWN_CHARACTERS = 80
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, cut when long."""
+    try:
+        text = repr(value)
+    except ValueError:  # an int of more digits than Python prints
+        return f"a {type(value).__name__} too large to print"
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+
 
 class NetlabError(Exception):
     """Base of all errors netlab raises. ``exit_code`` 1: a run or host failed."""
@@ -28,8 +41,9 @@ class BadInput(NetlabError):
 
     def __init__(self, message: str, *, where: str = "", key: str = "", value: object = None):
         self.where, self.key, self.value = where, key, value
-        place = ": ".join(part for part in (where, key) if part)
-        found = "" if value is None else f" (found {value!r})"
+        cut = key if len(key) <= SHOWN_CHARACTERS else f"{key[: SHOWN_CHARACTERS - 3]}..."
+        place = ": ".join(part for part in (where, cut) if part)
+        found = "" if value is None else f" (found {shown(value)})"
         super().__init__(f"{place}: {message}{found}" if place else f"{message}{found}")
 
 
@@ -63,7 +77,7 @@ class HostError(NetlabError):
         self.output = "\n".join(output.strip().splitlines()[-10:])
         text = f"{host}: {message}"
         if command:
-            text += f"; command: {' '.join(command)}"
+            text += f"; command: {shlex.join(command)}"
         if exit_status is not None:
             text += f"; exit status {exit_status}"
         if self.output:

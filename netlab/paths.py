@@ -36,3 +36,48 @@ def data_dir() -> Path:
             "set NETLAB_DATA to the data/ directory of a netlab checkout"
         )
     return _CHECKOUT_DATA
+
+
+def root_dir() -> Path:
+    """The checkout (or whatever directory holds ``data/``), with ``notebooks/`` beside it."""
+    return data_dir().parent
+
+
+def notebook(name: str) -> Path:
+    """One of netlab's own notebooks by file name.
+
+    Raises
+    ------
+    BadInput
+        There is no such notebook beside the data directory.
+    """
+    path = root_dir() / "notebooks" / name
+    if not path.is_file():
+        raise BadInput("no such notebook", where=str(path.parent), key=name)
+    return path
+
+
+def study_file(given: str | Path) -> Path:
+    """A study file from what a user typed: a path, a path from the checkout, or a bare name.
+
+    ``openlab-2003`` means ``data/studies/openlab-2003.yml``.
+
+    Raises
+    ------
+    BadInput
+        Nothing of that name is a file.
+    """
+    text = str(given)
+    candidates = [Path(text).expanduser(), root_dir() / text]
+    if "/" not in text:
+        candidates.append(data_dir() / "studies" / f"{text}.yml")
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate.resolve()
+    named = sorted(path.stem for path in (data_dir() / "studies").glob("*.yml"))
+    raise BadInput(f"no such study file; by name there are {', '.join(named)}", value=text)
+
+
+def results_dir(study_name: str) -> Path:
+    """Where the results of a study go: ``data/results/<name>``."""
+    return data_dir() / "results" / study_name

@@ -1,5 +1,6 @@
 #include "words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int hex_digit(char c)
@@ -151,13 +152,18 @@ const char *nl_words_get(struct nl_words *w, const char *key)
 	return NULL;
 }
 
-int nl_words_u64(struct nl_words *w, const char *key, uint64_t min, uint64_t max, uint64_t *out)
+int nl_words_has(const struct nl_words *w, const char *key)
 {
-	const char *text = nl_words_get(w, key);
+	for (size_t i = 0; i < w->count; i++)
+		if (strcmp(w->word[i].key, key) == 0)
+			return 1;
+	return 0;
+}
+
+int nl_words_decimal(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
 	uint64_t n = 0;
 
-	if (!text)
-		return 1;
 	if (!*text)
 		return -1;
 	for (; *text; text++) {
@@ -174,6 +180,32 @@ int nl_words_u64(struct nl_words *w, const char *key, uint64_t min, uint64_t max
 		return -1;
 	*out = n;
 	return 0;
+}
+
+void nl_words_format(char out[24], uint64_t value)
+{
+	snprintf(out, 24, "%llu", (unsigned long long)value);
+}
+
+int nl_words_hex(const char *text, uint8_t *out, size_t len)
+{
+	if (strlen(text) != 2 * len)
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		int hi = hex_digit(text[2 * i]), lo = hex_digit(text[2 * i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return -1;
+		out[i] = (uint8_t)(hi * 16 + lo);
+	}
+	return 0;
+}
+
+int nl_words_u64(struct nl_words *w, const char *key, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *text = nl_words_get(w, key);
+
+	return text ? nl_words_decimal(text, min, max, out) : 1;
 }
 
 const char *nl_words_untaken(const struct nl_words *w)

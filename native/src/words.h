@@ -51,6 +51,18 @@ const char *nl_words_get(struct nl_words *w, const char *key);
 /* Decimal u64 in [min, max]. 0 ok, 1 absent, -1 malformed or out of range. */
 int nl_words_u64(struct nl_words *w, const char *key, uint64_t min, uint64_t max, uint64_t *out);
 
+/* Whether key is there; does not mark it taken. */
+int nl_words_has(const struct nl_words *w, const char *key);
+
+/* The whole text as a decimal in [min, max]. 0, or -1. */
+int nl_words_decimal(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+
+/* A number as decimal text. */
+void nl_words_format(char out[24], uint64_t value);
+
+/* The whole text as 2 * len hex digits. 0, or -1. */
+int nl_words_hex(const char *text, uint8_t *out, size_t len);
+
 /* First key that no getter asked for, or NULL. */
 const char *nl_words_untaken(const struct nl_words *w);
 

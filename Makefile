@@ -1,0 +1,34 @@
+# netlab: make study, make test. `make help` lists the rest.
+
+STUDY ?= data/studies/openlab-2003.yml
+PYTEST_ARGS ?=
+BIN := .venv/bin
+NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
+
+.DEFAULT_GOAL := help
+.PHONY: help study test lint notebook clean setup
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  STUDY=path/to/mine.yml  another study;  QUICK=1  the short form, at most 4 minutes"
+
+setup:
+	@.ci/setup study
+
+study: setup ## run the study on the lab (or your hosts), then write site/index.html
+	@$(NETLAB) study "$(STUDY)" $(if $(QUICK),--quick)
+
+test: ## set up, then every test, the end-to-end ones included
+	@.ci/setup test
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff check .
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff format --check .
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/pytest $(PYTEST_ARGS)
+
+notebook: setup ## JupyterLab, opened on notebooks/00-start-here.ipynb
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
+		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
+
+clean: ## remove what was built: .venv, build, site (results stay in data/results)
+	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi
+	@rm -rf .venv .uv build site .pytest_cache .ruff_cache .hypothesis

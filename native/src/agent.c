@@ -1,0 +1,346 @@
+#include "agent.h"
+
+#include "clock.h"
+#include "error.h"
+#include "jobs.h"
+#include "netlab.h"
+#include "options.h"
+#include "outbox.h"
+#include "report_json.h"
+#include "words.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 s */
+
+struct agent {
+	int in_fd, out_fd;
+	struct nl_outbox *outbox;
+	struct nl_json json; /* of the thread that reads requests */
+	struct nl_jobs *jobs;
+	char line[NL_LINE_MAX + 2];
+	size_t have;
+	int overlong; /* skipping to the end of a line that is too long */
+	int quit;
+};
+
+/* -- answers ------------------------------------------------------------------- */
+
+static void answer_error(struct agent *agent, const char *run, const struct nl_err *err)
+{
+	nl_json_error(&agent->json, run, err);
+	nl_outbox_put(agent->outbox, &agent->json);
+}
+
+static void begin_event(struct agent *agent, const char *event)
+{
+	nl_json_open(&agent->json, NULL);
+	nl_json_text(&agent->json, "event", event);
+}
+
+static void end_event(struct agent *agent)
+{
+	nl_json_close(&agent->json);
+	nl_outbox_put(agent->outbox, &agent->json);
+}
+
+static int may_force_buffers(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), size = 65536, may;
+
+	if (fd < 0)
+		return 0;
+	may = setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) == 0;
+	close(fd);
+	return may;
+}
+
+static void say_ready(struct agent *agent)
+{
+	struct nl_json *j = &agent->json;
+	struct utsname name;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	uname(&name);
+	begin_event(agent, "ready");
+	nl_json_u64(j, "protocol", 1);
+	nl_json_text(j, "version", nl_version());
+	nl_json_text(j, "digest", nl_source_digest());
+	nl_json_i64(j, "pid", getpid());
+	nl_json_text(j, "hostname", name.nodename);
+	nl_json_text(j, "kernel", name.release);
+	nl_json_text(j, "machine", name.machine);
+	nl_json_i64(j, "cpus", cpus);
+	nl_json_bool(j, "may_force_buffers", may_force_buffers());
+	nl_json_u64(j, "t_ns", nl_now_ns());
+	end_event(agent);
+}
+
+/* -- requests --------------------------------------------------------------------- */
+
+static int start_run(struct agent *agent, int role, struct nl_words *words, struct nl_err *err)
+{
+	struct nl_run_opts opts;
+	int code = nl_options_from_words(&opts, role, words, err);
+
+	return code ? code : nl_jobs_start(agent->jobs, &opts, err);
+}
+
+static int request_sink(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	return start_run(agent, NL_SINK, words, err);
+}
+
+static int request_gen(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	return start_run(agent, NL_GEN, words, err);
+}
+
+static int only_keys(const struct nl_words *words, struct nl_err *err)
+{
+	const char *key = nl_words_untaken(words);
+
+	return key ? nl_fail_key(err, key, "%s has no key %s", words->verb, key) : NL_OK;
+}
+
+static int request_stop(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	uint64_t id;
+
+	if (nl_words_u64(words, "run", 0, UINT64_MAX, &id))
+		return nl_fail_key(err, "run", "stop wants the number of a run");
+	if (only_keys(words, err))
+		return err->code;
+	nl_jobs_stop(agent->jobs, &id);
+	return NL_OK;
+}
+
+static int request_meter(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	const char *interface = nl_words_get(words, "interface");
+	struct nl_meter *meter;
+	struct nl_meter_span *work;
+	int code = only_keys(words, err);
+
+	if (code)
+		return code;
+	meter = malloc(sizeof(*meter));
+	work = malloc(sizeof(*work));
+	if (!meter || !work)
+		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
+	else
+		code = nl_meter_read(interface, meter, err);
+	if (!code) {
+		begin_event(agent, "meter");
+		nl_json_snapshot(&agent->json, meter, work);
+		end_event(agent);
+	}
+	free(meter);
+	free(work);
+	return code;
+}
+
+static int request_ping(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	if (only_keys(words, err))
+		return err->code;
+	begin_event(agent, "pong");
+	nl_json_u64(&agent->json, "t_ns", nl_now_ns());
+	end_event(agent);
+	return NL_OK;
+}
+
+static int request_quit(struct agent *agent, struct nl_words *words, struct nl_err *err)
+{
+	if (only_keys(words, err))
+		return err->code;
+	agent->quit = 1;
+	return NL_OK;
+}
+
+static const struct {
+	const char *verb;
+	int (*handle)(struct agent *, struct nl_words *, struct nl_err *);
+} request[] = {
+	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
+	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
+};
+
+static void handle_line(struct agent *agent, const char *line, size_t len)
+{
+	struct nl_words words;
+	struct nl_err err;
+	enum nl_words_code parsed = nl_words_parse(&words, line, len);
+	int code = -1;
+
+	if (parsed != NL_WORDS_OK) {
+		nl_fail_key(&err, words.bad_key, "%s", nl_words_message(parsed));
+		answer_error(agent, NULL, &err);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(request) / sizeof(request[0]); i++)
+		if (strcmp(request[i].verb, words.verb) == 0)
+			code = request[i].handle(agent, &words, &err);
+	if (code < 0)
+		code = nl_fail(&err, NL_BAD_REQUEST, "there is no request %s", words.verb);
+	if (code)
+		answer_error(agent, nl_words_get(&words, "run"), &err);
+}
+
+/* -- input --------------------------------------------------------------------------- */
+
+static void too_long(struct agent *agent)
+{
+	struct nl_err err;
+
+	nl_fail(&err, NL_BAD_REQUEST, "%s", nl_words_message(NL_WORDS_TOO_LONG));
+	answer_error(agent, NULL, &err);
+}
+
+static void take_lines(struct agent *agent)
+{
+	char *start = agent->line, *end = agent->line + agent->have, *newline;
+
+	while (!agent->quit && (newline = memchr(start, '\n', (size_t)(end - start)))) {
+		if (!agent->overlong)
+			handle_line(agent, start, (size_t)(newline - start));
+		agent->overlong = 0;
+		start = newline + 1;
+	}
+	agent->have = (size_t)(end - start);
+	memmove(agent->line, start, agent->have);
+	if (agent->have > NL_LINE_MAX) {
+		if (!agent->overlong)
+			too_long(agent);
+		agent->overlong = 1;
+		agent->have = 0;
+	}
+}
+
+/* 1 while there may be more to read. */
+static int read_some(struct agent *agent)
+{
+	ssize_t n = read(agent->in_fd, agent->line + agent->have, sizeof(agent->line) - agent->have);
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN;
+	if (n == 0)
+		return 0;
+	agent->have += (size_t)n;
+	take_lines(agent);
+	return 1;
+}
+
+static void serve_requests(struct agent *agent)
+{
+	for (;;) {
+		/* an output nobody reads shows as POLLERR without being asked for */
+		struct pollfd fds[] = {{.fd = agent->in_fd, .events = POLLIN},
+				       {.fd = nl_outbox_broken_fd(agent->outbox), .events = POLLIN},
+				       {.fd = agent->out_fd}};
+
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)))
+			return;
+		if (fds[0].revents && !read_some(agent))
+			return;
+		if (agent->quit)
+			return;
+	}
+}
+
+/* -- life ------------------------------------------------------------------------------ */
+
+static int take_lock(int *fd, struct nl_err *err)
+{
+	static const char name[] = "\0netlab-agent"; /* abstract: scoped to the network namespace */
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
+
+	memcpy(address.sun_path, name, sizeof(name) - 1);
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "socket");
+	if (bind(*fd, (struct sockaddr *)&address, len) == 0)
+		return NL_OK;
+	if (errno == EADDRINUSE)
+		nl_fail(err, NL_IN_USE, "another agent serves this network namespace");
+	else
+		nl_fail_errno(err, errno, "bind @netlab-agent");
+	close(*fd);
+	return err->code;
+}
+
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static struct agent *agent_new(int in_fd, int out_fd)
+{
+	struct agent *agent = calloc(1, sizeof(*agent));
+
+	if (!agent)
+		return NULL;
+	agent->in_fd = in_fd;
+	agent->out_fd = out_fd;
+	agent->outbox = nl_outbox_new(out_fd);
+	if (!agent->outbox) {
+		free(agent);
+		return NULL;
+	}
+	agent->jobs = nl_jobs_new(agent->outbox);
+	if (!agent->jobs) {
+		nl_outbox_free(agent->outbox);
+		free(agent);
+		return NULL;
+	}
+	nl_json_init(&agent->json);
+	return agent;
+}
+
+int nl_agent_serve(int in_fd, int out_fd)
+{
+	struct agent *agent = agent_new(in_fd, out_fd);
+	struct nl_err err;
+	uint64_t deadline_ns;
+	int lock_fd = -1, code, busy;
+
+	if (!agent)
+		return 1;
+	raise_file_limit();
+	code = take_lock(&lock_fd, &err);
+	if (code) {
+		answer_error(agent, NULL, &err);
+	} else {
+		say_ready(agent);
+		serve_requests(agent);
+	}
+	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
+	nl_jobs_stop(agent->jobs, NULL);
+	busy = nl_jobs_wait(agent->jobs, deadline_ns) != 0;
+	busy |= nl_outbox_flush(agent->outbox, deadline_ns) != 0;
+	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
+		_exit(1);
+	nl_outbox_free(agent->outbox);
+	nl_json_free(&agent->json);
+	if (lock_fd >= 0)
+		close(lock_fd);
+	nl_jobs_free(agent->jobs);
+	free(agent);
+	return code ? 1 : 0;
+}

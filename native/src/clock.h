@@ -1,0 +1,20 @@
+/* clock: CLOCK_MONOTONIC in nanoseconds. */
+#ifndef NL_CLOCK_H
+#define NL_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NL_NS_PER_MS UINT64_C(1000000)
+#define NL_NS_PER_S UINT64_C(1000000000)
+
+static inline struct timespec nl_timespec(uint64_t t_ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(t_ns / NL_NS_PER_S),
+				 .tv_nsec = (long)(t_ns % NL_NS_PER_S)};
+}
+
+/* Milliseconds from now until t_ns, rounded up, for poll(); 0 when it is past. */
+int nl_poll_ms(uint64_t t_ns);
+
+#endif

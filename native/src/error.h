@@ -1,0 +1,19 @@
+/* error: filling struct nl_err. */
+#ifndef NL_ERROR_H
+#define NL_ERROR_H
+
+#include "netlab.h"
+
+/* Fill *err (when not NULL) and return code. */
+int nl_fail(struct nl_err *err, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same, naming the option at fault. */
+int nl_fail_key(struct nl_err *err, const char *key, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* A failed call: the message is "what: strerror", the code is what errnum means. */
+int nl_fail_errno(struct nl_err *err, int errnum, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,92 @@
+/* gensink: one binary, several faces. */
+#include "agent.h"
+#include "faces.h"
+#include "netlab.h"
+#include "tune.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int agent_main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		fprintf(stderr, "gensink: agent takes no arguments; requests come on standard input\n");
+		return 2;
+	}
+	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO);
+}
+
+static int version_main(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	printf("gensink %s %s\n", nl_version(), nl_source_digest());
+	return 0;
+}
+
+static int help_main(int argc, char **argv);
+
+static const struct {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *help;
+} face[] = {
+	{"gen", nl_gen_main, "send over parallel TCP streams to a sink"},
+	{"sink", nl_sink_main, "receive from a gen and measure"},
+	{"meter", nl_meter_main, "throughput of an interface from its counters"},
+	{"agent", agent_main, "be driven by a controller over standard input and output"},
+	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
+	{"version", version_main, "print version and source digest"},
+	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},
+};
+
+enum { FACES = sizeof(face) / sizeof(face[0]) };
+
+static void print_faces(FILE *to)
+{
+	fprintf(to, "Usage: gensink FACE [--option value ...]\n\n");
+	for (int i = 0; i < FACES; i++)
+		fprintf(to, "  %-8s %s\n", face[i].name, face[i].help);
+	fprintf(to, "\nCalled as gen4 or sink4: hostname server_port record_length setsockopt\n");
+}
+
+static int help_main(int argc, char **argv)
+{
+	char word[] = "--help", *rest[] = {argv[argc > 1], word, NULL};
+
+	if (argc < 2) {
+		print_faces(stdout);
+		return 0;
+	}
+	for (int i = 0; i < FACES; i++)
+		if (strcmp(face[i].name, argv[1]) == 0 &&
+		    (face[i].main == nl_gen_main || face[i].main == nl_sink_main ||
+		     face[i].main == nl_meter_main))
+			return face[i].main(2, rest);
+	print_faces(stderr);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 0 ? strrchr(argv[0], '/') : NULL;
+
+	name = name ? name + 1 : argc > 0 ? argv[0] : "gensink";
+	signal(SIGPIPE, SIG_IGN);
+	if (strcmp(name, "gen4") == 0 || strcmp(name, "sink4") == 0)
+		return nl_classic_main(name, argc, argv);
+	for (int i = 0; argc > 1 && i < FACES; i++)
+		if (strcmp(face[i].name, argv[1]) == 0)
+			return face[i].main(argc - 1, argv + 1);
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		print_faces(stdout);
+		return 0;
+	}
+	if (argc > 1 && strcmp(argv[1], "--version") == 0)
+		return version_main(argc, argv);
+	print_faces(stderr);
+	return 2;
+}

@@ -1,0 +1,33 @@
+/* sock: data sockets: numeric addresses, and the options that must be set before
+ * connect or listen so that the window scale offered fits the buffer. */
+#ifndef NL_SOCK_H
+#define NL_SOCK_H
+
+#include "netlab.h"
+
+#include <sys/socket.h>
+
+struct nl_address {
+	struct sockaddr_storage storage;
+	socklen_t len;
+};
+
+/* Numeric IPv4, or IPv6 with an optional %interface. 0, or -1. Pure but for the
+ * look-up of an interface's number. */
+int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
+
+/* A socket of the address's family with buffer and congestion control as asked;
+ * nonblocking, close-on-exec. */
+int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, int *fd,
+		struct nl_err *err);
+
+/* nl_sock_new, bound and listening; *port is what it was bound to. */
+int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
+		   struct nl_err *err);
+
+int nl_sock_blocking(int fd); /* back to blocking. 0, or -1 with errno */
+
+/* What the kernel really uses, into sndbuf_B, rcvbuf_B and congestion. */
+void nl_sock_describe(int fd, struct nl_stream_report *out);
+
+#endif

@@ -1,0 +1,1 @@
+"""Frames to frames: runs become cells, tables, effects, bottlenecks and findings."""

@@ -1,0 +1,278 @@
+"""What bound a run: one word from the fields of its record, and the reasons in numbers.
+
+The rules are asked in a fixed order and the first that holds gives the word:
+
+1. ``bus`` or ``link``: goodput is what the slowest of them carries once headers are paid for.
+   Nothing else matters then; a full pipe also drops packets and fills windows.
+2. ``CPU``: one core was busy all the time. It comes before the window, because a receiver that
+   is out of CPU reads late and so closes its window, and because queues in front of a busy core
+   stretch the RTT that the window bound is computed from.
+3. ``window`` or ``send buffer``: the kernel counted the time, or the bytes in flight (goodput
+   times RTT, Little's law) are what the socket buffers hold.
+4. ``loss``: segments were sent again or dropped, and none of the above explains the rate.
+5. ``unknown``: none of these, or the fields are missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from netlab.analysis.cells import CELL_KEYS, valid
+
+VERDICTS = ("bus", "link", "window", "send buffer", "CPU", "loss", "unknown")
+
+ETHERNET_HEADER_B = 14
+"""What the kernel counts of a frame besides its MTU; preamble, FCS and gap are the wire's."""
+
+NEAR_CEILING = 0.95
+"""Of the payload the ceiling can carry. A token bucket that refills in ticks and the ramp at the
+window's edges cost up to 5 %; runs bound by something else seldom come this close by chance."""
+
+SHARED_BUS_EXCESS = 1.02
+"""Traffic in both directions above this share of one direction's payload shows that the bus (or
+link) carries each direction by itself; a shared bus such as PCI-X cannot exceed 1."""
+
+BUSY_CORE_PERCENT = 95.0
+"""Above this a core had no time to spare: the counters tick in 10 ms, 1 % of a one-second window,
+and a core that is the limit still idles while it waits for locks and wake-ups."""
+
+LIMITED_SHARE = 0.5
+"""The kernel must have counted this part of the busy time as limited for it to be *the* limit."""
+
+WINDOW_FULL = 0.4
+"""Bytes in flight over the smaller socket buffer. Linux reports twice the buffer asked for and
+keeps about half of it for bookkeeping, so 0.5 is a full window; 0.4 is 80 % of that."""
+
+QUEUEING_RATIO = 3.0
+"""Smoothed over least RTT. Up to here the RTT is the path's, with its interrupt deferral; beyond
+it packets queue somewhere, and a full window says only that the queue is fed."""
+
+LOST_SHARE = 1e-3
+"""Of the segments. Below it loss costs a short path little: at 1e-3 the square-root law leaves a
+window of about 40 segments, which still fills 10 Gb/s at 9000 B and an RTT of 0.25 ms."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The numbers a verdict rests on; NaN where a record lacks them.
+
+    Parameters
+    ----------
+    payload_ceiling_MBps : float
+        Most payload one direction can carry: MSS / (MTU + 14) of the slower of bus and link.
+    ceiling_kind : str
+        ``bus`` or ``link``; empty when neither is known.
+    ceiling_share : float
+        Goodput over that, of the busier direction, or of both where they share it.
+    window_bound_MBps : float
+        min(send buffer, receive buffer) / RTT x streams, all directions.
+    window_fill : float
+        Goodput over the window bound: bytes in flight over the smaller buffer.
+    rtt_ratio : float
+        Smoothed over least RTT.
+    lost_share : float
+        Segments sent again over segments sent.
+    rwnd_limited_share, sndbuf_limited_share, busiest_core_percent : float
+        As in the record.
+    softirq_percent : float
+        Of all cores, the larger of the two machines.
+    drops : float
+        Packets dropped by interfaces and the softnet backlog.
+    """
+
+    payload_ceiling_MBps: float
+    ceiling_kind: str
+    ceiling_share: float
+    window_bound_MBps: float
+    window_fill: float
+    rtt_ratio: float
+    lost_share: float
+    rwnd_limited_share: float
+    sndbuf_limited_share: float
+    busiest_core_percent: float
+    softirq_percent: float
+    drops: float
+
+
+def _number(row: Mapping, name: str) -> float:
+    value = row.get(name)
+    return math.nan if value is None or value is pd.NA else float(value)
+
+
+def _least(*values: float) -> float:
+    known = [v for v in values if not math.isnan(v)]
+    return min(known) if known else math.nan
+
+
+def _most(*values: float) -> float:
+    known = [v for v in values if not math.isnan(v)]
+    return max(known) if known else math.nan
+
+
+def _shared(row: Mapping, payload_MBps: float, goodput_MBps: float) -> bool:
+    """Whether both directions share the ceiling, by the record's own or else by the traffic."""
+    recorded = _number(row, "ceiling_MBps")
+    if not math.isnan(recorded) and row.get("ceiling_kind") in ("bus", "link"):
+        return recorded < 1.5 * payload_MBps
+    return goodput_MBps <= SHARED_BUS_EXCESS * payload_MBps
+
+
+def payload_share(mtu_B: float, mss_B: float) -> float:
+    """Part of a frame, as the kernel counts it, that is TCP payload: MSS / (MTU + 14)."""
+    return mss_B / (mtu_B + ETHERNET_HEADER_B)
+
+
+def evidence(row: Mapping) -> Evidence:
+    """Compute the numbers behind a verdict.
+
+    Parameters
+    ----------
+    row : mapping
+        One record of the runs table.
+    """
+    goodput = _number(row, "goodput_MBps")
+    bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps")
+    raw = _least(bus, link)
+    kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
+    mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
+    if math.isnan(mss_B):
+        mss_B = mtu_B - 52  # IPv4 and TCP headers with timestamps
+    payload = raw * payload_share(mtu_B, mss_B)
+    both = row.get("direction") == "<->"
+    share = goodput / payload if payload > 0 else math.nan
+    if both and payload > 0 and not _shared(row, payload, goodput):
+        forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
+        share = _most(forward, reverse) / payload
+
+    streams = _number(row, "streams") * (2 if both else 1)
+    rtt_s = _number(row, "rtt_us") / 1e6
+    buffer_B = _least(_number(row, "sndbuf_B"), _number(row, "rcvbuf_B"))
+    bound = buffer_B / rtt_s * streams / 1e6 if rtt_s > 0 else math.nan
+    least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
+    softirq = (_number(row, f"{end}_softirq_percent") for end in ("sender", "receiver"))
+    return Evidence(
+        payload_ceiling_MBps=payload,
+        ceiling_kind=kind,
+        ceiling_share=share,
+        window_bound_MBps=bound,
+        window_fill=goodput / bound if bound > 0 else math.nan,
+        rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
+        lost_share=_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan,
+        rwnd_limited_share=_number(row, "rwnd_limited_share"),
+        sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
+        busiest_core_percent=_number(row, "busiest_core_percent"),
+        softirq_percent=_most(*softirq),
+        drops=_number(row, "interface_drops") + _number(row, "softnet_drops"),
+    )
+
+
+def _verdict(seen: Evidence, goodput: float) -> str:
+    if math.isnan(goodput):
+        return "unknown"
+    if seen.ceiling_share >= NEAR_CEILING:
+        return seen.ceiling_kind
+    if seen.busiest_core_percent >= BUSY_CORE_PERCENT:
+        return "CPU"
+    if seen.sndbuf_limited_share >= LIMITED_SHARE:
+        return "send buffer"
+    if seen.rwnd_limited_share >= LIMITED_SHARE:
+        return "window"
+    if seen.window_fill >= WINDOW_FULL and not seen.rtt_ratio > QUEUEING_RATIO:
+        return "window"
+    if seen.lost_share >= LOST_SHARE:
+        return "loss"
+    if seen.window_fill >= WINDOW_FULL:
+        return "window"
+    return "unknown"
+
+
+def bottleneck(row: Mapping) -> str:
+    """Name what bound a run: one of :data:`VERDICTS`.
+
+    Parameters
+    ----------
+    row : mapping
+        One record of the runs table; missing fields are no evidence.
+    """
+    return _verdict(evidence(row), _number(row, "goodput_MBps"))
+
+
+def explain(row: Mapping) -> str:
+    """Say in one sentence what bound a run and by which numbers."""
+    seen = evidence(row)
+    goodput = _number(row, "goodput_MBps")
+    verdict = _verdict(seen, goodput)
+    if verdict in ("bus", "link"):
+        return (
+            f"{verdict}: {100 * seen.ceiling_share:.0f} % of the "
+            f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
+        )
+    if verdict == "CPU":
+        softirq = (
+            ""
+            if math.isnan(seen.softirq_percent)
+            else f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
+        )
+        return f"CPU: one core was {seen.busiest_core_percent:.0f} % busy{softirq}"
+    if verdict == "send buffer":
+        return f"send buffer: it held back {100 * seen.sndbuf_limited_share:.0f} % of the busy time"
+    if verdict == "window":
+        if seen.rwnd_limited_share >= LIMITED_SHARE:
+            return (
+                "window: the receiver's held back "
+                f"{100 * seen.rwnd_limited_share:.0f} % of the busy time"
+            )
+        return (
+            f"window: {100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
+            f"(bound {seen.window_bound_MBps:.0f} MB/s)"
+        )
+    if verdict == "loss":
+        return (
+            f"loss: {100 * seen.lost_share:.2g} % of the segments were sent again, "
+            f"{_count(seen.drops)} packets dropped on the hosts"
+        )
+    if math.isnan(goodput):
+        return "unknown: the run has no goodput"
+    share = (
+        "no ceiling is known"
+        if math.isnan(seen.ceiling_share)
+        else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
+    )
+    return f"unknown: {share}, no core, window or loss stands out"
+
+
+def _count(value: float) -> str:
+    return "an unknown number of" if math.isnan(value) else f"{value:.0f}"
+
+
+def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
+    """What bound each cell, by most of its runs.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table; its ``bottleneck`` column is not read, so that all runs of a store are
+        judged by the same rules.
+    keep_flagged : bool
+        Judge flagged runs as well.
+
+    Returns
+    -------
+    DataFrame
+        ``group, tuning, mtu_B, streams, bottleneck, agreeing, n, because``. Cells without a
+        usable run are absent. On a tie the word is that of the earliest rule.
+    """
+    usable = runs if keep_flagged else valid(runs)
+    rows = []
+    for key, part in usable.groupby(list(CELL_KEYS), sort=False):
+        records = part.to_dict("records")
+        words = [bottleneck(record) for record in records]
+        best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
+        record = records[words.index(best)]
+        rows.append((*key, best, words.count(best), len(words), explain(record)))
+    columns = [*CELL_KEYS, "bottleneck", "agreeing", "n", "because"]
+    return pd.DataFrame.from_records(rows, columns=columns)

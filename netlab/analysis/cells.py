@@ -1,0 +1,279 @@
+"""Runs to cells: all repeats of the same factor levels become one number with an interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from netlab.errors import BadInput
+from netlab.study import Study
+
+CELL_KEYS = ("group", "tuning", "mtu_B", "streams")
+"""What identifies a cell; its table, path and direction follow from the group."""
+
+MAX_BATCHES = 10
+MIN_BATCHES = 3
+BATCH_SAMPLES = 2
+"""Neighbouring samples of a stream are correlated, so an interval from within one run is taken
+over means of at least this many of them, where the run has enough."""
+
+FROM_REPEATS = "repeats"
+FROM_BATCHES = "batch means within one run"
+FROM_NOTHING = "none"
+
+CELL_COLUMNS = (
+    "group",
+    "table",
+    "path",
+    "direction",
+    "tuning",
+    "mtu_B",
+    "streams",
+    "goodput_MBps",
+    "low_MBps",
+    "high_MBps",
+    "half_width_MBps",
+    "interval_from",
+    "n_valid",
+    "n_flagged",
+    "sd_MBps",
+    "spread_percent",
+    "bus_MBps",
+    "percent_of_bus",
+    "percent_low",
+    "percent_high",
+    "missing_because",
+)
+
+
+def valid(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs that carry no flag and have a goodput that is a finite number."""
+    good = runs["goodput_MBps"].notna() & np.isfinite(runs["goodput_MBps"].astype(float))
+    return runs[(runs["flags"].fillna("") == "") & good]
+
+
+def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
+    """Mean of independent values and half the width of its Student t interval.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+    confidence : float
+        For instance 0.95.
+
+    Returns
+    -------
+    mean, half_width : float
+        ``half_width`` is NaN for fewer than two values.
+    """
+    values = np.asarray(values, dtype=float)
+    n = len(values)
+    if n == 0:
+        return math.nan, math.nan
+    if n == 1:
+        return float(values[0]), math.nan
+    t = stats.t.ppf(0.5 + confidence / 2, n - 1)
+    return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
+
+
+def window_rates(intervals: pd.DataFrame) -> np.ndarray:
+    """Goodput of one run in each sample of its window, MB/s, summed over streams and directions.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        Interval samples of one run (:data:`netlab.results.INTERVAL_COLUMNS`).
+
+    Returns
+    -------
+    array, shape (samples,)
+        As many as the stream with the fewest samples has.
+    """
+    inside = intervals[intervals["in_window"] & (intervals["interval_s"] > 0)]
+    if inside.empty:
+        return np.empty(0)
+    inside = inside.sort_values(["direction", "stream", "t_s"])
+    sample = inside.groupby(["direction", "stream"]).cumcount()
+    rate_MBps = inside["bytes"] / inside["interval_s"] / 1e6
+    by_sample = rate_MBps.groupby(sample).agg(["sum", "count"])
+    whole = by_sample["count"] == by_sample["count"].max()
+    return by_sample.loc[whole, "sum"].to_numpy(dtype=float)
+
+
+def batch_half_width(rates: np.ndarray, confidence: float) -> float:
+    """Half the width of the interval of a mean from batch means of correlated samples.
+
+    Parameters
+    ----------
+    rates : array, shape (samples,)
+        Successive samples of one run.
+    confidence : float
+
+    Returns
+    -------
+    float
+        NaN when there are too few samples for :data:`MIN_BATCHES` batches.
+    """
+    n = len(rates)
+    batches = min(MAX_BATCHES, n // BATCH_SAMPLES)
+    if batches < MIN_BATCHES:
+        batches = n
+    if batches < MIN_BATCHES:
+        return math.nan
+    means = np.array([part.mean() for part in np.array_split(np.asarray(rates, float), batches)])
+    return mean_interval(means, confidence)[1]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """How runs are gathered into cells. Call it with frames.
+
+    Parameters
+    ----------
+    confidence : float
+        Level of the intervals.
+    keep_flagged : bool
+        Count flagged runs that have a goodput as if they were valid; by default they are left
+        out and only counted.
+    """
+
+    confidence: float = 0.95
+    keep_flagged: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.confidence < 1:
+            raise BadInput("lies between 0.5 and 1", key="confidence", value=self.confidence)
+
+    def __call__(
+        self,
+        runs: pd.DataFrame,
+        intervals: pd.DataFrame | None = None,
+        study: Study | None = None,
+    ) -> pd.DataFrame:
+        """Gather runs into cells.
+
+        Parameters
+        ----------
+        runs : DataFrame
+            Runs as :mod:`netlab.results` stores them.
+        intervals : DataFrame, optional
+            Interval samples, used for cells with a single valid run.
+        study : Study, optional
+            Its design gives the order of the cells and those that were never measured.
+
+        Returns
+        -------
+        DataFrame
+            One row a cell with :data:`CELL_COLUMNS`. Rates in MB/s = 10^6 B/s. A cell without
+            a valid run has NaN and says why in ``missing_because``.
+        """
+        usable = runs if self.keep_flagged else valid(runs)
+        usable = usable[usable["goodput_MBps"].notna()]
+        parts = dict(list(usable.groupby(list(CELL_KEYS), sort=False)))
+        everything = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
+        described = _described(runs, study)
+        keys = list(_design(study))
+        known = set(keys)
+        keys += [key for key in everything if key not in known]
+        samples = _samples(intervals, parts)
+        rows = [
+            self._row(key, parts.get(key), everything.get(key), samples, described[key[0]])
+            for key in keys
+        ]
+        frame = pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
+        counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
+        return frame.astype({**counts, "table": "Int64"} | dict.fromkeys(_FLOATS, "float64"))
+
+    def _row(self, key, part, every, samples, described) -> dict:
+        row = {**described, **dict(zip(CELL_KEYS, key, strict=True))}
+        n_all = 0 if every is None else len(every)
+        n = 0 if part is None else len(part)
+        row |= {"n_valid": n, "n_flagged": n_all - n, "interval_from": FROM_NOTHING}
+        if n == 0:
+            return row | {"missing_because": _reason(every)}
+        values = part["goodput_MBps"].to_numpy(dtype=float)
+        mean, half = mean_interval(values, self.confidence)
+        if n > 1:
+            row["interval_from"] = FROM_REPEATS
+            row["sd_MBps"] = float(values.std(ddof=1))
+            row["spread_percent"] = 100 * float(np.ptp(values)) / mean if mean > 0 else math.nan
+        else:
+            rates = samples.get(part["run_id"].iloc[0])
+            half = math.nan if rates is None else batch_half_width(rates, self.confidence)
+            if not math.isnan(half):
+                row["interval_from"] = FROM_BATCHES
+        row |= {
+            "goodput_MBps": mean,
+            "low_MBps": max(0.0, mean - half) if not math.isnan(half) else math.nan,
+            "high_MBps": mean + half,
+            "half_width_MBps": half,
+            "missing_because": "",
+        }
+        measured_bus = part["bus_MBps"].dropna()
+        bus = float(measured_bus.iloc[0]) if len(measured_bus) else described["bus_MBps"]
+        row["bus_MBps"] = bus
+        if bus is not None and bus > 0:
+            row["percent_of_bus"] = 100 * mean / bus
+            row["percent_low"] = 100 * row["low_MBps"] / bus
+            row["percent_high"] = 100 * row["high_MBps"] / bus
+        return row
+
+
+_FLOATS = (
+    *(c for c in CELL_COLUMNS if c.endswith("_MBps") or c.startswith("percent_")),
+    "spread_percent",
+)
+
+
+def _design(study: Study | None):
+    if study is None:
+        return
+    for group in study.groups:
+        for level in study.tunings:
+            for mtu_B in level.mtus_B:
+                for streams in study.streams:
+                    yield group.name, level.name, mtu_B, streams
+
+
+def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:
+    described = {}
+    for name, part in runs.groupby("group", sort=False):
+        first = part.iloc[0]
+        bus = part["bus_MBps"].dropna()
+        described[name] = {
+            "table": first["table"],
+            "path": first["path"],
+            "direction": first["direction"],
+            "bus_MBps": float(bus.iloc[0]) if len(bus) else math.nan,
+        }
+    for group in study.groups if study is not None else ():
+        bus = study.bus_MBps(group.path)
+        described[group.name] = {
+            "table": pd.NA if group.table is None else group.table,
+            "path": group.path,
+            "direction": group.direction,
+            "bus_MBps": math.nan if bus is None else bus,
+        }
+    return described
+
+
+def _samples(intervals: pd.DataFrame | None, parts: dict) -> dict[str, np.ndarray]:
+    if intervals is None or intervals.empty:
+        return {}
+    single = {part["run_id"].iloc[0] for part in parts.values() if len(part) == 1}
+    wanted = intervals[intervals["run_id"].isin(single)]
+    return {run_id: window_rates(part) for run_id, part in wanted.groupby("run_id", sort=False)}
+
+
+def _reason(every: pd.DataFrame | None) -> str:
+    if every is None or every.empty:
+        return "not measured"
+    flags = sorted({flag for text in every["flags"].fillna("") for flag in text.split(",") if flag})
+    count = f"{len(every)} run" + ("s" if len(every) > 1 else "")
+    if not flags:
+        return f"{count} without a goodput"
+    return f"{count}, all flagged: {', '.join(flags)}"

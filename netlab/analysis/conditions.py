@@ -1,0 +1,203 @@
+"""What surrounds the numbers: flags, unsupported knobs, provenance, overhead and noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pandas as pd
+
+from netlab.analysis.cells import valid
+from netlab.errors import NetlabError
+from netlab.study import Study
+
+OVERHEAD_LIMIT_S = 0.3
+"""Most time a run may spend outside warm-up and window, within a block."""
+
+PAUSE_S = 30.0
+"""No run of a block waits this long for the next one unless the block was interrupted."""
+
+PROVENANCE_LABELS = {
+    "netlab": "netlab version",
+    "version": "netlab version",
+    "agent_digest": "agent digest (SHA-256)",
+}
+
+
+def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, object]]:
+    """Distinct JSON texts of a column, parsed once each."""
+    for text in runs[column].drop_duplicates():
+        try:
+            yield text, json.loads(text or "null")
+        except ValueError:
+            raise NetlabError(
+                f"column {column} of the results holds text that is no JSON"
+            ) from None
+
+
+def flagged(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs that were kept but left out of the cells, in the order they were measured.
+
+    Returns
+    -------
+    DataFrame
+        ``order, run_id, group, tuning, mtu_B, streams, repeat, goodput_MBps, flags, message``.
+    """
+    columns = ["order", "run_id", "group", "tuning", "mtu_B", "streams", "repeat"]
+    columns += ["goodput_MBps", "flags", "message"]
+    out = runs.loc[~runs.index.isin(valid(runs).index), columns].copy()
+    out["flags"] = out["flags"].where(out["flags"] != "", "no goodput")
+    return out.sort_values("order", ignore_index=True)
+
+
+def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
+    """How many runs carry each flag; a run may carry several."""
+    flags = runs["flags"].str.split(",").explode()
+    counts = flags[flags.fillna("") != ""].value_counts()
+    return pd.DataFrame({"flag": counts.index.astype(str), "runs": counts.to_numpy(int)})
+
+
+def unsupported(runs: pd.DataFrame) -> pd.DataFrame:
+    """Knobs of the tunings that a host does not have, with the reason.
+
+    Returns
+    -------
+    DataFrame
+        ``host, knob, reason, tunings, runs``.
+    """
+    found: dict[tuple[str, str, str], list] = {}
+    for text, entries in _parsed(runs, "unsupported"):
+        part = runs[runs["unsupported"] == text]
+        for entry in entries or []:
+            key = tuple(str(entry.get(name, "")) for name in ("host", "knob", "reason"))
+            tunings, count = found.setdefault(key, [set(), 0])
+            tunings.update(part["tuning"])
+            found[key][1] = count + len(part)
+    order = {name: i for i, name in enumerate(runs["tuning"].drop_duplicates())}
+    rows = [
+        (*key, ", ".join(sorted(tunings, key=order.get)), count)
+        for key, (tunings, count) in sorted(found.items())
+    ]
+    return pd.DataFrame.from_records(rows, columns=["host", "knob", "reason", "tunings", "runs"])
+
+
+def outside_s(runs: pd.DataFrame) -> pd.Series:
+    """Seconds that each run took outside warm-up and window, up to the next run of its block.
+
+    That is its ``overhead_s`` and the gap to the run that follows in the block. A gap longer
+    than :data:`PAUSE_S` is a block taken up again later and is not counted.
+
+    Returns
+    -------
+    Series
+        Same index as `runs`.
+    """
+    ordered = runs.sort_values("started_at")
+    start = ordered["started_at"]
+    end = start + pd.to_timedelta(ordered["wall_s"], unit="s")
+    following = start.groupby(ordered["block_id"]).shift(-1)
+    gap_s = (following - end).dt.total_seconds().fillna(0.0).clip(lower=0.0)
+    return (ordered["overhead_s"] + gap_s.where(gap_s <= PAUSE_S, 0.0)).reindex(runs.index)
+
+
+def overhead(runs: pd.DataFrame) -> pd.DataFrame:
+    """Time spent outside warm-up and window by each block's runs, and by all.
+
+    Returns
+    -------
+    DataFrame
+        ``block, runs, median_s, max_s, above_limit``; the last row is all blocks together.
+        ``above_limit`` counts the runs beyond :data:`OVERHEAD_LIMIT_S`.
+    """
+    took = outside_s(runs)
+    rows = []
+    whole = [("all blocks", took)] if len(runs) else []
+    for name, part in [*took.groupby(runs["block_id"]), *whole]:
+        above = int((part > OVERHEAD_LIMIT_S).sum())
+        rows.append((name, len(part), part.median(), part.max(), above))
+    columns = ["block", "runs", "median_s", "max_s", "above_limit"]
+    return pd.DataFrame.from_records(rows, columns=columns)
+
+
+def noise(runs: pd.DataFrame) -> pd.DataFrame:
+    """How quiet the machines were: steal, foreign load, drops, and spread of the repeats.
+
+    Returns
+    -------
+    DataFrame
+        ``quantity, unit, median, worst``; quantities that no run recorded are left out.
+    """
+    rows = []
+    for column, unit, what in (
+        ("steal_percent", "%", "CPU taken by the hypervisor (steal), of all cores"),
+        ("foreign_cpu_percent", "%", "CPU used by other processes, of all cores"),
+        ("interface_drops", "packets", "dropped by the interfaces, a run"),
+        ("softnet_drops", "packets", "dropped by the softnet backlog, a run"),
+        ("ledger_error_B", "B", "largest disagreement in the ledger, a run"),
+    ):
+        values = runs[column].dropna().astype(float)
+        if len(values):
+            rows.append((what, unit, values.median(), values.max()))
+    good = valid(runs)
+    keys = ["group", "tuning", "mtu_B", "streams"]
+    repeats = good.groupby(keys)["goodput_MBps"].agg(["mean", "std", "count"])
+    variation = (100 * repeats["std"] / repeats["mean"])[repeats["count"] > 1]
+    if len(variation):
+        what = "standard deviation of a cell's repeats, of its mean"
+        rows.append((what, "%", variation.median(), variation.max()))
+    return pd.DataFrame.from_records(rows, columns=["quantity", "unit", "median", "worst"])
+
+
+def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
+    """Where the numbers come from: versions, digests, machines, time and seed.
+
+    Several values of one item mean that the study was measured in parts, on changed machines.
+
+    Returns
+    -------
+    DataFrame
+        ``item, value``.
+    """
+    items: dict[str, list[str]] = {}
+
+    def add(item: str, value: object) -> None:
+        text = "not recorded" if value is None else str(value)
+        if text not in items.setdefault(item, []):
+            items[item].append(text)
+
+    for name in runs["study"].unique():
+        add("study", name)
+    for digest in runs["study_digest"].unique():
+        same = study is None or digest == study.digest()
+        note = "" if same else " (the study file has changed since, or its timing was overridden)"
+        add("study digest (SHA-256)", digest + note)
+    if len(runs):
+        add("first run", f"{runs['started_at'].min():%Y-%m-%d %H:%M:%S} UTC")
+        add("last run", f"{runs['started_at'].max():%Y-%m-%d %H:%M:%S} UTC")
+        add("runs", f"{len(runs)}, of which {len(valid(runs))} valid")
+    for column, item in (
+        ("seed", "seed"),
+        ("congestion", "congestion control"),
+        ("engine", "engine"),
+    ):
+        for value in runs[column].unique():
+            add(item, value)
+    for _, content in _parsed(runs, "provenance"):
+        for item, value in _flat(content):
+            add(item, value)
+    return pd.DataFrame(
+        {"item": list(items), "value": ["; ".join(values) for values in items.values()]}, dtype=str
+    )
+
+
+def _flat(content: object, prefix: str = "") -> Iterable[tuple[str, object]]:
+    """Leaves of nested JSON; ``hosts`` is left out of the names."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            own = "" if key == "hosts" and not prefix else PROVENANCE_LABELS.get(key, key)
+            yield from _flat(value, f"{prefix}, {own}" if prefix and own else prefix or own)
+    elif isinstance(content, list):
+        if content:
+            yield prefix, ", ".join(str(v) for v in content)
+    elif prefix:
+        yield prefix, content

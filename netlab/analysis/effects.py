@@ -1,0 +1,229 @@
+"""What one factor does, all others equal: ratios of goodput with intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from netlab.analysis.cells import valid
+from netlab.errors import BadInput
+
+FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
+"""What can be compared. ``direction`` compares <-> with -> from the same sender, ``sender`` the
+two ends of a path as senders; both over the same path."""
+
+CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams")
+
+EFFECT_COLUMNS = (
+    "factor",
+    "from_level",
+    "to_level",
+    "group",
+    *CONTEXT,
+    "ratio",
+    "low",
+    "high",
+    "n_from",
+    "n_to",
+)
+
+POOLED_COLUMNS = (
+    "factor",
+    "from_level",
+    "to_level",
+    "ratio",
+    "low",
+    "high",
+    "contexts",
+    "higher",
+    "lower",
+    "open",
+)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of mean goodputs; the interval is NaN where it cannot be had."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """``higher``, ``lower`` or ``open``, by which side of 1 the interval lies on."""
+        if self.low > 1:
+            return "higher"
+        return "lower" if self.high < 1 else "open"
+
+
+def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ratio:
+    """Ratio of two sets of goodputs with Welch's interval on their logarithms.
+
+    Parameters
+    ----------
+    before, after : array
+        Positive values; the ratio is after / before of their geometric means.
+    confidence : float
+
+    Raises
+    ------
+    BadInput
+        A value is not positive, or a set is empty.
+    """
+    before, after = (np.asarray(v, dtype=float) for v in (before, after))
+    if not len(before) or not len(after):
+        raise BadInput("a ratio needs a value on both sides")
+    if not (np.all(before > 0) and np.all(after > 0)):
+        raise BadInput("a ratio needs positive values")
+    difference = np.log(after).mean() - np.log(before).mean()
+    if len(before) < 2 or len(after) < 2:
+        return Ratio(math.exp(difference), math.nan, math.nan)
+    parts = np.array([np.log(v).var(ddof=1) / len(v) for v in (before, after)])
+    freedom = np.array([len(before) - 1, len(after) - 1])
+    half = _half(parts, freedom, confidence)
+    return Ratio(math.exp(difference), math.exp(difference - half), math.exp(difference + half))
+
+
+def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> float:
+    """Half width for a sum of independent means, degrees of freedom after Satterthwaite."""
+    total = float(variances.sum())
+    if total == 0:
+        return 0.0
+    degrees = total**2 / float((variances**2 / freedom).sum())
+    return float(stats.t.ppf(0.5 + confidence / 2, degrees) * math.sqrt(total))
+
+
+def bootstrap_ratio(
+    before: np.ndarray,
+    after: np.ndarray,
+    generator: np.random.Generator,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+) -> Ratio:
+    """Ratio of mean goodputs with a percentile bootstrap interval.
+
+    For many values a side, where no distribution is to be assumed; with three repeats
+    :func:`ratio` is the honest one.
+
+    Parameters
+    ----------
+    before, after : array
+    generator : numpy.random.Generator
+        Passed in, so that a report comes out the same twice.
+    confidence : float
+    resamples : int
+    """
+    before, after = (np.asarray(v, dtype=float) for v in (before, after))
+    point = ratio(before, after, confidence).ratio if min(len(before), len(after)) else math.nan
+    if math.isnan(point):
+        raise BadInput("a ratio needs a value on both sides")
+    drawn = [
+        v[generator.integers(0, len(v), size=(resamples, len(v)))].mean(axis=1)
+        for v in (before, after)
+    ]
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn[1] / drawn[0], [tail, 1 - tail])
+    return Ratio(float(after.mean() / before.mean()), float(low), float(high))
+
+
+def effects(
+    runs: pd.DataFrame,
+    factor: str,
+    *,
+    levels: tuple | None = None,
+    confidence: float = 0.95,
+    keep_flagged: bool = False,
+) -> pd.DataFrame:
+    """Effect of each step of a factor in every context where both of its levels were measured.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    factor : str
+        One of :data:`FACTORS`.
+    levels : tuple, optional
+        Levels in their order; by default numbers ascend, ``->`` comes before ``<->``, and
+        others come in the order of the runs.
+    confidence : float
+    keep_flagged : bool
+        Use flagged runs that have a goodput as well.
+
+    Returns
+    -------
+    DataFrame
+        :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
+    """
+    if factor not in FACTORS:
+        raise BadInput(f"choose from {', '.join(FACTORS)}", key="factor", value=factor)
+    usable = runs if keep_flagged else valid(runs)
+    usable = usable[usable["goodput_MBps"] > 0]
+    if levels is None:
+        levels = (
+            tuple(sorted(usable[factor].unique()))
+            if factor != "tuning"
+            else tuple(usable["tuning"].drop_duplicates())
+        )
+    within = () if factor in ("direction", "sender") else ("group",)
+    context = [*within, *(c for c in CONTEXT if c != factor)]
+    rows = []
+    for key, part in usable.groupby(context, sort=False):
+        by_level = {level: v.to_numpy(float) for level, v in part.groupby(factor)["goodput_MBps"]}
+        present = [level for level in levels if level in by_level]
+        for a, b in pairwise(present):
+            found = ratio(by_level[a], by_level[b], confidence)
+            rows.append(
+                dict(zip(context, key, strict=True))
+                | {"factor": factor, "from_level": str(a), "to_level": str(b)}
+                | {"ratio": found.ratio, "low": found.low, "high": found.high}
+                | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
+            )
+    return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+
+
+def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
+    """Geometric mean of the effects of each step over its contexts.
+
+    Every context weighs the same. The interval is of that mean over the contexts measured, from
+    the spread between them (Student t on the logarithms); NaN for a single context.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`effects`.
+    confidence : float
+
+    Returns
+    -------
+    DataFrame
+        ``factor, from_level, to_level, ratio, low, high, contexts, higher, lower, open``; the
+        last three count contexts by their own intervals.
+    """
+    rows = []
+    for (factor, a, b), part in frame.groupby(["factor", "from_level", "to_level"], sort=False):
+        logs = np.log(part["ratio"].to_numpy(float))
+        half = math.nan
+        if len(logs) > 1:
+            t = stats.t.ppf(0.5 + confidence / 2, len(logs) - 1)
+            half = t * logs.std(ddof=1) / math.sqrt(len(logs))
+        verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
+        centre = float(logs.mean())
+        rows.append(
+            {
+                "factor": factor,
+                "from_level": a,
+                "to_level": b,
+                "ratio": math.exp(centre),
+                "low": math.exp(centre - half),
+                "high": math.exp(centre + half),
+                "contexts": len(logs),
+                **{word: verdicts.count(word) for word in ("higher", "lower", "open")},
+            }
+        )
+    return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))

@@ -1,0 +1,331 @@
+"""The qualitative findings of 2003 as statements that measured runs can contradict.
+
+A statement is asked in every context where it makes sense (for instance each group and stream
+count) and each context answers yes, no or open by its own interval. The verdict is ``seen`` when
+at least two thirds of all contexts say yes, ``not seen`` when at least two thirds say no, and
+``undecided`` otherwise. The counts are always given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis import printed
+from netlab.analysis.bottleneck import verdicts
+from netlab.analysis.cells import valid
+from netlab.analysis.effects import Ratio, effects, ratio
+from netlab.study import Study
+
+AGREEMENT = 2 / 3
+FLAT = 1.10
+"""Most that goodput may change over stream counts to be called flat. In table 2 of the 2003
+report, fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
+
+ANSWERS = {"higher": "yes", "lower": "no", "open": "open"}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the contexts said, and the numbers behind it."""
+
+    yes: int = 0
+    no: int = 0
+    open: int = 0
+    evidence: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """``seen``, ``not seen`` or ``undecided``."""
+        n = self.yes + self.no + self.open
+        if n and self.yes >= AGREEMENT * n:
+            return "seen"
+        return "not seen" if n and self.no >= AGREEMENT * n else "undecided"
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the statements are tested on."""
+
+    runs: pd.DataFrame
+    study: Study
+    bottlenecks: pd.DataFrame
+
+    @property
+    def tunings(self) -> tuple[str, ...]:
+        return tuple(level.name for level in self.study.tunings)
+
+    @property
+    def confidence(self) -> float:
+        return self.study.confidence
+
+    def effects(self, factor: str, levels: tuple | None = None) -> pd.DataFrame:
+        return effects(self.runs, factor, levels=levels, confidence=self.confidence)
+
+    def label(self, tuning: str) -> str:
+        return {t.name: t.label or t.name for t in self.study.tunings}[tuning]
+
+
+Test = Callable[[Material], Answers]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One finding of 2003: what it says, where the report says it, and how it is tested."""
+
+    text: str
+    source: str
+    test: Test
+
+
+def _count(words: list[str], evidence: str) -> Answers:
+    return Answers(words.count("yes"), words.count("no"), words.count("open"), evidence)
+
+
+def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
+    if frame.empty:
+        return Answers(evidence="the study has nothing to compare")
+    words = [ANSWERS[Ratio(*v).verdict] for v in frame[["ratio", "low", "high"]].to_numpy()]
+    ratios = frame["ratio"]
+    evidence = f"{what}: x{np.exp(np.log(ratios).mean()):.2f} on average, " + (
+        f"x{ratios.min():.2f} to x{ratios.max():.2f}"
+    )
+    return _count(words, evidence)
+
+
+def _bound_by(part: pd.DataFrame, words: set[str]) -> Answers:
+    if part.empty:
+        return Answers(evidence="no such cell was measured")
+    answers = ["yes" if w in words else "open" if w == "unknown" else "no" for w in part.bottleneck]
+    counts = part["bottleneck"].value_counts()
+    return _count(answers, "bound by " + ", ".join(f"{w} in {n}" for w, n in counts.items()))
+
+
+def _untuned_single(m: Material) -> Answers:
+    b = m.bottlenecks
+    part = b[(b.tuning == m.tunings[0]) & (b.streams == min(m.study.streams))]
+    return _bound_by(part, {"window", "send buffer"})
+
+
+def _more_streams_lift(m: Material) -> Answers:
+    levels = tuple(sorted(m.study.streams))[:2]
+    frame = m.effects("streams", levels)
+    return _from_effects(frame[frame.tuning == m.tunings[0]], _step("streams", levels))
+
+
+def _larger_windows_lift(m: Material) -> Answers:
+    frame = m.effects("tuning", m.tunings[:2])
+    frame = frame[frame.streams == min(m.study.streams)]
+    return _from_effects(frame, _step("tuning", tuple(map(m.label, m.tunings[:2]))))
+
+
+def _last_step_lifts(m: Material) -> Answers:
+    levels = m.tunings[-2:] if len(m.tunings) > 2 else ()
+    frame = m.effects("tuning", levels)
+    frame = frame[frame.streams == min(m.study.streams)]
+    return _from_effects(frame, _step("tuning", tuple(map(m.label, levels))))
+
+
+def _step(factor: str, levels: tuple) -> str:
+    return f"{factor} " + " to ".join(map(str, levels))
+
+
+def _mtus(m: Material) -> list[int]:
+    return sorted({mtu_B for level in m.study.tunings for mtu_B in level.mtus_B})
+
+
+def _small_bound_by_cpu(m: Material) -> Answers:
+    b, mtus = m.bottlenecks, _mtus(m)
+    if len(mtus) < 2:
+        return Answers(evidence="the study has one MTU")
+    return _bound_by(b[(b.mtu_B == mtus[0]) & (b.streams > min(m.study.streams))], {"CPU"})
+
+
+def _jumbo_bound_by_bus(m: Material) -> Answers:
+    b, mtus = m.bottlenecks, _mtus(m)
+    part = b[(b.mtu_B > mtus[0]) & (b.tuning == m.tunings[-1])]
+    return _bound_by(part, {"bus", "link"})
+
+
+def _jumbo_faster(m: Material) -> Answers:
+    levels = tuple(_mtus(m)[:2])
+    return _from_effects(m.effects("mtu_B", levels), _step("MTU", levels))
+
+
+def _flat_over_streams(m: Material) -> Answers:
+    mtus, usable = _mtus(m), valid(m.runs)
+    part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
+    words, changes = [], []
+    for _, context in part.groupby(["group", "mtu_B"], sort=False):
+        sets = [v.to_numpy(float) for _, v in context.groupby("streams")["goodput_MBps"]]
+        sets = [v for v in sets if (v > 0).all()]
+        if len(sets) < 2:
+            continue
+        sets.sort(key=np.mean)
+        found = ratio(sets[0], sets[-1], m.confidence)
+        changes.append(found.ratio)
+        words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
+    if not words:
+        return Answers(evidence="the study has nothing to compare")
+    evidence = f"highest over lowest: x{min(changes):.2f} to x{max(changes):.2f}"
+    return _count(words, evidence)
+
+
+def _both_directions_more(m: Material) -> Answers:
+    levels = ("->", "<->")
+    return _from_effects(m.effects("direction", levels), "<-> over ->")
+
+
+def _slower_bus_less(m: Material) -> Answers:
+    usable = valid(m.runs)
+    usable = usable[usable["goodput_MBps"] > 0]
+    words, ratios = [], []
+    for _, part in usable.groupby(["direction", "tuning", "mtu_B", "streams"], sort=False):
+        by_bus = {bus: v.to_numpy(float) for bus, v in part.groupby("bus_MBps")["goodput_MBps"]}
+        if len(by_bus) < 2:
+            continue
+        found = ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
+        ratios.append(found.ratio)
+        words.append({"higher": "no", "lower": "yes", "open": "open"}[found.verdict])
+    if not words:
+        return Answers(evidence="the study has one bus")
+    evidence = f"slowest bus over fastest: x{min(ratios):.2f} to x{max(ratios):.2f}"
+    return _count(words, evidence)
+
+
+def _slower_host_sends_less(m: Material) -> Answers:
+    rows = []
+    for name, path in m.study.paths.items():
+        buses = {e.host: m.study.hosts[e.host].bus for e in path.ends}
+        if None in buses.values() or len({b.bandwidth_MBps for b in buses.values()}) < 2:
+            continue
+        slow, fast = sorted(buses, key=lambda host: buses[host].bandwidth_MBps)
+        frame = m.effects("sender", (slow, fast))
+        rows.append(frame[(frame.path == name) & (frame.direction == "->")])
+    if not rows:
+        return Answers(evidence="no path joins hosts of unlike buses")
+    return _from_effects(pd.concat(rows), "to it over from it")
+
+
+STATEMENTS: tuple[Statement, ...] = (
+    Statement(
+        "One untuned stream is bound by its window or send buffer",
+        "tables 2 to 6: No Tuning, 1 Stream",
+        _untuned_single,
+    ),
+    Statement(
+        "More streams lift untuned throughput",
+        "4.1.2: for the standard settings, adding more streams gives higher throughput",
+        _more_streams_lift,
+    ),
+    Statement(
+        "Kernel tuning (larger windows) lifts a single stream",
+        "tables 2 to 6, 1 Stream, No Tuning against + Kernel Tuning",
+        _larger_windows_lift,
+    ),
+    Statement(
+        "Driver tuning lifts a single stream further",
+        "tables 2 to 6, 1 Stream, + Kernel Tuning against + Driver Tuning",
+        _last_step_lifts,
+    ),
+    Statement(
+        "The smallest MTU is bound by the CPU",
+        "4.1.2: the CPU can not keep up",
+        _small_bound_by_cpu,
+    ),
+    Statement(
+        "Jumbo frames, fully tuned, are bound by the bus",
+        "1 and 6: the PCI-X limit",
+        _jumbo_bound_by_bus,
+    ),
+    Statement(
+        "Jumbo frames are faster than the smallest MTU",
+        "tables 2 to 6, 1500B against 9000B",
+        _jumbo_faster,
+    ),
+    Statement(
+        "Fully tuned jumbo frames are flat over stream counts (within 10 %)",
+        "4.2.1 and 4.2.2: the curves are nearly completely flat",
+        _flat_over_streams,
+    ),
+    Statement(
+        "Both directions together carry more than one",
+        "4.1.3: a bit better throughput than running only in one direction",
+        _both_directions_more,
+    ),
+    Statement(
+        "The path with the slower bus carries less",
+        "6: when a Linux32 system was used, the results were much lower",
+        _slower_bus_less,
+    ),
+    Statement(
+        "The host with the slower bus receives faster than it sends",
+        "4.2.2: much higher throughput than the other way around",
+        _slower_host_sends_less,
+    ),
+)
+
+
+def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """Test every statement of 2003 on measured runs; flagged runs are left out.
+
+    Returns
+    -------
+    DataFrame
+        ``finding, source, verdict, yes, no, open, evidence``, one row a statement.
+    """
+    material = Material(runs, study, verdicts(runs))
+    rows = []
+    for statement in STATEMENTS:
+        said = statement.test(material)
+        rows.append(
+            {
+                "finding": statement.text,
+                "source": statement.source,
+                "verdict": said.verdict,
+                "yes": said.yes,
+                "no": said.no,
+                "open": said.open,
+                "evidence": said.evidence,
+            }
+        )
+    columns = ["finding", "source", "verdict", "yes", "no", "open", "evidence"]
+    return pd.DataFrame.from_records(rows, columns=columns)
+
+
+def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """The share of the bus each group was to reach, against its best cell.
+
+    Returns
+    -------
+    DataFrame
+        ``group, target_percent, best_cell, percent_of_bus, low, high, verdict``; the verdict is
+        ``met`` or ``not met`` when the whole interval of the best cell lies on that side of the
+        target, else ``undecided``. Groups without a target are absent.
+    """
+    rows = []
+    for group in study.groups:
+        if group.target_percent_of_bus is None:
+            continue
+        wanted = group.target_percent_of_bus
+        best = printed.best(cells[cells["group"] == group.name])
+        best = best[best["percent_of_bus"].notna()]
+        if best.empty:
+            blank = (float("nan"),) * 3
+            rows.append((group.name, wanted, "no cell with a bus", *blank, "undecided"))
+            continue
+        cell = best.iloc[0]
+        labels = printed.tuning_labels(cells, study)
+        where = f"{labels[cell.tuning]}, {cell.mtu_B}B, {printed.stream_label(cell.streams)}"
+        verdict = "undecided"
+        if cell.percent_low >= wanted:
+            verdict = "met"
+        elif cell.percent_high < wanted:
+            verdict = "not met"
+        share = (cell.percent_of_bus, cell.percent_low, cell.percent_high)
+        rows.append((group.name, wanted, where, *share, verdict))
+    columns = ["group", "target_percent", "best_cell", "percent_of_bus", "low", "high", "verdict"]
+    return pd.DataFrame.from_records(rows, columns=columns)

@@ -1,0 +1,167 @@
+"""Cells laid out as the 2003 report prints its tables: sections, MTU rows, stream columns."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.study import Study
+
+QUANTITIES = ("goodput", "percent", "both", "bottleneck")
+MISSING = "–"
+
+
+def stream_label(streams: int) -> str:
+    """``1 Stream``, ``4 Streams``."""
+    return f"{streams} Stream" if streams == 1 else f"{streams} Streams"
+
+
+def number(value: float) -> str:
+    """A rate with three significant digits or none after the point, as fits its size."""
+    if math.isnan(value):
+        return MISSING
+    if abs(value) >= 99.95 or value == 0:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+
+
+def with_interval(value: float, half_width: float) -> str:
+    """``744 ± 8``; without an interval the value alone, without a value a dash."""
+    if math.isnan(value):
+        return MISSING
+    decimals = 0 if abs(value) >= 99.95 else (1 if abs(value) >= 9.995 else 2)
+    if math.isnan(half_width):
+        return f"{value:.{decimals}f}"
+    return f"{value:.{decimals}f} ± {half_width:.{decimals}f}"
+
+
+def percent(value: float, half_width: float = math.nan) -> str:
+    """``69.9 ± 0.8 %`` of the bus; a dash where the bus is unknown."""
+    if math.isnan(value):
+        return MISSING
+    interval = "" if math.isnan(half_width) else f" ± {half_width:.1f}"
+    return f"{value:.1f}{interval} %"
+
+
+def group_names(cells: pd.DataFrame) -> list[str]:
+    """Groups in their order: by table number where they have one, then as they come."""
+    first = cells.drop_duplicates("group")
+    ordered = first.assign(rank=range(len(first))).sort_values(
+        ["table", "rank"], na_position="last", kind="stable"
+    )
+    return ordered["group"].tolist()
+
+
+def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, str]:
+    """Tuning levels in their order, with the name the report prints."""
+    labels = {level.name: level.label or level.name for level in study.tunings} if study else {}
+    seen = cells["tuning"].drop_duplicates().tolist()
+    return {name: labels.get(name, name) for name in [*(n for n in labels if n in seen), *seen]}
+
+
+def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
+    """Cells of one group.
+
+    Raises
+    ------
+    BadInput
+        There is no such group.
+    """
+    part = cells[cells["group"] == group]
+    if part.empty:
+        known = ", ".join(map(repr, group_names(cells))) or "none"
+        raise BadInput(f"no such group; there are {known}", key="group", value=group)
+    return part
+
+
+def caption(cells: pd.DataFrame, group: str) -> str:
+    """``Table 2: Linux64 -> Linux64``, or the group's name where it has no table number."""
+    table = of_group(cells, group)["table"].iloc[0]
+    return group if pd.isna(table) else f"Table {int(table)}: {group}"
+
+
+def as_printed(
+    cells: pd.DataFrame,
+    group: str,
+    *,
+    study: Study | None = None,
+    quantity: str = "goodput",
+    bottlenecks: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Lay out one group as the report prints it.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    group : str
+        Name of the group.
+    study : Study, optional
+        Gives the labels of the tunings.
+    quantity : str
+        ``goodput`` in MB/s, ``percent`` of the bus, ``both``, or ``bottleneck``.
+    bottlenecks : DataFrame, optional
+        From :func:`netlab.analysis.bottleneck.verdicts`; needed for ``bottleneck``.
+
+    Returns
+    -------
+    DataFrame of str
+        Rows (section, MTU) such as ``("No Tuning", "1500B")``, columns ``1 Stream``,
+        ``4 Streams``, ... A combination outside the design is empty, a missing cell a dash.
+    """
+    if quantity not in QUANTITIES:
+        raise BadInput(f"choose from {', '.join(QUANTITIES)}", key="quantity", value=quantity)
+    part = of_group(cells, group)
+    if quantity == "bottleneck":
+        if bottlenecks is None:
+            raise BadInput("is needed to lay out bottlenecks", key="bottlenecks")
+        keys = ["group", "tuning", "mtu_B", "streams"]
+        part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
+        texts = part["bottleneck"].fillna(MISSING).tolist()
+    else:
+        texts = [_text(row, quantity) for row in part.to_dict("records")]
+    labels = tuning_labels(part, study)
+    laid = part.assign(text=texts)
+    columns = sorted(part["streams"].unique())
+    rows, index = [], []
+    for tuning, label in labels.items():
+        section = laid[laid["tuning"] == tuning]
+        for mtu_B in sorted(section["mtu_B"].unique()):
+            row = section[section["mtu_B"] == mtu_B].set_index("streams")["text"]
+            rows.append([row.get(streams, "") for streams in columns])
+            index.append((label, f"{mtu_B}B"))
+    return pd.DataFrame(
+        rows,
+        index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU"]),
+        columns=[stream_label(int(streams)) for streams in columns],
+        dtype=object,
+    )
+
+
+def _text(row: dict, quantity: str) -> str:
+    goodput = with_interval(row["goodput_MBps"], row["half_width_MBps"])
+    half_percent = row["percent_high"] - row["percent_of_bus"]
+    share = percent(row["percent_of_bus"], half_percent)
+    if quantity == "goodput":
+        return goodput
+    if quantity == "percent":
+        return share
+    return goodput if share == MISSING else f"{goodput} ({percent(row['percent_of_bus'])})"
+
+
+def missing(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells without a valid run, and why."""
+    columns = ["group", "tuning", "mtu_B", "streams", "missing_because"]
+    return cells.loc[cells["n_valid"] == 0, columns].reset_index(drop=True)
+
+
+def best(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cell with the highest goodput of each group, in the groups' order."""
+    rows = []
+    for group in group_names(cells):
+        part = cells[(cells["group"] == group) & cells["goodput_MBps"].notna()]
+        if len(part):
+            rows.append(part.loc[part["goodput_MBps"].idxmax()])
+    return pd.DataFrame(rows, columns=cells.columns).reset_index(drop=True)

@@ -1,0 +1,298 @@
+"""Charts of a measured study: throughput over streams, drift over the run order, overhead."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from netlab.analysis import printed
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
+from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
+from netlab.charts.style import (
+    CEILING_COLOUR,
+    CHART_SIZE_IN,
+    SMALL_CHART_SIZE_IN,
+    Chart,
+    Gallery,
+    apply_style,
+    line_style,
+    show,
+)
+from netlab.study import Study
+
+LINEAR_UP_TO = 32
+"""Stream counts that span more than this factor go on a logarithmic axis."""
+
+ROW_OF_LEGEND = 4
+HEADROOM = 1.12
+CLIP_ABOVE_MEAN = 1.25
+"""An interval may stretch the axis to this much above the highest mean; wider ones are cut off,
+so that one cell with two unlike repeats does not flatten all others."""
+
+
+def _line_order(part: pd.DataFrame) -> list[int]:
+    """MTUs from the highest line at its right end to the lowest: the order of the legend."""
+    ends = {
+        mtu_B: line.sort_values("streams")["goodput_MBps"].dropna()
+        for mtu_B, line in part.groupby("mtu_B")
+    }
+    return sorted(ends, key=lambda m: ends[m].iloc[-1] if len(ends[m]) else -1.0, reverse=True)
+
+
+def _styles(cells: pd.DataFrame) -> dict[int, dict]:
+    """One style an MTU, the same in all charts of a study."""
+    return {mtu_B: line_style(i) for i, mtu_B in enumerate(sorted(cells["mtu_B"].unique()))}
+
+
+def _top(part: pd.DataFrame) -> float:
+    means = part["goodput_MBps"].max()
+    bus = part["bus_MBps"].max()
+    highest = min(part["high_MBps"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
+    known = [v for v in (means, bus, highest) if not math.isnan(v)]
+    return HEADROOM * max(known, default=1.0) or 1.0
+
+
+def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
+    for mtu_B in _line_order(part):
+        line = part[part["mtu_B"] == mtu_B].sort_values("streams")
+        half = line["half_width_MBps"].fillna(0.0).to_numpy()
+        ax.errorbar(
+            line["streams"].to_numpy(),
+            line["goodput_MBps"].to_numpy(),
+            yerr=[np.minimum(half, line["goodput_MBps"].fillna(0.0)), half],
+            label=f"MTU {mtu_B}B",
+            capsize=3,
+            elinewidth=1.1,
+            **styles[mtu_B],
+        )
+    streams = sorted(part["streams"].unique())
+    if streams[-1] / streams[0] > LINEAR_UP_TO:
+        ax.set_xscale("log")
+        ax.minorticks_off()
+    ax.set_xticks(streams, [str(s) for s in streams])
+    ax.set_ylim(0, top)
+    ax.set_xlabel("TCP streams")
+
+
+def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
+    """The bus as a line, and per cent of it as a second reading of the axis."""
+    if math.isnan(bus_MBps):
+        return
+    label = f"bus, {printed.number(bus_MBps)} MB/s"
+    style = {"color": CEILING_COLOUR, "linewidth": 1.3, "linestyle": (0, (1, 1))}
+    ax.axhline(bus_MBps, label=label, zorder=1, **style)
+    if reading:
+        right = ax.secondary_yaxis(
+            "right", functions=(lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
+        )
+        right.set_ylabel("% of bus")
+
+
+def _legend(fig: Figure, axes: list[Axes], *, short: bool = False) -> None:
+    """One legend for all axes, its entries in the order of the lines at their right ends.
+
+    It is one row or one column: in a grid, matplotlib would fill columns first and break the order.
+    """
+    found: dict[str, tuple[float, object]] = {}
+    for ax in axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            line = handle if hasattr(handle, "get_ydata") else handle.lines[0]
+            height = np.asarray(line.get_ydata(), dtype=float)
+            height = height[~np.isnan(height)]
+            found[label] = (float(height[-1]) if len(height) else -1.0, handle)
+    labels = sorted(found, key=lambda label: found[label][0], reverse=True)
+    if labels:
+        handles = [found[label][1] for label in labels]
+        if short:
+            labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
+        columns = len(labels) if len(labels) <= ROW_OF_LEGEND else 1
+        fig.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+def _bus(part: pd.DataFrame) -> float:
+    return float(part["bus_MBps"].max())
+
+
+def _words(part: pd.DataFrame) -> str:
+    """The lines of a chart in words."""
+    lines = []
+    for mtu_B in _line_order(part):
+        line = part[part["mtu_B"] == mtu_B].sort_values("streams")
+        values = ", ".join(
+            f"{printed.number(row.goodput_MBps)} with {row.streams}"
+            if not math.isnan(row.goodput_MBps)
+            else f"nothing valid with {row.streams}"
+            for row in line.itertuples()
+        )
+        lines.append(f"{mtu_B}B: {values}")
+    bus = _bus(part)
+    ceiling = "" if math.isnan(bus) else f" The bus carries {printed.number(bus)} MB/s."
+    return f"MB/s by number of streams. {'; '.join(lines)}.{ceiling}"
+
+
+def _caption(part: pd.DataFrame, study: Study | None) -> str:
+    level = study.confidence if study is not None else 0.95
+    text = f"Bars: {100 * level:g} % interval"
+    if (part["interval_from"] == FROM_BATCHES).any():
+        text += ", from within one run where a cell has a single valid one"
+    cut = (part["high_MBps"] > _top(part)).any()
+    missing = int((part["n_valid"] == 0).sum())
+    text += "; some run off the chart" if cut else ""
+    return text + (f"; cells without a valid run: {missing}." if missing else ".")
+
+
+def throughput(
+    cells: pd.DataFrame,
+    group: str,
+    tuning: str,
+    *,
+    study: Study | None = None,
+    small: bool = False,
+    top_MBps: float | None = None,
+) -> Chart:
+    """Throughput over streams for one group and tuning, one line an MTU.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    group, tuning : str
+    study : Study, optional
+        Gives labels and the level of confidence.
+    small : bool
+        The size that fits two or three to a row.
+    top_MBps : float, optional
+        Upper end of the axis, to give several charts the same.
+
+    Returns
+    -------
+    Chart
+        Error bars are the cells' intervals, the dotted line is the bus, and the right axis
+        reads the same heights as per cent of it.
+    """
+    whole = printed.of_group(cells, group)
+    part = whole[whole["tuning"] == tuning]
+    label = printed.tuning_labels(whole, study).get(tuning, tuning)
+    apply_style()
+    fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
+    _draw(ax, part, _styles(cells), _top(part) if top_MBps is None else top_MBps)
+    _ceiling(ax, _bus(part), reading=True)
+    ax.set_ylabel("goodput, MB/s")
+    ax.set_title(f"{group}\n{label}")
+    _legend(fig, [ax], short=small)
+    alt = f"Line chart of throughput, {group}, {label}: {_words(part)}"
+    return show(fig, alt, "" if small else _caption(part, study))
+
+
+def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Gallery:
+    """The small charts of one group, one a tuning, on the same axis."""
+    whole = printed.of_group(cells, group)
+    tunings = printed.tuning_labels(whole, study)
+    top = _top(whole)
+    return Gallery(
+        tuple(
+            throughput(cells, group, tuning, study=study, small=True, top_MBps=top)
+            for tuning in tunings
+        )
+    )
+
+
+def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Chart:
+    """All tunings of one group side by side, on a shared axis."""
+    whole = printed.of_group(cells, group)
+    tunings = printed.tuning_labels(whole, study)
+    apply_style()
+    width = 1.0 + 2.75 * len(tunings)
+    fig, axes = plt.subplots(
+        1, len(tunings), figsize=(width, 3.9), sharey=True, squeeze=False, sharex=True
+    )
+    styles, top, words = _styles(cells), _top(whole), []
+    for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
+        part = whole[whole["tuning"] == tuning]
+        _draw(ax, part, styles, top)
+        _ceiling(ax, _bus(part), reading=i == len(tunings) - 1)
+        ax.set_title(label)
+        words.append(f"{label}: {_words(part)}")
+    axes[0][0].set_ylabel("goodput, MB/s")
+    _legend(fig, list(axes[0]))
+    fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
+    alt = f"Line charts of throughput, {group}, one a tuning. {' '.join(words)}"
+    return show(fig, alt, _caption(whole, study))
+
+
+def drift(runs: pd.DataFrame, *, study: Study | None = None) -> Chart:
+    """Each valid run's deviation from its cell's mean, in the order they were measured.
+
+    A slope or a step shows that the machine changed during the study; the order is randomised,
+    so that it would not line up with a factor.
+    """
+    good = valid(runs)
+    mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
+    repeats = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")
+    deviation = 100 * (good["goodput_MBps"] / mean - 1)
+    frame = good.assign(deviation=deviation)[(repeats > 1) & (mean > 0)].sort_values("order")
+    apply_style()
+    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
+        part = frame[frame["tuning"] == tuning]
+        style = line_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
+        ax.plot(part["order"], part["deviation"], label=label, **style)
+    width = max(5, len(frame) // 20)
+    if len(frame) >= width:
+        smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
+        ax.plot(frame["order"], smooth, color="black", linewidth=1.6, label="running median")
+    ax.axhline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.set_xlabel("position in the randomised order")
+    ax.set_ylabel("deviation from the cell's mean, %")
+    ax.set_title("Drift over the study")
+    handles, labels = ax.get_legend_handles_labels()
+    if handles:
+        fig.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+    if frame.empty:
+        return show(fig, "Empty chart: no cell has two valid repeats, so drift cannot be seen.")
+    half = len(frame) // 2
+    first, second = frame["deviation"].iloc[:half].mean(), frame["deviation"].iloc[half:].mean()
+    alt = (
+        f"Scatter of {len(frame)} runs' deviation from their cell's mean over the run order, "
+        f"from {frame['deviation'].min():.1f} to {frame['deviation'].max():.1f} %; the first half "
+        f"of the study averages {first:+.2f} %, the second {second:+.2f} %."
+    )
+    return show(fig, alt)
+
+
+def overhead(runs: pd.DataFrame) -> Chart:
+    """How long each run took outside warm-up and window, with the limit."""
+    took = outside_s(runs).dropna()
+    apply_style()
+    fig, ax = plt.subplots(figsize=(CHART_SIZE_IN[0], 2.6))
+    if len(took):
+        reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
+        colour = line_style(0)["color"]
+        sns.histplot(x=took.to_numpy(), bins=60, binrange=reach, ax=ax, color=colour, linewidth=0)
+    ax.axvline(OVERHEAD_LIMIT_S, color=CEILING_COLOUR, linestyle=(0, (1, 1)))
+    ax.set_xlim(left=0)
+    ax.annotate(
+        f"limit {OVERHEAD_LIMIT_S:g} s",
+        xy=(OVERHEAD_LIMIT_S, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, -9),
+        textcoords="offset points",
+        fontsize=8,
+        color=CEILING_COLOUR,
+    )
+    ax.set_xlabel("time outside warm-up and window, s")
+    ax.set_ylabel("runs")
+    ax.set_title("Overhead of a run")
+    if not len(took):
+        return show(fig, "Empty chart: no run recorded its overhead.")
+    alt = (
+        f"Histogram of the overhead of {len(took)} runs: median {took.median():.3f} s, "
+        f"largest {took.max():.3f} s, limit {OVERHEAD_LIMIT_S:g} s."
+    )
+    return show(fig, alt)

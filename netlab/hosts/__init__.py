@@ -1,0 +1,1 @@
+"""How a host is reached: over SSH, on machines of the network or in the lab that netlab makes."""

@@ -1,0 +1,118 @@
+"""What a host is: kernel, processor, card, bus; read in one round trip."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netlab.hosts.host import Host
+
+# Prints NAME, a blank, VALUE for each fact it finds. Only what POSIX and Linux always have.
+SCRIPT = r"""
+i=$1
+say() { if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }
+first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
+say hostname "$(uname -n)"
+say kernel "$(uname -r)"
+say machine "$(uname -m)"
+say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
+say cpus "$(grep -c '^processor' /proc/cpuinfo)"
+say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
+say memory_kB "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)"
+say governor "$(first /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor)"
+if [ -n "$i" ]; then
+  d=/sys/class/net/$i
+  if [ -e "$d" ]; then
+    say interface_exists 1
+    say mtu_B "$(first "$d/mtu")"
+    say link_speed_Mbps "$(first "$d/speed")"
+    say duplex "$(first "$d/duplex")"
+    say operstate "$(first "$d/operstate")"
+    say mac_address "$(first "$d/address")"
+    say nic_driver "$(basename "$(readlink "$d/device/driver")" 2>/dev/null)"
+    say pci_vendor "$(first "$d/device/vendor")"
+    say pci_device "$(first "$d/device/device")"
+    say bus_address "$(basename "$(readlink "$d/device")" 2>/dev/null)"
+    say bus_width "$(first "$d/device/current_link_width")"
+    say bus_speed "$(first "$d/device/current_link_speed")"
+    say bus_max_width "$(first "$d/device/max_link_width")"
+    say bus_max_speed "$(first "$d/device/max_link_speed")"
+    PATH=$PATH:/usr/sbin:/sbin
+    ethtool -i "$i" 2>/dev/null | sed -n \
+      -e 's/^driver: */nic_driver /p' -e 's/^version: */nic_driver_version /p' \
+      -e 's/^firmware-version: */nic_firmware /p'
+  else
+    say interface_exists 0
+  fi
+fi
+"""
+INTEGERS = ("cpus", "memory_kB", "mtu_B", "link_speed_Mbps", "bus_width", "bus_max_width")
+TEXTS = (
+    "hostname",
+    "kernel",
+    "machine",
+    "os",
+    "cpu_model",
+    "governor",
+    "duplex",
+    "operstate",
+    "mac_address",
+    "nic_driver",
+    "nic_driver_version",
+    "nic_firmware",
+    "pci_vendor",
+    "pci_device",
+    "bus_address",
+    "bus_speed",
+    "bus_max_speed",
+)
+
+
+def read(host: Host, interface: str | None = None) -> dict[str, str | int | bool | None]:
+    """What a host is, as a flat dict of JSON scalars; None for what it does not tell.
+
+    Parameters
+    ----------
+    host : Host
+        An open host.
+    interface : str, optional
+        The interface to look at.
+
+    Returns
+    -------
+    dict
+        ``hostname kernel machine os cpus cpu_model memory_kB governor interface interface_exists
+        mtu_B link_speed_Mbps duplex operstate mac_address nic_driver nic_driver_version
+        nic_firmware pci_vendor pci_device bus_address bus_width bus_speed bus_max_width
+        bus_max_speed``.
+    """
+    done = host.run(("sh", "-c", SCRIPT, "facts", interface or ""))
+    found = parse(done.stdout)
+    found["interface"] = interface
+    if interface is None:
+        found["interface_exists"] = None
+    return found
+
+
+def parse(text: str) -> dict[str, str | int | bool | None]:
+    """The facts in what the script printed; a later line of a name replaces an earlier one."""
+    said: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        if value.strip():
+            said[name] = value.strip()
+    found: dict[str, str | int | bool | None] = {name: said.get(name) for name in TEXTS}
+    for name in INTEGERS:
+        found[name] = _integer(name, said.get(name))
+    found["interface_exists"] = said.get("interface_exists") == "1"
+    if found["nic_driver"] == "veth":
+        # It says 10 Gb/s whatever it carries, which would pass for a limit.
+        found["link_speed_Mbps"] = None
+    return found
+
+
+def _integer(name: str, text: str | None) -> int | None:
+    # The kernel says -1 for a speed, and 0 or 255 for a width, that it does not know.
+    if text is None or not text.isdigit() or (name.startswith("bus") and text in {"0", "255"}):
+        return None
+    return int(text)

@@ -1,0 +1,227 @@
+"""A host: a machine that runs commands, keeps long-lived processes and takes files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from netlab.errors import HostError
+from netlab.hosts import facts
+from netlab.hosts.lines import LineProcess, Pipe
+
+MAX_OUTPUT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that has ended: what was run, what it printed and its exit status."""
+
+    argv: tuple[str, ...]
+    stdout: str
+    stderr: str
+    exit_status: int
+
+
+class Host(ABC):
+    """A machine that can be told to do things.
+
+    A host is a context manager: it is reached while it is open. Every failure is a
+    :class:`~netlab.errors.HostError` that names the host.
+
+    Parameters
+    ----------
+    name : str
+        The host's name in the study.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def open(self) -> None:
+        """Reach the host; nothing happens if it is reached already."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the host go; nothing happens if it is not reached."""
+
+    @abstractmethod
+    def put(self, local: Path, remote: str, mode: int) -> None:
+        """Copy a local file to the path `remote` and give it the permissions `mode`."""
+
+    @abstractmethod
+    def read_bytes(self, remote: str) -> bytes:
+        """Whole content of a file on the host."""
+
+    @abstractmethod
+    def _spawn(self, argv: tuple[str, ...]) -> Pipe:
+        """Start argv, as it stands, and return its streams."""
+
+    @cached_property
+    def is_root(self) -> bool:
+        """Whether commands run as the superuser."""
+        return self.run(("id", "-u")).stdout.strip() == "0"
+
+    @cached_property
+    def can_sudo(self) -> bool:
+        """Whether ``sudo -n`` works: true for the superuser, and where sudo asks no password."""
+        if self.is_root:
+            return True
+        return self.run(("sudo", "-n", "--", "true"), check=False).exit_status == 0
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 20.0,
+        check: bool = True,
+        input: bytes | None = None,
+        sudo: bool = False,
+    ) -> Completed:
+        """Run a command to its end.
+
+        Parameters
+        ----------
+        argv : sequence of str
+            Program and arguments; each arrives as it is, whatever it holds.
+        timeout_s : float
+            How long the command may take.
+        check : bool
+            Whether an exit status other than 0 is an error.
+        input : bytes, optional
+            Standard input; without it the command reads end of file.
+        sudo : bool
+            Run as the superuser, through ``sudo -n`` if the login is not root.
+
+        Raises
+        ------
+        HostError
+            The host is lost, the command did not end in time or printed over 16 MiB, sudo would ask
+            a password, or `check` and the exit status is not 0.
+        """
+        command = self._checked(argv)
+        deadline = time.monotonic() + timeout_s
+        pipe = self._spawn(self._privileged(command) if sudo else command)
+        try:
+            stdout = self._communicate(pipe, command, input, deadline, timeout_s)
+            status = pipe.exit_status(max(0.0, deadline - time.monotonic()))
+            stderr = pipe.stderr_text()
+            lost = pipe.lost()
+        finally:
+            pipe.kill()
+        if lost:
+            raise HostError(self.name, lost, command=shown(command), output=stderr)
+        if status is None:
+            raise HostError(
+                self.name,
+                f"did not end within {timeout_s:g} s",
+                command=shown(command),
+                output=stderr,
+            )
+        if check and status != 0:
+            raise HostError(
+                self.name,
+                "the command failed" if status > 0 else "the command was ended by a signal",
+                command=shown(command),
+                exit_status=status,
+                output=stderr or stdout,
+            )
+        return Completed(command, stdout, stderr, status)
+
+    def start(self, argv: Sequence[str], *, sudo: bool = False) -> LineProcess:
+        """Start a long-lived process that is spoken to in lines.
+
+        Parameters
+        ----------
+        argv : sequence of str
+            Program and arguments.
+        sudo : bool
+            Run as the superuser, through ``sudo -n`` if the login is not root.
+        """
+        command = self._checked(argv)
+        pipe = self._spawn(self._privileged(command) if sudo else command)
+        return LineProcess(pipe, host=self.name, argv=command)
+
+    def facts(self, interface: str | None = None) -> dict:
+        """What the host is and what its interface sits on; see :func:`netlab.hosts.facts.read`."""
+        return facts.read(self, interface)
+
+    def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
+        if isinstance(argv, str) or not argv or not argv[0]:
+            raise ValueError("argv is a program followed by its arguments")
+        if any("\0" in word for word in argv):
+            raise ValueError("no argument can hold a NUL")
+        return tuple(argv)
+
+    def _privileged(self, command: tuple[str, ...]) -> tuple[str, ...]:
+        if self.is_root:
+            return command
+        if not self.can_sudo:
+            raise HostError(
+                self.name,
+                "the command needs root, and sudo would ask for a password; log in as root or "
+                "allow this user NOPASSWD in sudoers",
+                command=shown(command),
+            )
+        return ("sudo", "-n", "--", *command)
+
+    def _communicate(
+        self,
+        pipe: Pipe,
+        command: tuple[str, ...],
+        given: bytes | None,
+        deadline: float,
+        timeout_s: float,
+    ) -> str:
+        if given is None:
+            pipe.close_input()
+        else:
+            # A thread, since a command may print more than fits before it has read all.
+            threading.Thread(target=_feed, args=(pipe, given), daemon=True).start()
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            try:
+                chunk = pipe.read(65536, max(0.001, deadline - time.monotonic()))
+            except TimeoutError:
+                raise HostError(
+                    self.name,
+                    f"did not end within {timeout_s:g} s",
+                    command=shown(command),
+                    output=pipe.stderr_text(),
+                ) from None
+            if not chunk:
+                return b"".join(chunks).decode("utf-8", "surrogateescape")
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_OUTPUT_BYTES:
+                raise HostError(
+                    self.name, f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", command=shown(command)
+                )
+
+
+def shown(argv: Sequence[str]) -> tuple[str, ...]:
+    """An argv as messages show it: a script among the words is not spelled out."""
+    return tuple("SCRIPT" if "\n" in word else word for word in argv)
+
+
+def _feed(pipe: Pipe, given: bytes) -> None:
+    # A command may end without reading its input; its exit status tells what that means.
+    try:
+        pipe.write(given)
+        pipe.close_input()
+    except (OSError, ValueError):
+        return

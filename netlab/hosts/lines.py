@@ -1,0 +1,307 @@
+"""A long-lived process that is told things in lines of words and answers in lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from typing import NoReturn, Protocol
+from urllib.parse import quote
+
+from netlab.errors import HostError
+
+WORD = re.compile(r"^[a-z][a-z0-9_]*B?$")
+MAX_REQUEST_BYTES = 4096
+MAX_ANSWER_BYTES = 64 << 20
+STDERR_KEPT_BYTES = 1 << 20
+
+
+class Pipe(Protocol):
+    """The three streams of a running process, wherever it runs."""
+
+    def write(self, data: bytes) -> None:
+        """Write all of data to standard input; OSError when nobody reads."""
+
+    def close_input(self) -> None:
+        """Close standard input: the process sees end of file."""
+
+    def read(self, size: int, timeout_s: float) -> bytes:
+        """Up to size bytes of standard output; empty at its end; TimeoutError."""
+
+    def stderr_text(self) -> str:
+        """What came on standard error so far; its last MiB."""
+
+    def exit_status(self, timeout_s: float) -> int | None:
+        """Exit status, negative if a signal ended it; None while it runs."""
+
+    def lost(self) -> str:
+        """Why the process can no longer be reached; empty while it can."""
+
+    def kill(self) -> None:
+        """Let go of the process at once; a local one is killed."""
+
+
+class SubprocessPipe:
+    """The streams of a process on this machine, in a session of its own."""
+
+    def __init__(self, argv: Sequence[str]):
+        self._process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+        )
+        # Closing a descriptor under a writer could lead its bytes into whatever is opened next.
+        self._input = threading.Lock()
+        self._stderr = bytearray()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def _drain(self) -> None:
+        while chunk := self._process.stderr.read(65536):
+            self._stderr += chunk
+            del self._stderr[:-STDERR_KEPT_BYTES]
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        with self._input:
+            while view:
+                view = view[self._process.stdin.write(view) :]
+
+    def close_input(self) -> None:
+        with self._input:
+            self._process.stdin.close()
+
+    def read(self, size: int, timeout_s: float) -> bytes:
+        ready, _, _ = select.select([self._process.stdout], [], [], timeout_s)
+        if not ready:
+            raise TimeoutError
+        return os.read(self._process.stdout.fileno(), size)
+
+    def stderr_text(self) -> str:
+        if self._process.poll() is not None:
+            self._reader.join(1.0)
+        return bytes(self._stderr).decode("utf-8", "replace")
+
+    def exit_status(self, timeout_s: float) -> int | None:
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def lost(self) -> str:
+        return ""
+
+    def kill(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        # A child of the process may hold its streams open; those in use are then left as they are.
+        if self._input.acquire(timeout=1.0):
+            self._process.stdin.close()
+            self._input.release()
+        self._process.stdout.close()
+        self._reader.join(1.0)
+        if not self._reader.is_alive():
+            self._process.stderr.close()
+
+
+class LineProcess:
+    """A process that takes request lines and answers JSON lines, as native/PROTOCOL.md says.
+
+    Parameters
+    ----------
+    pipe : Pipe
+        Its streams.
+    host : str
+        Name of the host it runs on, for messages.
+    argv : tuple of str
+        What was started, for messages.
+    max_answer_bytes : int
+        The longest answer that is taken.
+    """
+
+    def __init__(
+        self,
+        pipe: Pipe,
+        *,
+        host: str,
+        argv: tuple[str, ...],
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ):
+        self.host = host
+        self.argv = argv
+        self._pipe = pipe
+        self._max_answer_bytes = max_answer_bytes
+        self._received = bytearray()
+        self._searched = 0
+        self._exit_status: int | None = None
+        self._closed = False
+
+    def __enter__(self) -> LineProcess:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def send(self, verb: str, **words: str | int | float | bool) -> None:
+        """Send one request.
+
+        Parameters
+        ----------
+        verb : str
+            What to do.
+        **words
+            Its ``key=value`` words; a value is percent-encoded, a bool becomes 0 or 1.
+
+        Raises
+        ------
+        ValueError
+            The verb or a key is no word, a value is neither text nor a number, or the line would
+            be over 4096 bytes.
+        HostError
+            The process is gone.
+        """
+        self._write(request_line(verb, words))
+
+    def send_line(self, line: str) -> None:
+        """Send one request that is a whole line already, without its newline.
+
+        Raises
+        ------
+        ValueError
+            The line holds a newline, is not ASCII, or is over 4096 bytes.
+        HostError
+            The process is gone.
+        """
+        data = line.encode("ascii") + b"\n"
+        if data.count(b"\n") != 1 or len(data) > MAX_REQUEST_BYTES:
+            raise ValueError(f"not one request line: {line[:60]!r}")
+        self._write(data)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            self._pipe.write(line)
+        except (OSError, EOFError, ValueError):
+            verb = line.split(b" ", 1)[0].decode("ascii").strip()
+            self._fail_gone(f"took no more requests ({verb})")
+
+    def receive(self, timeout_s: float) -> dict:
+        """Wait for one answer.
+
+        Raises
+        ------
+        HostError
+            Nothing came within `timeout_s`, the process or its host is gone, or what came is no
+            answer: no JSON object, over the limit or cut off.
+        """
+        answer = self.poll(timeout_s)
+        if answer is None:
+            self._fail(f"said nothing for {timeout_s:g} s")
+        return answer
+
+    def poll(self, timeout_s: float) -> dict | None:
+        """The next answer, or None if it did not come within `timeout_s`; else as receive."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            end = self._received.find(b"\n", self._searched)
+            if end >= 0:
+                line = bytes(self._received[:end])
+                del self._received[: end + 1]
+                self._searched = 0
+                return self._parsed(line)
+            self._searched = len(self._received)
+            if self._searched > self._max_answer_bytes:
+                self._fail(f"sent a line of over {self._max_answer_bytes} bytes")
+            try:
+                chunk = self._pipe.read(1 << 18, max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                return None
+            if not chunk:
+                self._fail_gone("ended in the middle of a line" if self._received else "ended")
+            self._received += chunk
+
+    def close(self, timeout_s: float = 5.0) -> int | None:
+        """Close the process's input, wait for its end and let go of it.
+
+        Returns
+        -------
+        int or None
+            Exit status; None if it did not end in time.
+        """
+        if self._closed:
+            return self._exit_status
+        self._closed = True
+        try:
+            self._pipe.close_input()
+            deadline = time.monotonic() + timeout_s
+            # What it still prints has to be taken, or it could wait for us for ever.
+            while self._pipe.read(1 << 18, max(0.0, deadline - time.monotonic())):
+                pass
+            self._exit_status = self._pipe.exit_status(max(0.0, deadline - time.monotonic()))
+        except (OSError, EOFError, ValueError):
+            self._exit_status = None
+        finally:
+            self._pipe.kill()
+        return self._exit_status
+
+    def stderr_text(self) -> str:
+        """What the process has written to standard error; its last MiB."""
+        return self._pipe.stderr_text()
+
+    def _parsed(self, line: bytes) -> dict:
+        try:
+            answer = json.loads(line.decode("utf-8"), parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            self._fail(f"said something that is no answer: {line[:120]!r}")
+        return answer
+
+    def _fail(self, what: str, exit_status: int | None = None) -> NoReturn:
+        raise HostError(
+            self.host,
+            f"{os.path.basename(self.argv[0])} {what}",
+            command=self.argv,
+            exit_status=exit_status,
+            output=self._pipe.stderr_text(),
+        )
+
+    def _fail_gone(self, what: str) -> NoReturn:
+        status = self._pipe.exit_status(1.0)
+        lost = self._pipe.lost()
+        if lost:
+            raise HostError(
+                self.host, lost, command=self.argv, output=self._pipe.stderr_text()
+            ) from None
+        self._fail(what, status)
+
+
+def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:
+    """One request as bytes, newline included; ValueError where it cannot be said."""
+    if not WORD.fullmatch(verb):
+        raise ValueError(f"{verb!r} is no verb")
+    parts = [verb]
+    for key, value in words.items():
+        if not WORD.fullmatch(key):
+            raise ValueError(f"{key!r} is no key")
+        if isinstance(value, bool):
+            value = int(value)
+        if not isinstance(value, str | int | float):
+            raise ValueError(f"{key}: {value!r} is neither text nor a number")
+        parts.append(f"{key}={quote(str(value), safe='-._~:/,', errors='surrogateescape')}")
+    line = (" ".join(parts) + "\n").encode("ascii")
+    if len(line) > MAX_REQUEST_BYTES:
+        raise ValueError(f"{verb}: the request is over {MAX_REQUEST_BYTES} bytes")
+    return line
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,262 @@
+"""Bring the agent to a host: once, checked, into a cache that belongs to the user there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import secrets
+import shlex
+import struct
+import tarfile
+from pathlib import Path
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host
+
+# e_machine of an ELF file -> what uname -m says there. 32-bit names vary; these are the usual ones.
+ELF_MACHINES = {
+    3: ("i386", "i486", "i586", "i686"),
+    21: ("ppc64", "ppc64le"),
+    22: ("s390x",),
+    40: ("armv6l", "armv7l", "armv8l"),
+    62: ("x86_64",),
+    183: ("aarch64",),
+    243: ("riscv64",),
+    258: ("loongarch64",),
+}
+COMPILE_TIMEOUT_S = 300.0
+
+# Arguments: names of files in the cache. Says where the cache is, and the digest of each file.
+LOOK = r"""
+set -e
+umask 077
+d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
+mkdir -p "$d"
+if ! [ -O "$d" ]; then echo "$d belongs to another user" >&2; exit 1; fi
+chmod 700 "$d"
+cd "$d"
+printf 'directory %s\n' "$PWD"
+printf 'machine %s\n' "$(uname -m)"
+set +e
+for c in cc gcc clang; do
+  if command -v $c >/dev/null 2>&1; then printf 'compiler %s\n' $c; break; fi
+done
+if command -v sha256sum >/dev/null 2>&1; then echo 'sha256sum yes'; fi
+for f do
+  if [ -f "$f" ] && [ -x "$f" ]; then
+    printf 'file %s %s\n' "$f" "$(sha256sum "$f" 2>/dev/null | cut -c 1-64)"
+  fi
+  if [ -f "$f.sha256" ]; then printf 'noted %s %s\n' "$f" "$(cut -c 1-64 "$f.sha256")"; fi
+done
+set -- $(df -Pk . 2>/dev/null | tail -n 1)
+printf 'free_kB %s\n' "$4"
+"""
+# Arguments: directory, partial name, final name.
+INSTALL = r"""
+set -e
+cd "$1"
+chmod 700 "$2"
+if ! [ -x "$2" ]; then echo "$1 is mounted so that no program can be run from it" >&2; exit 1; fi
+mv -f "$2" "$3"
+"""
+# Arguments: directory, a word for the work, final name, then the compiler's argv, which makes
+# `gensink` in the current directory. Reads a tar of the sources.
+COMPILE = r"""
+set -e
+umask 077
+d=$1
+w=$1/.build-$2
+name=$3
+shift 3
+trap 'rm -rf "$w"' EXIT
+trap 'exit 1' HUP INT TERM
+mkdir "$w"
+cd "$w"
+tar -xf -
+# A C library without its static half still makes an agent for this very host.
+"$@" -static 2>static.log || "$@"
+sha256sum gensink | cut -c 1-64 > gensink.sha256
+chmod 700 gensink
+mv -f gensink "$d/$name"
+mv -f gensink.sha256 "$d/$name.sha256"
+"""
+
+
+def cache_directory(host: Host) -> str:
+    """Absolute path of netlab's own directory on a host, which is made if it is not there.
+
+    Raises
+    ------
+    HostError
+        It cannot be made, or belongs to another user.
+    """
+    return _look(host)["directory"]
+
+
+def push_agent(
+    host: Host,
+    binary: Path,
+    *,
+    source_dir: Path | None = None,
+    force_compile: bool = False,
+) -> str:
+    """Make sure that a host has the agent, and say where.
+
+    The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, under
+    its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
+    of another machine type compiles it from the sources, if it has a compiler.
+
+    Parameters
+    ----------
+    host : Host
+        An open host.
+    binary : Path
+        The static agent for this machine's type.
+    source_dir : Path, optional
+        Directory of the sources: ``include`` and ``src``, and the file ``BUILD`` with the ``cc``
+        command that makes ``gensink`` from them.
+    force_compile : bool
+        Compile on the host even if the binary would run there.
+
+    Returns
+    -------
+    str
+        Absolute path of the agent on the host.
+
+    Raises
+    ------
+    HostError
+        There is no room, nothing can be run from the cache, what arrived is not what was sent, or
+        the host needs an agent of its own and cannot compile it.
+    """
+    content = binary.read_bytes()
+    wanted = hashlib.sha256(content).hexdigest()
+    pushed = f"gensink-{wanted[:32]}"
+    seen = _look(host, pushed)
+    machines = machine_of(content)
+    if force_compile or (machines is not None and seen["machine"] not in machines):
+        return _compile(host, seen, machines, source_dir)
+    target = f"{seen['directory']}/{pushed}"
+    if _digest_there(host, seen, pushed) == wanted:
+        return target
+    partial = f".{pushed}.{secrets.token_hex(4)}"
+    path = f"{seen['directory']}/{partial}"
+    try:
+        try:
+            host.put(binary, path, 0o700)
+        except HostError:
+            _check_space(host, seen, path, len(content))
+            raise
+        arrived = _look(host, partial)
+        if _digest_there(host, arrived, partial) not in {wanted, None}:
+            raise HostError(host.name, f"what arrived at {path} is not what was sent")
+        host.run(("sh", "-c", INSTALL, "install", seen["directory"], partial, pushed))
+    except BaseException:
+        _forget(host, path)
+        raise
+    return target
+
+
+def machine_of(content: bytes) -> tuple[str, ...] | None:
+    """What ``uname -m`` says where an ELF program runs; None if it is no ELF program."""
+    if content[:4] != b"\x7fELF" or len(content) < 20:
+        return None
+    order = "<" if content[5] == 1 else ">"
+    (number,) = struct.unpack_from(f"{order}H", content, 18)
+    return ELF_MACHINES.get(number, (f"ELF machine {number}",))
+
+
+def _look(host: Host, *names: str) -> dict[str, str]:
+    seen: dict[str, str] = {}
+    done = host.run(("sh", "-c", LOOK, "look", *names), check=False)
+    if done.exit_status != 0:
+        raise HostError(host.name, "the agent cannot be kept there", output=done.stderr)
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        if key in {"file", "noted"}:
+            name, _, found = value.partition(" ")
+            key, value = f"{key} {name}", found
+        seen[key] = value
+    if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
+        raise HostError(
+            host.name, "a start-up file of its shell prints or changes what commands say"
+        )
+    return seen
+
+
+def _digest_there(host: Host, seen: dict[str, str], name: str) -> str | None:
+    """SHA-256 of a file in the cache, computed there if it can be; None if it cannot be run."""
+    if f"file {name}" not in seen:
+        return None
+    if "sha256sum" in seen:
+        return seen[f"file {name}"]
+    return hashlib.sha256(host.read_bytes(f"{seen['directory']}/{name}")).hexdigest()
+
+
+def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None:
+    _forget(host, path)
+    free_kB = _look(host).get("free_kB", "")
+    if free_kB.isdigit() and int(free_kB) * 1024 < size:
+        raise HostError(
+            host.name,
+            f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
+            f"{-(-size // 1024)} kB are needed",
+        ) from None
+
+
+def _forget(host: Host, path: str) -> None:
+    try:
+        host.run(("rm", "-f", "--", path), check=False)
+    except HostError:
+        # The host is gone; whoever called us is told by the error that led here.
+        return
+
+
+def _compile(
+    host: Host,
+    seen: dict[str, str],
+    machines: tuple[str, ...] | None,
+    source_dir: Path | None,
+) -> str:
+    why = (
+        f"is {seen['machine']}, the agent is built for {' or '.join(machines or ('any machine',))}"
+    )
+    if source_dir is None or not (source_dir / "BUILD").is_file():
+        raise HostError(host.name, f"{why}, and its sources are not here to be built there")
+    packed = _sources(source_dir)
+    name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
+    seen = _look(host, name)
+    target = f"{seen['directory']}/{name}"
+    there = _digest_there(host, seen, name)
+    if there is not None and there == seen.get(f"noted {name}"):
+        return target
+    if "compiler" not in seen:
+        raise HostError(
+            host.name,
+            f"{why}, and the host has none of cc, gcc and clang to build its own: install one",
+        )
+    _, *rest = shlex.split((source_dir / "BUILD").read_text())
+    words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"], *rest)
+    built = host.run(
+        ("sh", "-c", COMPILE, "compile", *words),
+        check=False,
+        input=packed,
+        timeout_s=COMPILE_TIMEOUT_S,
+    )
+    if built.exit_status != 0:
+        raise HostError(host.name, "the agent does not build there", output=built.stderr)
+    return target
+
+
+def _sources(source_dir: Path) -> bytes:
+    """The sources as a tar whose bytes depend on nothing but their names and content."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for folder in ("include", "src"):
+            for path in sorted((source_dir / folder).glob("*.[ch]")):
+                entry = tarfile.TarInfo(f"{folder}/{path.name}")
+                entry.size = path.stat().st_size
+                entry.mode = 0o600
+                with path.open("rb") as source:
+                    archive.addfile(entry, source)
+    return packed.getvalue()

@@ -1,0 +1,295 @@
+"""Remove a lab: what ``netlab lab down`` does, and a process that does it when the owner dies.
+
+Run as a file of its own, with the standard library and nothing else, so that it works whatever has
+happened to the process, the directory or the environment that made the lab.
+
+    python -I -S reaper.py LAB_ID TOKEN PIDFD
+
+waits until the process behind PIDFD dies or standard input ends, and removes the lab that was made
+under TOKEN; the word ``release`` on standard input lets the lab live.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "nlab-"
+NAMESPACES = Path("/run/netns")
+PRIVILEGE_SEPARATION = Path("/run/sshd")
+BASES = ("/run", "/var/lib", "/var/tmp")
+SEARCH_PATH = os.pathsep.join(
+    (os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin")
+)
+FOUND = "found.json"
+BUSY = "busy"
+TOKEN = "token"
+PATIENCE_S = 3.0
+
+
+def base() -> Path:
+    """Directory under which all labs of this machine keep their state.
+
+    It must be one from which programs can be executed: hosts of the lab keep the agent there.
+    """
+    for candidate in BASES:
+        if os.path.isdir(candidate) and not os.statvfs(candidate).f_flag & os.ST_NOEXEC:
+            return Path(candidate) / "netlab"
+    return Path(BASES[-1]) / "netlab"
+
+
+@contextlib.contextmanager
+def registry(*, create: bool = False) -> Iterator[Path | None]:
+    """Hold the one lock over all labs of this machine; None if there is no lab at all."""
+    where = base()
+    while True:
+        if create:
+            where.mkdir(mode=0o700, exist_ok=True)
+        try:
+            lock = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if create:
+                continue
+            yield None
+            return
+        try:
+            if os.fstat(lock).st_uid != os.geteuid():
+                raise PermissionError(f"{where} belongs to another user")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # The last lab may have taken the directory with it while we waited.
+            if os.path.isdir(where) and os.path.samestat(os.fstat(lock), os.stat(where)):
+                yield where
+                return
+        finally:
+            os.close(lock)
+
+
+def reserve(lab_id: str, token: str) -> Path | None:
+    """Make the state directory of a new lab, marked with a token of its maker.
+
+    Returns
+    -------
+    Path or None
+        None if a lab of this id, or a remainder of one, is there already.
+    """
+    with registry(create=True) as where:
+        _note_machine(where)
+        state, fresh = where / lab_id, where / f".{token}"
+        if state.exists() or namespaces_of(lab_id):
+            return None
+        # Marked before it has its name: whoever finds the lab can tell whose it is.
+        fresh.mkdir(mode=0o700)
+        (fresh / TOKEN).write_text(token)
+        PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
+        fresh.rename(state)
+        return state
+
+
+def _note_machine(where: Path) -> None:
+    """Write down, before the first lab, what the last one has to put back."""
+    note = where / FOUND
+    if note.exists():
+        return
+    found = {
+        "privilege_separation": PRIVILEGE_SEPARATION.is_dir(),
+        "namespaces": NAMESPACES.is_dir(),
+        "namespaces_mounted": _is_mounted(NAMESPACES),
+    }
+    partial = where / f"{FOUND}.partial"
+    partial.write_text(json.dumps(found))
+    partial.replace(note)
+
+
+def namespaces_of(lab_id: str) -> list[str]:
+    """Names of the network namespaces that belong to a lab."""
+    if not NAMESPACES.is_dir():
+        return []
+    return sorted(name for name in os.listdir(NAMESPACES) if name.startswith(f"{PREFIX}{lab_id}-"))
+
+
+def processes_in(namespaces: list[str]) -> list[int]:
+    """Process ids that run in any of the namespaces."""
+    inside = _identities(namespaces)
+    pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    return [pid for pid in pids if pid != os.getpid() and _runs_in(pid, inside)]
+
+
+def _identities(namespaces: list[str]) -> set[tuple[int, int]]:
+    found = set()
+    for name in namespaces:
+        with contextlib.suppress(OSError):
+            status = os.stat(NAMESPACES / name)
+            found.add((status.st_dev, status.st_ino))
+    return found
+
+
+def _runs_in(pid: int, inside: set[tuple[int, int]]) -> bool:
+    try:
+        status = os.stat(f"/proc/{pid}/ns/net")
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) in inside
+
+
+def remove(lab_id: str) -> None:
+    """End a lab's processes, delete its namespaces and state, and leave the machine as found.
+
+    Nothing happens where nothing is left; another lab is not disturbed.
+    """
+    with registry() as where:
+        _remove(where, lab_id)
+
+
+def remove_own(lab_id: str, token: str) -> None:
+    """Remove a lab if it was made under this token, however far its making came."""
+    with registry() as where:
+        if where is None:
+            return
+        try:
+            owned = (where / lab_id / TOKEN).read_text() == token
+        except OSError:
+            owned = False
+        if owned:
+            _remove(where, lab_id)
+        else:
+            _leave_if_last(where)
+
+
+def _remove(where: Path | None, lab_id: str) -> None:
+    with contextlib.ExitStack() as held:
+        if where is not None and (where / lab_id).is_dir():
+            held.enter_context(_idle(where / lab_id))
+        names = namespaces_of(lab_id)
+        _end_processes(names)
+        for name in names:
+            _quietly("ip", "netns", "delete", name)
+            # One that was cut short while it was made is a plain file.
+            with contextlib.suppress(OSError):
+                os.unlink(NAMESPACES / name)
+        if where is not None:
+            shutil.rmtree(where / lab_id, ignore_errors=True)
+            _leave_if_last(where)
+
+
+def _leave_if_last(where: Path) -> None:
+    directories = [entry for entry in where.iterdir() if entry.is_dir()]
+    for entry in directories:
+        # Its maker would hold the registry, as we do now: it died between making and naming it.
+        if entry.name.startswith("."):
+            shutil.rmtree(entry, ignore_errors=True)
+    if all(entry.name.startswith(".") for entry in directories):
+        _restore_machine(where)
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def _quietly(*argv: str) -> None:
+    subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PATH": SEARCH_PATH},
+        process_group=0,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def _idle(state: Path) -> Iterator[None]:
+    """Hold a lab that nobody is making any more.
+
+    A maker that was killed may have left a child at work, which keeps the lock until it is done.
+    """
+    with open(state / BUSY, "w") as busy:
+        deadline = time.monotonic() + 10.0
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(busy, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield
+
+
+def _end_processes(names: list[str]) -> None:
+    begun = time.monotonic()
+    inside = _identities(names)
+    while names and time.monotonic() - begun < 2 * PATIENCE_S:
+        gentle = time.monotonic() - begun < PATIENCE_S / 10
+        pids = processes_in(names)
+        if not pids:
+            return
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                handle = os.pidfd_open(pid)
+                try:
+                    if _runs_in(pid, inside):
+                        signal.pidfd_send_signal(
+                            handle, signal.SIGTERM if gentle else signal.SIGKILL
+                        )
+                finally:
+                    os.close(handle)
+        time.sleep(0.02)
+
+
+def _restore_machine(where: Path) -> None:
+    try:
+        found = json.loads((where / FOUND).read_text())
+    except (OSError, ValueError):
+        return
+    if not found["privilege_separation"] and not _sshd_runs():
+        with contextlib.suppress(OSError):
+            PRIVILEGE_SEPARATION.rmdir()
+    if not NAMESPACES.is_dir() or os.listdir(NAMESPACES):
+        return
+    if not found["namespaces_mounted"] and _is_mounted(NAMESPACES):
+        _quietly("umount", str(NAMESPACES))
+    if not found["namespaces"]:
+        with contextlib.suppress(OSError):
+            NAMESPACES.rmdir()
+
+
+def _sshd_runs() -> bool:
+    for entry in os.listdir("/proc"):
+        # A process that has ended but is not yet waited for has no exe.
+        with contextlib.suppress(OSError):
+            if os.path.basename(os.readlink(f"/proc/{entry}/exe")).startswith("sshd"):
+                return True
+    return False
+
+
+def _is_mounted(path: Path) -> bool:
+    # os.path.ismount does not see a directory that is mounted on itself, as ip mounts this one.
+    with open("/proc/self/mountinfo") as mounts:
+        return any(line.split()[4] == str(path) for line in mounts)
+
+
+def main(argv: list[str]) -> int:
+    """Wait for the owner's end, then remove the lab."""
+    lab_id, token, owner = argv[0], argv[1], int(argv[2])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    watched = select.poll()
+    watched.register(owner, select.POLLIN)
+    watched.register(0, select.POLLIN | select.POLLHUP)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    ready = dict(watched.poll())
+    if 0 in ready and os.read(0, 64).startswith(b"release"):
+        return 0
+    remove_own(lab_id, token)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

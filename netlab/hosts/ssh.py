@@ -1,0 +1,388 @@
+"""A host over SSH: a fabric connection that trusts known host keys only."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import re
+import shlex
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import NoReturn
+
+import fabric
+import paramiko
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host, shown
+from netlab.hosts.lines import STDERR_KEPT_BYTES, Pipe
+
+CONNECT_TIMEOUT_S = 8.0
+KEEPALIVE_S = 5.0
+SILENCE_S = 15.0
+GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
+USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+
+# What goes wrong is raised; without a handler paramiko would print tracebacks into notebooks too.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+class UnknownHostKey(paramiko.SSHException):
+    """The server showed a key that no known_hosts file holds."""
+
+    def __init__(self, hostname: str, key: paramiko.PKey):
+        self.hostname, self.key = hostname, key
+        super().__init__(f"{hostname} shows an unknown {key.get_name()} key")
+
+
+class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
+    """Refuse every server whose key is not known."""
+
+    def missing_host_key(
+        self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
+    ) -> NoReturn:
+        raise UnknownHostKey(hostname, key)
+
+
+class Connection(fabric.Connection):
+    """A fabric connection that checks host keys, at its gateways too.
+
+    A proxy command's streams are one end of a socket pair, in a session of its own: its end is
+    noticed at once, and a Ctrl-C at the terminal does not cut the connection that clean-up needs.
+
+    Parameters
+    ----------
+    host : str
+        As fabric takes it.
+    known_hosts : tuple of str, optional
+        Files to read in place of those that the SSH configuration names.
+    **options
+        As fabric takes them.
+    """
+
+    def __init__(self, host: str, *, known_hosts: tuple[str, ...] | None = None, **options: object):
+        super().__init__(host, **options)
+        self._set(_proxy=None, _proxy_stderr=None)
+        if self.ssh_config.get("identitiesonly", "no") == "yes":
+            self.connect_kwargs.setdefault("allow_agent", False)
+            self.connect_kwargs.setdefault("look_for_keys", False)
+        only_known_keys(self, known_hosts)
+
+    def open_gateway(self) -> socket.socket | paramiko.Channel:
+        """What the connection runs over: a jump host's channel or a proxy command."""
+        if not isinstance(self.gateway, str):
+            return super().open_gateway()
+        # paramiko replaces %h, %p and the like when it looks a ProxyCommand up.
+        expanding = paramiko.SSHConfig.from_text(
+            f"Host *\n    ProxyCommand {self.gateway}\n    Port {self.port}\n    User {self.user}\n"
+        )
+        command = shlex.split(expanding.lookup(self.host)["proxycommand"])
+        ours, theirs = socket.socketpair()
+        stderr = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the proxy)
+        try:
+            process = subprocess.Popen(
+                command, stdin=theirs, stdout=theirs, stderr=stderr, start_new_session=True
+            )
+        except OSError:
+            ours.close()
+            stderr.close()
+            raise
+        finally:
+            theirs.close()
+        self._set(_proxy=process, _proxy_stderr=stderr)
+        return ours
+
+    def proxy_stderr(self) -> str:
+        """What the proxy command complained of."""
+        if self._proxy_stderr is None:
+            return ""
+        self._proxy_stderr.seek(0)
+        return self._proxy_stderr.read(65536).decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close the connection and end its proxy command, connected or not."""
+        super().close()
+        self.client.close()
+        if self._proxy is not None:
+            try:
+                self._proxy.wait(1.0)
+            except subprocess.TimeoutExpired:
+                self._proxy.kill()
+                self._proxy.wait()
+            self._proxy_stderr.close()
+            self._set(_proxy=None, _proxy_stderr=None)
+        if isinstance(self.gateway, fabric.Connection):
+            self.gateway.close()
+
+
+def only_known_keys(
+    connection: fabric.Connection, known_hosts: tuple[str, ...] | None = None
+) -> None:
+    """Make a connection, and those it jumps over, refuse unknown keys (fabric takes any)."""
+    client = connection.client
+    client.set_missing_host_key_policy(KnownKeysOnly())
+    config = connection.ssh_config
+    files = known_hosts or (
+        *shlex.split(config.get("globalknownhostsfile", " ".join(GLOBAL_KNOWN_HOSTS))),
+        *shlex.split(config.get("userknownhostsfile", " ".join(USER_KNOWN_HOSTS))),
+    )
+    for name in files:
+        with contextlib.suppress(OSError):
+            client.load_system_host_keys(os.path.expanduser(name))
+    if isinstance(connection.gateway, fabric.Connection):
+        only_known_keys(connection.gateway)
+
+
+class ChannelPipe:
+    """The streams of a process at the other end of an SSH channel."""
+
+    def __init__(self, channel: paramiko.Channel):
+        self._channel = channel
+        self._stderr = bytearray()
+
+    def write(self, data: bytes) -> None:
+        self._channel.sendall(data)
+
+    def close_input(self) -> None:
+        with contextlib.suppress(EOFError):
+            self._channel.shutdown_write()
+
+    def read(self, size: int, timeout_s: float) -> bytes:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            remaining = deadline - time.monotonic()
+            # Short waits: a process blocked on a full stderr would never fill its stdout.
+            self._channel.settimeout(max(0.0, min(0.25, remaining)))
+            try:
+                return self._channel.recv(size)
+            except TimeoutError:
+                self._drain_stderr()
+                if remaining <= 0:
+                    raise
+
+    def _drain_stderr(self) -> None:
+        while self._channel.recv_stderr_ready():
+            self._stderr += self._channel.recv_stderr(65536)
+            del self._stderr[:-STDERR_KEPT_BYTES]
+
+    def stderr_text(self) -> str:
+        self._drain_stderr()
+        return bytes(self._stderr).decode("utf-8", "replace")
+
+    def exit_status(self, timeout_s: float) -> int | None:
+        deadline = time.monotonic() + timeout_s
+        while not self._channel.status_event.wait(0.05):
+            self._drain_stderr()
+            if time.monotonic() >= deadline:
+                return None
+        return self._channel.exit_status
+
+    def lost(self) -> str:
+        transport = self._channel.get_transport()
+        if transport.is_active() or self._channel.exit_status != -1:
+            return ""
+        return "the SSH connection was lost"
+
+    def kill(self) -> None:
+        self._channel.close()
+
+
+class SshHost(Host):
+    """A machine reached over SSH, with host keys checked and no passwords.
+
+    Parameters
+    ----------
+    name : str
+        The host's name in the study.
+    address : str
+        Host name, address or alias of ``~/.ssh/config``.
+    user, port, identity_file : optional
+        In place of what the SSH configuration says.
+    proxy_command : str, optional
+        A command whose streams lead to the host's sshd; the SSH configuration is then not read.
+    known_hosts : path, optional
+        The only file of known keys.
+    connect_timeout_s : float
+        How long reaching the host may take.
+    keepalive_s, silence_s : float
+        How often the host is asked for a sign of life, and how long it may take to give one before
+        it counts as lost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        *,
+        user: str | None = None,
+        port: int | None = None,
+        identity_file: str | None = None,
+        proxy_command: str | None = None,
+        known_hosts: Path | None = None,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        keepalive_s: float = KEEPALIVE_S,
+        silence_s: float = SILENCE_S,
+    ):
+        super().__init__(name)
+        self.address, self.user, self.port = address, user, port
+        self.identity_file = identity_file
+        self.proxy_command = proxy_command
+        self.known_hosts = known_hosts
+        self.connect_timeout_s = connect_timeout_s
+        self.keepalive_s, self.silence_s = keepalive_s, silence_s
+        self._connection: Connection | None = None
+        self._closing = threading.Event()
+
+    @property
+    def connection(self) -> Connection:
+        """The fabric connection; HostError if the host is not open."""
+        if self._connection is None:
+            raise HostError(self.name, "is not connected")
+        return self._connection
+
+    def open(self) -> None:
+        if self._connection is not None:
+            return
+        connection = self._made()
+        try:
+            connection.open()
+        except BaseException as problem:
+            complaint = connection.proxy_stderr()
+            connection.close()
+            if not isinstance(problem, Exception):
+                raise
+            raise HostError(
+                self.name, self._explained(problem, connection), output=complaint
+            ) from problem
+        self._connection = connection
+        self._closing = threading.Event()
+        threading.Thread(
+            target=_watch,
+            args=(connection.transport, self._closing, self.keepalive_s, self.silence_s),
+            daemon=True,
+        ).start()
+
+    def close(self) -> None:
+        if self._connection is None:
+            return
+        self._closing.set()
+        connection, self._connection = self._connection, None
+        connection.close()
+
+    def put(self, local: Path, remote: str, mode: int) -> None:
+        try:
+            with self.connection.client.open_sftp() as sftp:
+                sftp.put(str(local), remote)
+                sftp.chmod(remote, mode)
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            raise HostError(self.name, f"{remote} cannot be written: {problem}") from problem
+
+    def read_bytes(self, remote: str) -> bytes:
+        content = io.BytesIO()
+        try:
+            with self.connection.client.open_sftp() as sftp:
+                sftp.getfo(remote, content)
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            raise HostError(self.name, f"{remote} cannot be read: {problem}") from problem
+        return content.getvalue()
+
+    def _spawn(self, argv: tuple[str, ...]) -> Pipe:
+        transport = self.connection.transport
+        try:
+            channel = transport.open_session(timeout=self.connect_timeout_s)
+            # The one place where an argv becomes a command line.
+            channel.exec_command(shlex.join(argv).encode("utf-8", "surrogateescape"))
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            what = "cannot start a command" if transport.is_active() else "is no longer connected"
+            raise HostError(
+                self.name, f"{what}: {problem or type(problem).__name__}", command=shown(argv)
+            ) from problem
+        return ChannelPipe(channel)
+
+    def _made(self) -> Connection:
+        isolated = self.proxy_command is not None
+        keys: dict[str, object] = {
+            "banner_timeout": self.connect_timeout_s,
+            "auth_timeout": self.connect_timeout_s,
+        }
+        if self.identity_file is not None:
+            keys["key_filename"] = os.path.expanduser(self.identity_file)
+        if isolated:
+            keys |= {"allow_agent": False, "look_for_keys": False}
+        return Connection(
+            self.address,
+            known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
+            user=self.user,
+            port=self.port,
+            config=fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
+            if isolated
+            else fabric.Config(),
+            gateway=self.proxy_command,
+            connect_timeout=max(1, round(self.connect_timeout_s)),
+            connect_kwargs=keys,
+        )
+
+    def _explained(self, problem: Exception, connection: Connection) -> str:
+        place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
+        match problem:
+            case UnknownHostKey():
+                # It may be a jump host's key, so the names come from the problem.
+                shown_by, option = _name_and_port_option(problem.hostname)
+                return (
+                    f"the host key of {problem.hostname} is not known "
+                    f"({problem.key.get_name()} {problem.key.fingerprint}); log in once with "
+                    f"`ssh{option} {shown_by}` and check it there, or take it unchecked with "
+                    f"`ssh-keyscan{option} {shown_by} >> ~/.ssh/known_hosts`"
+                )
+            case paramiko.BadHostKeyException():
+                return (
+                    f"the host key of {problem.hostname} has changed: known is "
+                    f"{problem.expected_key.fingerprint}, shown was {problem.key.fingerprint}; "
+                    "if the host was set up anew, remove the old key with "
+                    f"`ssh-keygen -R {shlex.quote(problem.hostname)}`"
+                )
+            case paramiko.PasswordRequiredException():
+                return "the key needs a passphrase; unlock it with `ssh-add`"
+            case paramiko.AuthenticationException():
+                return (
+                    f"no key or agent was accepted for user {connection.user} at {place} "
+                    "(netlab uses no passwords); try `ssh-copy-id`"
+                )
+            case socket.gaierror():
+                return f"{connection.host} does not resolve: {problem.strerror}"
+            case paramiko.ssh_exception.NoValidConnectionsError():
+                reasons = {os.strerror(error.errno or 0) for error in problem.errors.values()}
+                return f"{place} cannot be reached: {', '.join(sorted(reasons))}"
+            case TimeoutError():
+                return f"{place} did not answer within {self.connect_timeout_s:g} s"
+            case FileNotFoundError() if problem.filename:
+                return f"{problem.filename} is not there"
+        return f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
+
+
+def _name_and_port_option(known_name: str) -> tuple[str, str]:
+    """Host and ssh's port option from a name as known_hosts writes it, ``[host]:port``."""
+    match = re.fullmatch(r"\[(.+)\]:(\d+)", known_name)
+    return (match[1], f" -p {match[2]}") if match else (known_name, "")
+
+
+def _watch(
+    transport: paramiko.Transport, closing: threading.Event, keepalive_s: float, silence_s: float
+) -> None:
+    """Ask the server for a sign of life, and close the transport when none comes.
+
+    A host that lost power sends no reset; without this its silence would look like a long run.
+    """
+    while not closing.wait(keepalive_s) and transport.is_active():
+        alarm = threading.Timer(silence_s, transport.close)
+        alarm.daemon = True
+        alarm.start()
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            transport.global_request("keepalive@openssh.com", wait=True)
+        alarm.cancel()

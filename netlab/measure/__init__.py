@@ -1,0 +1,7 @@
+"""One run over two agents becomes one record."""
+
+from netlab.measure.exchange import Outcome, Side, measure
+from netlab.measure.ledger import Ledger, audit
+from netlab.measure.record import Setting, interval_rows, record
+
+__all__ = ["Ledger", "Outcome", "Setting", "Side", "audit", "interval_rows", "measure", "record"]

@@ -1,0 +1,239 @@
+"""The conversation with the two agents of a run: who is told what, and what they answer."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from netlab.errors import HostError, RunError, shown
+
+TAIL_MS = 80
+"""A timed sender goes on this long after the nominal window, so that it never ends inside it."""
+
+ACCEPT_MS = 5000
+DRAIN_MS = 5000
+GRACE_S = 5.0
+
+
+_RESULT = {
+    "status": str,
+    "t_go_ns": int,
+    "total_bytes": int,
+    "interval_sum_bytes": int,
+    "per_stream": list,
+    "samples": dict,
+}
+ANSWERS = {"listening": {"port": int}, "gen_result": _RESULT, "sink_result": _RESULT}
+"""What is read of an answer without asking whether it is there, and its kind."""
+
+
+class Channel(Protocol):
+    """A long-lived agent process that takes request lines and answers JSON lines."""
+
+    def send(self, verb: str, **words: object) -> None:
+        """Send one request."""
+
+    def poll(self, timeout_s: float) -> dict | None:
+        """The next answer, None if none came in time; raises HostError when the host is gone."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One end of a run.
+
+    Parameters
+    ----------
+    host : str
+        Its name, for messages.
+    channel : Channel
+        Its agent.
+    address : str
+        Numeric data address the sink binds and the peer connects to.
+    interface : str
+        Interface whose counters are read.
+    sndbuf_B, rcvbuf_B : int
+        Socket buffers asked for on this host; 0 leaves the kernel's.
+    """
+
+    host: str
+    channel: Channel
+    address: str
+    interface: str
+    sndbuf_B: int
+    rcvbuf_B: int
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run asks of both agents, besides the ends."""
+
+    streams: int
+    record_length_B: int
+    congestion: str
+    force_buffer: bool
+    receive: str
+    warmup_ms: int
+    window_ms: int
+    interval_ms: int
+    both: bool
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The two results of one direction, as the agents gave them."""
+
+    gen: dict
+    sink: dict
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run: one flow a direction, forward first, and its wall time."""
+
+    flows: tuple[Flow, ...]
+    started_unix_ns: int
+    wall_s: float
+
+
+class _Inbox:
+    """The answers of one agent to the runs it takes part in, in whatever order they come.
+
+    Both directions of a run share one: an answer read while another is awaited is kept.
+    """
+
+    def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
+        self._side, self._runs, self._now = side, frozenset(runs), now
+        self._kept: dict[tuple[str, int], dict] = {}
+
+    def wait(self, event: str, run: int, deadline: float) -> dict:
+        """The answer `event` to `run`; raises RunError at an error or when time is up."""
+        while (event, run) not in self._kept:
+            left = deadline - self._now()
+            if left <= 0:
+                raise RunError(f"{self._side.host}: no {event} in time", code="timeout")
+            answer = self._side.channel.poll(left)
+            if answer is None:
+                continue
+            kind, of = answer.get("event"), answer.get("run")
+            if kind == "error" and (of is None or of in self._runs):
+                code = str(answer.get("code") or "internal")
+                raise RunError(f"{self._side.host}: {answer.get('message') or code}", code=code)
+            if of in self._runs:  # else the late echo of an earlier, abandoned run
+                self._kept[str(kind), of] = answer
+        return self._checked(self._kept.pop((event, run)))
+
+    def _checked(self, answer: dict) -> dict:
+        """Refuse an answer without what every answer of its kind has."""
+        wanted = ANSWERS[answer["event"]]
+        for key, kind in wanted.items():
+            value = answer.get(key)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise RunError(
+                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}", code="peer"
+                )
+        return answer
+
+
+def measure(
+    sender: Side,
+    receiver: Side,
+    request: Request,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    run_number: int | None = None,
+) -> Outcome:
+    """Make one run and return what both agents say of it.
+
+    Parameters
+    ----------
+    sender, receiver : Side
+        The ends of the forward direction; with ``request.both`` each sends and receives.
+    request : Request
+        What to run.
+    now : callable
+        Monotonic clock in seconds.
+    run_number : int, optional
+        The run id that the hello of each stream carries; random when left out.
+
+    Raises
+    ------
+    RunError
+        An agent refused the run, what it said is no answer, or an answer did not come in time.
+        A run that began and did not end well has a result, whose ``status`` says so.
+    HostError
+        An agent or its host is gone.
+    """
+    started_unix_ns = time.time_ns()
+    started = now()
+    run = run_number if run_number is not None else secrets.randbits(63)
+    directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
+    # A run id names one role per agent, and each direction has a token of its own.
+    runs = [run + index for index in range(len(directions))]
+    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
+    common = {
+        "streams": request.streams,
+        "record_B": request.record_length_B,
+        "force_buffer": int(request.force_buffer),
+        "congestion": request.congestion,
+        "warmup_ms": request.warmup_ms,
+        "window_ms": request.window_ms,
+        "interval_ms": request.interval_ms,
+    }
+    try:
+        tokens = [secrets.token_hex(16) for _ in directions]
+        for (_, to), number, token in zip(directions, runs, tokens, strict=True):
+            to.channel.send(
+                "sink",
+                run=number,
+                bind=to.address,
+                token=token,
+                buffer_B=to.rcvbuf_B,
+                interface=to.interface,
+                receive=request.receive,
+                accept_ms=ACCEPT_MS,
+                drain_ms=DRAIN_MS,
+                **common,
+            )
+        ports = [
+            inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
+            for (_, to), number in zip(directions, runs, strict=True)
+        ]
+        for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
+            of.channel.send(
+                "gen",
+                run=number,
+                to=to.address,
+                port=port,
+                token=token,
+                buffer_B=of.sndbuf_B,
+                interface=of.interface,
+                tail_ms=TAIL_MS,
+                connect_ms=ACCEPT_MS,
+                **common,
+            )
+        deadline = now() + GRACE_S + (request.warmup_ms + request.window_ms) / 1e3
+        deadline += (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
+        flows = tuple(
+            Flow(
+                gen=inboxes[of.host].wait("gen_result", number, deadline),
+                sink=inboxes[to.host].wait("sink_result", number, deadline),
+            )
+            for (of, to), number in zip(directions, runs, strict=True)
+        )
+    except BaseException:
+        _stop(directions, runs)
+        raise
+    return Outcome(flows, started_unix_ns, now() - started)
+
+
+def _stop(directions: list[tuple[Side, Side]], runs: list[int]) -> None:
+    """Tell every agent that still listens to give the run up."""
+    for (of, to), run in zip(directions, runs, strict=True):
+        for side in (of, to):
+            try:
+                side.channel.send("stop", run=run)
+            except (HostError, OSError):
+                continue  # gone: its own end of input stops it

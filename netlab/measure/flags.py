@@ -1,0 +1,95 @@
+"""What makes a run invalid: flags are data, never silent."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab.measure.exchange import Outcome
+from netlab.study import Timing
+
+IMPLAUSIBLE_PERCENT = 101.0
+"""Above the ceiling by more than the window's own timing can explain."""
+
+STEAL_PERCENT = 5.0
+FOREIGN_CPU_PERCENT = 15.0
+"""Of all cores, in the window: beyond this somebody else's work is in the figure."""
+
+STALL_S = 0.2
+"""TCP's least retransmission timeout: a direction silent for that long did not just pause."""
+
+
+def flags_of(
+    row: dict,
+    outcome: Outcome,
+    ledger_problems: list[str],
+    drift: list[str],
+    intervals: pd.DataFrame,
+    timing: Timing,
+) -> dict[str, str]:
+    """Flags of a run, each with its reason in one sentence; empty when the run is valid.
+
+    Parameters
+    ----------
+    row : dict
+        The run's record so far.
+    outcome : Outcome
+        The agents' answers.
+    ledger_problems : list of str
+        From :func:`netlab.measure.ledger.audit`.
+    drift : list of str
+        Knobs that are no longer what was applied.
+    intervals : pandas.DataFrame
+        The run's interval samples.
+    timing : Timing
+        What was asked for.
+    """
+    flags: dict[str, str] = {}
+    for flow in outcome.flows:
+        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
+            if result.get("status") != "ok":
+                flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
+    stall = _stall(intervals)
+    if stall:
+        flags["stalled"] = stall
+    elif row["window_s"] is None or row["window_s"] < 0.9 * timing.seconds:
+        flags["stalled"] = "the streams ended before the window did"
+    percent = row["percent_of_ceiling"]
+    if percent is not None and percent > IMPLAUSIBLE_PERCENT:
+        flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
+    if ledger_problems:
+        flags["ledger_mismatch"] = "; ".join(ledger_problems)
+    interference = []
+    if (row["steal_percent"] or 0) > STEAL_PERCENT:
+        interference.append(f"steal {row['steal_percent']:.1f} %")
+    if (row["foreign_cpu_percent"] or 0) > FOREIGN_CPU_PERCENT:
+        interference.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %")
+    if interference:
+        flags["interference"] = ", ".join(interference)
+    if drift:
+        flags["tuning_drift"] = "; ".join(drift)
+    if _reset(outcome):
+        flags["counter_reset"] = "an interface counter went backwards"
+    return flags
+
+
+def _reset(outcome: Outcome) -> bool:
+    for flow in outcome.flows:
+        for result in (flow.gen, flow.sink):
+            for meter in (result.get("meter") or {}).values():
+                if ((meter or {}).get("interface") or {}).get("reset"):
+                    return True
+    return False
+
+
+def _stall(intervals: pd.DataFrame) -> str | None:
+    """The longest silence of a direction within the window, if it is too long."""
+    window = intervals[intervals["in_window"]]
+    for direction, samples in window.groupby("direction"):
+        sums = samples.groupby("t_s").agg(moved=("bytes", "sum"), length_s=("interval_s", "max"))
+        silent_s = longest_s = 0.0
+        for moved, length_s in zip(sums["moved"], sums["length_s"], strict=True):
+            silent_s = 0.0 if moved else silent_s + length_s
+            longest_s = max(longest_s, silent_s)
+        if longest_s >= STALL_S:
+            return f"{direction}: no byte for {longest_s:.2f} s"
+    return None

@@ -1,0 +1,129 @@
+"""The ledger: a run's bytes counted at every place they passed, which must agree.
+
+Exact counts (what send() took, what the sink read, the sum of the intervals) must be equal.
+TCP's own counts also hold the hello of each stream and the sequence numbers of SYN and FIN.
+Interface counts also hold headers, acknowledgements and whatever else used the interface.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+HELLO_B = 64
+SEQUENCE_SLACK_B = 2
+"""SYN and FIN each take one sequence number, so TCP's counts may be up to 2 above the payload."""
+
+FRAME_HEADER_B = 14
+"""Ethernet header, as the interface counters see a frame (no preamble, no FCS)."""
+
+INTERFACE_SLACK_SHARE = 0.002
+INTERFACE_SLACK_B = 262_144
+"""What else may pass: handshakes, neighbour discovery, window probes."""
+
+
+@dataclass
+class Ledger:
+    """The audit of one run.
+
+    Attributes
+    ----------
+    error_B : int
+        Largest disagreement among counts that must be equal.
+    problems : list of str
+        One sentence for each disagreement; empty when the ledger closes.
+    header_share : float
+        Interface bytes received at the sink's end over payload, less 1.
+    """
+
+    error_B: int = 0
+    problems: list[str] = field(default_factory=list)
+    header_share: float | None = None
+
+
+def audit(flows: list[tuple[dict, dict]], *, mtu_B: int, both: bool) -> Ledger:
+    """Check every count of a run against every other.
+
+    Parameters
+    ----------
+    flows : list of (gen result, sink result)
+        As the agents gave them, forward first.
+    mtu_B : int
+        MTU of the path.
+    both : bool
+        Whether payload crossed each interface in both directions.
+    """
+    ledger = Ledger()
+    for name, (gen, sink) in zip(("forward", "reverse"), flows, strict=False):
+        _exact(ledger, name, gen, sink)
+        _tcp(ledger, name, gen, sink)
+    _interfaces(ledger, flows, mtu_B, both)
+    return ledger
+
+
+def _exact(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
+    sent = gen["total_bytes"]
+    counts = {
+        "the sink read": sink["total_bytes"],
+        "its intervals sum to": sink["interval_sum_bytes"],
+        "its streams sum to": sum(s["bytes"] for s in sink["per_stream"]),
+        "the sender's intervals sum to": gen["interval_sum_bytes"],
+    }
+    for what, count in counts.items():
+        if count != sent:
+            ledger.error_B = max(ledger.error_B, abs(count - sent))
+            ledger.problems.append(f"{name}: send() took {sent} B, but {what} {count} B")
+
+
+def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
+    sides = (
+        ("acknowledged", gen["per_stream"], "bytes_acked"),
+        ("received", sink["per_stream"], "bytes_received"),
+    )
+    for what, streams, field_name in sides:
+        for stream in streams:
+            tcp = stream.get("tcp")
+            if not tcp or tcp.get(field_name) is None:
+                continue
+            over = tcp[field_name] - stream["bytes"] - HELLO_B
+            if not 0 <= over <= SEQUENCE_SLACK_B:
+                ledger.error_B = max(ledger.error_B, abs(over))
+                ledger.problems.append(
+                    f"{name}: stream {stream['stream']} carried {stream['bytes']} B, but TCP "
+                    f"{what} {tcp[field_name]} B"
+                )
+
+
+def _interfaces(ledger: Ledger, flows: list[tuple[dict, dict]], mtu_B: int, both: bool) -> None:
+    """Each interface saw at least the payload, and at most payload, headers and acks."""
+    if both and len(flows) != 2:
+        return
+    for index, (gen, sink) in enumerate(flows):
+        payload = sink["total_bytes"]
+        if payload == 0:
+            continue
+        again = sum((s.get("tcp") or {}).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
+        segments = payload / max(1, mtu_B - 60) + 1
+        most = payload + again + segments * (FRAME_HEADER_B + 60)
+        if both:
+            # the acknowledgements of what comes the other way pass here: at most one a segment
+            back = flows[1 - index][1]["total_bytes"]
+            most += (back / max(1, mtu_B - 60) + 1) * (FRAME_HEADER_B + 80)
+        most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
+        received = _counted(sink, "rx_bytes")
+        ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
+        for end, did, seen in ends:
+            if seen is not None and not payload <= seen <= most:
+                ledger.problems.append(
+                    f"the {end}'s interface {did} {seen} B for {payload} B of payload "
+                    f"(at most {most:.0f} B expected): other traffic, or a counter that lies"
+                )
+        if received is not None:
+            share = received / payload - 1
+            ledger.header_share = max(share, ledger.header_share or share)
+
+
+def _counted(result: dict, name: str) -> int | None:
+    """An interface counter over the whole run; None without one, or when it was reset."""
+    meter = (result.get("meter") or {}).get("total") or {}
+    interface = meter.get("interface")
+    return None if not interface or interface.get("reset") else interface[name]

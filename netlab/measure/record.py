@@ -1,0 +1,279 @@
+"""The agents' answers become one row of the results and its interval samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known of a run besides what the agents measured: ceilings and the machine's shape.
+
+    Parameters
+    ----------
+    mtu_B : int
+        MTU of the path.
+    bus_MBps, link_MBps, memory_MBps : float or None
+        Bandwidths, MB/s = 10^6 B/s; None when unknown.
+    bus_shared : bool
+        Whether both directions share the bus (PCI, PCI-X) or each has it whole.
+    one_machine : bool
+        Both hosts run on the same machine, whose CPU and softnet counters must not be added twice.
+    """
+
+    mtu_B: int
+    bus_MBps: float | None
+    link_MBps: float | None
+    memory_MBps: float | None
+    bus_shared: bool
+    one_machine: bool
+
+
+FRAME_HEADER_B = 14
+
+
+def goodput_MBps(sink: dict) -> float | None:
+    """Payload per second within the sink's own window; None without a window."""
+    window = sink.get("window") or {}
+    duration_ns = (window.get("t1_ns") or 0) - (window.get("t0_ns") or 0)
+    return window["bytes"] / duration_ns * 1e3 if duration_ns > 0 else None
+
+
+def ceiling(setting: Setting, mss_B: float | None, both: bool) -> tuple[float | None, str | None]:
+    """Most payload per second the path can carry, and what sets it.
+
+    Bus and link carry frames, so their payload share is MSS over MTU and Ethernet header; the
+    memory copy rate counts payload alone.
+    """
+    share = (mss_B or setting.mtu_B - 52) / (setting.mtu_B + FRAME_HEADER_B)
+    ways = 2 if both else 1
+    limits = []
+    if setting.bus_MBps is not None:
+        limits.append((setting.bus_MBps * share * (1 if setting.bus_shared else ways), "bus"))
+    if setting.link_MBps is not None:
+        limits.append((setting.link_MBps * share * ways, "link"))
+    if setting.memory_MBps is not None:
+        limits.append((setting.memory_MBps, "memory"))
+    return min(limits) if limits else (None, None)
+
+
+def _mean(values: list) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _tcp(streams: list[dict], name: str) -> list:
+    return [(stream.get("tcp") or {}).get(name) for stream in streams]
+
+
+def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
+    shares = [
+        value / whole
+        for value, whole in zip(_tcp(streams, part), whole_us, strict=True)
+        if value is not None and whole is not None and whole > 0
+    ]
+    return float(np.mean(shares)) if shares else None
+
+
+def _cpu(meter: dict | None) -> dict[str, float | None]:
+    """Busy, softirq and steal shares of all cores and the busiest core's busy share, in %."""
+    cores = (meter or {}).get("cpu") or []
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    spent = np.array([[core.get(f"{name}_us") or 0 for name in names] for core in cores], float)
+    if spent.size == 0 or spent.sum() == 0:
+        return dict.fromkeys(("busy", "softirq", "steal", "busiest", "work_us", "total_us"))
+    column = dict(zip(names, spent.T, strict=True))
+    per_core = spent.sum(axis=1)
+    busy = per_core - column["idle"] - column["iowait"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        busiest = np.nanmax(np.where(per_core > 0, busy / per_core, 0.0))
+    total = spent.sum()
+    work = (column["user"] + column["nice"] + column["system"]).sum()
+    return {
+        "busy": 100 * busy.sum() / total,
+        "softirq": 100 * (column["softirq"] + column["irq"]).sum() / total,
+        "steal": 100 * column["steal"].sum() / total,
+        "busiest": 100 * busiest,
+        "work_us": work,
+        "total_us": total,
+    }
+
+
+def _most(values: list) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
+
+
+def _foreign_percent(cpus: list[dict], own_us: list[float], one_machine: bool) -> float | None:
+    """User and system time that was not the agents' own, the larger of the machines, in %."""
+    if any(cpu["total_us"] is None for cpu in cpus):
+        return None
+    if one_machine:
+        own_us = [sum(own_us)] * len(cpus)
+    return _most(
+        [
+            max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"])
+            for cpu, own in zip(cpus, own_us, strict=True)
+        ]
+    )
+
+
+def _own_us(meter: dict | None) -> float:
+    process = (meter or {}).get("process") or {}
+    return (process.get("user_us") or 0) + (process.get("system_us") or 0)
+
+
+def _meters(outcome: Outcome, part: str) -> tuple[dict | None, dict | None]:
+    """Meter of the sending end and of the receiving end of the forward direction."""
+    forward = outcome.flows[0]
+    return (
+        (forward.gen.get("meter") or {}).get(part),
+        (forward.sink.get("meter") or {}).get(part),
+    )
+
+
+def _sum(values: list) -> int | None:
+    known = [value for value in values if value is not None]
+    return int(sum(known)) if known else None
+
+
+def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | None:
+    found = [(meter or {}).get("interface") for meter in meters]
+    return _sum([interface[name] for interface in found if interface for name in names])
+
+
+def _per_machine(values: list, one_machine: bool) -> float | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    return max(known) if one_machine else sum(known)
+
+
+def _rate(meters: tuple[dict | None, dict | None], name: str, one_machine: bool) -> float | None:
+    rates = []
+    for meter in meters:
+        duration_ns = ((meter or {}).get("t1_ns") or 0) - ((meter or {}).get("t0_ns") or 0)
+        if duration_ns > 0 and (meter or {}).get(name) is not None:
+            rates.append(meter[name] / duration_ns * 1e9)
+    return _per_machine(rates, one_machine)
+
+
+def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
+    """The measured columns of one run, see :data:`netlab.results.RUN_COLUMNS`.
+
+    The columns that name the run, its tuning and its provenance are the caller's.
+    """
+    flows = outcome.flows
+    both = len(flows) == 2
+    rates = [goodput_MBps(flow.sink) for flow in flows]
+    total = sum(rates) if all(rate is not None for rate in rates) else None
+    senders = [stream for flow in flows for stream in flow.gen["per_stream"]]
+    sinks = [stream for flow in flows for stream in flow.sink["per_stream"]]
+    busy_us = _tcp(senders, "busy_us")
+    window_us = [
+        (stream.get("t_end_ns", 0) - flow.gen["t_go_ns"]) / 1e3
+        for flow in flows
+        for stream in flow.gen["per_stream"]
+    ]
+    mss_B = _mean(_tcp(senders, "mss_B"))
+    top, kind = ceiling(setting, mss_B, both)
+    in_window, whole = _meters(outcome, "window"), _meters(outcome, "total")
+    cpus = [_cpu(meter) for meter in in_window]
+    min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
+    softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
+    windows_s = [
+        (flow.sink["window"]["t1_ns"] - flow.sink["window"]["t0_ns"]) / 1e9
+        for flow in flows
+        if flow.sink.get("window")
+    ]
+    return {
+        "started_at": pd.Timestamp(outcome.started_unix_ns, unit="ns", tz="UTC"),
+        "wall_s": outcome.wall_s,
+        "window_s": _mean(windows_s),
+        "goodput_MBps": total,
+        "goodput_forward_MBps": rates[0],
+        "goodput_reverse_MBps": rates[1] if both else None,
+        "sent_B": sum(flow.gen["total_bytes"] for flow in flows),
+        "received_B": sum(flow.sink["total_bytes"] for flow in flows),
+        "interval_sum_B": sum(flow.sink["interval_sum_bytes"] for flow in flows),
+        "acked_B": _sum(_tcp(senders, "bytes_acked")),
+        "tcp_received_B": _sum(_tcp(sinks, "bytes_received")),
+        "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
+        "interface_tx_B": _interfaces(whole, "tx_bytes"),
+        "interface_rx_B": _interfaces(whole, "rx_bytes"),
+        "ledger_error_B": ledger.error_B,
+        "header_share": ledger.header_share,
+        "rtt_us": _mean(_tcp(senders, "rtt_us")),
+        "min_rtt_us": float(min(min_rtts)) if min_rtts else None,
+        "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
+        "mss_B": mss_B,
+        "retransmits": _sum(_tcp(senders, "retransmits")),
+        "busy_share": _share(senders, "busy_us", window_us),
+        "rwnd_limited_share": _share(senders, "rwnd_limited_us", busy_us),
+        "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),
+        "sndbuf_B": _mean([stream.get("sndbuf_B") for stream in senders]),
+        "rcvbuf_B": _mean([stream.get("rcvbuf_B") for stream in sinks]),
+        "sender_cpu_percent": cpus[0]["busy"],
+        "receiver_cpu_percent": cpus[1]["busy"],
+        "sender_softirq_percent": cpus[0]["softirq"],
+        "receiver_softirq_percent": cpus[1]["softirq"],
+        "busiest_core_percent": _most([cpu["busiest"] for cpu in cpus]),
+        "steal_percent": _most([cpu["steal"] for cpu in cpus]),
+        "foreign_cpu_percent": _foreign_percent(
+            cpus, [_own_us(meter) for meter in in_window], setting.one_machine
+        ),
+        "agent_cpu_s": sum(_own_us(meter) for meter in whole) / 1e6,
+        "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
+        "softnet_drops": _per_machine(softnet, setting.one_machine),
+        "interrupts_per_s": _rate(in_window, "interrupts", setting.one_machine),
+        "context_switches_per_s": _rate(in_window, "context_switches", setting.one_machine),
+        "bus_MBps": setting.bus_MBps,
+        "link_MBps": setting.link_MBps,
+        "ceiling_MBps": top,
+        "ceiling_kind": kind,
+        "percent_of_bus": (
+            100 * total / setting.bus_MBps if total is not None and setting.bus_MBps else None
+        ),
+        "percent_of_ceiling": 100 * total / top if total is not None and top else None,
+    }
+
+
+def interval_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+    """Interval samples of a run's sinks, one row a stream and interval.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of :data:`netlab.results.INTERVAL_COLUMNS`.
+    """
+    frames = []
+    for name, flow in zip(("forward", "reverse"), flows, strict=False):
+        samples = flow.sink["samples"]
+        t_ns = np.asarray(samples["t_ns"], dtype=np.int64)
+        counts = np.asarray(samples["bytes"], dtype=np.int64)
+        if t_ns.size < 2:
+            continue
+        window = flow.sink.get("window") or {"t0_ns": 0, "t1_ns": 0}
+        inside = (t_ns[:-1] >= window["t0_ns"]) & (t_ns[1:] <= window["t1_ns"])
+        streams, intervals = counts.shape[0], t_ns.size - 1
+        frames.append(
+            pd.DataFrame(
+                {
+                    "run_id": run_id,
+                    "direction": name,
+                    "stream": np.repeat(np.arange(streams), intervals),
+                    "t_s": np.tile((t_ns[1:] - flow.sink["t_go_ns"]) / 1e9, streams),
+                    "interval_s": np.tile(np.diff(t_ns) / 1e9, streams),
+                    "bytes": np.diff(counts, axis=1).ravel(),
+                    "in_window": np.tile(inside, streams),
+                }
+            )
+        )
+    columns = ["run_id", "direction", "stream", "t_s", "interval_s", "bytes", "in_window"]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)

@@ -1,0 +1,92 @@
+"""Notebooks executed with papermill: names checked, output written whole or not at all."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import papermill
+from jupyter_client.manager import AsyncKernelManager
+from papermill.exceptions import PapermillExecutionError
+
+from netlab.errors import BadInput, NetlabError
+from netlab.parameters import names_checked
+
+EXIT_CODE_OF = {"BadInput": BadInput}
+
+
+class LocalKernelManager(AsyncKernelManager):
+    """Kernels that are spoken to through files of this user, not over TCP ports."""
+
+    def __init__(self, **settings: object):
+        super().__init__(**{"transport": "ipc", **settings})
+
+
+def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> Path:
+    """Execute a notebook and keep what it shows.
+
+    Parameters
+    ----------
+    notebook : Path
+        The notebook to run.
+    output : Path
+        Where the executed copy goes. While it runs it is written to a temporary name beside it.
+    parameters : mapping
+        Values for the cell tagged ``parameters``.
+
+    Returns
+    -------
+    Path
+        `output`.
+
+    Raises
+    ------
+    BadInput
+        A parameter that the notebook does not have, or that it refused.
+    NetlabError
+        A cell failed; the executed copy up to there is kept as ``<output>.failed.ipynb``.
+    """
+    given = names_checked(notebook, parameters)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    try:
+        papermill.execute_notebook(
+            str(notebook),
+            str(partial),
+            parameters=given,
+            cwd=str(notebook.parent),
+            kernel_name="python3",
+            kernel_manager_class=LocalKernelManager,
+            progress_bar=False,
+            log_output=False,
+            request_save_on_cell_execute=True,
+        )
+    except PapermillExecutionError as error:
+        failed = output.with_name(f"{output.stem}.failed.ipynb")
+        os.replace(partial, failed)
+        kind = EXIT_CODE_OF.get(error.ename, NetlabError)
+        message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
+        raise kind(f"{message} (notebook {notebook.name}, kept as {failed})") from None
+    except OSError as error:
+        raise NetlabError(f"cannot write {output}: {error.strerror}") from None
+    finally:
+        partial_left = partial.exists()
+        if partial_left and _complete(partial):
+            os.replace(partial, output)
+        elif partial_left:
+            partial.unlink()
+    return output
+
+
+def _complete(notebook: Path) -> bool:
+    """Whether papermill ended this run without an exception."""
+    import nbformat
+
+    try:
+        status = nbformat.read(notebook, as_version=4).metadata.get("papermill", {})
+    except (OSError, ValueError):
+        return False
+    return status.get("end_time") is not None and status.get("exception") is None

@@ -1,0 +1,142 @@
+"""A study becomes ordered blocks of runs: randomised, from the seed, the same every time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass
+
+from netlab.errors import BadInput
+from netlab.study import Group, Study, slug
+
+
+@dataclass(frozen=True)
+class Run:
+    """One measurement to make.
+
+    ``order`` is its position in the whole study, from 0; ``repeat`` counts from 1.
+    """
+
+    run_id: str
+    order: int
+    group: Group
+    streams: int
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """The runs that share a path, a tuning and an MTU, in the order they are measured."""
+
+    block_id: str
+    path: str
+    tuning: str
+    mtu_B: int
+    runs: tuple[Run, ...]
+
+
+def blocks(study: Study) -> tuple[Block, ...]:
+    """Plan a study.
+
+    Blocks and the runs within each are shuffled by a generator seeded from the study's seed, so
+    drift of the machine does not line up with a factor. Studies of one digest have one plan,
+    whatever the order of the paths in their files.
+
+    Returns
+    -------
+    tuple of Block
+        Every combination of path, tuning and MTU; paths without a group are left out.
+    """
+    generator = random.Random(study.seed)
+    planned: list[tuple[str, str, int, list[tuple[Group, int, int]]]] = []
+    for path in sorted(study.paths):
+        groups = [group for group in study.groups if group.path == path]
+        if not groups:
+            continue
+        for level in study.tunings:
+            for mtu_B in level.mtus_B:
+                runs = [
+                    (group, streams, repeat)
+                    for group in groups
+                    for streams in study.streams
+                    for repeat in range(1, study.timing.repeats + 1)
+                ]
+                generator.shuffle(runs)
+                planned.append((path, level.name, mtu_B, runs))
+    generator.shuffle(planned)
+
+    order = 0
+    result = []
+    for path, tuning, mtu_B, runs in planned:
+        block_id = f"{path}@{tuning}@{mtu_B}"
+        made = []
+        for group, streams, repeat in runs:
+            run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"
+            made.append(Run(run_id, order, group, streams, repeat))
+            order += 1
+        result.append(Block(block_id, path, tuning, mtu_B, tuple(made)))
+    return tuple(result)
+
+
+def block(study: Study, block_id: str) -> Block:
+    """One block of a study by its id.
+
+    Raises
+    ------
+    BadInput
+        The study has no such block.
+    """
+    for candidate in blocks(study):
+        if candidate.block_id == block_id:
+            return candidate
+    raise BadInput(f"study {study.name!r} has no such block", key="block_id", value=block_id)
+
+
+def measuring_s(study: Study, runs: int) -> float:
+    """Seconds that `runs` runs spend in warm-up and window."""
+    return runs * (study.timing.warmup_s + study.timing.seconds)
+
+
+def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
+    """What a stored run must match not to be measured again.
+
+    Parameters
+    ----------
+    study, block, run
+        What is to be measured.
+    context : dict
+        JSON-able: versions, digests, the hosts' kernels and cards, the tunings' content.
+
+    Returns
+    -------
+    str
+        SHA-256 over the run's own factors, timing, path and the context: changing a part of the
+        study that the run does not depend on leaves it valid.
+    """
+    path = study.paths[block.path]
+    hosts = {
+        end.host: {
+            **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
+            "profile": study.profile(end.host, block.tuning),
+        }
+        for end in path.ends
+    }
+    content = {
+        "path": path.model_dump(mode="json"),
+        "hosts": hosts,
+        "tuning": block.tuning,
+        "mtu_B": block.mtu_B,
+        "group": run.group.model_dump(mode="json", exclude={"table", "target_percent_of_bus"}),
+        "streams": run.streams,
+        "repeat": run.repeat,
+        "seconds": study.timing.seconds,
+        "warmup_s": study.timing.warmup_s,
+        "interval_ms": study.timing.interval_ms,
+        "congestion": study.congestion,
+        "force_buffer": study.force_buffer,
+        "receive": study.receive,
+        "context": context,
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,58 @@
+"""Files a reader can take away: results as Parquet and CSV, tables as CSV and LaTeX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from netlab import results
+from netlab.analysis.measured import Measured
+from netlab.plan import slug
+from netlab.report import tables
+
+FOLDER = "downloads"
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file of the site, relative to its root, and what it is."""
+
+    file: str
+    what: str
+
+
+def write_downloads(measured: Measured, site: Path) -> list[Download]:
+    """Write all downloads below ``site/downloads`` and list them in reading order."""
+    folder = site / FOLDER
+    folder.mkdir(parents=True)
+    made = []
+
+    def note(name: str, what: str) -> Path:
+        made.append(Download(f"{FOLDER}/{name}", what))
+        return folder / name
+
+    measured.cells.to_csv(
+        note("cells.csv", "every cell with its interval, unrounded"),
+        index=False,
+        lineterminator="\n",
+    )
+    runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
+    results.write_atomically(measured.runs, runs, results.RUN_COLUMNS)
+    intervals = results.Store(measured.results).intervals()
+    if len(intervals):
+        path = note("intervals.parquet", "the samples within every run")
+        results.write_atomically(intervals, path, results.INTERVAL_COLUMNS)
+    taken: set[str] = set()
+    for group in measured.groups:
+        shown = tables.of_group(measured, group, "both")
+        stem = slug(shown.caption.rsplit(",", 1)[0]) or "table"
+        while stem in taken:
+            stem += "-2"
+        taken.add(stem)
+        note(f"{stem}.csv", shown.caption)
+        shown.export(folder / stem)
+        note(f"{stem}.tex", f"{shown.caption}, LaTeX")
+    note("findings.csv", "findings of 2003 and their verdicts here")
+    note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")
+    tables.findings(measured).export(folder / "findings")
+    return made

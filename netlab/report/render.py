@@ -1,0 +1,123 @@
+"""One executed notebook to a fragment of HTML, through nbconvert with netlab's own template."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbconvert import HTMLExporter
+from traitlets.config import Config
+
+from netlab.errors import BadInput
+
+TEMPLATES = Path(__file__).parent / "templates"
+DISPLAY_PRIORITY = [
+    "text/html",
+    "image/svg+xml",
+    "image/png",
+    "image/jpeg",
+    "text/markdown",
+    "text/latex",
+    "text/plain",
+]
+"""Widgets and scripts are not in it: a page works without running anything."""
+
+UNDESCRIBED = "Figure without a description; the text around it says what it shows."
+_HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A notebook as HTML.
+
+    Parameters
+    ----------
+    title : str
+        Text of its first heading of level 1, else its file name.
+    body : str
+        The cells, without a page around them.
+    failed : bool
+        A cell ended in an error.
+    """
+
+    title: str
+    body: str
+    failed: bool
+
+
+def _as_base64(text: str | list[str]) -> str:
+    return base64.b64encode("".join(text).encode()).decode()
+
+
+def _alt_of(output: dict) -> str:
+    metadata = output.get("metadata", {})
+    nested = [v for v in metadata.values() if isinstance(v, dict)]
+    found = [place["alt"] for place in (metadata, *nested) if place.get("alt")]
+    return str(found[0]) if found else UNDESCRIBED
+
+
+def _exporter() -> HTMLExporter:
+    config = Config({"NbConvertBase": {"display_data_priority": DISPLAY_PRIORITY}})
+    exporter = HTMLExporter(
+        config=config,
+        template_name="cells",
+        extra_template_basedirs=[str(TEMPLATES)],
+        exclude_anchor_links=True,
+    )
+    exporter.register_filter("as_base64", _as_base64)
+    exporter.register_filter("alt_of", _alt_of)
+    return exporter
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """Read an executed notebook.
+
+    Raises
+    ------
+    BadInput
+        There is no such file, or it is no notebook.
+    """
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise BadInput(f"cannot be read as a notebook: {reason}", where=str(path)) from None
+
+
+def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
+    """Text of the first heading of level 1, else the file's name in words."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (found := _HEADING.search(cell.source)):
+            return re.sub(r"[*_`]", "", found[1])
+    return path.stem.replace("-", " ").replace("_", " ")
+
+
+def render(path: Path, pages: dict[str, str]) -> Rendered:
+    """Render an executed notebook.
+
+    Parameters
+    ----------
+    path : Path
+        The notebook.
+    pages : dict
+        Notebook name without suffix -> page of the site; links between notebooks follow it, and
+        links to notebooks outside the site become plain text.
+    """
+    notebook = read_notebook(path)
+    body, _ = _exporter().from_notebook_node(notebook)
+
+    def follow(link: re.Match) -> str:
+        target = pages.get(link[1])
+        return f'href="{target}{link[2] or ""}"' if target else 'class="elsewhere"'
+
+    failed = any(
+        output.output_type == "error"
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+    return Rendered(title_of(notebook, path), _LINK.sub(follow, body), failed)

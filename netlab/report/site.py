@@ -1,0 +1,291 @@
+"""Executed notebooks and a measured study become a static site, swapped in whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from netlab import __version__
+from netlab.analysis.measured import Measured
+from netlab.charts import measured as charts
+from netlab.charts.style import Chart
+from netlab.errors import BadInput, NetlabError
+from netlab.plan import slug
+from netlab.report import tables
+from netlab.report.downloads import Download, write_downloads
+from netlab.report.pdf import print_pdf
+from netlab.report.render import TEMPLATES, render
+
+MARKER = ".netlab-site"
+"""A file that says a directory is a site of netlab's, so that building may replace it."""
+
+PDF_NAME = "report.pdf"
+
+
+@dataclass(frozen=True)
+class ExecutedNotebook:
+    """A notebook with its outputs, as a page of the site.
+
+    Parameters
+    ----------
+    path : Path
+        The ``.ipynb`` file after execution.
+    title : str, optional
+        By default its first heading.
+    summary : str
+        One line for the index.
+    part : str
+        Heading on the index to list the page under, for pages that come in numbers, such as the
+        blocks of a study. They are left out of the navigation and of the PDF.
+    """
+
+    path: Path
+    title: str | None = None
+    summary: str = ""
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A rendered notebook in the site."""
+
+    file: str
+    title: str
+    short: str
+    summary: str
+    part: str
+    body: Markup
+    failed: bool
+
+
+def build_site(
+    notebooks: Sequence[ExecutedNotebook],
+    out_dir: str | Path,
+    *,
+    measured: Measured | None = None,
+    title: str | None = None,
+    built_at: datetime | None = None,
+    pdf: bool = True,
+    chromium: str | None = None,
+) -> Path:
+    """Build the site and put it in place of the old one.
+
+    It needs no network and runs no script. It is built beside `out_dir` and swapped in when it
+    is complete; a failure leaves the old site as it was.
+
+    Parameters
+    ----------
+    notebooks : sequence of ExecutedNotebook
+        Pages, in their order.
+    out_dir : path-like
+        Directory of the site. It may be absent, empty, or a site built before.
+    measured : Measured, optional
+        The study whose tables, provenance and downloads the index shows.
+    title : str, optional
+        By default the study's title.
+    built_at : datetime, optional
+        Stated in the footer; by default nothing is, and the same input gives the same bytes.
+    pdf : bool
+        Also print ``report.pdf`` if a Chromium is found; the index says why if there is none.
+    chromium : str, optional
+        The browser to print with.
+
+    Returns
+    -------
+    Path
+        ``out_dir/index.html``.
+
+    Raises
+    ------
+    BadInput
+        `out_dir` holds something else, a notebook cannot be read, or two have the same name.
+    NetlabError
+        The site cannot be written.
+    """
+    target = Path(os.path.abspath(out_dir))
+    _check_target(target)
+    files = _page_files(notebooks)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise NetlabError(f"cannot write a site beside {target}: {error.strerror}") from None
+    try:
+        work.chmod(0o755)
+        pages = [_page(notebook, file, files) for notebook, file in files.items()]
+        _write(work, pages, measured, title, built_at, pdf=pdf, chromium=chromium)
+        _swap(work, target)
+    except OSError as error:
+        raise NetlabError(f"cannot write {target}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target / "index.html"
+
+
+def _check_target(target: Path) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BadInput("is no directory", key="out_dir", value=str(target))
+    if any(target.iterdir()) and not (target / MARKER).is_file():
+        raise BadInput(
+            "holds files that are no netlab site; choose another or empty it",
+            key="out_dir",
+            value=str(target),
+        )
+
+
+def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
+    files: dict[ExecutedNotebook, str] = {}
+    for notebook in notebooks:
+        name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
+        if name in files.values() or name == "index.html":
+            raise BadInput("another page of the site has this name", where=str(notebook.path))
+        files[notebook] = name
+    return files
+
+
+def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, str]) -> Page:
+    links = {Path(other.path).stem: name for other, name in files.items()}
+    rendered = render(Path(notebook.path), links)
+    title = notebook.title or rendered.title
+    return Page(
+        file=file,
+        title=title,
+        short=title.split(":")[0].split(",")[0],
+        summary=notebook.summary,
+        part=notebook.part,
+        body=Markup(rendered.body),
+        failed=rendered.failed,
+    )
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+
+
+def _write(
+    site: Path,
+    pages: list[Page],
+    measured: Measured | None,
+    title: str | None,
+    built_at: datetime | None,
+    *,
+    pdf: bool,
+    chromium: str | None,
+) -> None:
+    environment = _environment()
+    common = {
+        "site_title": title or (measured.study.title if measured else "netlab report"),
+        "description": measured.study.description if measured else "",
+        "version": __version__,
+        "built_at": f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
+        "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
+        "pages": [page for page in pages if not page.part],
+        "measured": _measured_parts(measured) if measured else None,
+    }
+
+    def write(name: str, template: str, **more: object) -> None:
+        text = environment.get_template(template).render(**common, here=name, **more)
+        (site / name).write_text(text, encoding="utf-8")
+
+    for page in pages:
+        write(page.file, "notebook.html.j2", page=page)
+    made: list[Download] = write_downloads(measured, site) if measured else []
+    no_pdf = "not asked for"
+    if pdf:
+        write("print.html", "print.html.j2")
+        no_pdf = print_pdf(site / "print.html", site / PDF_NAME, chromium)
+        (site / "print.html").unlink()
+    write(
+        "index.html",
+        "index.html.j2",
+        downloads=made,
+        pdf="" if no_pdf else PDF_NAME,
+        no_pdf=no_pdf,
+        citation=_citation(measured) if measured else None,
+        parts=_parts(pages),
+    )
+    (site / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+
+
+def _parts(pages: list[Page]) -> dict[str, list[Page]]:
+    """Pages by the heading they are listed under; those without one come first."""
+    parts: dict[str, list[Page]] = {"": []}
+    for page in pages:
+        parts.setdefault(page.part, []).append(page)
+    return parts
+
+
+def _html(shown: object) -> Markup:
+    return Markup(shown._repr_html_())
+
+
+def _picture(measured: Measured) -> Chart:
+    """The panel of the group that has a target, else of the first."""
+    wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
+    names = [name for name in wanted if name in measured.groups] or measured.groups
+    return charts.panel(measured.cells, names[0], study=measured.study)
+
+
+def _measured_parts(m: Measured) -> dict[str, Markup]:
+    return {
+        "summary": _html(tables.summary(m)),
+        "picture": _html(_picture(m)),
+        "target": _html(tables.target(m)),
+        "tables": _html(tables.stack(m, "both")),
+        "missing": _html(tables.missing(m)),
+        "findings": _html(tables.findings(m)),
+        "flagged": _html(tables.flagged(m)),
+        "unsupported": _html(tables.unsupported(m)),
+        "provenance": _html(tables.provenance(m)),
+        "overhead": _html(tables.overhead(m)),
+    }
+
+
+def _citation(m: Measured) -> dict[str, str]:
+    last = m.runs["started_at"].max()
+    digests = ", ".join(sorted({d[:12] for d in m.runs["study_digest"]}))
+    title = m.study.title
+    plain = title.replace("\\", "").replace("{", "").replace("}", "")
+    return {
+        "text": (
+            f"{title}. Throughput study measured with netlab {__version__}, "
+            f"{last:%Y-%m-%d}. Study digest {digests}."
+        ),
+        "bibtex": (
+            f"@misc{{netlab-{slug(m.study.name)},\n"
+            f"  title = {{{plain}}},\n"
+            f"  howpublished = {{Throughput study measured with netlab {__version__}}},\n"
+            f"  year = {{{last:%Y}}},\n"
+            f"  note = {{Study digest {digests}}}\n}}"
+        ),
+    }
+
+
+def _swap(work: Path, target: Path) -> None:
+    """Put the finished site in place; on failure put the old one back."""
+    if not target.exists():
+        os.rename(work, target)
+        return
+    old = work.with_name(work.name + ".old")
+    os.rename(target, old)
+    try:
+        os.rename(work, target)
+    except OSError:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

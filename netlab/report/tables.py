@@ -1,0 +1,274 @@
+"""The tables of a measured study as readers see them: in the notebook, the site, CSV and LaTeX."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from netlab.analysis import conditions, printed
+from netlab.analysis import effects as factor_effects
+from netlab.analysis import findings as statements
+from netlab.analysis.cells import FROM_BATCHES, FROM_NOTHING
+from netlab.analysis.measured import Measured
+from netlab.tables import Table
+
+UNITS = {
+    "goodput": "MB/s",
+    "percent": "per cent of bus",
+    "both": "MB/s (per cent of bus)",
+    "bottleneck": "what bound it",
+}
+FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "direction": "direction"}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Several tables, one below the other."""
+
+    tables: tuple[Table, ...]
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self.tables)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.tables))
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A line of text where a table would be empty."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return f'<p class="netlab-sentence">{html.escape(self.text)}</p>'
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _level(m: Measured) -> str:
+    return f"{100 * m.study.confidence:g} %"
+
+
+def summary(m: Measured) -> Table:
+    """The study in a few lines: what, when, how much, and the best cell."""
+    rows = [("study", m.study.title)]
+    started = m.runs["started_at"]
+    rows.append(
+        ("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC")
+    )
+    n_flagged = len(conditions.flagged(m.runs))
+    rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and left out"))
+    n_missing = int((m.cells["n_valid"] == 0).sum())
+    rows.append(("cells", f"{len(m.cells)}, of which {n_missing} without a valid run"))
+    timing = m.study.timing
+    rows.append(
+        ("each run", f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up, not counted")
+    )
+    best = printed.best(m.cells)
+    if len(best):
+        cell = best.loc[best["goodput_MBps"].idxmax()]
+        value = printed.with_interval(cell.goodput_MBps, cell.half_width_MBps)
+        share = printed.percent(cell.percent_of_bus)
+        of_bus = "" if share == printed.MISSING else f", {share} of the bus"
+        rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
+    frame = pd.DataFrame(rows, columns=["item", "value"])
+    return Table(frame, "The study in short")
+
+
+def groups(m: Measured) -> Table:
+    """What was measured in each group, and its best cell."""
+    labels = printed.tuning_labels(m.cells, m.study)
+    best = {row.group: row for row in printed.best(m.cells).itertuples()}
+    rows = []
+    for name in m.groups:
+        part = m.runs[m.runs["group"] == name]
+        first = part.iloc[0] if len(part) else None
+        bus = printed.of_group(m.cells, name)["bus_MBps"].max()
+        top = best.get(name)
+        rows.append(
+            {
+                "group": printed.caption(m.cells, name),
+                "record, B": math.nan if first is None else first["record_length_B"],
+                "buffer, B": math.nan if first is None else first["buffer_B"],
+                "bus, MB/s": bus,
+                "runs": len(part),
+                "best cell": printed.MISSING
+                if top is None
+                else f"{labels[top.tuning]}, {top.mtu_B}B, {printed.stream_label(top.streams)}",
+                "MB/s": printed.MISSING
+                if top is None
+                else _kept(printed.with_interval(top.goodput_MBps, top.half_width_MBps)),
+                "of bus": printed.MISSING
+                if top is None
+                else _kept(printed.percent(top.percent_of_bus)),
+            }
+        )
+    formats = dict.fromkeys(("record, B", "buffer, B"), ".0f")
+    return Table(
+        pd.DataFrame(rows),
+        "Groups and the best cell of each",
+        formats=formats,
+        note="Socket buffer 0 leaves the kernel's own. MB/s = 10^6 bytes of payload per second.",
+    )
+
+
+def _kept(text: str) -> str:
+    """The text on one line: its spaces do not break."""
+    return text.replace(" ", "\u00a0")
+
+
+def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
+    """One group laid out as the report of 2003 prints it."""
+    frame = m.table(group, quantity)
+    part = printed.of_group(m.cells, group)
+    notes = []
+    if quantity != "bottleneck":
+        notes.append(f"Mean ± half width of the {_level(m)} interval.")
+        if (part["interval_from"] == FROM_BATCHES).any():
+            notes.append("Cells with one valid run: interval from batch means within it.")
+        if ((part["interval_from"] == FROM_NOTHING) & (part["n_valid"] > 0)).any():
+            notes.append("No ±: too few samples for an interval.")
+    if (part["n_valid"] == 0).any():
+        notes.append(f"{printed.MISSING}: no valid run.")
+    text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
+    return Table(frame, text, formats=_kept, note=" ".join(notes))
+
+
+def stack(m: Measured, quantity: str = "goodput") -> Tables:
+    """All groups' tables, in the order of the report."""
+    return Tables(tuple(of_group(m, group, quantity) for group in m.groups))
+
+
+def missing(m: Measured) -> Table | Sentence:
+    """Cells of the design without a valid run."""
+    frame = printed.missing(m.cells)
+    if frame.empty:
+        return Sentence("Every cell of the design has at least one valid run.")
+    heads = {"mtu_B": "MTU, B", "missing_because": "because"}
+    return Table(frame, "Cells without a valid run", heads=heads)
+
+
+def effects(m: Measured) -> Table | Sentence:
+    """Pooled effect of each factor's steps."""
+    parts = []
+    for factor in FACTORS:
+        levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
+        frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
+        parts.append(factor_effects.pooled(frame, m.study.confidence))
+    frame = pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+    if frame.empty:
+        return Sentence("The study varies no factor in comparable runs.")
+    labels = printed.tuning_labels(m.cells, m.study)
+    shown = pd.DataFrame(
+        {
+            "factor": frame["factor"].map(FACTORS),
+            "from": [labels.get(v, v) for v in frame["from_level"]],
+            "to": [labels.get(v, v) for v in frame["to_level"]],
+            "ratio": [_ratio(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
+            "cases": frame["contexts"],
+            "higher": frame["higher"],
+            "lower": frame["lower"],
+            "open": frame["open"],
+        }
+    )
+    note = (
+        f"Geometric mean over all cases, with its {_level(m)} interval between cases. Higher, "
+        f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it holds 1."
+    )
+    return Table(shown, "Effect of each step of a factor on goodput", note=note)
+
+
+def _ratio(ratio: float, low: float, high: float) -> str:
+    interval = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+    return f"×{ratio:.2f}{interval}"
+
+
+def findings(m: Measured) -> Table:
+    """The findings of 2003 and their verdicts here."""
+    frame = statements.findings(m.runs, m.study)
+    heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
+    return Table(
+        frame,
+        "Findings of 2003, tested on these runs",
+        heads=heads,
+        bold=frame.apply(lambda column: column.map(lambda _: column.name == "verdict")),
+    )
+
+
+def target(m: Measured) -> Table | Sentence:
+    """Per cent of bus that was to be reached, met or not."""
+    frame = statements.target(m.cells, m.study)
+    if frame.empty:
+        return Sentence("No group of this study states a target.")
+    shown = pd.DataFrame(
+        {
+            "group": frame["group"],
+            "target": [f"{v:g} %" for v in frame["target_percent"]],
+            "best cell": frame["best_cell"],
+            "reached": [
+                _share(*row) for row in frame[["percent_of_bus", "low", "high"]].to_numpy()
+            ],
+            "verdict": frame["verdict"],
+        }
+    )
+    return Table(shown, "Target, in per cent of the bus")
+
+
+def _share(value: float, low: float, high: float) -> str:
+    if math.isnan(value):
+        return printed.MISSING
+    return f"{value:.1f} %" + ("" if math.isnan(low) else f" ({low:.1f} to {high:.1f})")
+
+
+def flagged(m: Measured) -> Table | Sentence:
+    """Runs left out, with the reason."""
+    frame = conditions.flagged(m.runs)
+    if frame.empty:
+        return Sentence("No run was flagged.")
+    counts = conditions.flag_counts(m.runs)
+    total = ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
+    return Table(
+        frame.drop(columns=["group", "tuning", "mtu_B", "streams", "repeat"]),
+        f"Flagged runs: {len(frame)} of {len(m.runs)}",
+        heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "why"},
+        formats={"goodput_MBps": printed.number},
+        note=f"By flag: {total}." if total else "",
+    )
+
+
+def unsupported(m: Measured) -> Table | Sentence:
+    """Knobs the hosts do not have."""
+    frame = conditions.unsupported(m.runs)
+    if frame.empty:
+        return Sentence("Every knob of the tunings exists on these hosts.")
+    return Table(frame, "Knobs that a host does not have", heads={"tunings": "asked for by"})
+
+
+def noise(m: Measured) -> Table:
+    """Steal, foreign load, drops, and the spread of repeats."""
+    frame = conditions.noise(m.runs)
+    formats = {"median": printed.number, "worst": printed.number}
+    return Table(frame, "How quiet it was", formats=formats)
+
+
+def overhead(m: Measured) -> Table:
+    """Overhead a run, by block."""
+    frame = conditions.overhead(m.runs)
+    limit = f"{conditions.OVERHEAD_LIMIT_S:g} s"
+    return Table(
+        frame,
+        "Time outside warm-up and window, a run",
+        heads={"median_s": "median, s", "max_s": "max, s", "above_limit": f"runs above {limit}"},
+        formats={"median_s": ".3f", "max_s": ".3f"},
+        note="The gap to the next run of the block is counted in.",
+    )
+
+
+def provenance(m: Measured) -> Table:
+    """Where the numbers come from."""
+    return Table(conditions.provenance(m.runs, m.study), "Provenance")

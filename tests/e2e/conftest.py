@@ -1,0 +1,72 @@
+"""A small study of lab hosts, and the netlab command as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e import dumps
+
+ROOT = Path(__file__).resolve().parents[2]
+NETLAB = (sys.executable, "-m", "netlab")
+
+
+def small_study(name: str) -> dict:
+    """Two lab hosts, two tunings, eight runs of 0.2 s."""
+    bus = {"bandwidth_MBps": 1064.0, "label": "a test bus"}
+    return {
+        "netlab": 1,
+        "name": name,
+        "title": "A small study",
+        "hosts": {"left": {"kind": "lab", "bus": bus}, "right": {"kind": "lab", "bus": bus}},
+        "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+        "groups": [
+            {"name": "left -> right", "path": "cable", "sender": "left"},
+            {"name": "left <-> right", "path": "cable", "sender": "left", "direction": "<->"},
+        ],
+        "tunings": [
+            {"name": "none", "mtus_B": [1500]},
+            {"name": "full", "mtus_B": [9000]},
+        ],
+        "streams": [1, 4],
+        "force_buffer": True,
+        "timing": {"repeats": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
+        "seed": 7,
+    }
+
+
+@pytest.fixture
+def study_file(tmp_path: Path) -> Path:
+    """The small study as a file."""
+    path = tmp_path / "small.yml"
+    path.write_text(yaml.safe_dump(small_study("small"), sort_keys=False))
+    return path
+
+
+@pytest.fixture
+def machine_untouched():
+    """The machine's own settings and namespaces are the same after the test as before."""
+    before, names = dumps.dump(), dumps.namespaces()
+    yield
+    assert dumps.difference(before, dumps.dump()) == {}
+    assert dumps.namespaces() == names
+
+
+def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:
+    """Run the netlab command from the checkout's root."""
+    environment = {**os.environ, "COLUMNS": "100", **more.pop("env", {})}
+    return subprocess.run(
+        (*NETLAB, *argv),
+        cwd=more.pop("cwd", ROOT),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+        **more,
+    )

@@ -1,0 +1,180 @@
+"""A whole study through the command: measured, resumed, reported, and the machine untouched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from netlab.results import Store
+from tests.e2e import dumps
+from tests.e2e.conftest import ROOT, run_netlab, small_study
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_study_is_measured_then_kept_then_reported(
+    study_file: Path, tmp_path: Path, machine_untouched
+):
+    """The second call repeats nothing; the report shows every cell; the ledger closes."""
+    results = tmp_path / "results"
+    first = run_netlab("run", str(study_file), "--results", str(results))
+    assert first.returncode == 0, first.stderr
+    runs = Store(results).runs()
+    assert len(runs) == 8
+    assert runs["run_id"].is_unique
+    measured = runs[~runs["flags"].str.contains("failed|lost_host")]
+    assert len(measured) == 8, runs[["run_id", "flags", "message"]].to_string()
+    assert (runs["ledger_error_B"] == 0).all()
+    assert (runs["sent_B"] == runs["received_B"]).all()
+    assert (runs["interval_sum_B"] == runs["received_B"]).all()
+    assert (runs["goodput_MBps"] > 10).all()
+
+    valid = int((runs["flags"] == "").sum())
+    again = run_netlab("run", str(study_file), "--results", str(results))
+    assert again.returncode == 0, again.stderr
+    assert f"{8 - valid} runs measured" in again.stderr
+    kept = Store(results).runs().set_index("run_id")["started_at"]
+    before = runs[runs["flags"] == ""].set_index("run_id")["started_at"]
+    assert (kept.loc[before.index] == before).all()
+
+    site = tmp_path / "site"
+    report = run_netlab(
+        "report", str(study_file), "--results", str(results), "--site", str(site), timeout_s=240
+    )
+    assert report.returncode == 0, report.stderr
+    assert report.stdout.strip().endswith("site/index.html")
+    page = (site / "index.html").read_text()
+    assert "A small study" in page
+    assert "left -&gt; right" in page
+
+
+def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tmp_path: Path):
+    """A run tells what was set, what the host does not have, and what measured it."""
+    results = tmp_path / "results"
+    done = run_netlab("run", str(study_file), "--results", str(results))
+    assert done.returncode == 0, done.stderr
+    for row in Store(results).runs().itertuples():
+        unsupported = {(line["host"], line["knob"]) for line in json.loads(row.unsupported)}
+        assert any("tcp_tw_recycle" in knob for _, knob in unsupported)
+        assert any("rmem_max" in knob for _, knob in unsupported)
+        knobs = json.loads(row.knobs)
+        assert set(knobs) == {"left", "right"}
+        assert any("tcp_sack" in knob for knob in knobs["left"])
+        provenance = json.loads(row.provenance)
+        assert provenance["hosts"]["left"]["kernel"]
+        assert provenance["hosts"]["left"]["hostname"] == "left"
+        assert len(provenance["agent"]) == 64
+        clamp = 65535 if row.tuning == "none" else 524287
+        assert row.buffer_clamp_sender_B == clamp
+
+
+def test_plain_papermill_reruns_everything(study_file: Path, tmp_path: Path, machine_untouched):
+    """`papermill 01-run-study.ipynb out.ipynb -p study ...` measures and publishes."""
+    import subprocess
+    import sys
+
+    out = tmp_path / "out.ipynb"
+    results, site = tmp_path / "results", tmp_path / "site"
+    argv = (sys.executable, "-m", "papermill", "notebooks/01-run-study.ipynb", str(out))
+    argv += ("-p", "study", str(study_file), "-p", "quick", "False")
+    argv += ("-p", "results", str(results), "-p", "site", str(site))
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (site / "index.html").is_file()
+    assert len(Store(results).runs()) == 8
+    block = nbformat.read(results / "notebooks" / "cable@full@9000.ipynb", as_version=4)
+    text = json.dumps(block)
+    assert "net.ipv4.tcp_sack" in text
+    assert "tcp_tw_recycle" in text
+
+
+def test_a_mistyped_papermill_parameter_stops_the_notebook(tmp_path: Path):
+    """papermill itself only warns; the notebook refuses before anything is made."""
+    import subprocess
+    import sys
+
+    for name, value in (("studdy", "openlab-2003"), ("quick", "perhaps")):
+        argv = (sys.executable, "-m", "papermill", "notebooks/01-run-study.ipynb")
+        argv += (str(tmp_path / "out.ipynb"), "-p", name, value)
+        done = subprocess.run(
+            argv, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode != 0
+        assert "BadInput" in done.stderr
+        assert name in done.stderr
+
+
+def test_two_campaigns_on_one_lab_do_not_mix(study_file: Path, tmp_path: Path):
+    """A second campaign into the same results is refused while the first runs."""
+    import fcntl
+
+    results = tmp_path / "results"
+    results.mkdir()
+    with open(results / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = run_netlab("run", str(study_file), "--results", str(results))
+    assert done.returncode == 1
+    assert "another netlab" in done.stderr
+
+
+def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_untouched):
+    """At 1 Gb/s of frames goodput is within 1 % of MSS / (MTU + 14) of it, for both MTUs."""
+    content = small_study("shaped")
+    content["paths"]["cable"]["link"] = {"rate_Mbps": 1000.0}
+    content["groups"] = content["groups"][:1]
+    content["tunings"] = [{"name": "none", "mtus_B": [1500, 9000]}]
+    content["streams"] = [4]
+    content["groups"][0]["buffer_B"] = 0
+    content["timing"] = {"repeats": 5, "seconds": 1.0, "warmup_s": 0.3, "interval_ms": 50}
+    path = tmp_path / "shaped.yml"
+    path.write_text(yaml.safe_dump(content))
+    results = tmp_path / "results"
+    done = run_netlab("run", str(path), "--results", str(results))
+    assert done.returncode == 0, done.stderr
+    runs = Store(results).runs()
+    runs = runs[~runs["flags"].str.contains("failed|lost_host|stalled")]
+    for mtu_B, part in runs.groupby("mtu_B"):
+        carried_MBps = 125.0 * (mtu_B - 52) / (mtu_B + 14)
+        # a busy machine can only take from a shaped path, so its best run shows what it carries
+        error = part["goodput_MBps"].max() / carried_MBps - 1
+        assert abs(error) < 0.01, (mtu_B, part["goodput_MBps"].tolist(), carried_MBps)
+        assert (part["ledger_error_B"] == 0).all()
+
+
+def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine_untouched):
+    """Preflight reaches the hosts, probes each MTU and passes."""
+    done = run_netlab("check", str(study_file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    for word in ("left", "right", "MTU 1500", "MTU 9000", "open files", "space"):
+        assert word in done.stdout
+
+
+def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_untouched):
+    """The plan names old and new values and what is unsupported."""
+    done = run_netlab("tune", "plan", str(study_file), "--tuning", "full")
+    assert done.returncode == 0, done.stderr
+    assert "- " in done.stdout and "+ " in done.stdout
+    assert "net.ipv4.tcp_sack" in done.stdout
+    assert "tcp_tw_recycle" in done.stdout
+
+
+def test_lab_up_status_down_leaves_no_trace(study_file: Path):
+    """What `lab up` makes is listed by `lab status` and gone after `lab down`."""
+    before, names = dumps.dump(), dumps.namespaces()
+    try:
+        up = run_netlab("lab", "up", str(study_file))
+        assert up.returncode == 0, up.stderr
+        status = run_netlab("lab", "status")
+        assert "host left: up" in status.stdout
+        assert "path cable" in status.stdout
+        name = run_netlab("lab", "shell", "right", "--", "cat", "/sys/class/net/data0/mtu")
+        assert name.stdout.strip() == "1500"
+    finally:
+        down = run_netlab("lab", "down")
+    assert down.returncode == 0
+    assert dumps.difference(before, dumps.dump()) == {}
+    assert dumps.namespaces() == names

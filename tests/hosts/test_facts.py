@@ -1,0 +1,50 @@
+"""Facts are read from what the script prints, and are None where a host does not tell."""
+
+from netlab.hosts.facts import parse
+
+PRINTED = """\
+hostname node1
+kernel 6.1.0
+machine x86_64
+cpus 255
+cpu_model Some CPU @ 2.00GHz
+interface_exists 1
+mtu_B 9000
+link_speed_Mbps -1
+nic_driver ixgbe
+bus_width 8
+bus_max_width 255
+bus_speed 5.0 GT/s PCIe
+nic_driver ixgbe
+nic_driver_version 5.1.0-k
+nic_firmware\x20
+"""
+
+
+def test_values_have_their_types():
+    facts = parse(PRINTED)
+    assert facts["hostname"] == "node1"
+    assert facts["cpus"] == 255
+    assert facts["cpu_model"] == "Some CPU @ 2.00GHz"
+    assert facts["mtu_B"] == 9000
+    assert facts["bus_width"] == 8
+    assert facts["bus_speed"] == "5.0 GT/s PCIe"
+
+
+def test_what_the_kernel_does_not_know_is_none():
+    facts = parse(PRINTED)
+    assert facts["link_speed_Mbps"] is None
+    assert facts["bus_max_width"] is None
+    assert facts["nic_firmware"] is None
+    assert facts["governor"] is None
+
+
+def test_nothing_printed_is_nothing_known():
+    facts = parse("")
+    assert facts.pop("interface_exists") is False
+    assert set(facts.values()) == {None}
+
+
+def test_the_speed_that_veth_makes_up_is_not_taken():
+    assert parse("nic_driver veth\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] is None
+    assert parse("nic_driver ixgbe\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] == 10000

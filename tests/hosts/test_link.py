@@ -1,0 +1,32 @@
+"""A link's parameters become the kernel's units."""
+
+from netlab.hosts.link import LinkSettings
+from netlab.study import LabLink
+
+
+def test_the_default_link_is_the_untuned_card_of_2003():
+    settings = LinkSettings.of(LabLink(), 2128.0)
+    assert settings.rate_bps == 17_024_000_000
+    assert settings.interrupt_delay_ns == 52_429
+    assert settings.settings_argv("data0")[-5:] == ("data0", "off", "off", "52429", "1")
+    assert settings.ip_lines("data0") == [
+        "link set dev data0 txqueuelen 1000 gro_max_size 100"
+    ]  # fmt: skip
+
+
+def test_the_bucket_takes_half_a_millisecond_and_always_two_frames_of_any_mtu():
+    assert LinkSettings.of(LabLink(), 2128.0).burst_B == 1_064_000
+    assert LinkSettings.of(LabLink(rate_Mbps=10.0), None).burst_B == 131_072 >= 2 * 65_535
+
+
+def test_a_link_without_bus_or_rate_is_not_shaped():
+    settings = LinkSettings.of(LabLink(), None)
+    assert settings.rate_bps is None
+    assert settings.tc_lines("data0") == []
+
+
+def test_a_tuned_link_offloads_and_does_not_wait():
+    link = LabLink(interrupt_delay_us=0.0, segmentation_offload=True, checksum_offload=True)
+    settings = LinkSettings.of(link, None)
+    assert settings.settings_argv("data0")[-5:] == ("data0", "on", "on", "0", "0")
+    assert "gro_max_size" not in settings.ip_lines("data0")[0]

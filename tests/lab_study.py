@@ -1,0 +1,31 @@
+"""Small studies for tests that need a lab."""
+
+from netlab.study import Study
+
+
+def lab_study(
+    hosts: dict[str, dict] | None = None,
+    paths: dict[str, dict] | None = None,
+    name: str = "lab-test",
+) -> Study:
+    """A study with lab hosts a and b on a path a-b, unless told otherwise."""
+    hosts = hosts or {"a": {"kind": "lab"}, "b": {"kind": "lab"}}
+    paths = paths or {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}}}
+    first = next(iter(paths))
+    return Study.model_validate(
+        {
+            "netlab": 1,
+            "name": name,
+            "title": "A study for tests",
+            "hosts": hosts,
+            "paths": paths,
+            "groups": [{"name": "only", "path": first, "sender": paths[first]["ends"][0]["host"]}],
+            "tunings": [{"name": "none", "mtus_B": [1500]}],
+            "streams": [1],
+        }
+    )
+
+
+def bus(bandwidth_MBps: float) -> dict:
+    """A lab host on a bus."""
+    return {"kind": "lab", "bus": {"bandwidth_MBps": bandwidth_MBps, "label": "test"}}

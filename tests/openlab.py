@@ -1,0 +1,28 @@
+"""The committed openlab study as content that a test may change."""
+
+from __future__ import annotations
+
+import copy
+
+from netlab.paths import data_dir
+from netlab.study import Study
+from netlab.yamlfile import read_yaml, validated
+
+OPENLAB = data_dir() / "studies" / "openlab-2003.yml"
+CONTENT = read_yaml(OPENLAB)
+
+
+def changed(*path_and_value):
+    """The study's content with one value set; the last argument is the value."""
+    *path, last, value = path_and_value
+    content = copy.deepcopy(CONTENT)
+    place = content
+    for part in path:
+        place = place[part]
+    place[last] = value
+    return content
+
+
+def study_with(*path_and_value) -> Study:
+    """The study with one value set."""
+    return validated(Study, changed(*path_and_value), "my.yml")

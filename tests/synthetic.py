@@ -1,0 +1,245 @@
+"""Valid frames of runs that were never measured: material for tests, seeded, made in memory."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+
+from netlab import plan
+from netlab import study as studies
+from netlab.paths import data_dir
+from netlab.results import INTERVAL_COLUMNS, Store, frame_of
+
+PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}
+SMALL_FRAME_LIMIT_MBps = {"none": 620.0, "kernel": 460.0, "full": 1050.0}
+PROVENANCE = {
+    "netlab": "0.1.0",
+    "agent_digest": "5f" * 32,
+    "hosts": {
+        "linux64-a": {
+            "kernel": "6.12.0",
+            "cpu": "Some CPU",
+            "nic": "veth",
+            "driver": "veth",
+            "firmware": None,
+        }
+    },
+}
+
+FOREIGN = """
+netlab: 1
+name: two-racks
+title: "<script>alert(1)</script> & two racks"
+hosts:
+  left: {kind: ssh, address: left.example}
+  right: {kind: ssh, address: right.example}
+paths:
+  rack:
+    ends:
+      - {host: left, address: 192.0.2.1, interface: eth0}
+      - {host: right, address: 192.0.2.2, interface: eth0}
+groups:
+  - {name: "<b>left</b> to right", path: rack, sender: left}
+tunings:
+  - {name: as-found, mtus_B: [1500]}
+streams: [1, 64]
+timing: {repeats: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
+"""
+
+
+def openlab_file():
+    """The openlab study's YAML."""
+    return data_dir() / "studies" / "openlab-2003.yml"
+
+
+def openlab():
+    """The openlab study."""
+    return studies.load(openlab_file())
+
+
+def foreign_file(directory):
+    """YAML of a study without a bus, a table number, a second tuning or a second MTU."""
+    path = directory / "two-racks.yml"
+    path.write_text(FOREIGN, encoding="utf-8")
+    return path
+
+
+def foreign(directory):
+    """That study; its title and group are markup."""
+    return studies.load(foreign_file(directory))
+
+
+def only(**levels):
+    """A change for `runs_of` that keeps the runs with these factor levels."""
+    return lambda row: all(row[name] in wanted for name, wanted in levels.items())
+
+
+def model(study, group, tuning, mtu_B, streams):
+    """A noiseless goodput in MB/s and the field values that a machine bound so would show."""
+    bus = study.bus_MBps(group.path) or 1250.0
+    both = 2 if group.direction == "<->" else 1
+    payload = (mtu_B - 52) / (mtu_B + 14) * bus
+    window = PER_STREAM_WINDOW_MBps.get(tuning, 4000.0) * streams * (1 if mtu_B <= 1500 else 1.8)
+    cpu = SMALL_FRAME_LIMIT_MBps.get(tuning, 1050.0) if mtu_B <= 1500 else 1e9
+    limits = {"window": window, "CPU": cpu, "bus": payload * 0.995}
+    kind = min(limits, key=limits.get)
+    return limits[kind] * both, kind
+
+
+def record(study, block, run, rng, kind_and_goodput):
+    """One valid record of the runs table."""
+    goodput, kind = kind_and_goodput
+    group = run.group
+    both = group.direction == "<->"
+    window_s, warmup_s = study.timing.seconds, study.timing.warmup_s
+    mss_B = block.mtu_B - 52.0
+    total_B = int(goodput * 1e6 * (window_s + warmup_s))
+    bus = study.bus_MBps(block.path)
+    of_bus = 100 * goodput / bus if bus else None
+    per_stream = goodput / run.streams / (2 if both else 1)
+    rtt_us = 60.0 if kind == "window" else 400.0
+    buffers_B = per_stream * rtt_us * (2 if kind == "window" else 20)
+    overhead_s = 0.12 + 0.02 * rng.random()
+    return {
+        "schema_version": 1,
+        "study": study.name,
+        "study_digest": study.digest(),
+        "provenance_key": "k" + run.run_id,
+        "run_id": run.run_id,
+        "block_id": block.block_id,
+        "order": run.order,
+        "group": group.name,
+        "table": group.table,
+        "path": block.path,
+        "sender": group.sender,
+        "receiver": study.receiver(group),
+        "direction": group.direction,
+        "tuning": block.tuning,
+        "mtu_B": block.mtu_B,
+        "streams": run.streams,
+        "repeat": run.repeat,
+        "seed": study.seed,
+        "record_length_B": group.record_length_B,
+        "buffer_B": group.buffer_B,
+        "buffer_clamp_sender_B": None,
+        "buffer_clamp_receiver_B": None,
+        "congestion": study.congestion,
+        "engine": "send/copy",
+        "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
+        + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),
+        "wall_s": window_s + warmup_s + overhead_s,
+        "overhead_s": overhead_s,
+        "warmup_s": warmup_s,
+        "window_s": window_s,
+        "goodput_MBps": goodput,
+        "goodput_forward_MBps": goodput / 2 if both else goodput,
+        "goodput_reverse_MBps": goodput / 2 if both else math.nan,
+        "sent_B": total_B,
+        "received_B": total_B,
+        "interval_sum_B": total_B,
+        "acked_B": total_B,
+        "tcp_received_B": total_B,
+        "window_B": int(goodput * 1e6 * window_s),
+        "interface_tx_B": int(total_B * (block.mtu_B + 14) / mss_B),
+        "interface_rx_B": int(total_B * (block.mtu_B + 14) / mss_B),
+        "ledger_error_B": 0,
+        "header_share": (block.mtu_B + 14) / mss_B - 1,
+        "rtt_us": rtt_us,
+        "min_rtt_us": 40.0,
+        "cwnd_segments": max(10.0, 2 * per_stream * rtt_us / mss_B),
+        "mss_B": mss_B,
+        "retransmits": 0,
+        "busy_share": 0.99,
+        "rwnd_limited_share": 0.8 if kind == "window" else 0.02,
+        "sndbuf_limited_share": 0.01,
+        "sndbuf_B": buffers_B,
+        "rcvbuf_B": buffers_B,
+        "sender_cpu_percent": 60.0,
+        "receiver_cpu_percent": 60.0,
+        "sender_softirq_percent": 20.0,
+        "receiver_softirq_percent": 25.0,
+        "busiest_core_percent": 99.5 if kind == "CPU" else 72.0,
+        "steal_percent": 0.1 * rng.random(),
+        "foreign_cpu_percent": 0.5 * rng.random(),
+        "agent_cpu_s": 1.0,
+        "interface_drops": 0,
+        "softnet_drops": 0,
+        "interrupts_per_s": 20000.0,
+        "context_switches_per_s": 30000.0,
+        "bus_MBps": bus,
+        "link_MBps": None,
+        "ceiling_MBps": bus,
+        "ceiling_kind": "bus" if bus else None,
+        "percent_of_bus": of_bus,
+        "percent_of_ceiling": of_bus,
+        "bottleneck": kind,
+        "flags": "",
+        "message": "",
+        "unsupported": json.dumps(
+            [
+                {
+                    "host": "linux64-a",
+                    "knob": "net.ipv4.tcp_tw_recycle",
+                    "reason": "left Linux in 4.12",
+                }
+            ]
+        )
+        if block.tuning != "none"
+        else "[]",
+        "knobs": json.dumps({"linux64-a": {"net.core.rmem_max": "212992"}}),
+        "provenance": json.dumps(PROVENANCE),
+    }
+
+
+def samples(run, study, rng, noise=0.02):
+    """Interval samples that fit a record: every stream of every direction, warm-up included."""
+    step = study.timing.interval_ms / 1000
+    count = round((study.timing.warmup_s + study.timing.seconds) / step)
+    directions = ["forward", "reverse"] if run["direction"] == "<->" else ["forward"]
+    rows = []
+    for direction in directions:
+        per_stream = run["goodput_MBps"] / len(directions) / run["streams"] * 1e6 * step
+        for stream in range(run["streams"]):
+            for i in range(1, count + 1):
+                amount = int(per_stream * (1 + noise * rng.standard_normal()))
+                inside = (i - 1) * step >= study.timing.warmup_s - 1e-9
+                rows.append((run["run_id"], direction, stream, i * step, step, amount, inside))
+    return rows
+
+
+def runs_of(study, *, seed=1, noise=0.01, value=model, change=None):
+    """All runs of a study as a checked frame.
+
+    ``value(study, group, tuning, mtu_B, streams)`` gives goodput and what binds it;
+    ``change(row)`` may edit a record or return False to leave it out.
+    """
+    rng = np.random.default_rng(seed)
+    rows = []
+    for block in plan.blocks(study):
+        for run in block.runs:
+            goodput, kind = value(study, run.group, block.tuning, block.mtu_B, run.streams)
+            goodput *= 1 + noise * rng.standard_normal()
+            row = record(study, block, run, rng, (goodput, kind))
+            if change is None or change(row) is not False:
+                rows.append(row)
+    return frame_of(rows)
+
+
+def intervals_of(runs, study, *, seed=2, noise=0.02):
+    """Interval samples of the runs that have a goodput, as a checked frame."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for run in runs[runs["goodput_MBps"].notna()].to_dict("records"):
+        rows += samples(run, study, rng, noise)
+    columns = [c.name for c in INTERVAL_COLUMNS]
+    return frame_of([dict(zip(columns, row, strict=True)) for row in rows], INTERVAL_COLUMNS)
+
+
+def store_of(directory, study, runs=None):
+    """Write a store of synthetic results below `directory` and return it."""
+    runs = runs_of(study) if runs is None else runs
+    store = Store(directory)
+    for block_id, part in runs.groupby("block_id"):
+        store.write_block(block_id, part, intervals_of(part, study))
+    return store

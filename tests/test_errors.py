@@ -1,0 +1,75 @@
+"""What a user and a shell see of an error."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from netlab import errors
+from netlab.errors import BadInput, HostError, NetlabError, RunError, shown
+
+ALL = [
+    kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)
+]
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
+def test_every_error_is_a_netlab_error_and_only_bad_input_exits_with_2(kind):
+    assert issubclass(kind, NetlabError)
+    assert kind.exit_code == (2 if kind is BadInput else 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "is wrong"),
+        ({"where": "a.yml"}, "a.yml: is wrong"),
+        ({"where": "a.yml", "key": "b.c"}, "a.yml: b.c: is wrong"),
+        ({"key": "b.c", "value": 0}, "b.c: is wrong (found 0)"),
+        ({"where": "a.yml", "key": "b", "value": ""}, "a.yml: b: is wrong (found '')"),
+        ({"key": "b", "value": False}, "b: is wrong (found False)"),
+    ],
+)
+def test_bad_input_names_file_key_and_value(given, text):
+    error = BadInput("is wrong", **given)
+    assert str(error) == text
+    assert (error.where, error.key) == (given.get("where", ""), given.get("key", ""))
+    assert error.value == given.get("value")
+
+
+def test_a_long_value_or_key_is_cut_in_the_message_and_kept_in_the_error():
+    error = BadInput("is wrong", where="a.yml", key="k" * 9999, value="v" * 9999)
+    assert len(str(error)) < 250
+    assert len(error.value) == len(error.key) == 9999
+
+
+def test_a_message_stays_on_one_line():
+    assert "\n" not in str(BadInput("is wrong", key="a", value="one\ntwo"))
+
+
+def test_an_integer_that_python_refuses_to_print_is_described():
+    assert shown(1 << 100_000) == "a int too large to print"
+
+
+def test_host_error_says_command_status_and_the_last_ten_lines():
+    output = "\n".join(f"line {number}" for number in range(1, 31))
+    error = HostError("h", "sysctl failed", command=("ls", "-l"), exit_status=3, output=output)
+    first, *rest = str(error).splitlines()
+    assert first == "h: sysctl failed; command: ls -l; exit status 3"
+    assert rest == [f"line {number}" for number in range(21, 31)]
+    assert error.command == ("ls", "-l")
+
+
+def test_host_error_shows_an_exit_status_of_zero_and_leaves_out_what_is_not_known():
+    assert str(HostError("h", "gone")) == "h: gone"
+    assert str(HostError("h", "said nothing", exit_status=0)) == "h: said nothing; exit status 0"
+
+
+def test_host_error_quotes_its_command_so_that_it_can_be_pasted():
+    assert "'a b'" in str(HostError("h", "failed", command=("ls", "a b")))
+
+
+def test_run_error_carries_the_agents_word():
+    assert RunError("no", code="in_use").code == "in_use"
+    assert RunError("no").code == "internal"
