@@ -75,7 +75,7 @@ def context_of(study: Study, block: Block, facts: dict[str, dict]) -> dict:
         "version": netlab.__version__,
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
-        "profiles": {host: profile.digest() for host, profile in profiles.items()},
+        "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
     }
 
 
@@ -172,7 +172,9 @@ class _Session:
         self._intervals: list[pd.DataFrame] = []
         self._saved_at = time.monotonic()
         self._unsaved = False
-        self._memory_MBps = core.memory_copy_MBps() if study.paths[block.path].link else None
+        self._memory_MBps = (
+            core.memory_copy_MBps().cold_MBps if study.paths[block.path].link else None
+        )
 
     def measure_all(self, todo: list[Run], progress: Callable[[str], None]) -> None:
         """Measure in the planned order; failed runs are recorded, a lost host ends the block."""

@@ -209,7 +209,9 @@ class _Owned(np.ndarray):
         self.owner = getattr(source, "owner", None)
 
 
-def _view(pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any) -> np.ndarray:
+def _view(
+    pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any
+) -> np.ndarray:
     size = np.dtype(dtype).itemsize
     flat = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
     array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
@@ -322,7 +324,7 @@ class Run:
         return Report(
             role=self.role,
             status=STATUSES[r.status],
-            code=_text(lib.nl_code_name(r.err.code)) if failed else "",
+            code=_text(lib.nl_code_name(r.err.code)) if r.err.code else "",
             message=_text(r.err.message) if failed else "",
             **{name: int(getattr(r, name)) for name in plain},
             rejected=rejected,
@@ -486,5 +488,3 @@ def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
         raise CoreError("budget_ms: out of range", code="bad_request")
     _check(lib.nl_copy_rate(budget_ms, out, err), err)
     return CopyRate(hot_MBps=out.hot_Bps / 1e6, cold_MBps=out.cold_Bps / 1e6)
-
-

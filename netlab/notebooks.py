@@ -8,12 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import papermill
+from jupyter_client.manager import AsyncKernelManager
 from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError
 from netlab.parameters import names_checked
 
 EXIT_CODE_OF = {"BadInput": BadInput}
+
+
+class LocalKernelManager(AsyncKernelManager):
+    """Kernels that are spoken to through files of this user, not over TCP ports."""
+
+    def __init__(self, **settings: object):
+        super().__init__(**{"transport": "ipc", **settings})
 
 
 def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> Path:
@@ -51,6 +59,7 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
             parameters=given,
             cwd=str(notebook.parent),
             kernel_name="python3",
+            kernel_manager_class=LocalKernelManager,
             progress_bar=False,
             log_output=False,
             request_save_on_cell_execute=True,

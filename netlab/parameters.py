@@ -40,9 +40,14 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
         of another type.
     """
     for source in namespace.get("In", ()):
-        if source.startswith(INJECTED):
-            for name in _assigned(source):
-                _known(name, kinds, "parameters")
+        if not source.startswith(INJECTED):
+            continue
+        try:
+            injected = _assigned(source)
+        except SyntaxError:
+            continue  # a cell of the notebook's own, with a magic; papermill writes plain Python
+        for name in injected:
+            _known(name, kinds, "parameters")
     for name, kind in kinds.items():
         if name not in namespace:
             raise BadInput("the parameter is missing", where="parameters", key=name)
@@ -65,7 +70,12 @@ def _assigned(source: str) -> list[str]:
             targets = statement.targets
         elif isinstance(statement, ast.AnnAssign):
             targets = (statement.target,)
-        names.extend(target.id for target in targets if isinstance(target, ast.Name))
+        parts = (part for target in targets for part in ast.walk(target))
+        names.extend(
+            part.id
+            for part in parts
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        )
     return names
 
 
@@ -85,19 +95,26 @@ def declared(notebook: Path) -> frozenset[str]:
     Raises
     ------
     BadInput
-        The file is no notebook.
+        The file is no notebook, or that cell is no plain Python.
     """
+    where = str(notebook)
     try:
         content = nbformat.read(notebook, as_version=4)
-    except (OSError, ValueError, nbformat.reader.NotJSONError) as error:
-        raise BadInput(f"is no notebook: {error}", where=str(notebook)) from None
-
-    return frozenset(
-        name
-        for cell in content.cells
-        if "parameters" in cell.get("metadata", {}).get("tags", ())
-        for name in _assigned(cell.source)
-    )
+        sources = [
+            cell["source"]
+            for cell in content["cells"]
+            if "parameters" in cell.get("metadata", {}).get("tags", ())
+        ]
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None
+    except (ValueError, TypeError, AttributeError, LookupError, nbformat.ValidationError) as error:
+        # nbformat trusts the shape of the JSON it is given
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise BadInput(f"is no notebook: {reason}", where=where) from None
+    try:
+        return frozenset(name for source in sources for name in _assigned(source))
+    except SyntaxError:
+        raise BadInput("the cell tagged parameters is no plain Python", where=where) from None
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -110,6 +127,8 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
     """
     known = declared(notebook)
     for name in parameters:
+        if not isinstance(name, str):
+            raise BadInput("is no parameter name", where=str(notebook), key=repr(name))
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
             raise BadInput("is no parameter name", where=str(notebook), key=repr(name))
         _known(name, known, str(notebook))

@@ -103,7 +103,7 @@ def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:
         if path.is_file():
             title = f"Block: {block.path}, {block.tuning}, {block.mtu_B} B"
             summary = f"{len(block.runs)} runs, as measured"
-            pages.append(ExecutedNotebook(path, title=title, summary=summary))
+            pages.append(ExecutedNotebook(path, title, summary, part="Blocks, as measured"))
     return pages
 
 

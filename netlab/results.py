@@ -7,7 +7,11 @@ temporary name, fsynced and renamed, so a reader sees the old or the new one, ne
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
+import math
+import numbers
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +21,7 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.parquet
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, shown
 
 SCHEMA_VERSION = 1
 
@@ -205,27 +209,64 @@ INTERVALS = _schema(INTERVAL_COLUMNS)
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
-    """Build a schema-checked frame from records.
+    """Build a schema-checked frame from records; a nullable column may be left out of a record.
 
     Raises
     ------
     NetlabError
-        A record lacks a column, has one too many, or holds a value of another type.
+        A record lacks another column, has one too many, or holds a value of another type.
     """
-    frame = pd.DataFrame.from_records(rows, columns=[c.name for c in columns])
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
         raise NetlabError(f"a record has columns the schema does not know: {sorted(extra)}")
-    return checked(frame, columns)
+    # as objects: pandas would infer float for an integer column with a gap, and lose bytes
+    values = {c.name: pd.Series([row.get(c.name) for row in rows], dtype=object) for c in columns}
+    return checked(pd.DataFrame(values), columns)
 
 
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Coerce and check a frame against a schema; raises NetlabError with the first failure."""
+    """Coerce and check a frame against a schema; raises NetlabError with the first failure.
+
+    Only what loses nothing is coerced: an integer is no float with a fraction, no text, no bool.
+    """
+    for column in columns:
+        if column.name in frame and not _lossless(frame[column.name].dropna(), column.dtype):
+            raise NetlabError(
+                f"results do not fit schema version {SCHEMA_VERSION}: column {column.name!r} "
+                f"is {column.dtype} and holds {shown(frame[column.name].dropna().tolist())}"
+            )
+        if column.name in frame and not column.nullable and frame[column.name].isna().any():
+            raise NetlabError(
+                f"results do not fit schema version {SCHEMA_VERSION}: column {column.name!r} "
+                "may not be missing"
+            )
     schema = RUNS if columns is RUN_COLUMNS else INTERVALS
     try:
         return schema.validate(frame)
     except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        raise NetlabError(f"results do not fit schema version {SCHEMA_VERSION}: {error}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise NetlabError(f"results do not fit schema version {SCHEMA_VERSION}: {reason}") from None
+
+
+def _lossless(values: pd.Series, dtype: str) -> bool:
+    """Whether values, none missing, become `dtype` without a change of meaning."""
+    types = pd.api.types
+    if values.empty:
+        return True
+    if dtype == "bool":
+        return types.is_bool_dtype(values.infer_objects())
+    if dtype == "string":
+        return isinstance(values.dtype, pd.StringDtype) or all(isinstance(v, str) for v in values)
+    if dtype not in ("int64", "Int64", "float64"):
+        return isinstance(values.infer_objects().dtype, pd.DatetimeTZDtype)
+    if types.is_object_dtype(values):
+        if not all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in values):
+            return False
+    elif not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
+        return False
+    if types.is_integer_dtype(values):
+        return True
+    return all(math.isfinite(v) and (dtype == "float64" or v == int(v)) for v in values)
 
 
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
@@ -239,11 +280,12 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
             b"netlab.columns": json.dumps(units).encode(),
         }
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(path)
         with open(partial, "wb") as sink:
-            pyarrow.parquet.write_table(table, sink)
+            pyarrow.parquet.write_table(table, sink, write_page_checksum=True)
             sink.flush()
             os.fsync(sink.fileno())
         os.replace(partial, path)
@@ -253,13 +295,22 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
         finally:
             os.close(directory)
     except OSError as error:
-        raise NetlabError(f"cannot write {path}: {error.strerror}") from None
+        raise NetlabError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what writers of `path` that were killed left half written."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        writer = partial.suffixes[-2].removeprefix(".")
+        if writer.isdigit() and not Path("/proc", writer).exists():
+            partial.unlink(missing_ok=True)
 
 
 def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Read and check one Parquet file.
+    """Read and check one Parquet file, checksums included.
 
     Raises
     ------
@@ -267,15 +318,24 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
         The file is damaged, of another schema version, or does not fit.
     """
     try:
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise NetlabError(f"{path} cannot be read as results: {error}") from None
-    version = (table.schema.metadata or {}).get(b"netlab.schema_version", b"?").decode()
+        table = pyarrow.parquet.read_table(path, page_checksum_verification=True)
+        version = (table.schema.metadata or {}).get(b"netlab.schema_version", b"?").decode()
+    except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise NetlabError(f"{path} cannot be read as results: {reason}") from None
     if version != str(SCHEMA_VERSION):
         raise NetlabError(
-            f"{path} has schema version {version}, this netlab reads {SCHEMA_VERSION}"
+            f"{path} has schema version {shown(version)}, this netlab reads {SCHEMA_VERSION!r}"
         )
-    return checked(table.to_pandas(), columns)
+    try:
+        frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
+        return checked(frame, columns)
+    except (NetlabError, ValueError, pyarrow.ArrowException) as error:
+        raise NetlabError(f"{path} cannot be read as results: {error}") from None
+
+
+_EXACT = {pyarrow.int64(): pd.Int64Dtype()}
+"""Integers with gaps stay integers."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from netlab import core
 from netlab.errors import BadInput, HostError
@@ -12,15 +13,60 @@ from netlab.hosts import lab as labs
 from netlab.hosts.host import Host
 from netlab.hosts.inventory import close_hosts, data_address, interface, open_hosts
 from netlab.hosts.lines import LineProcess
-from netlab.hosts.push import cache_directory, push_agent
+from netlab.hosts.push import push_agent
 from netlab.hosts.reaper import base as lab_base
 from netlab.plan import Block
 from netlab.study import Study
+from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile, load_profile
 from netlab.tuning.session import TuningSession
 
 READY_S = 10.0
 PROTOCOL = 1
+HOLD_S = 15
+"""A host whose controller was not heard for so long reverts its tuning by itself."""
+
+NO_KNOBS = Profile(
+    name="mtu-only", title="MTU only", source="preflight", lineage=("mtu-only",), notes=(), items=()
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a tuning would change on a host, or has changed; shows itself as a diff."""
+
+    changes: tuple[Change, ...]
+
+    def to_text(self) -> str:
+        """One or two lines a knob."""
+        return plan_text(self.changes)
+
+    def to_html(self) -> str:
+        """The same for a notebook."""
+        return plan_html(self.changes)
+
+
+class _Lines:
+    """A long-lived process as the tuning session wants it: whole lines, standard exceptions."""
+
+    def __init__(self, process: LineProcess):
+        self._process = process
+
+    def send(self, line: str) -> None:
+        try:
+            self._process.send_line(line)
+        except HostError as error:
+            raise ConnectionError(str(error)) from error
+
+    def receive(self, timeout_s: float) -> dict:
+        try:
+            answer = self._process.poll(timeout_s)
+        except HostError as error:
+            raise EOFError(str(error)) from error
+        if answer is None:
+            raise TimeoutError
+        return answer
 
 
 class Station:
@@ -48,24 +94,24 @@ class Station:
         self.facts = host.facts(self.interface)
         self.link: dict = {}
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
-        self.agent = self._started("agent")
+        self.agent = self.host.start((self.binary, "agent"))
+        try:
+            self._greeted(self.agent.receive(READY_S))
+        except BaseException:
+            self.agent.close()
+            raise
         self.session: TuningSession | None = None
         self._profile: Profile | None = None
+        self._knobs: dict[str, str] = {}
+        self._unsupported: list[dict] = []
 
-    def _started(self, *words: str, sudo: bool = False) -> LineProcess:
-        process = self.host.start((self.binary, *words), sudo=sudo)
-        try:
-            ready = process.receive(READY_S)
-            if ready.get("event") == "error":
-                raise HostError(self.name, str(ready.get("message")))
-            if ready.get("event") != "ready" or ready.get("protocol") != PROTOCOL:
-                raise HostError(self.name, f"speaks another protocol: {ready}")
-            if ready.get("digest") != core.source_digest():
-                raise HostError(self.name, "runs an agent of other sources than this netlab")
-        except BaseException:
-            process.close()
-            raise
-        return process
+    def _greeted(self, ready: dict) -> None:
+        if ready.get("event") == "error":
+            raise HostError(self.name, f"{ready.get('message')} ({ready.get('code')})")
+        if ready.get("event") != "ready" or ready.get("protocol") != PROTOCOL:
+            raise HostError(self.name, f"speaks another protocol: {ready}")
+        if ready.get("digest") != core.source_digest():
+            raise HostError(self.name, "runs an agent of other sources than this netlab")
 
     def close(self) -> None:
         """End the agent."""
@@ -77,23 +123,47 @@ class Station:
         return int(text) if text.isdigit() else None
 
     @contextmanager
-    def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
-        """Hold the host tuned; everything is reverted at the end."""
-        journal = f"{cache_directory(self.host)}/journal"
-        process = self._started("tune", "--journal", journal, sudo=True)
+    def tune_process(self) -> Iterator[_Lines]:
+        """A ``gensink tune`` on the host, as root."""
+        journal = f"{PurePosixPath(self.binary).parent}/journal"
+        argv = (self.binary, "tune", "--journal", journal, "--hold-s", str(HOLD_S))
+        process = self.host.start(argv, sudo=True)
         try:
-            with TuningSession(
-                process,
-                profile,
-                self.interface,
-                mtu_B,
-                software_deferral=self.software_deferral,
-                host=self.name,
-            ) as session:
-                self.session, self._profile = session, profile
-                yield session
+            yield _Lines(process)
         finally:
             process.close()
+
+    def planned(self, profile: Profile, mtu_B: int | None) -> Plan:
+        """What a tuning would change; changes nothing."""
+        with self.tune_process() as lines:
+            return Plan(self._session(lines, profile, mtu_B).plan())
+
+    def _session(self, lines: _Lines, profile: Profile, mtu_B: int | None) -> TuningSession:
+        return TuningSession(
+            lines,
+            profile,
+            self.interface,
+            mtu_B,
+            software_deferral=self.software_deferral,
+            hold_s=HOLD_S,
+        )
+
+    @contextmanager
+    def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
+        """Hold the host tuned; everything is reverted at the end."""
+        with self.tune_process() as lines:
+            self.session, self._profile = self._session(lines, profile, mtu_B), profile
+            with self.session:
+                done = self.session.result
+                self._knobs = {
+                    _label(entry): entry.get("readback") or entry.get("old")
+                    for entry in (*done.applied, *done.unchanged)
+                }
+                self._unsupported = [
+                    {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
+                    for entry in done.unsupported
+                ]
+                yield self.session
 
     @contextmanager
     def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
@@ -105,7 +175,7 @@ class Station:
     @contextmanager
     def with_mtu(self, mtu_B: int) -> Iterator[TuningSession]:
         """Hold the interface at an MTU and change nothing else."""
-        with self.tuning(Profile.empty("mtu-probe"), mtu_B) as session:
+        with self.tuning(NO_KNOBS, mtu_B) as session:
             yield session
 
     def buffer_clamps(self) -> tuple[int | None, int | None]:
@@ -116,7 +186,7 @@ class Station:
         if self.session is None or self._profile is None:
             return None, None
         send_max, receive_max = self._profile.buffer_clamp_B()
-        refused = {change.knob.name for change in self.session.unsupported}
+        refused = {line["knob"] for line in self._unsupported}
         return (
             send_max if "net.core.wmem_max" in refused else None,
             receive_max if "net.core.rmem_max" in refused else None,
@@ -126,31 +196,43 @@ class Station:
         """Knobs that are no longer what was applied, one sentence each."""
         if self.session is None:
             return []
-        return [f"{self.name}: {line}" for line in self.session.drift()]
+        return [
+            f"{self.name}: {_label(vars(drift))} was {drift.expected}, is {drift.found}"
+            for drift in self.session.drift()
+        ]
 
     def unsupported(self) -> list[dict]:
         """``host``, ``knob`` and ``reason`` of what this host does not have."""
-        if self.session is None:
-            return []
-        return [
-            {"host": self.name, "knob": change.knob.label, "reason": change.reason}
-            for change in self.session.unsupported
-        ]
+        return self._unsupported
 
     def conflicts(self) -> list[dict]:
         """``host``, ``knob`` and ``reason`` of what somebody else changed meanwhile."""
         if self.session is None:
             return []
-        return [{"host": self.name, **line} for line in self.session.conflicts]
+        return [
+            {
+                "host": self.name,
+                "knob": _label(entry),
+                "reason": f"somebody else set it to {entry['found']} meanwhile; left as found",
+            }
+            for entry in self.session.result.conflicts
+        ]
 
     def knobs(self) -> dict[str, str]:
         """Every knob of the tuning as read back."""
-        return dict(self.session.readback) if self.session is not None else {}
+        return self._knobs
 
     @property
-    def plan(self) -> object | None:
+    def plan(self) -> Plan | None:
         """The tuning's plan, which shows itself as a diff; None before tuning."""
-        return self.session.plan if self.session is not None else None
+        return Plan(self.session.plan()) if self.session is not None else None
+
+
+def _label(entry: dict) -> str:
+    """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``: a knob as people name it."""
+    if entry["knob"] == "sysctl":
+        return str(entry["name"])
+    return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
 @contextmanager

@@ -19,9 +19,7 @@ def lab_study(
             "title": "A study for tests",
             "hosts": hosts,
             "paths": paths,
-            "groups": [
-                {"name": "only", "path": first, "sender": paths[first]["ends"][0]["host"]}
-            ],
+            "groups": [{"name": "only", "path": first, "sender": paths[first]["ends"][0]["host"]}],
             "tunings": [{"name": "none", "mtus_B": [1500]}],
             "streams": [1],
         }

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from netlab import plan
+from netlab import study as studies
+from netlab.paths import data_dir
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
 
 PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}
@@ -24,6 +26,53 @@ PROVENANCE = {
         }
     },
 }
+
+FOREIGN = """
+netlab: 1
+name: two-racks
+title: "<script>alert(1)</script> & two racks"
+hosts:
+  left: {kind: ssh, address: left.example}
+  right: {kind: ssh, address: right.example}
+paths:
+  rack:
+    ends:
+      - {host: left, address: 192.0.2.1, interface: eth0}
+      - {host: right, address: 192.0.2.2, interface: eth0}
+groups:
+  - {name: "<b>left</b> to right", path: rack, sender: left}
+tunings:
+  - {name: as-found, mtus_B: [1500]}
+streams: [1, 64]
+timing: {repeats: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
+"""
+
+
+def openlab_file():
+    """The openlab study's YAML."""
+    return data_dir() / "studies" / "openlab-2003.yml"
+
+
+def openlab():
+    """The openlab study."""
+    return studies.load(openlab_file())
+
+
+def foreign_file(directory):
+    """YAML of a study without a bus, a table number, a second tuning or a second MTU."""
+    path = directory / "two-racks.yml"
+    path.write_text(FOREIGN, encoding="utf-8")
+    return path
+
+
+def foreign(directory):
+    """That study; its title and group are markup."""
+    return studies.load(foreign_file(directory))
+
+
+def only(**levels):
+    """A change for `runs_of` that keeps the runs with these factor levels."""
+    return lambda row: all(row[name] in wanted for name, wanted in levels.items())
 
 
 def model(study, group, tuning, mtu_B, streams):
@@ -47,6 +96,7 @@ def record(study, block, run, rng, kind_and_goodput):
     mss_B = block.mtu_B - 52.0
     total_B = int(goodput * 1e6 * (window_s + warmup_s))
     bus = study.bus_MBps(block.path)
+    of_bus = 100 * goodput / bus if bus else None
     per_stream = goodput / run.streams / (2 if both else 1)
     rtt_us = 60.0 if kind == "window" else 400.0
     buffers_B = per_stream * rtt_us * (2 if kind == "window" else 20)
@@ -76,7 +126,8 @@ def record(study, block, run, rng, kind_and_goodput):
         "buffer_clamp_receiver_B": None,
         "congestion": study.congestion,
         "engine": "send/copy",
-        "started_at": pd.Timestamp("2026-01-05T10:00:00Z") + pd.Timedelta(seconds=2 * run.order),
+        "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
+        + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),
         "wall_s": window_s + warmup_s + overhead_s,
         "overhead_s": overhead_s,
         "warmup_s": warmup_s,
@@ -120,8 +171,8 @@ def record(study, block, run, rng, kind_and_goodput):
         "link_MBps": None,
         "ceiling_MBps": bus,
         "ceiling_kind": "bus" if bus else None,
-        "percent_of_bus": 100 * goodput / bus if bus else None,
-        "percent_of_ceiling": 100 * goodput / bus if bus else None,
+        "percent_of_bus": of_bus,
+        "percent_of_ceiling": of_bus,
         "bottleneck": kind,
         "flags": "",
         "message": "",

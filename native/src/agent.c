@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "jobs.h"
 #include "netlab.h"
 #include "options.h"
 #include "outbox.h"
@@ -10,7 +11,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,27 +19,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum {
-	JOBS_MAX = 64,
-	JOB_STACK_B = 512 * 1024,
-	END_MS = 2500, /* for runs to stop and results to leave; gone within 3 s */
-};
-
-struct job {
-	struct agent *agent;
-	struct nl_run *run; /* NULL: the place is free */
-	uint64_t id;
-	int role;
-};
+enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 s */
 
 struct agent {
 	int in_fd, out_fd;
 	struct nl_outbox *outbox;
 	struct nl_json json; /* of the thread that reads requests */
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct job job[JOBS_MAX];
-	unsigned running; /* threads that have something to say */
+	struct nl_jobs *jobs;
 	char line[NL_LINE_MAX + 2];
 	size_t have;
 	int overlong; /* skipping to the end of a line that is too long */
@@ -98,118 +84,14 @@ static void say_ready(struct agent *agent)
 	end_event(agent);
 }
 
-/* -- runs ------------------------------------------------------------------------ */
-
-static void *run_job(void *argument)
-{
-	struct job *job = argument;
-	struct agent *agent = job->agent;
-	struct nl_run *run = job->run;
-	struct nl_json json;
-	struct nl_err err;
-	int code = nl_run_execute(run, &err);
-
-	/* free the place first: whoever reads the result may start the next run at once */
-	pthread_mutex_lock(&agent->lock);
-	job->run = NULL;
-	pthread_mutex_unlock(&agent->lock);
-	nl_json_init(&json);
-	if (code) {
-		char number[24];
-
-		nl_words_format(number, nl_run_report(run)->run);
-		nl_json_error(&json, number, &err);
-	} else {
-		nl_json_report(&json, nl_run_report(run));
-	}
-	nl_run_free(run);
-	nl_outbox_put(agent->outbox, &json);
-	nl_json_free(&json);
-
-	pthread_mutex_lock(&agent->lock);
-	agent->running--;
-	pthread_cond_broadcast(&agent->changed);
-	pthread_mutex_unlock(&agent->lock);
-	return NULL;
-}
-
-static struct job *claim(struct agent *agent, const struct nl_run_opts *opts, struct nl_run *run,
-			 struct nl_err *err)
-{
-	struct job *free_place = NULL;
-	int twice = 0;
-
-	pthread_mutex_lock(&agent->lock);
-	for (int i = 0; i < JOBS_MAX; i++) {
-		struct job *job = &agent->job[i];
-
-		if (!job->run)
-			free_place = job;
-		else if (job->id == opts->run && job->role == (int)opts->role)
-			twice = 1;
-	}
-	if (free_place && !twice) {
-		*free_place = (struct job){agent, run, opts->run, (int)opts->role};
-		agent->running++;
-	}
-	pthread_mutex_unlock(&agent->lock);
-	if (twice) {
-		nl_fail_key(err, "run", "run %llu is going on already", (unsigned long long)opts->run);
-		return NULL;
-	}
-	if (!free_place)
-		nl_fail(err, NL_LIMIT, "%d runs are going on already", JOBS_MAX);
-	return free_place;
-}
-
-static int launch(struct job *job, struct nl_err *err)
-{
-	struct agent *agent = job->agent;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	int errnum;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, JOB_STACK_B);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	errnum = pthread_create(&thread, &attributes, run_job, job);
-	pthread_attr_destroy(&attributes);
-	if (!errnum)
-		return NL_OK;
-	pthread_mutex_lock(&agent->lock);
-	job->run = NULL;
-	agent->running--;
-	pthread_mutex_unlock(&agent->lock);
-	return nl_fail_errno(err, errnum, "thread of the run");
-}
+/* -- requests --------------------------------------------------------------------- */
 
 static int start_run(struct agent *agent, int role, struct nl_words *words, struct nl_err *err)
 {
 	struct nl_run_opts opts;
-	struct nl_run *run;
-	struct job *job;
 	int code = nl_options_from_words(&opts, role, words, err);
 
-	if (!code)
-		code = nl_run_open(&opts, &run, err);
-	if (code)
-		return code;
-	job = claim(agent, &opts, run, err);
-	if (!job) {
-		nl_run_free(run);
-		return err->code;
-	}
-	if (role == NL_SINK) {
-		/* said before the thread starts: a result never comes first */
-		begin_event(agent, "listening");
-		nl_json_u64(&agent->json, "run", opts.run);
-		nl_json_u64(&agent->json, "port", nl_run_port(run));
-		end_event(agent);
-	}
-	code = launch(job, err);
-	if (code)
-		nl_run_free(run);
-	return code;
+	return code ? code : nl_jobs_start(agent->jobs, &opts, err);
 }
 
 static int request_sink(struct agent *agent, struct nl_words *words, struct nl_err *err)
@@ -221,17 +103,6 @@ static int request_gen(struct agent *agent, struct nl_words *words, struct nl_er
 {
 	return start_run(agent, NL_GEN, words, err);
 }
-
-static void stop_runs(struct agent *agent, const uint64_t *id)
-{
-	pthread_mutex_lock(&agent->lock);
-	for (int i = 0; i < JOBS_MAX; i++)
-		if (agent->job[i].run && (!id || agent->job[i].id == *id))
-			nl_run_stop(agent->job[i].run);
-	pthread_mutex_unlock(&agent->lock);
-}
-
-/* -- the other requests ------------------------------------------------------------ */
 
 static int only_keys(const struct nl_words *words, struct nl_err *err)
 {
@@ -248,7 +119,7 @@ static int request_stop(struct agent *agent, struct nl_words *words, struct nl_e
 		return nl_fail_key(err, "run", "stop wants the number of a run");
 	if (only_keys(words, err))
 		return err->code;
-	stop_runs(agent, &id);
+	nl_jobs_stop(agent->jobs, &id);
 	return NL_OK;
 }
 
@@ -389,22 +260,6 @@ static void serve_requests(struct agent *agent)
 
 /* -- life ------------------------------------------------------------------------------ */
 
-/* 0 when every run has said its result before the deadline. */
-static int end_runs(struct agent *agent, uint64_t deadline_ns)
-{
-	struct timespec deadline = nl_timespec(deadline_ns);
-	int left;
-
-	stop_runs(agent, NULL);
-	pthread_mutex_lock(&agent->lock);
-	while (agent->running)
-		if (pthread_cond_timedwait(&agent->changed, &agent->lock, &deadline) == ETIMEDOUT)
-			break;
-	left = agent->running != 0;
-	pthread_mutex_unlock(&agent->lock);
-	return left;
-}
-
 static int take_lock(int *fd, struct nl_err *err)
 {
 	static const char name[] = "\0netlab-agent"; /* abstract: scoped to the network namespace */
@@ -438,7 +293,6 @@ static void raise_file_limit(void)
 static struct agent *agent_new(int in_fd, int out_fd)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
-	pthread_condattr_t attributes;
 
 	if (!agent)
 		return NULL;
@@ -449,12 +303,13 @@ static struct agent *agent_new(int in_fd, int out_fd)
 		free(agent);
 		return NULL;
 	}
+	agent->jobs = nl_jobs_new(agent->outbox);
+	if (!agent->jobs) {
+		nl_outbox_free(agent->outbox);
+		free(agent);
+		return NULL;
+	}
 	nl_json_init(&agent->json);
-	pthread_mutex_init(&agent->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&agent->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
 	return agent;
 }
 
@@ -476,7 +331,8 @@ int nl_agent_serve(int in_fd, int out_fd)
 		serve_requests(agent);
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
-	busy = end_runs(agent, deadline_ns);
+	nl_jobs_stop(agent->jobs, NULL);
+	busy = nl_jobs_wait(agent->jobs, deadline_ns) != 0;
 	busy |= nl_outbox_flush(agent->outbox, deadline_ns) != 0;
 	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
 		_exit(1);
@@ -484,8 +340,7 @@ int nl_agent_serve(int in_fd, int out_fd)
 	nl_json_free(&agent->json);
 	if (lock_fd >= 0)
 		close(lock_fd);
-	pthread_cond_destroy(&agent->changed);
-	pthread_mutex_destroy(&agent->lock);
+	nl_jobs_free(agent->jobs);
 	free(agent);
 	return code ? 1 : 0;
 }

@@ -2,9 +2,7 @@
 #include "agent.h"
 #include "faces.h"
 #include "netlab.h"
-#ifdef NL_HAVE_TUNE
 #include "tune.h"
-#endif
 
 #include <signal.h>
 #include <stdio.h>
@@ -40,9 +38,7 @@ static const struct {
 	{"sink", nl_sink_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "throughput of an interface from its counters"},
 	{"agent", agent_main, "be driven by a controller over standard input and output"},
-#ifdef NL_HAVE_TUNE
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
-#endif
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},
 };

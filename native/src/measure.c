@@ -8,24 +8,16 @@
 #include "run.h"
 #include "samples.h"
 #include "tcpinfo.h"
-#include "sock.h"
+#include "worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-enum { STACK_B = 256 * 1024 };
-
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
 enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
-
-struct worker {
-	struct nl_run *run;
-	uint64_t id;
-	pthread_t thread;
-};
 
 struct watch {
 	struct nl_run *run;
@@ -33,105 +25,8 @@ struct watch {
 	enum phase phase;
 	uint64_t sample_due_ns;
 	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
-	uint64_t last_bytes;   /* untimed: the last seen progress, and when */
-	uint64_t last_moved_ns;
+	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
 };
-
-/* -- the worker threads ------------------------------------------------------- */
-
-static void describe(struct nl_run *run, uint64_t id)
-{
-	struct nl_stream *stream = &run->stream[id];
-	struct nl_stream_report *out = &run->report.per_stream[id];
-
-	nl_sock_describe(stream->fd, out);
-	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
-}
-
-static void *work(void *argument)
-{
-	struct worker *worker = argument;
-	struct nl_run *run = worker->run;
-	struct nl_stream *stream = &run->stream[worker->id];
-	const struct nl_engine *engine = run->engine;
-	int is_sink = run->opts.role == NL_SINK;
-
-	stream->errnum = engine->prepare(stream);
-	pthread_mutex_lock(&run->lock);
-	run->ready++;
-	pthread_cond_broadcast(&run->changed);
-	while (!run->released)
-		pthread_cond_wait(&run->changed, &run->lock);
-	pthread_mutex_unlock(&run->lock);
-
-	if (!stream->errnum)
-		stream->errnum = engine->transfer(stream);
-	stream->t_end_ns = nl_now_ns();
-	if (is_sink)
-		describe(run, worker->id);
-	if (!stream->errnum)
-		stream->errnum = engine->finish(stream);
-	if (!is_sink) /* only now has everything been acknowledged */
-		describe(run, worker->id);
-
-	pthread_mutex_lock(&run->lock);
-	if (--run->live == 0)
-		pthread_cond_broadcast(&run->changed);
-	pthread_mutex_unlock(&run->lock);
-	return NULL;
-}
-
-static void release(struct nl_run *run)
-{
-	pthread_mutex_lock(&run->lock);
-	run->released = 1;
-	pthread_cond_broadcast(&run->changed);
-	pthread_mutex_unlock(&run->lock);
-}
-
-static void shut_all(struct nl_run *run, int how)
-{
-	atomic_store(&run->quit, 1);
-	for (uint64_t i = 0; i < run->opts.streams; i++)
-		shutdown(run->stream[i].fd, how);
-}
-
-static void join_all(struct nl_run *run, struct worker *worker, uint64_t started)
-{
-	release(run);
-	for (uint64_t i = 0; i < started; i++)
-		pthread_join(worker[i].thread, NULL);
-}
-
-static int start_all(struct nl_run *run, struct worker *worker, uint64_t *started,
-		     struct nl_err *err)
-{
-	pthread_attr_t attributes;
-	int errnum = 0;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_B);
-	run->live = run->opts.streams;
-	for (*started = 0; *started < run->opts.streams; (*started)++) {
-		struct worker *w = &worker[*started];
-
-		*w = (struct worker){.run = run, .id = *started};
-		errnum = pthread_create(&w->thread, &attributes, work, w);
-		if (errnum)
-			break;
-	}
-	pthread_attr_destroy(&attributes);
-	if (errnum)
-		return nl_fail_errno(err, errnum, "thread of stream %llu",
-				     (unsigned long long)*started);
-	pthread_mutex_lock(&run->lock);
-	while (run->ready < run->opts.streams)
-		pthread_cond_wait(&run->changed, &run->lock);
-	pthread_mutex_unlock(&run->lock);
-	return NL_OK;
-}
-
-/* -- the watch ------------------------------------------------------------------ */
 
 static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
 {
@@ -153,15 +48,7 @@ static void take_meter(struct watch *watch, int which)
 		watch->meter[which] = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
 	}
-}
-
-static uint64_t sum_latest(const struct nl_report *report)
-{
-	uint64_t k = report->sample_count - 1, sum = 0;
-
-	for (uint64_t i = 0; i < report->streams; i++)
-		sum += report->sample_bytes[i * report->sample_capacity + k];
-	return sum;
+	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
 }
 
 static void open_window(struct watch *watch, uint64_t t_ns)
@@ -258,22 +145,12 @@ static void sample(struct watch *watch)
 		}
 	}
 	plan_sample(watch, t_ns);
-	if (run->opts.window_ms == 0 && watch->phase != ABORTING) {
-		/* without a planned end, streams that stand still are what ends it */
-		uint64_t bytes = sum_latest(&run->report);
-
-		if (bytes != watch->last_bytes || watch->last_moved_ns == 0) {
-			watch->last_bytes = bytes;
-			watch->last_moved_ns = t_ns;
-		}
-		watch->end_due_ns = watch->last_moved_ns + run->opts.drain_ms * NL_NS_PER_MS;
-	}
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
 {
 	fail_run(watch->run, status, err);
-	shut_all(watch->run, SHUT_RDWR);
+	nl_workers_shut(watch->run, SHUT_RDWR);
 	watch->phase = ABORTING;
 	watch->end_due_ns = 0;
 }
@@ -284,10 +161,20 @@ static void at_end(struct watch *watch, uint64_t now)
 	struct nl_err err;
 
 	if (run->opts.role == NL_GEN && watch->phase == PAST_WINDOW) {
-		shut_all(run, SHUT_WR);
+		nl_workers_shut(run, SHUT_WR);
 		watch->phase = DRAINING;
 		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
 		return;
+	}
+	if (run->opts.window_ms == 0) {
+		/* without a planned end, streams that stand still are what ends it */
+		uint64_t bytes = nl_run_progress(run, NULL);
+
+		if (bytes != watch->last_bytes) {
+			watch->last_bytes = bytes;
+			watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
+			return;
+		}
 	}
 	nl_fail(&err, NL_TIMEOUT, "streams did not end in %llu ms",
 		(unsigned long long)run->opts.drain_ms);
@@ -415,8 +302,10 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 		open_window(watch, run->report.t_go_ns);
 		watch->meter[AT_T0] = watch->meter[BEFORE];
 	}
+	if (run->opts.window_ms == 0)
+		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
-	release(run);
+	nl_workers_release(run);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);
 	if (code)
@@ -426,7 +315,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
-	struct worker *worker = calloc(run->opts.streams, sizeof(*worker));
+	struct nl_worker *worker = calloc(run->opts.streams, sizeof(*worker));
 	struct watch watch = {.run = run, .phase = WARMING};
 	uint64_t started = 0;
 	int code;
@@ -436,14 +325,14 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 		code = nl_fail_errno(err, ENOMEM, "memory for %llu threads",
 				     (unsigned long long)run->opts.streams);
 	else
-		code = start_all(run, worker, &started, err);
+		code = nl_workers_start(run, worker, &started, err);
 	if (!code)
 		code = begin(&watch, deadline_ns, err);
 	if (run->report.t_go_ns)
 		watch_streams(&watch);
 	else
-		shut_all(run, SHUT_RDWR);
-	join_all(run, worker, started);
+		nl_workers_shut(run, SHUT_RDWR);
+	nl_workers_join(run, worker, started);
 	if (run->report.t_go_ns)
 		conclude(&watch);
 	free(watch.meter);

@@ -113,6 +113,14 @@ def _most(*values: float) -> float:
     return max(known) if known else math.nan
 
 
+def _shared(row: Mapping, payload_MBps: float, goodput_MBps: float) -> bool:
+    """Whether both directions share the ceiling, by the record's own or else by the traffic."""
+    recorded = _number(row, "ceiling_MBps")
+    if not math.isnan(recorded) and row.get("ceiling_kind") in ("bus", "link"):
+        return recorded < 1.5 * payload_MBps
+    return goodput_MBps <= SHARED_BUS_EXCESS * payload_MBps
+
+
 def payload_share(mtu_B: float, mss_B: float) -> float:
     """Part of a frame, as the kernel counts it, that is TCP payload: MSS / (MTU + 14)."""
     return mss_B / (mtu_B + ETHERNET_HEADER_B)
@@ -136,7 +144,7 @@ def evidence(row: Mapping) -> Evidence:
     payload = raw * payload_share(mtu_B, mss_B)
     both = row.get("direction") == "<->"
     share = goodput / payload if payload > 0 else math.nan
-    if both and share > SHARED_BUS_EXCESS:
+    if both and payload > 0 and not _shared(row, payload, goodput):
         forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
         share = _most(forward, reverse) / payload
 

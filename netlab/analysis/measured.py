@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from netlab import paths
 from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
@@ -72,9 +73,11 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     Parameters
     ----------
     results : path-like
-        Directory of a :class:`netlab.results.Store`.
+        Directory of a :class:`netlab.results.Store`; a relative path that is not found from here
+        is taken from the checkout.
     study : path-like
-        The study's YAML file. Results of its quick timing are recognised by their name.
+        The study's YAML file, or the name of one in ``data/studies``. Results of its quick
+        timing are recognised by their name.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     """
     directory = Path(results)
     if not directory.is_dir():
+        directory = paths.root_dir() / directory
+    if not directory.is_dir():
         raise BadInput(
             "there is no such directory; measure the study first", key="results", value=str(results)
         )
@@ -93,9 +98,10 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     if runs.empty:
         raise NetlabError(f"{directory} holds no runs; measure the study first")
     names = sorted(runs["study"].unique())
-    design = studies.load(study)
+    file = paths.study_file(study)
+    design = studies.load(file)
     if names == [design.name + QUICK_SUFFIX] and design.quick is not None:
-        design = studies.load(study, quick=True)
+        design = studies.load(file, quick=True)
     if names != [design.name]:
         raise BadInput(
             f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}",

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
-from netlab.analysis.conditions import OVERHEAD_LIMIT_S
+from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
@@ -29,6 +29,7 @@ from netlab.study import Study
 LINEAR_UP_TO = 32
 """Stream counts that span more than this factor go on a logarithmic axis."""
 
+ROW_OF_LEGEND = 4
 HEADROOM = 1.12
 CLIP_ABOVE_MEAN = 1.25
 """An interval may stretch the axis to this much above the highest mean; wider ones are cut off,
@@ -86,17 +87,18 @@ def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
     label = f"bus, {printed.number(bus_MBps)} MB/s"
     style = {"color": CEILING_COLOUR, "linewidth": 1.3, "linestyle": (0, (1, 1))}
     ax.axhline(bus_MBps, label=label, zorder=1, **style)
-    right = ax.secondary_yaxis(
-        "right", functions=(lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
-    )
     if reading:
+        right = ax.secondary_yaxis(
+            "right", functions=(lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
+        )
         right.set_ylabel("% of bus")
-    else:
-        right.set_yticklabels([])
 
 
-def _legend(fig: Figure, axes: list[Axes]) -> None:
-    """One legend for all axes, its entries in the order of the lines at their right ends."""
+def _legend(fig: Figure, axes: list[Axes], *, short: bool = False) -> None:
+    """One legend for all axes, its entries in the order of the lines at their right ends.
+
+    It is one row or one column: in a grid, matplotlib would fill columns first and break the order.
+    """
     found: dict[str, tuple[float, object]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -107,8 +109,10 @@ def _legend(fig: Figure, axes: list[Axes]) -> None:
     labels = sorted(found, key=lambda label: found[label][0], reverse=True)
     if labels:
         handles = [found[label][1] for label in labels]
-        columns = 4 if len(axes) > 1 else 2
-        fig.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
+        if short:
+            labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
+        columns = len(labels) if len(labels) <= ROW_OF_LEGEND else 1
+        fig.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def _bus(part: pd.DataFrame) -> float:
@@ -181,7 +185,7 @@ def throughput(
     _ceiling(ax, _bus(part), reading=True)
     ax.set_ylabel("goodput, MB/s")
     ax.set_title(f"{group}\n{label}")
-    _legend(fig, [ax])
+    _legend(fig, [ax], short=small)
     alt = f"Line chart of throughput, {group}, {label}: {_words(part)}"
     return show(fig, alt, "" if small else _caption(part, study))
 
@@ -263,8 +267,8 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None) -> Chart:
 
 
 def overhead(runs: pd.DataFrame) -> Chart:
-    """How long each run took beside warm-up and window, with the limit."""
-    took = runs["overhead_s"].dropna()
+    """How long each run took outside warm-up and window, with the limit."""
+    took = outside_s(runs).dropna()
     apply_style()
     fig, ax = plt.subplots(figsize=(CHART_SIZE_IN[0], 2.6))
     if len(took):
@@ -282,7 +286,7 @@ def overhead(runs: pd.DataFrame) -> Chart:
         fontsize=8,
         color=CEILING_COLOUR,
     )
-    ax.set_xlabel("time beside warm-up and window, s")
+    ax.set_xlabel("time outside warm-up and window, s")
     ax.set_ylabel("runs")
     ax.set_title("Overhead of a run")
     if not len(took):

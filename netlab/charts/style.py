@@ -95,6 +95,30 @@ def line_style(i: int) -> dict[str, Any]:
     }
 
 
+def text_colour(colour: str) -> str:
+    """A line's colour, darkened until text in it has a contrast of 4.5:1 on white.
+
+    Parameters
+    ----------
+    colour : str
+        ``#rrggbb``.
+
+    Returns
+    -------
+    str
+        ``#rrggbb``.
+    """
+    channels = mpl.colors.to_rgb(colour)
+    while 1.05 / (_luminance(channels) + 0.05) < 4.5:
+        channels = tuple(0.95 * channel for channel in channels)
+    return mpl.colors.to_hex(channels)
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def spread(positions: Sequence[float], gap: float) -> list[float]:
     """Move positions apart until neighbours are ``gap`` apart, as little as possible.
 
@@ -134,7 +158,7 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
 def label_lines(
     ax: Axes, labels: Iterable[str] | Mapping[str, str] | None = None, *, size_pt: float = 9
 ) -> list[Text]:
-    """Write each line's name at its right end, in its colour, without overlaps.
+    """Write each line's name at its right end, in its hue, without overlaps.
 
     Call it after the axis limits are final.
 
@@ -182,7 +206,7 @@ def label_lines(
             va="center",
             ha="left",
             fontsize=size_pt,
-            color=ln.get_color(),
+            color=text_colour(ln.get_color()),
             annotation_clip=False,
         )
         for ln, name, new_pt, old_pt in zip(lines, names, placed, wanted, strict=True)

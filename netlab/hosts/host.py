@@ -215,7 +215,7 @@ class Host(ABC):
 
 def shown(argv: Sequence[str]) -> tuple[str, ...]:
     """An argv as messages show it: a script among the words is not spelled out."""
-    return tuple("<script>" if "\n" in word else word for word in argv)
+    return tuple("SCRIPT" if "\n" in word else word for word in argv)
 
 
 def _feed(pipe: Pipe, given: bytes) -> None:
@@ -223,5 +223,5 @@ def _feed(pipe: Pipe, given: bytes) -> None:
     try:
         pipe.write(given)
         pipe.close_input()
-    except OSError:
+    except (OSError, ValueError):
         return

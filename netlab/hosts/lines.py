@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from netlab.errors import HostError
 
-WORD = re.compile(r"^[a-z][a-z0-9_]{0,31}$")
+WORD = re.compile(r"^[a-z][a-z0-9_]*B?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20
@@ -58,6 +58,8 @@ class SubprocessPipe:
             start_new_session=True,
             bufsize=0,
         )
+        # Closing a descriptor under a writer could lead its bytes into whatever is opened next.
+        self._input = threading.Lock()
         self._stderr = bytearray()
         self._reader = threading.Thread(target=self._drain, daemon=True)
         self._reader.start()
@@ -69,11 +71,13 @@ class SubprocessPipe:
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
-        while view:
-            view = view[self._process.stdin.write(view) :]
+        with self._input:
+            while view:
+                view = view[self._process.stdin.write(view) :]
 
     def close_input(self) -> None:
-        self._process.stdin.close()
+        with self._input:
+            self._process.stdin.close()
 
     def read(self, size: int, timeout_s: float) -> bytes:
         ready, _, _ = select.select([self._process.stdout], [], [], timeout_s)
@@ -99,9 +103,14 @@ class SubprocessPipe:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
+        # A child of the process may hold its streams open; those in use are then left as they are.
+        if self._input.acquire(timeout=1.0):
+            self._process.stdin.close()
+            self._input.release()
+        self._process.stdout.close()
         self._reader.join(1.0)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            stream.close()
+        if not self._reader.is_alive():
+            self._process.stderr.close()
 
 
 class LineProcess:
@@ -160,10 +169,28 @@ class LineProcess:
         HostError
             The process is gone.
         """
-        line = request_line(verb, words)
+        self._write(request_line(verb, words))
+
+    def send_line(self, line: str) -> None:
+        """Send one request that is a whole line already, without its newline.
+
+        Raises
+        ------
+        ValueError
+            The line holds a newline, is not ASCII, or is over 4096 bytes.
+        HostError
+            The process is gone.
+        """
+        data = line.encode("ascii") + b"\n"
+        if data.count(b"\n") != 1 or len(data) > MAX_REQUEST_BYTES:
+            raise ValueError(f"not one request line: {line[:60]!r}")
+        self._write(data)
+
+    def _write(self, line: bytes) -> None:
         try:
             self._pipe.write(line)
         except (OSError, EOFError, ValueError):
+            verb = line.split(b" ", 1)[0].decode("ascii").strip()
             self._fail_gone(f"took no more requests ({verb})")
 
     def receive(self, timeout_s: float) -> dict:

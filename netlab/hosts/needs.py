@@ -45,13 +45,15 @@ MEANINGS = {
 }
 
 
-def check(*, shaped: bool) -> None:
+def check(*, shaped: bool, search_path: str = SEARCH_PATH) -> None:
     """Make sure that a lab can be made here.
 
     Parameters
     ----------
     shaped : bool
         Whether a link has a bus or a rate.
+    search_path : str
+        Where tools are looked for.
 
     Raises
     ------
@@ -63,7 +65,7 @@ def check(*, shaped: bool) -> None:
         raise Unsupported("the lab needs Linux; on other systems measure hosts over SSH")
     if os.geteuid() != 0:
         raise Unsupported("the lab makes network namespaces, which needs root: run it with sudo")
-    missing = [name for name in PACKAGES if shutil.which(name, path=SEARCH_PATH) is None]
+    missing = [name for name in PACKAGES if shutil.which(name, path=search_path) is None]
     if missing:
         raise Unsupported(
             f"the lab needs {', '.join(missing)}, not installed here; install with: "
@@ -75,7 +77,7 @@ def check(*, shaped: bool) -> None:
         capture_output=True,
         text=True,
         timeout=20,
-        env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
+        env={**os.environ, "PATH": search_path, "LC_ALL": "C"},
         process_group=0,
         check=False,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import secrets
+import shlex
 import struct
 import tarfile
 from pathlib import Path
@@ -58,33 +59,45 @@ chmod 700 "$2"
 if ! [ -x "$2" ]; then echo "$1 is mounted so that no program can be run from it" >&2; exit 1; fi
 mv -f "$2" "$3"
 """
-# Arguments: directory, partial name, final name, compiler. Reads a tar of the sources.
+# Arguments: directory, a word for the work, final name, then the compiler's argv, which makes
+# `gensink` in the current directory. Reads a tar of the sources.
 COMPILE = r"""
 set -e
 umask 077
+d=$1
 w=$1/.build-$2
+name=$3
+shift 3
 trap 'rm -rf "$w"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir "$w"
 cd "$w"
 tar -xf -
-flags='-O2 -std=gnu11 -D_GNU_SOURCE -pthread -Iinclude -Isrc -I.'
 # A C library without its static half still makes an agent for this very host.
-"$4" $flags -static -o agent src/*.c -lm 2>static.log || "$4" $flags -o agent src/*.c -lm
-sha256sum agent | cut -c 1-64 > agent.sha256
-chmod 700 agent
-mv -f agent "$1/$3"
-mv -f agent.sha256 "$1/$3.sha256"
+"$@" -static 2>static.log || "$@"
+sha256sum gensink | cut -c 1-64 > gensink.sha256
+chmod 700 gensink
+mv -f gensink "$d/$name"
+mv -f gensink.sha256 "$d/$name.sha256"
 """
+
+
+def cache_directory(host: Host) -> str:
+    """Absolute path of netlab's own directory on a host, which is made if it is not there.
+
+    Raises
+    ------
+    HostError
+        It cannot be made, or belongs to another user.
+    """
+    return _look(host)["directory"]
 
 
 def push_agent(
     host: Host,
     binary: Path,
-    digest: str,
     *,
     source_dir: Path | None = None,
-    version: str = "0",
     force_compile: bool = False,
 ) -> str:
     """Make sure that a host has the agent, and say where.
@@ -99,12 +112,9 @@ def push_agent(
         An open host.
     binary : Path
         The static agent for this machine's type.
-    digest : str
-        Digest of the sources it was built from.
     source_dir : Path, optional
-        Directory of the sources: ``include/*.h``, ``src/*.c`` and ``src/*.h``.
-    version : str
-        Version to build into a compiled agent.
+        Directory of the sources: ``include`` and ``src``, and the file ``BUILD`` with the ``cc``
+        command that makes ``gensink`` from them.
     force_compile : bool
         Compile on the host even if the binary would run there.
 
@@ -121,11 +131,11 @@ def push_agent(
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()
-    pushed, compiled = f"gensink-{wanted[:32]}", f"gensink-{digest[:32]}-compiled"
-    seen = _look(host, pushed, compiled)
+    pushed = f"gensink-{wanted[:32]}"
+    seen = _look(host, pushed)
     machines = machine_of(content)
     if force_compile or (machines is not None and seen["machine"] not in machines):
-        return _compile(host, seen, compiled, machines, digest, source_dir, version)
+        return _compile(host, seen, machines, source_dir)
     target = f"{seen['directory']}/{pushed}"
     if _digest_there(host, seen, pushed) == wanted:
         return target
@@ -205,51 +215,48 @@ def _forget(host: Host, path: str) -> None:
 def _compile(
     host: Host,
     seen: dict[str, str],
-    name: str,
     machines: tuple[str, ...] | None,
-    digest: str,
     source_dir: Path | None,
-    version: str,
 ) -> str:
+    why = (
+        f"is {seen['machine']}, the agent is built for {' or '.join(machines or ('any machine',))}"
+    )
+    if source_dir is None or not (source_dir / "BUILD").is_file():
+        raise HostError(host.name, f"{why}, and its sources are not here to be built there")
+    packed = _sources(source_dir)
+    name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
+    seen = _look(host, name)
     target = f"{seen['directory']}/{name}"
     there = _digest_there(host, seen, name)
     if there is not None and there == seen.get(f"noted {name}"):
         return target
-    built_for = " or ".join(machines or ("this machine",))
     if "compiler" not in seen:
         raise HostError(
             host.name,
-            f"is {seen['machine']}, the agent is built for {built_for}, and the host has none of "
-            "cc, gcc and clang to build its own; install one there",
+            f"{why}, and the host has none of cc, gcc and clang to build its own: install one",
         )
-    if source_dir is None or not (source_dir / "src").is_dir():
-        raise HostError(
-            host.name,
-            f"is {seen['machine']}, the agent is built for {built_for}, and its sources are not "
-            "here to be built there",
-        )
-    words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"])
-    host.run(
+    _, *rest = shlex.split((source_dir / "BUILD").read_text())
+    words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"], *rest)
+    built = host.run(
         ("sh", "-c", COMPILE, "compile", *words),
-        input=_sources(source_dir, digest, version),
+        check=False,
+        input=packed,
         timeout_s=COMPILE_TIMEOUT_S,
     )
+    if built.exit_status != 0:
+        raise HostError(host.name, "the agent does not build there", output=built.stderr)
     return target
 
 
-def _sources(source_dir: Path, digest: str, version: str) -> bytes:
-    header = f'#define NL_VERSION "{version}"\n#define NL_SOURCE_DIGEST "{digest}"\n'.encode()
+def _sources(source_dir: Path) -> bytes:
+    """The sources as a tar whose bytes depend on nothing but their names and content."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for folder in ("include", "src"):
             for path in sorted((source_dir / folder).glob("*.[ch]")):
-                _add(archive, f"{folder}/{path.name}", path.read_bytes())
-        _add(archive, "nl_digest.h", header)
+                entry = tarfile.TarInfo(f"{folder}/{path.name}")
+                entry.size = path.stat().st_size
+                entry.mode = 0o600
+                with path.open("rb") as source:
+                    archive.addfile(entry, source)
     return packed.getvalue()
-
-
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    entry = tarfile.TarInfo(name)
-    entry.size = len(content)
-    entry.mode = 0o600
-    archive.addfile(entry, io.BytesIO(content))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -26,6 +28,9 @@ KEEPALIVE_S = 5.0
 SILENCE_S = 15.0
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+
+# What goes wrong is raised; without a handler paramiko would print tracebacks into notebooks too.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class UnknownHostKey(paramiko.SSHException):
@@ -205,6 +210,9 @@ class SshHost(Host):
         The only file of known keys.
     connect_timeout_s : float
         How long reaching the host may take.
+    keepalive_s, silence_s : float
+        How often the host is asked for a sign of life, and how long it may take to give one before
+        it counts as lost.
     """
 
     def __init__(
@@ -218,6 +226,8 @@ class SshHost(Host):
         proxy_command: str | None = None,
         known_hosts: Path | None = None,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        keepalive_s: float = KEEPALIVE_S,
+        silence_s: float = SILENCE_S,
     ):
         super().__init__(name)
         self.address, self.user, self.port = address, user, port
@@ -225,6 +235,7 @@ class SshHost(Host):
         self.proxy_command = proxy_command
         self.known_hosts = known_hosts
         self.connect_timeout_s = connect_timeout_s
+        self.keepalive_s, self.silence_s = keepalive_s, silence_s
         self._connection: Connection | None = None
         self._closing = threading.Event()
 
@@ -252,7 +263,9 @@ class SshHost(Host):
         self._connection = connection
         self._closing = threading.Event()
         threading.Thread(
-            target=_watch, args=(connection.transport, self._closing), daemon=True
+            target=_watch,
+            args=(connection.transport, self._closing, self.keepalive_s, self.silence_s),
+            daemon=True,
         ).start()
 
     def close(self) -> None:
@@ -307,29 +320,32 @@ class SshHost(Host):
             known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
             user=self.user,
             port=self.port,
-            config=fabric.Config(ssh_config=paramiko.SSHConfig()) if isolated else fabric.Config(),
+            config=fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
+            if isolated
+            else fabric.Config(),
             gateway=self.proxy_command,
-            connect_timeout=round(self.connect_timeout_s),
+            connect_timeout=max(1, round(self.connect_timeout_s)),
             connect_kwargs=keys,
         )
 
     def _explained(self, problem: Exception, connection: Connection) -> str:
         place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
-        port = "" if connection.port == 22 else f" -p {connection.port}"
         match problem:
             case UnknownHostKey():
+                # It may be a jump host's key, so the names come from the problem.
+                shown_by, option = _name_and_port_option(problem.hostname)
                 return (
-                    f"the host key of {place} is not known "
-                    f"({problem.key.get_name()} {problem.key.fingerprint}); check it by "
-                    f"`ssh{port} {connection.user}@{connection.host}` and accept it there, or "
-                    f"`ssh-keyscan{port} {connection.host} >> ~/.ssh/known_hosts`"
+                    f"the host key of {problem.hostname} is not known "
+                    f"({problem.key.get_name()} {problem.key.fingerprint}); log in once with "
+                    f"`ssh{option} {shown_by}` and check it there, or take it unchecked with "
+                    f"`ssh-keyscan{option} {shown_by} >> ~/.ssh/known_hosts`"
                 )
             case paramiko.BadHostKeyException():
                 return (
-                    f"the host key of {place} has changed: known is "
+                    f"the host key of {problem.hostname} has changed: known is "
                     f"{problem.expected_key.fingerprint}, shown was {problem.key.fingerprint}; "
                     "if the host was set up anew, remove the old key with "
-                    f"`ssh-keygen -R {shlex.quote(_known_name(connection))}`"
+                    f"`ssh-keygen -R {shlex.quote(problem.hostname)}`"
                 )
             case paramiko.PasswordRequiredException():
                 return "the key needs a passphrase; unlock it with `ssh-add`"
@@ -350,19 +366,21 @@ class SshHost(Host):
         return f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
 
 
-def _known_name(connection: Connection) -> str:
-    if connection.port == 22:
-        return connection.host
-    return f"[{connection.host}]:{connection.port}"
+def _name_and_port_option(known_name: str) -> tuple[str, str]:
+    """Host and ssh's port option from a name as known_hosts writes it, ``[host]:port``."""
+    match = re.fullmatch(r"\[(.+)\]:(\d+)", known_name)
+    return (match[1], f" -p {match[2]}") if match else (known_name, "")
 
 
-def _watch(transport: paramiko.Transport, closing: threading.Event) -> None:
+def _watch(
+    transport: paramiko.Transport, closing: threading.Event, keepalive_s: float, silence_s: float
+) -> None:
     """Ask the server for a sign of life, and close the transport when none comes.
 
     A host that lost power sends no reset; without this its silence would look like a long run.
     """
-    while not closing.wait(KEEPALIVE_S) and transport.is_active():
-        alarm = threading.Timer(SILENCE_S, transport.close)
+    while not closing.wait(keepalive_s) and transport.is_active():
+        alarm = threading.Timer(silence_s, transport.close)
         alarm.daemon = True
         alarm.start()
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):

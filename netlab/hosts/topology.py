@@ -114,8 +114,8 @@ def topology(study: Study) -> Topology:
     Raises
     ------
     BadInput
-        The study has no lab host, an interface or address is given twice, or addresses are given
-        for one end only or in two versions.
+        The study has no lab host, an interface or address is given twice, or an address is
+        given for one end only.
     """
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
@@ -187,10 +187,6 @@ def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
     if not given:
         pairs = (addresses(study, path_name, version) for version in (4, 6))
         return [(pair[first.host], pair[second.host]) for pair in pairs]
-    if len({ipaddress.ip_address(address).version for address in given}) == 2:
-        raise BadInput(
-            "the two ends have addresses of different IP versions", where=f"paths.{path_name}"
-        )
     return [(given[0], given[1])]
 
 
@@ -214,5 +210,3 @@ def _check_ends(paths: list[LabPath]) -> None:
                         value=word,
                     )
                 seen.add((end.host, word))
-            if set(end.addresses) & set(end.peers):
-                raise BadInput("both ends have the same address", where=f"paths.{path.name}")

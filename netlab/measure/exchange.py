@@ -8,14 +8,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from netlab.errors import HostError, RunError
+from netlab.errors import HostError, RunError, shown
 
-TAIL_MS = 60
+TAIL_MS = 80
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000
 DRAIN_MS = 5000
 GRACE_S = 5.0
+
+
+_RESULT = {
+    "status": str,
+    "t_go_ns": int,
+    "total_bytes": int,
+    "interval_sum_bytes": int,
+    "per_stream": list,
+    "samples": dict,
+}
+ANSWERS = {"listening": {"port": int}, "gen_result": _RESULT, "sink_result": _RESULT}
+"""What is read of an answer without asking whether it is there, and its kind."""
 
 
 class Channel(Protocol):
@@ -24,8 +36,8 @@ class Channel(Protocol):
     def send(self, verb: str, **words: object) -> None:
         """Send one request."""
 
-    def receive(self, timeout_s: float) -> dict:
-        """Return the next answer; raises HostError when the process or host is gone."""
+    def poll(self, timeout_s: float) -> dict | None:
+        """The next answer, None if none came in time; raises HostError when the host is gone."""
 
 
 @dataclass(frozen=True)
@@ -87,31 +99,42 @@ class Outcome:
 
 
 class _Inbox:
-    """The answers of one agent for one run, in whatever order they come."""
+    """The answers of one agent to the runs it takes part in, in whatever order they come.
 
-    def __init__(self, side: Side, run: int, now: Callable[[], float]):
-        self._side, self._run, self._now = side, run, now
-        self._kept: list[dict] = []
+    Both directions of a run share one: an answer read while another is awaited is kept.
+    """
 
-    def wait(self, event: str, deadline: float) -> dict:
-        for kept in self._kept:
-            if kept.get("event") == event:
-                self._kept.remove(kept)
-                return kept
-        while True:
+    def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
+        self._side, self._runs, self._now = side, frozenset(runs), now
+        self._kept: dict[tuple[str, int], dict] = {}
+
+    def wait(self, event: str, run: int, deadline: float) -> dict:
+        """The answer `event` to `run`; raises RunError at an error or when time is up."""
+        while (event, run) not in self._kept:
             left = deadline - self._now()
             if left <= 0:
                 raise RunError(f"{self._side.host}: no {event} in time", code="timeout")
-            answer = self._side.channel.receive(left)
-            kind = answer.get("event")
-            if kind == "error" and answer.get("run") in (None, self._run):
-                code = str(answer.get("code", "internal"))
-                raise RunError(f"{self._side.host}: {answer.get('message', code)}", code=code)
-            if answer.get("run") != self._run:
-                continue  # the late echo of an earlier, abandoned run
-            if kind == event:
-                return answer
-            self._kept.append(answer)
+            answer = self._side.channel.poll(left)
+            if answer is None:
+                continue
+            kind, of = answer.get("event"), answer.get("run")
+            if kind == "error" and (of is None or of in self._runs):
+                code = str(answer.get("code") or "internal")
+                raise RunError(f"{self._side.host}: {answer.get('message') or code}", code=code)
+            if of in self._runs:  # else the late echo of an earlier, abandoned run
+                self._kept[str(kind), of] = answer
+        return self._checked(self._kept.pop((event, run)))
+
+    def _checked(self, answer: dict) -> dict:
+        """Refuse an answer without what every answer of its kind has."""
+        wanted = ANSWERS[answer["event"]]
+        for key, kind in wanted.items():
+            value = answer.get(key)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise RunError(
+                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}", code="peer"
+                )
+        return answer
 
 
 def measure(
@@ -138,7 +161,8 @@ def measure(
     Raises
     ------
     RunError
-        An agent refused or failed, a stream did not arrive, or an answer did not come in time.
+        An agent refused the run, what it said is no answer, or an answer did not come in time.
+        A run that began and did not end well has a result, whose ``status`` says so.
     HostError
         An agent or its host is gone.
     """
@@ -146,8 +170,9 @@ def measure(
     started = now()
     run = run_number if run_number is not None else secrets.randbits(63)
     directions = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    # A run id names one role of each kind per agent, and each direction has a token of its own.
+    # A run id names one role per agent, and each direction has a token of its own.
     runs = [run + index for index in range(len(directions))]
+    inboxes = {side.host: _Inbox(side, runs, now) for side in (sender, receiver)}
     common = {
         "streams": request.streams,
         "record_B": request.record_length_B,
@@ -159,7 +184,6 @@ def measure(
     }
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
-        sinks = []
         for (_, to), number, token in zip(directions, runs, tokens, strict=True):
             to.channel.send(
                 "sink",
@@ -173,9 +197,10 @@ def measure(
                 drain_ms=DRAIN_MS,
                 **common,
             )
-            sinks.append(_Inbox(to, number, now))
-        ports = [inbox.wait("listening", now() + GRACE_S)["port"] for inbox in sinks]
-        gens = []
+        ports = [
+            inboxes[to.host].wait("listening", number, now() + GRACE_S)["port"]
+            for (_, to), number in zip(directions, runs, strict=True)
+        ]
         for (of, to), number, token, port in zip(directions, runs, tokens, ports, strict=True):
             of.channel.send(
                 "gen",
@@ -189,12 +214,14 @@ def measure(
                 connect_ms=ACCEPT_MS,
                 **common,
             )
-            gens.append(_Inbox(of, number, now))
         deadline = now() + GRACE_S + (request.warmup_ms + request.window_ms) / 1e3
         deadline += (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
         flows = tuple(
-            Flow(gen=gen.wait("gen_result", deadline), sink=sink.wait("sink_result", deadline))
-            for gen, sink in zip(gens, sinks, strict=True)
+            Flow(
+                gen=inboxes[of.host].wait("gen_result", number, deadline),
+                sink=inboxes[to.host].wait("sink_result", number, deadline),
+            )
+            for (of, to), number in zip(directions, runs, strict=True)
         )
     except BaseException:
         _stop(directions, runs)

@@ -42,11 +42,15 @@ class ExecutedNotebook:
         By default its first heading.
     summary : str
         One line for the index.
+    part : str
+        Heading on the index to list the page under, for pages that come in numbers, such as the
+        blocks of a study. They are left out of the navigation and of the PDF.
     """
 
     path: Path
     title: str | None = None
     summary: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Page:
     title: str
     short: str
     summary: str
+    part: str
     body: Markup
     failed: bool
 
@@ -157,6 +162,7 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
         title=title,
         short=title.split(":")[0].split(",")[0],
         summary=notebook.summary,
+        part=notebook.part,
         body=Markup(rendered.body),
         failed=rendered.failed,
     )
@@ -188,7 +194,7 @@ def _write(
         "version": __version__,
         "built_at": f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
         "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
-        "pages": pages,
+        "pages": [page for page in pages if not page.part],
         "measured": _measured_parts(measured) if measured else None,
     }
 
@@ -211,8 +217,17 @@ def _write(
         pdf="" if no_pdf else PDF_NAME,
         no_pdf=no_pdf,
         citation=_citation(measured) if measured else None,
+        parts=_parts(pages),
     )
     (site / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+
+
+def _parts(pages: list[Page]) -> dict[str, list[Page]]:
+    """Pages by the heading they are listed under; those without one come first."""
+    parts: dict[str, list[Page]] = {"": []}
+    for page in pages:
+        parts.setdefault(page.part, []).append(page)
+    return parts
 
 
 def _html(shown: object) -> Markup:

@@ -77,7 +77,7 @@ def summary(m: Measured) -> Table:
         of_bus = "" if share == printed.MISSING else f", {share} of the bus"
         rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
     frame = pd.DataFrame(rows, columns=["item", "value"])
-    return Table(frame, "The study in short", heads={"item": "", "value": ""})
+    return Table(frame, "The study in short")
 
 
 def groups(m: Measured) -> Table:
@@ -102,8 +102,10 @@ def groups(m: Measured) -> Table:
                 else f"{labels[top.tuning]}, {top.mtu_B}B, {printed.stream_label(top.streams)}",
                 "MB/s": printed.MISSING
                 if top is None
-                else printed.with_interval(top.goodput_MBps, top.half_width_MBps),
-                "of bus": printed.MISSING if top is None else printed.percent(top.percent_of_bus),
+                else _kept(printed.with_interval(top.goodput_MBps, top.half_width_MBps)),
+                "of bus": printed.MISSING
+                if top is None
+                else _kept(printed.percent(top.percent_of_bus)),
             }
         )
     formats = dict.fromkeys(("record, B", "buffer, B"), ".0f")
@@ -113,6 +115,11 @@ def groups(m: Measured) -> Table:
         formats=formats,
         note="Socket buffer 0 leaves the kernel's own. MB/s = 10^6 bytes of payload per second.",
     )
+
+
+def _kept(text: str) -> str:
+    """The text on one line: its spaces do not break."""
+    return text.replace(" ", "\u00a0")
 
 
 def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
@@ -129,7 +136,7 @@ def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
-    return Table(frame, text, note=" ".join(notes))
+    return Table(frame, text, formats=_kept, note=" ".join(notes))
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
@@ -253,12 +260,12 @@ def overhead(m: Measured) -> Table:
     """Overhead a run, by block."""
     frame = conditions.overhead(m.runs)
     limit = f"{conditions.OVERHEAD_LIMIT_S:g} s"
-    frame["within_limit"] = frame["within_limit"].map({True: "yes", False: "no"})
     return Table(
         frame,
         "Time outside warm-up and window, a run",
-        heads={"median_s": "median, s", "max_s": "max, s", "within_limit": f"median ≤ {limit}"},
+        heads={"median_s": "median, s", "max_s": "max, s", "above_limit": f"runs above {limit}"},
         formats={"median_s": ".3f", "max_s": ".3f"},
+        note="The gap to the next run of the block is counted in.",
     )
 
 

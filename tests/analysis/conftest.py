@@ -3,17 +3,20 @@
 import pytest
 import synthetic
 
-from netlab import study as studies
-from netlab.paths import data_dir
-
 
 @pytest.fixture(scope="session")
 def openlab():
-    """The openlab study with fewer samples."""
-    return studies.load(data_dir() / "studies" / "openlab-2003.yml")
+    """The openlab study."""
+    return synthetic.openlab()
 
 
 @pytest.fixture(scope="session")
 def runs(openlab):
     """Its 420 runs, all valid."""
     return synthetic.runs_of(openlab)
+
+
+@pytest.fixture
+def foreign(tmp_path):
+    """A study that has nothing of 2003: no bus, no table, one tuning, one MTU."""
+    return synthetic.foreign(tmp_path)

@@ -37,6 +37,12 @@ def test_every_colour_has_contrast_three_to_one_on_white():
         assert 1.05 / (_luminance(colour) + 0.05) >= 3
 
 
+def test_text_in_a_line_s_colour_has_contrast_four_and_a_half_to_one():
+    for colour in style.PALETTE:
+        assert 1.05 / (_luminance(style.text_colour(colour)) + 0.05) >= 4.45
+    assert style.text_colour("#003f7f") == "#003f7f"
+
+
 def test_the_first_four_colours_are_apart_in_grey():
     grey = sorted(_lightness(colour) for colour in style.PALETTE[:4])
     assert min(b - a for a, b in itertools.pairwise(grey)) >= 14
@@ -79,7 +85,7 @@ def test_labels_come_in_the_order_of_the_lines_with_their_colours():
     fig, ax = _figure()
     texts = style.label_lines(ax)
     assert [t.get_text() for t in texts] == ["high", "low", "middle"]
-    assert [t.get_color() for t in texts] == list(style.PALETTE[:3])
+    assert [t.get_color() for t in texts] == [style.text_colour(c) for c in style.PALETTE[:3]]
     plt.close(fig)
 
 

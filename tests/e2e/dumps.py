@@ -29,9 +29,7 @@ def dump(namespace: str | None = None) -> dict[str, str]:
     """
     prefix = ("ip", "netns", "exec", namespace) if namespace else ()
     sysctls = [
-        line
-        for line in _text(*prefix, "sysctl", "-a").splitlines()
-        if not LIVE_SYSCTLS.match(line)
+        line for line in _text(*prefix, "sysctl", "-a").splitlines() if not LIVE_SYSCTLS.match(line)
     ]
     parts = {
         "sysctl": "\n".join(sysctls),
@@ -50,8 +48,8 @@ def dump(namespace: str | None = None) -> dict[str, str]:
 
 
 def namespaces() -> set[str]:
-    """Names of the network namespaces of this machine."""
-    return set(_text("ip", "netns", "list").split())
+    """Names of the network namespaces that netlab has made on this machine."""
+    return {name for name in _text("ip", "netns", "list").split() if name.startswith("nlab-")}
 
 
 def difference(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str, str]]:

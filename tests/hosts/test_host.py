@@ -3,8 +3,8 @@
 import time
 
 import pytest
-
 from local_host import LocalHost
+
 from netlab.errors import HostError
 
 
@@ -26,7 +26,7 @@ def test_a_command_that_fails_is_an_error_with_what_it_printed(host):
 
 
 def test_a_script_is_not_spelled_out_in_a_message(host):
-    with pytest.raises(HostError, match=r"command: sh -c <script>; exit status 1"):
+    with pytest.raises(HostError, match=r"command: sh -c SCRIPT; exit status 1"):
         host.run(("sh", "-c", "true\nexit 1"))
 
 

@@ -5,11 +5,11 @@ import time
 from pathlib import Path
 from urllib.parse import unquote
 
+import line_agent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import line_agent
 from netlab.errors import HostError
 from netlab.hosts.lines import LineProcess, SubprocessPipe, request_line
 

@@ -5,16 +5,17 @@ import shutil
 import struct
 
 import pytest
-
 from local_host import LocalHost
-from netlab.errors import HostError
-from netlab.hosts.push import machine_of, push_agent
 
-DIGEST = "d" * 64
+from netlab.errors import HostError
+from netlab.hosts.push import cache_directory, machine_of, push_agent
+
 SOURCES = {
+    "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",
+    "src/nl_digest.h": '#define NL_SOURCE_DIGEST "d1"\n',
     "include/agent.h": "int agent(void);\n",
     "src/agent.c": '#include "agent.h"\n#include "nl_digest.h"\n#include <stdio.h>\n'
-    'int agent(void) { return printf("%s %s\\n", NL_VERSION, NL_SOURCE_DIGEST) < 0; }\n',
+    'int agent(void) { return printf("%s\\n", NL_SOURCE_DIGEST) < 0; }\n',
     "src/main.c": '#include "agent.h"\nint main(void) { return agent(); }\n',
 }
 
@@ -50,7 +51,7 @@ def _foreign(tmp_path):
 
 
 def test_the_agent_arrives_ready_to_run_in_a_private_directory(host, binary):
-    remote = push_agent(host, binary, DIGEST)
+    remote = push_agent(host, binary)
     assert host.run((remote,)).stdout == "pushed\n"
     directory = host.home / ".cache" / "netlab"
     assert directory.stat().st_mode & 0o777 == 0o700
@@ -60,24 +61,24 @@ def test_the_agent_arrives_ready_to_run_in_a_private_directory(host, binary):
 
 
 def test_an_intact_agent_is_not_sent_again(host, binary):
-    first = push_agent(host, binary, DIGEST)
-    assert push_agent(host, binary, DIGEST) == first
+    first = push_agent(host, binary)
+    assert push_agent(host, binary) == first
     assert len(host.puts) == 1
 
 
 @pytest.mark.parametrize("damage", ["#!/bin/sh\necho damaged\n", ""])
 def test_a_damaged_agent_is_replaced(host, binary, damage):
-    remote = push_agent(host, binary, DIGEST)
+    remote = push_agent(host, binary)
     with open(remote, "w") as file:
         file.write(damage)
-    assert push_agent(host, binary, DIGEST) == remote
+    assert push_agent(host, binary) == remote
     assert host.run((remote,)).stdout == "pushed\n"
 
 
 def test_what_is_spoiled_on_the_way_is_refused_and_removed(host, binary):
     host.spoil = True
     with pytest.raises(HostError, match="not what was sent"):
-        push_agent(host, binary, DIGEST)
+        push_agent(host, binary)
     assert list((host.home / ".cache" / "netlab").iterdir()) == []
 
 
@@ -87,44 +88,56 @@ def test_without_sha256sum_the_digest_is_taken_from_what_is_read_back(tmp_path, 
     for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "mv", "rm", "id"):
         (programs / name).symlink_to(shutil.which(name))
     with LocalHost(tmp_path / "home", path=str(programs)) as host:
-        remote = push_agent(host, binary, DIGEST)
-        assert push_agent(host, binary, DIGEST) == remote
+        remote = push_agent(host, binary)
+        assert push_agent(host, binary) == remote
         assert len(host.puts) == 1
         with open(remote, "a") as file:
             file.write("damage")
-        push_agent(host, binary, DIGEST)
+        push_agent(host, binary)
         assert len(host.puts) == 2
+
+
+def test_other_sources_are_built_anew(host, sources, tmp_path):
+    foreign = _foreign(tmp_path)
+    first = push_agent(host, foreign, source_dir=sources)
+    (sources / "src" / "nl_digest.h").write_text('#define NL_SOURCE_DIGEST "d2"\n')
+    second = push_agent(host, foreign, source_dir=sources)
+    assert first != second and host.run((second,)).stdout == "d2\n"
+
+
+def test_the_cache_directory_is_where_the_agent_lies(host, binary):
+    assert cache_directory(host) == push_agent(host, binary).rpartition("/")[0]
 
 
 def test_a_cache_that_cannot_be_made_is_one_clear_message(host, binary):
     (host.home / ".cache").write_text("a file")
-    with pytest.raises(HostError, match="cannot be kept there\n.*File exists|Not a directory"):
-        push_agent(host, binary, DIGEST)
+    with pytest.raises(HostError, match=r"cannot be kept there\n.*(File exists|Not a directory)"):
+        push_agent(host, binary)
 
 
 def test_a_host_of_another_machine_type_builds_its_own_once(host, sources, tmp_path):
     foreign = _foreign(tmp_path)
-    remote = push_agent(host, foreign, DIGEST, source_dir=sources, version="1.2")
-    assert host.run((remote,)).stdout == f"1.2 {DIGEST}\n"
+    remote = push_agent(host, foreign, source_dir=sources)
+    assert host.run((remote,)).stdout == "d1\n"
     assert host.puts == []
     before = (host.home / ".cache" / "netlab" / remote.rpartition("/")[2]).stat()
-    assert push_agent(host, foreign, DIGEST, source_dir=sources) == remote
+    assert push_agent(host, foreign, source_dir=sources) == remote
     after = (host.home / ".cache" / "netlab" / remote.rpartition("/")[2]).stat()
     assert before.st_ino == after.st_ino
 
 
 def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, binary):
-    remote = push_agent(host, binary, DIGEST, source_dir=sources, force_compile=True)
+    remote = push_agent(host, binary, source_dir=sources, force_compile=True)
     with open(remote, "ab") as file:
         file.write(b"damage")
-    push_agent(host, binary, DIGEST, source_dir=sources, force_compile=True)
-    assert host.run((remote,)).stdout == f"0 {DIGEST}\n"
+    push_agent(host, binary, source_dir=sources, force_compile=True)
+    assert host.run((remote,)).stdout == "d1\n"
 
 
 def test_sources_that_do_not_compile_leave_nothing_and_say_why(host, sources, binary):
     (sources / "src" / "main.c").write_text("int main(void) { return nosuch; }\n")
     with pytest.raises(HostError, match="nosuch"):
-        push_agent(host, binary, DIGEST, source_dir=sources, force_compile=True)
+        push_agent(host, binary, source_dir=sources, force_compile=True)
     assert list((host.home / ".cache" / "netlab").iterdir()) == []
 
 
@@ -135,9 +148,11 @@ def test_without_a_compiler_the_message_names_both_machine_types(tmp_path, sourc
         (programs / name).symlink_to(shutil.which(name))
     with (
         LocalHost(tmp_path / "home", path=str(programs)) as host,
-        pytest.raises(HostError, match=r"the agent is built for s390x, .*none of cc, gcc and clang"),
+        pytest.raises(
+            HostError, match=r"the agent is built for s390x, .*none of cc, gcc and clang"
+        ),
     ):
-        push_agent(host, _foreign(tmp_path), DIGEST, source_dir=sources)
+        push_agent(host, _foreign(tmp_path), source_dir=sources)
 
 
 def test_the_machine_type_is_read_from_the_program_itself(tmp_path):

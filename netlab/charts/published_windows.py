@@ -1,0 +1,104 @@
+"""Charts of the wide-area tests: windows and recovery."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from netlab import published
+from netlab.charts.style import (
+    CEILING_COLOUR,
+    CHART_SIZE_IN,
+    DASHES,
+    PALETTE,
+    SMALL_CHART_SIZE_IN,
+    Chart,
+    Gallery,
+    apply_style,
+    line_style,
+    show,
+    text_colour,
+)
+from netlab.published.windows import MTUS_B, path_figures, windows
+from netlab.tcp_laws import LAWS, mss_B
+from netlab.units import MIB
+
+# Scalable and HighSpeed recover within a decade of each other: their labels part.
+_LABEL_SIDE = {"Reno": "center", "HighSpeed": "left", "Scalable": "right"}
+
+
+def windows_needed_and_given() -> Chart:
+    """The windows on the page as bars, the bandwidth-delay product as a line."""
+    figures = path_figures()
+    rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
+    given = sorted({int(window) for window in windows()["given_B"].dropna()})
+    bars = {f"Tests, {window // MIB} MiB": window / 1e6 for window in given}
+    bars["rapid, -S 42543040"] = rapid["sender_buffer"] / 1e6
+    bars |= {f"{name}, doubled": 2 * size for name, size in list(bars.items())}
+    needed = figures["bdp_B"] / 1e6
+    apply_style()
+    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    rows = np.arange(len(bars))[::-1]
+    colours = [PALETTE[0] if size >= needed else PALETTE[1] for size in bars.values()]
+    hatches = ["" if size >= needed else "///" for size in bars.values()]
+    drawn = ax.barh(rows, bars.values(), height=0.6, color=colours, edgecolor="white")
+    for patch, hatch in zip(drawn, hatches, strict=True):
+        patch.set_hatch(hatch)
+    ax.bar_label(drawn, [f"{size:.0f}" for size in bars.values()], padding=3, fontsize=9)
+    ax.axvline(needed, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.4)
+    ax.text(needed + 1, rows[0] + 0.62, f"needed, {needed:.0f} MB", fontsize=9, va="center",
+            color=CEILING_COLOUR)  # fmt: skip
+    ax.set_yticks(rows, list(bars))
+    ax.set(
+        title="Windows given, and the window the path needs",
+        xlabel="Window, MB (hatched: too small for the full rate)",
+        ylim=(-0.6, len(bars)),
+        xlim=(0, 1.1 * max(bars.values())),
+    )
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", visible=False)
+    values = "; ".join(f"{name} {size:.0f}" for name, size in bars.items())
+    return show(fig, f"Windows in MB against {needed:.0f} needed to fill the path: {values}.")
+
+
+def recovery_charts() -> Gallery:
+    """Window over time after one loss, a line for each law, a chart for each MTU."""
+    figures = path_figures()
+    charts = []
+    for mtu_B in MTUS_B:
+        segments = figures["bdp_B"] / mss_B(mtu_B)
+        apply_style()
+        fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN)
+        words = []
+        for i, law in enumerate(LAWS):
+            windows_then = 100 * law.trajectory(segments) / segments
+            times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
+            style = line_style(i) | {"markevery": [len(windows_then) - 1]}
+            ax.plot(times_s, windows_then, label=law.name, **style)
+            seconds = law.recovery_s(segments, figures["rtt_ms"])
+            words.append(f"{law.name} {seconds:.1f} s")
+            digits = 0 if seconds >= 10 else 1
+            ax.annotate(
+                f"{law.name}\n{seconds:,.{digits}f} s",
+                (times_s[-1], 100), xytext=(0, 6), textcoords="offset points",
+                ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(PALETTE[i]),
+            )  # fmt: skip
+        ax.set_xscale("log")
+        ax.set(
+            title=f"MTU {mtu_B} B, {segments:,.0f} segments",
+            xlabel="Time after the loss, s (logarithmic)",
+            ylabel="Window, % of the full path",
+            ylim=(40, 122),
+            xlim=(0.12, 15_000),
+        )
+        ax.set_xticks([1, 10, 100, 1000, 10_000], ["1", "10", "100", "1000", "10000"])
+        ax.minorticks_off()
+        ax.set_yticks([40, 60, 80, 100])
+        charts.append(
+            show(
+                fig,
+                f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
+                f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
+            )
+        )
+    return Gallery(tuple(charts))

@@ -1,0 +1,113 @@
+"""Gigabit hosts: before and after, against what bus and link can carry."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab import bus, published
+from netlab.tables import Table
+from netlab.tcp_laws import ethernet_goodput_Mbps
+from netlab.units import KIB
+
+LINK_MBPS = 1000
+# "Realistically limited to around 80MB/s in the best case" (gigabit-nic, hardware).
+PRACTICAL_PCI_MBPS = 80
+TITLE_OF_DOCUMENT = {
+    "solaris-linux": "Linux → Solaris, iperf",
+    "gigabit-nic": "Linux, FreeBSD, ttcp",
+}
+
+
+def ceilings() -> pd.DataFrame:
+    """What can bound a gigabit host, in Mb/s: ``name``, ``ceiling_Mbps``, ``source``."""
+    return pd.DataFrame(
+        [
+            ("PCI 32 bit, 33 MHz, in practice", 8.0 * PRACTICAL_PCI_MBPS, "as the article states"),
+            ("TCP on the link, MTU 1500", ethernet_goodput_Mbps(LINK_MBPS, 1500), "frame overhead"),
+            ("TCP on the link, MTU 9000", ethernet_goodput_Mbps(LINK_MBPS, 9000), "frame overhead"),
+            ("PCI 32 bit, 33 MHz", bus.PCI_32_33.bandwidth_Mbps, "width times clock"),
+            ("PCI 32 bit, 66 MHz", bus.PCI_32_66.bandwidth_Mbps, "width times clock"),
+            ("PCI 64 bit, 66 MHz", bus.PCI_64_66.bandwidth_Mbps, "width times clock"),
+            ("PCI-X 64 bit, 133 MHz", bus.PCI_X_133.bandwidth_Mbps, "width times clock"),
+        ],
+        columns=["name", "ceiling_Mbps", "source"],
+    )
+
+
+def ceilings_table() -> Table:
+    """`ceilings` for a reader, in Mb/s and MB/s."""
+    frame = ceilings()
+    shown = pd.DataFrame(
+        {
+            "Limit": frame["name"],
+            "Mb/s": frame["ceiling_Mbps"],
+            "MB/s": frame["ceiling_Mbps"] / 8,
+            "Gigabit links it feeds": frame["ceiling_Mbps"] / LINK_MBPS,
+            "From": frame["source"],
+        }
+    )
+    return Table(
+        shown,
+        "What bounds a gigabit host",
+        formats={"Mb/s": ".0f", "MB/s": ".0f", "Gigabit links it feeds": ".2f"},
+    )
+
+
+def pcie_table(lanes: int = 8, payload_B: int = 256) -> Table:
+    """PCI Express generations 1 to 6 with the same lanes, for comparison with PCI-X.
+
+    Parameters
+    ----------
+    lanes : int
+        Lanes of each.
+    payload_B : int
+        Payload of a packet.
+
+    Returns
+    -------
+    Table
+    """
+    links = [bus.pcie(generation, lanes) for generation in range(1, 7)]
+    shown = pd.DataFrame(
+        {
+            "Link": [link.name for link in links],
+            "Line code": [link.encoding for link in links],
+            "After the code, MB/s": [link.bandwidth_MBps for link in links],
+            f"Payload in {payload_B} B packets, MB/s": [
+                link.payload_MBps(payload_B) for link in links
+            ],
+            "PCI-X 133 buses": [
+                link.bandwidth_MBps / bus.PCI_X_133.bandwidth_MBps for link in links
+            ],
+        }
+    )
+    return Table(
+        shown,
+        f"PCI Express with {lanes} lanes, each direction",
+        formats={name: ".1f" if name.startswith("PCI-X") else ".0f" for name in shown.columns[2:]},
+    )
+
+
+def tuning_table() -> Table:
+    """Before and after of both articles."""
+    frame = published.load("gigabit-tuning")
+    wide = frame.pivot(index="document", columns="phase", values="rate_Mbps")
+    iperf = frame.set_index(["document", "phase"])
+
+    def window(document: str, end: str) -> str | None:
+        values = [iperf.loc[(document, phase), f"{end}_window_B"] for phase in ("before", "after")]
+        return None if pd.isna(values[0]) else " → ".join(f"{v / KIB:g}" for v in values)
+
+    documents = [d for d in TITLE_OF_DOCUMENT if d in wide.index]
+    shown = pd.DataFrame(
+        {
+            "Hosts": [TITLE_OF_DOCUMENT[d] for d in documents],
+            "Before, Mb/s": [wide.loc[d, "before"] for d in documents],
+            "After, Mb/s": [wide.loc[d, "after"] for d in documents],
+            "Times": [wide.loc[d, "after"] / wide.loc[d, "before"] for d in documents],
+            "Sender window, KiB": [window(d, "sender") for d in documents],
+            "Receiver window, KiB": [window(d, "receiver") for d in documents],
+            "What was set": [iperf.loc[(d, "after"), "setting"] for d in documents],
+        }
+    )
+    return Table(shown, "Before and after tuning", formats={"Times": ".2f"})

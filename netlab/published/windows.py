@@ -1,0 +1,244 @@
+"""The wide-area tests: path, windows needed and given, recovery after a loss."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab import published
+from netlab.tables import Table
+from netlab.tcp_laws import LAWS, bdp_B, mss_B, window_limit_Mbps
+from netlab.units import MIB
+
+MTUS_B = (9000, 1500)
+
+
+def path_figures() -> dict[str, float]:
+    """What the path is: ``rtt_ms``, ``rtt_near_ms``, ``bottleneck_Mbps`` and ``bdp_B``."""
+    first = published.load("slac-2003").iloc[0]
+    figures = {key: float(first[key]) for key in ("rtt_ms", "rtt_near_ms", "bottleneck_Mbps")}
+    return figures | {"bdp_B": bdp_B(figures["bottleneck_Mbps"], figures["rtt_ms"])}
+
+
+def windows() -> pd.DataFrame:
+    """Window needed and window given, for each configuration.
+
+    Returns
+    -------
+    DataFrame
+        The configurations, with ``needed_B`` (the bandwidth-delay product), ``given_B`` (the
+        smaller of the two windows), ``percent``, ``limit_Mbps`` (what a window of ``given_B``
+        allows), ``doubled_Mbps`` (what twice that allows, at most the bottleneck: Linux doubles
+        the buffer a program asks for, see socket(7)) and ``segments`` that fill the path.
+    """
+    frame = published.load("slac-2003")
+    given = frame[["sender_window_B", "receiver_window_B"]].astype("Float64")
+    smaller = given.min(axis=1).mask(given.isna().any(axis=1))
+    needed = bdp_B(frame["bottleneck_Mbps"].iloc[0], frame["rtt_ms"].iloc[0])
+
+    def limit(factor: int) -> list[float]:
+        rtt_ms, bottleneck = frame["rtt_ms"].iloc[0], frame["bottleneck_Mbps"].iloc[0]
+        return [
+            float("nan")
+            if pd.isna(window)
+            else min(bottleneck, window_limit_Mbps(factor * float(window), rtt_ms))
+            for window in smaller
+        ]
+
+    return frame.assign(
+        needed_B=needed,
+        given_B=smaller,
+        percent=100 * smaller / needed,
+        limit_Mbps=limit(1),
+        doubled_Mbps=limit(2),
+        segments=[
+            float("nan") if pd.isna(mtu) else needed / mss_B(int(mtu)) for mtu in frame["mtu_B"]
+        ],
+    )
+
+
+def configurations_table() -> Table:
+    """Every configuration on the page, as far as it is stated."""
+    frame = published.load("slac-2003")
+    keys = ["tcp_rmem", "tcp_wmem", "tcp_mem"]
+    sets = frame.dropna(subset=keys).drop_duplicates(keys)
+    letters = dict(zip(sets["tcp_mem"], "AB", strict=True))
+    memory = frame["tcp_mem"].map(letters)
+    meaning = "; ".join(
+        f"{letters[row.tcp_mem]}: tcp_rmem {row.tcp_rmem} B, tcp_wmem {row.tcp_wmem} B, "
+        f"tcp_mem {row.tcp_mem} pages"
+        for row in sets.itertuples()
+    )
+    shown = pd.DataFrame(
+        {
+            "Where": frame["place"],
+            "Stack": frame["stack"],
+            "MTU, B": frame["mtu_B"],
+            "txqueuelen": frame["txqueuelen"],
+            "Sender window, MiB": frame["sender_window_B"] // MIB,
+            "Receiver window, MiB": frame["receiver_window_B"] // MIB,
+            "tcp memory": memory,
+            "wad.conf sndbuf, rcvbuf, MiB": [
+                None if pd.isna(s) else f"{s // MIB}, {r // MIB}"
+                for s, r in zip(frame["wad_sndbuf_B"], frame["wad_rcvbuf_B"], strict=True)
+            ],
+        }
+    )
+    return Table(
+        shown,
+        "Configurations of the tests from Sunnyvale to Geneva",
+        note=f"A dash marks what the page does not state. Memory settings {meaning}.",
+    )
+
+
+def path_table() -> Table:
+    """Ping and traceroute from both ends, least and largest time of each."""
+    frame = published.load("slac-2003-path")
+    frame = frame[frame["statistic"].str.startswith("probe") | (frame["tool"] == "ping")]
+    rows = []
+    for (site, tool), part in frame.groupby(["from_site", "tool"], sort=False):
+        if tool == "ping":
+            summary = part[part["statistic"] != "sample"].set_index("statistic")["rtt_ms"]
+            about = f"ping, average {summary['avg']:g}"
+            rows.append((site, about, part["to_address"].iloc[0], summary["min"], summary["max"]))
+            continue
+        for (hop, address), probes in part.groupby(["number", "address"], sort=False):
+            times = probes["rtt_ms"]
+            rows.append((site, f"traceroute, hop {hop}", address, times.min(), times.max()))
+    columns = ["From", "Measured by", "Address", "Least, ms", "Largest, ms"]
+    shown = pd.DataFrame(rows, columns=columns).set_index(["From", "Measured by"])
+    return Table(
+        shown,
+        "Round-trip times from Sunnyvale (SNV) and Geneva (GVA)",
+        formats=".3f",
+        note="The probes from Sunnyvale end at 192.91.236.245, two thirds of the delay short of "
+        "the receiver 192.91.239.213.",
+    )
+
+
+def windows_table() -> Table:
+    """Window needed and given, one row for each different pair of windows."""
+    frame = windows().dropna(subset="given_B")
+    keys = ["sender_window_B", "receiver_window_B"]
+    first = frame.drop_duplicates(keys)
+    counts = frame.groupby(keys).size()
+    shown = pd.DataFrame(
+        {
+            "Sender window, MiB": first["sender_window_B"] // MIB,
+            "Receiver window, MiB": first["receiver_window_B"] // MIB,
+            "Configurations": [counts[tuple(pair)] for pair in first[keys].to_numpy()],
+            "Needed, MB": first["needed_B"] / 1e6,
+            "Given, MB": first["given_B"].astype(float) / 1e6,
+            "Given, % of needed": first["percent"].astype(float),
+            "Allows, Mb/s": first["limit_Mbps"],
+            "Allows if doubled, Mb/s": first["doubled_Mbps"],
+        }
+    ).reset_index(drop=True)
+    figures = path_figures()
+    return Table(
+        shown,
+        "Window needed and window given",
+        formats={
+            "Needed, MB": ".1f", "Given, MB": ".1f", "Given, % of needed": ".0f",
+            "Allows, Mb/s": ".0f", "Allows if doubled, Mb/s": ".0f",
+        },
+        note=f"Needed: {figures['bottleneck_Mbps']:g} Mb/s times {figures['rtt_ms']:g} ms. Linux "
+        "doubles the buffer a program asks for; part of it is then overhead.",
+    )  # fmt: skip
+
+
+def windows_each_table() -> Table:
+    """Window needed and given of every configuration, in the order of the page."""
+    frame = windows()
+    shown = pd.DataFrame(
+        {
+            "Where": frame["place"],
+            "Stack": frame["stack"],
+            "MTU, B": frame["mtu_B"],
+            "Needed, MB": frame["needed_B"] / 1e6,
+            "Needed, segments": frame["segments"],
+            "Given, MB": frame["given_B"].astype(float) / 1e6,
+            "Given, % of needed": frame["percent"].astype(float),
+        }
+    )
+    return Table(
+        shown,
+        "Window needed and given, configuration by configuration",
+        formats={
+            "Needed, MB": ".1f", "Needed, segments": ".0f", "Given, MB": ".1f",
+            "Given, % of needed": ".0f",
+        },
+        note="A dash marks what the page does not state. Given is the smaller window.",
+    )  # fmt: skip
+
+
+def transfer_table() -> Table:
+    """The transfer of one minute with rapid: what it printed, and what follows from it."""
+    rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
+    figures = path_figures()
+    elapsed_s = rapid["stop"] - rapid["start"]
+    rate_Mbps = rapid["amount"] * 8 / elapsed_s / 1e6
+    allowed = window_limit_Mbps(rapid["sender_buffer"], figures["rtt_ms"])
+    rows = [
+        ("Amount, GB", rapid["amount"] / 1e9, rapid["records"] * rapid["record_length"] / 1e9,
+         "records times record length"),
+        ("Elapsed, s", rapid["elapsed"], elapsed_s, "stop less start"),
+        ("Throughput, Mb/s", rapid["throughput"], rate_Mbps, "amount over time"),
+        ("Throughput, % of the bottleneck", None,
+         100 * rate_Mbps / figures["bottleneck_Mbps"], "over 2.5 Gb/s"),
+        ("Most with the sender's buffer, Mb/s", None, allowed, "42543040 B each round trip"),
+        ("Most with it doubled, Mb/s", None, 2 * allowed, "as Linux does"),
+    ]  # fmt: skip
+    shown = pd.DataFrame(rows, columns=["Quantity", "Printed", "Recomputed", "How"])
+    return Table(
+        shown,
+        "rapid, Sunnyvale to Geneva, one minute",
+        formats={"Printed": ".3f", "Recomputed": ".3f"},
+    )
+
+
+def recovery() -> pd.DataFrame:
+    """Round trips and seconds each window law takes back to a full path after one loss.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``law``, ``mtu_B``, ``segments``, ``kept_percent``, ``round_trips``,
+        ``recovery_s``.
+    """
+    figures = path_figures()
+    rows = []
+    for mtu_B in MTUS_B:
+        segments = figures["bdp_B"] / mss_B(mtu_B)
+        for law in LAWS:
+            rows.append(
+                {
+                    "law": law.name,
+                    "mtu_B": mtu_B,
+                    "segments": segments,
+                    "kept_percent": 100 * law.kept(segments),
+                    "round_trips": law.recovery_round_trips(segments),
+                    "recovery_s": law.recovery_s(segments, figures["rtt_ms"]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def recovery_table() -> Table:
+    """`recovery` for a reader."""
+    frame = recovery()
+    shown = frame.rename(
+        columns={
+            "law": "Stack", "mtu_B": "MTU, B", "segments": "Window, segments",
+            "kept_percent": "Kept after a loss, %", "round_trips": "Round trips to recover",
+            "recovery_s": "Recovery time, s",
+        }
+    )  # fmt: skip
+    return Table(
+        shown,
+        "Recovery after one loss on the full path",
+        formats={
+            "Window, segments": ".0f", "Kept after a loss, %": ".0f",
+            "Round trips to recover": ".0f", "Recovery time, s": ".1f",
+        },
+        note="; ".join(f"{law.name}: {law.source}" for law in LAWS) + ".",
+    )  # fmt: skip

@@ -1,0 +1,34 @@
+"""Tuning as a transaction: read, plan, apply, verify, revert."""
+
+from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.plan import Change, make_plan
+from netlab.tuning.profiles import (
+    Choice,
+    Knob,
+    Option,
+    Profile,
+    Tuning,
+    data_directory,
+    load_profile,
+    profile_names,
+)
+from netlab.tuning.session import Channel, Drift, TuningResult, TuningSession
+
+__all__ = [
+    "Change",
+    "Channel",
+    "Choice",
+    "Drift",
+    "Knob",
+    "Option",
+    "Profile",
+    "Tuning",
+    "TuningResult",
+    "TuningSession",
+    "data_directory",
+    "load_profile",
+    "make_plan",
+    "plan_html",
+    "plan_text",
+    "profile_names",
+]

@@ -1,0 +1,124 @@
+"""Requests and answers of `gensink tune` over any channel that carries lines."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from netlab.errors import TuningError
+from netlab.tuning.profiles import Knob
+
+_FINAL = {
+    "read": "value",
+    "begin": "begun",
+    "set": "set",
+    "verify": "verified",
+    "revert": "reverted_all",
+    "recover": "reverted_all",
+    "keepalive": "alive",
+    "end": "ended",
+}
+
+
+class Channel(Protocol):
+    """What carries lines to a `gensink tune` and back."""
+
+    def send(self, line: str) -> None:
+        """Send one request; the newline is added. Raises OSError when the other end is gone."""
+
+    def receive(self, timeout_s: float) -> dict[str, Any]:
+        """Next answer. Raises TimeoutError, or EOFError when the other end is gone."""
+
+
+class TuneFault(TuningError):
+    """The host answered a request with an error; ``code`` is its word for it."""
+
+    def __init__(self, message: str, *, code: str):
+        self.code = code
+        super().__init__(message)
+
+
+def request_line(verb: str, **words: str | None) -> str:
+    """A request; values are percent-encoded, words that are None are left out."""
+    encoded = (
+        f"{key}={quote(value, safe='/._-:,+@')}"
+        for key, value in words.items()
+        if value is not None
+    )
+    return " ".join([verb, *encoded])
+
+
+def knob_words(knob: Knob, interface: str) -> dict[str, str | None]:
+    """How a request names a knob."""
+    where = None if knob.kind == "sysctl" else interface
+    return {"knob": knob.kind, "name": knob.name, "interface": where}
+
+
+class Requests:
+    """Ask one thing at a time, from any thread.
+
+    An interrupted request (Ctrl-C) leaves its answer in the channel; the next one drains it first,
+    so that answers never belong to the wrong question.
+
+    Parameters
+    ----------
+    channel : Channel
+        Not closed here.
+    timeout_s : float
+        How long a single answer may take.
+    """
+
+    def __init__(self, channel: Channel, *, timeout_s: float = 20.0):
+        self._channel, self._timeout_s = channel, timeout_s
+        self._lock = threading.Lock()
+        self._owed: str | None = None
+
+    def ready(self) -> dict[str, Any]:
+        """The greeting."""
+        with self._lock:
+            return self._until("ready")[-1]
+
+    def ask(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
+        """Every answer to one request, the final one last.
+
+        Raises
+        ------
+        TuneFault
+            The host answered with an error.
+        TuningError
+            It did not answer, or is gone.
+        """
+        with self._lock:
+            if self._owed:
+                owed, self._owed = self._owed, None
+                with contextlib.suppress(TuneFault):  # to a question nobody waits for any more
+                    self._until(owed)
+            line = request_line(verb, **words)
+            self._owed = _FINAL[verb]
+            try:
+                self._channel.send(line)
+            except OSError as error:
+                raise TuningError(f"the connection to the host is gone: {error}") from error
+            return self._until(_FINAL[verb])
+
+    def _until(self, final: str) -> list[dict[str, Any]]:
+        answers = []
+        while True:
+            try:
+                answer = self._channel.receive(self._timeout_s)
+            except TimeoutError as error:
+                raise TuningError(f"the host did not answer in {self._timeout_s:g} s") from error
+            except (EOFError, OSError, ValueError) as error:
+                raise TuningError(f"the connection to the host is gone: {error}") from error
+            if answer.get("event") == "error":
+                self._owed = None
+                raise TuneFault(
+                    f"{answer.get('message')} ({answer.get('code')})",
+                    code=str(answer.get("code")),
+                )
+            answers.append(answer)
+            if answer.get("event") == final:
+                self._owed = None
+                return answers

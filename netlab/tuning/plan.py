@@ -1,0 +1,195 @@
+"""From a profile and what a host answers to the changes that will be made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netlab.errors import TuningError
+from netlab.tuning.profiles import Choice, Knob, Option, Profile
+
+_NO_INTERFACE = "no such interface"
+_NO_PRIVILEGE = "no privilege"
+
+ReadKnob = Callable[[Knob], Mapping[str, Any]]
+"""Asks the host for one knob; the ``value`` answer of the tune protocol."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One knob of a plan.
+
+    Parameters
+    ----------
+    knob : Knob
+        With the value wanted.
+    interface : str or None
+        None for a sysctl.
+    old : str or None
+        As read; None where it cannot be.
+    supported : bool
+        Whether this host has the knob and can have the value.
+    reason : str or None
+        Why not.
+    parameter : str or None
+        The documents' parameter it stands for, where it is one way among several.
+    """
+
+    knob: Knob
+    interface: str | None
+    old: str | None
+    supported: bool
+    reason: str | None = None
+    parameter: str | None = None
+
+    @property
+    def new(self) -> str:
+        """The value wanted."""
+        return self.knob.value
+
+    @property
+    def source(self) -> str:
+        """Document and section of the value."""
+        return self.knob.source
+
+    @property
+    def changes(self) -> bool:
+        """Whether applying the plan writes this knob."""
+        return self.supported and self.old != self.new
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """Kind and name."""
+        return (self.knob.kind, self.knob.name)
+
+    def record(self) -> dict[str, Any]:
+        """Plain data for a run's record."""
+        return {
+            "knob": self.knob.kind,
+            "name": self.knob.name,
+            "interface": self.interface,
+            "parameter": self.parameter,
+            "old": self.old,
+            "value": self.new,
+            "supported": self.supported,
+            "reason": self.reason,
+            "source": self.source,
+        }
+
+
+def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -> Change:
+    answer = read(knob)
+    old, why = answer["value"], str(answer["reason"] or "")
+    if why.startswith(_NO_INTERFACE):
+        raise TuningError(f"{interface} {knob.label}: {why}")
+    # A user without the right to change a knob that exists is no property of the host: it is left
+    # to be refused, which is an error.
+    allowed = answer["writable"] or why.startswith(_NO_PRIVILEGE)
+    reached = answer["supported"] and (allowed or old == knob.value)
+    reason = None if reached else answer["reason"]
+    if not answer["supported"] and knob.when_missing:
+        reason = f"{reason}; {knob.when_missing}" if reason else knob.when_missing
+    return Change(
+        knob=knob,
+        interface=None if knob.kind == "sysctl" else interface,
+        old=old,
+        supported=reached,
+        reason=reason,
+        parameter=parameter,
+    )
+
+
+def _instead(change: Change, option: Option) -> Change:
+    used = " and ".join(knob.label for knob in option.knobs)
+    return Change(
+        knob=change.knob,
+        interface=change.interface,
+        old=change.old,
+        supported=False,
+        reason=f"{change.reason or 'the other knob of this option is missing'}; {used} instead",
+        parameter=change.parameter,
+    )
+
+
+def _choose(
+    read: ReadKnob, options: tuple[Option, ...], interface: str, parameter: str | None
+) -> list[Change]:
+    passed: list[Change] = []
+    for option in options:
+        tried = [_change(read, knob, interface, parameter) for knob in option.knobs]
+        if all(change.supported for change in tried):
+            return [_instead(change, option) for change in passed] + tried
+        passed.extend(tried)
+    # A knob without its fellows is not set: an option holds as a whole.
+    return [
+        change
+        if not change.supported
+        else Change(
+            knob=change.knob,
+            interface=change.interface,
+            old=change.old,
+            supported=False,
+            reason="the other knob of this option is missing",
+            parameter=change.parameter,
+        )
+        for change in passed
+    ]
+
+
+def make_plan(
+    read: ReadKnob,
+    profile: Profile,
+    interface: str,
+    *,
+    mtu_B: int | None = None,
+    extra_knobs: Iterable[Knob] = (),
+    software_deferral: bool = False,
+) -> tuple[Change, ...]:
+    """Read every knob of a profile and say what would be done.
+
+    Parameters
+    ----------
+    read : callable
+        Asks the host.
+    profile : Profile
+        The tuning.
+    interface : str
+        The data interface.
+    mtu_B : int, optional
+        The study's MTU; first, since a device may bound other knobs by it.
+    extra_knobs : iterable of Knob
+        After the profile; they take the place of its knobs of the same kind and name.
+    software_deferral : bool
+        Whether the host wants interrupt delay in software where its card has none.
+
+    Returns
+    -------
+    tuple of Change
+        In the order they are applied; unsupported ones among them, with the reason.
+
+    Raises
+    ------
+    TuningError
+        The host has no such interface.
+    """
+    extra = tuple(extra_knobs)
+    replaced = {(knob.kind, knob.name) for knob in extra}
+    ways: list[tuple[str | None, tuple[Option, ...]]] = []
+    if mtu_B is not None and ("mtu", None) not in replaced:
+        mtu = Knob(kind="mtu", value=str(mtu_B), source="the study's MTU")
+        ways.append((None, (Option(knobs=(mtu,)),)))
+        replaced.add(("mtu", None))
+    for item, options in zip(
+        profile.items, profile.options(software_deferral=software_deferral), strict=True
+    ):
+        if isinstance(item, Choice):
+            ways.append((item.parameter, options))
+        elif (item.kind, item.name) not in replaced:
+            ways.append((None, options))
+    ways.extend((None, (Option(knobs=(knob,)),)) for knob in extra)
+    return tuple(
+        change
+        for parameter, options in ways
+        for change in _choose(read, options, interface, parameter)
+    )

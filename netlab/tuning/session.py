@@ -1,0 +1,380 @@
+"""Apply a profile to a host for as long as a block of runs takes, then put it back."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+from netlab.errors import BadInput, TuningError
+from netlab.tuning.channel import Channel, Requests, TuneFault, knob_words
+from netlab.tuning.plan import Change, make_plan
+from netlab.tuning.profiles import Knob, Profile
+
+__all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
+
+_INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
+_OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
+_BUSY_S = 5.0
+"""How long the guard of a session that just died may take to put its knobs back."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A knob that is no longer what was applied; ``found`` is None where it is gone."""
+
+    knob: str
+    name: str | None
+    interface: str | None
+    expected: str
+    found: str | None
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """What a session did, as data for every run's record.
+
+    Parameters
+    ----------
+    profile : str
+        Its name.
+    applied : tuple of dict
+        Knobs that were written: ``knob, name, interface, old, value, readback, status, reason,
+        source``, status ``applied`` or ``differs``.
+    unchanged : tuple of dict
+        Knobs that had the value before.
+    unsupported : tuple of dict
+        With the reason.
+    recovered : tuple of dict
+        What a session that died had left behind and was put back before.
+    conflicts, failed : tuple of dict
+        After the revert: knobs that somebody else changed meanwhile, left as found, and knobs
+        that could not be put back.
+    """
+
+    profile: str
+    applied: tuple[dict[str, Any], ...] = ()
+    unchanged: tuple[dict[str, Any], ...] = ()
+    unsupported: tuple[dict[str, Any], ...] = ()
+    recovered: tuple[dict[str, Any], ...] = ()
+    conflicts: tuple[dict[str, Any], ...] = ()
+    failed: tuple[dict[str, Any], ...] = ()
+
+    def record(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "profile": self.profile,
+            **{
+                name: [dict(entry) for entry in getattr(self, name)]
+                for name in (
+                    "applied",
+                    "unchanged",
+                    "unsupported",
+                    "recovered",
+                    "conflicts",
+                    "failed",
+                )
+            },
+        }
+
+
+@dataclass
+class _Collected:
+    """Results while they come in."""
+
+    applied: list[dict[str, Any]] = field(default_factory=list)
+    unchanged: list[dict[str, Any]] = field(default_factory=list)
+    unsupported: list[dict[str, Any]] = field(default_factory=list)
+    recovered: list[dict[str, Any]] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+
+def _label(answer: dict[str, Any]) -> str:
+    words = (answer.get("interface"), answer.get("knob"), answer.get("name"))
+    return " ".join(str(word) for word in words if word)
+
+
+class TuningSession:
+    """A tuning as a transaction over a channel to `gensink tune`.
+
+    As a context manager: entering reads, plans, begins, sets and verifies; leaving reverts,
+    verifies and ends, whatever happened inside. If entering fails half way, what was done is
+    reverted before the error is raised. If this process dies, the guard on the host reverts.
+
+    Parameters
+    ----------
+    channel : Channel
+        To a `gensink tune` that has just started. Not closed here.
+    profile : Profile
+        What to apply.
+    interface : str
+        The data interface.
+    mtu_B : int, optional
+        The study's MTU; None leaves the interface's own.
+    extra_knobs : iterable of Knob, optional
+        Applied after the profile, in place of its knobs of the same name.
+    software_deferral : bool
+        Whether this host wants interrupt delay in software where its card has none.
+    owner : str
+        Who tunes; goes into the host's journal.
+    hold_s : float
+        The ``--hold-s`` that `gensink tune` was started with. Every third of it the host hears
+        from a thread of ours; 0 leaves that to calls of :meth:`keepalive`.
+    timeout_s : float
+        How long one answer may take.
+    clock, sleep : callable
+        For tests.
+
+    Raises
+    ------
+    BadInput
+        An interface name that no kernel takes, or an owner that is no word.
+    TuningError
+        The host refused a value, somebody else is tuning it, or the connection is gone.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        profile: Profile,
+        interface: str,
+        mtu_B: int | None = None,
+        *,
+        extra_knobs: Iterable[Knob] = (),
+        software_deferral: bool = False,
+        owner: str = "netlab",
+        hold_s: float = 30.0,
+        timeout_s: float = 20.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ):
+        if not _INTERFACE.fullmatch(interface):
+            raise BadInput(
+                "not a name the kernel takes for an interface", key="interface", value=interface
+            )
+        if not _OWNER.fullmatch(owner):
+            raise BadInput("1 to 64 letters, digits or _-.:@", key="owner", value=owner)
+        self.profile, self.interface, self.mtu_B = profile, interface, mtu_B
+        self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
+        self._owner, self._hold_s = owner, hold_s
+        self._clock, self._sleep = clock, sleep
+        self._requests = Requests(channel, timeout_s=timeout_s)
+        self._ready: dict[str, Any] | None = None
+        self._changes: tuple[Change, ...] | None = None
+        self._got = _Collected()
+        self._begun = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lost: TuningError | None = None
+
+    # --- before ---
+
+    @property
+    def ready(self) -> dict[str, Any]:
+        """The host's greeting: version, digest, whether it may write, stale journals."""
+        if self._ready is None:
+            self._ready = self._requests.ready()
+        return self._ready
+
+    def read(self, knob: Knob) -> dict[str, Any]:
+        """One knob as it is now."""
+        return self._requests.ask("read", **knob_words(knob, self.interface))[-1]
+
+    def plan(self) -> tuple[Change, ...]:
+        """Read every knob and say what would be done; changes nothing."""
+        if self._changes is None:
+            _ = self.ready
+            self._changes = make_plan(
+                self.read,
+                self.profile,
+                self.interface,
+                mtu_B=self.mtu_B,
+                extra_knobs=self._extra,
+                software_deferral=self._software_deferral,
+            )
+        return self._changes
+
+    def recover(self) -> tuple[dict[str, Any], ...]:
+        """Put back what sessions that died, guard and all, left on this host."""
+        answers = self._while_busy("recover")[:-1]
+        self._got.recovered.extend(answers)
+        failed = [_label(answer) for answer in answers if answer.get("status") == "failed"]
+        if failed:
+            raise TuningError(
+                f"a session that died left {', '.join(failed)} changed, and it cannot be put back"
+            )
+        return tuple(answers)
+
+    def _while_busy(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
+        """Ask; wait a little for the guard of a dead session, which holds the host."""
+        until = self._clock() + _BUSY_S
+        while True:
+            try:
+                return self._requests.ask(verb, **words)
+            except TuneFault as fault:
+                if fault.code != "in_use" or self._clock() >= until:
+                    raise
+            self._sleep(0.05)
+
+    # --- the transaction ---
+
+    def __enter__(self) -> TuningSession:
+        try:
+            if self.ready["stale"]:
+                self.recover()
+            changes = self.plan()
+            self._begun = True
+            self._while_busy("begin", owner=self._owner)
+            self._start_keepalive()
+            for change in changes:
+                self._apply(change)
+            drift = self.drift()
+            if drift:
+                raise TuningError(
+                    "changed by somebody else while it was applied: "
+                    + ", ".join(_label(vars(one)) for one in drift)
+                )
+        except BaseException as error:
+            self._leave(error)
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._leave(error)
+
+    def _apply(self, change: Change) -> None:
+        if not change.supported:
+            self._got.unsupported.append(change.record())
+            return
+        words = knob_words(change.knob, self.interface)
+        answer = self._requests.ask("set", **words, value=change.new)[-1]
+        entry = {**change.record(), **{k: v for k, v in answer.items() if k != "event"}}
+        entry["supported"] = answer["status"] != "unsupported"
+        if answer["status"] == "refused":
+            raise TuningError(
+                f"{_label(answer)} = {change.new} ({change.source}): refused: {answer['reason']}"
+            )
+        kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
+        getattr(self._got, kept).append(entry)
+
+    def drift(self) -> tuple[Drift, ...]:
+        """Knobs that are no longer what was applied; call it between runs.
+
+        Raises
+        ------
+        TuningError
+            The host put everything back meanwhile, or is gone.
+        """
+        if self._lost:
+            raise self._lost
+        answers = self._requests.ask("verify")[:-1]
+        return tuple(
+            Drift(a["knob"], a["name"], a["interface"], a["expected"], a["found"]) for a in answers
+        )
+
+    def keepalive(self) -> None:
+        """Tell the host that we live."""
+        self._requests.ask("keepalive")
+
+    @property
+    def result(self) -> TuningResult:
+        """What was done so far; after the session also what the revert met."""
+        got = self._got
+        return TuningResult(
+            profile=self.profile.name,
+            **{name: tuple(entries) for name, entries in vars(got).items()},
+        )
+
+    # --- after ---
+
+    def _leave(self, error: BaseException | None) -> None:
+        self._stop_keepalive()
+        if not self._begun:
+            return
+        self._begun = False
+        try:
+            self._revert()
+        except TuningError as failure:
+            note = f"the tuning of {self.interface}: {failure}; the guard on the host puts it back"
+            if error is None:
+                raise TuningError(note) from failure
+            error.add_note(note)
+            return
+        if self._got.failed:
+            what = "could not be put back: " + ", ".join(
+                f"{_label(entry)} ({entry['reason']})" for entry in self._got.failed
+            )
+            if error is None:
+                raise TuningError(what)
+            error.add_note(what)
+
+    def _revert(self) -> None:
+        try:
+            answers = self._requests.ask("revert")[:-1]
+        except TuneFault as fault:
+            if fault.code == "bad_request":
+                return  # `begin` itself was refused, so there is nothing to put back
+            raise
+        conflicts = [a for a in answers if a["status"] == "conflict"]
+        self._got.conflicts.extend(conflicts)
+        self._got.failed.extend(a for a in answers if a["status"] == "failed")
+        self._verify_reverted({(a["knob"], a["name"]) for a in conflicts})
+        ended = self._requests.ask("end")
+        self._got.failed = [
+            entry
+            for entry in self._got.failed
+            if not any(
+                a["event"] == "reverted" and a["status"] != "failed" and _label(a) == _label(entry)
+                for a in ended
+            )
+        ]
+
+    def _verify_reverted(self, excused: set[tuple[str, str | None]]) -> None:
+        reported = {(entry["knob"], entry["name"]) for entry in self._got.failed}
+        written = {(entry["knob"], entry["name"]) for entry in self._got.applied}
+        for change in self._changes or ():
+            if change.key not in written - excused - reported:
+                continue
+            now = self.read(change.knob)
+            if now["value"] != change.old:
+                self._got.failed.append(
+                    {
+                        **{k: now[k] for k in ("knob", "name", "interface")},
+                        "status": "failed",
+                        "found": now["value"],
+                        "reason": f"it was {change.old} and reads {now['value']} after the revert",
+                    }
+                )
+
+    # --- the host hears from us ---
+
+    def _start_keepalive(self) -> None:
+        if self._hold_s <= 0:
+            return
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._beat, name="netlab-keepalive", daemon=True)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(self._hold_s / 3):
+            try:
+                self.keepalive()
+            except TuningError as error:
+                self._lost = error
+                return
+
+    def _stop_keepalive(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=self._hold_s)
+            self._thread = None

@@ -1,0 +1,146 @@
+"""One word for what bound a run, from its own fields."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from netlab.analysis import bottleneck
+from netlab.analysis.bottleneck import VERDICTS, evidence, explain, verdicts
+
+IDLE = {
+    "goodput_MBps": 500.0,
+    "goodput_forward_MBps": 500.0,
+    "goodput_reverse_MBps": math.nan,
+    "direction": "->",
+    "streams": 1,
+    "mtu_B": 9000,
+    "mss_B": 8948.0,
+    "bus_MBps": 2128.0,
+    "link_MBps": math.nan,
+    "sent_B": 600_000_000,
+    "retransmits": 0,
+    "rtt_us": 100.0,
+    "min_rtt_us": 60.0,
+    "sndbuf_B": 4e6,
+    "rcvbuf_B": 6e6,
+    "rwnd_limited_share": 0.0,
+    "sndbuf_limited_share": 0.0,
+    "busiest_core_percent": 60.0,
+    "sender_softirq_percent": 10.0,
+    "receiver_softirq_percent": 20.0,
+    "interface_drops": 0,
+    "softnet_drops": 0,
+}
+
+
+def _word(**fields):
+    row = IDLE | fields
+    word = bottleneck.bottleneck(row)
+    assert word in VERDICTS
+    assert explain(row).startswith(word + ": ")
+    return word
+
+
+@pytest.mark.parametrize(
+    ("word", "fields"),
+    [
+        ("unknown", {}),
+        ("bus", {"goodput_MBps": 2105.0}),
+        ("link", {"goodput_MBps": 124.0, "link_MBps": 125.0}),
+        ("CPU", {"busiest_core_percent": 99.0}),
+        ("window", {"rwnd_limited_share": 0.8}),
+        ("send buffer", {"sndbuf_limited_share": 0.7}),
+        ("window", {"rcvbuf_B": 100_000.0}),
+        ("loss", {"retransmits": 200}),
+    ],
+)
+def test_each_word_follows_from_its_evidence(word, fields):
+    assert _word(**fields) == word
+
+
+def test_a_full_bus_outranks_losses_windows_and_busy_cores():
+    fields = {"retransmits": 900, "rwnd_limited_share": 0.9, "busiest_core_percent": 100.0}
+    assert _word(goodput_MBps=2105.0, **fields) == "bus"
+
+
+def test_small_frames_reach_the_ceiling_at_their_payload_share():
+    fields = {"mtu_B": 1500, "mss_B": 1448.0, "bus_MBps": 125.0}
+    assert _word(goodput_MBps=125.0 * 1448 / 1514, **fields) == "bus"
+    assert evidence(IDLE | fields).payload_ceiling_MBps == pytest.approx(119.55, abs=0.01)
+
+
+def test_a_receiver_out_of_cpu_is_not_called_a_window():
+    assert _word(rwnd_limited_share=0.9, busiest_core_percent=99.0) == "CPU"
+
+
+def test_the_window_bound_counts_every_stream_and_direction():
+    one = evidence(IDLE)
+    assert one.window_bound_MBps == pytest.approx(4e6 / 100e-6 / 1e6)
+    four = evidence(IDLE | {"streams": 4, "direction": "<->"})
+    assert four.window_bound_MBps == pytest.approx(8 * one.window_bound_MBps)
+
+
+def test_a_full_window_before_a_queue_does_not_hide_loss():
+    queued = {"rcvbuf_B": 100_000.0, "min_rtt_us": 10.0}
+    assert _word(**queued) == "window"
+    assert _word(**queued, retransmits=200) == "loss"
+
+
+def test_a_shared_bus_is_full_by_the_sum_of_both_directions():
+    fields = {"goodput_forward_MBps": 1060.0, "goodput_reverse_MBps": 1045.0}
+    assert _word(direction="<->", goodput_MBps=2105.0, **fields) == "bus"
+
+
+def test_a_full_duplex_bus_is_full_by_its_busier_direction():
+    busy = {"goodput_forward_MBps": 2100.0, "goodput_reverse_MBps": 900.0}
+    assert _word(direction="<->", goodput_MBps=3000.0, **busy) == "bus"
+    slack = {"goodput_forward_MBps": 1500.0, "goodput_reverse_MBps": 1500.0}
+    assert _word(direction="<->", goodput_MBps=3000.0, **slack) == "unknown"
+
+
+def test_the_recorded_ceiling_says_whether_directions_share_it():
+    half = {"goodput_forward_MBps": 1055.0, "goodput_reverse_MBps": 1050.0}
+    row = {"direction": "<->", "goodput_MBps": 2105.0, "ceiling_kind": "bus", **half}
+    assert _word(**row, ceiling_MBps=2112.0) == "bus"
+    assert _word(**row, ceiling_MBps=4224.0) == "unknown"
+    assert _word(**row, ceiling_MBps=math.nan) == "bus"
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, math.nan])
+def test_missing_fields_are_no_evidence(nothing):
+    bare = dict.fromkeys(IDLE, nothing) | {"direction": "->"}
+    assert bottleneck.bottleneck(bare) == "unknown"
+    assert explain(bare) == "unknown: the run has no goodput"
+    assert bottleneck.bottleneck(bare | {"goodput_MBps": 5.0}) == "unknown"
+    assert bottleneck.bottleneck({"goodput_MBps": 5.0}) == "unknown"
+
+
+def test_zero_rtt_and_nothing_sent_divide_by_nothing():
+    assert _word(rtt_us=0.0, min_rtt_us=0.0, sent_B=0, goodput_MBps=0.0) == "unknown"
+
+
+def test_a_cell_takes_the_word_of_most_of_its_runs(runs):
+    spoilt = runs.copy()
+    first = spoilt[spoilt["bottleneck"] == "CPU"].index[0]
+    spoilt.loc[first, "busiest_core_percent"] = 10.0
+    found = verdicts(spoilt)
+    assert len(found) == 140
+    row = spoilt.loc[first]
+    keys = ["group", "tuning", "mtu_B", "streams"]
+    cell = found[(found[keys] == row[keys]).all(axis=1)].iloc[0]
+    assert (cell.bottleneck, cell.agreeing, cell.n) == ("CPU", 2, 3)
+    assert "99" in cell.because or "100" in cell.because
+
+
+def test_the_words_agree_with_what_bound_the_synthetic_runs(runs):
+    one_way = runs[runs["direction"] == "->"]
+    merged = one_way.merge(
+        verdicts(one_way), on=["group", "tuning", "mtu_B", "streams"], suffixes=("_made", "")
+    )
+    assert (merged["bottleneck"] == merged["bottleneck_made"]).all()
+
+
+def test_flagged_runs_have_no_word(openlab, runs):
+    assert verdicts(runs.assign(flags="stalled")).empty
+    assert len(verdicts(runs.assign(flags="stalled"), keep_flagged=True)) == 140

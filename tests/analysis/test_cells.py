@@ -1,0 +1,183 @@
+"""Runs become cells with intervals, and nothing is dropped in silence."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+from scipy import stats
+
+from netlab.analysis.cells import (
+    FROM_BATCHES,
+    FROM_NOTHING,
+    FROM_REPEATS,
+    Cells,
+    batch_half_width,
+    mean_interval,
+    window_rates,
+)
+from netlab.errors import BadInput
+
+
+def _cell(cells, **levels):
+    for name, value in levels.items():
+        cells = cells[cells[name] == value]
+    assert len(cells) == 1
+    return cells.iloc[0]
+
+
+def test_the_openlab_study_has_140_cells_of_three_repeats(runs, openlab):
+    cells = Cells()(runs, study=openlab)
+    assert len(cells) == 140
+    assert (cells["n_valid"] == 3).all() and (cells["interval_from"] == FROM_REPEATS).all()
+    assert cells.groupby("table").size().to_dict() == dict.fromkeys(range(2, 7), 28)
+
+
+def test_a_cell_is_the_mean_with_a_student_t_interval(runs, openlab):
+    cell = _cell(
+        Cells()(runs, study=openlab),
+        group="Linux64 -> Linux64",
+        tuning="none",
+        mtu_B=9000,
+        streams=4,
+    )
+    part = runs[(runs.group == cell.group) & (runs.tuning == "none") & (runs.mtu_B == 9000)]
+    values = part[part.streams == 4]["goodput_MBps"].to_numpy()
+    low, high = stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
+    assert cell.goodput_MBps == pytest.approx(values.mean())
+    assert (cell.low_MBps, cell.high_MBps) == (pytest.approx(low), pytest.approx(high))
+    assert cell.percent_of_bus == pytest.approx(100 * values.mean() / 2128.0)
+    assert cell.percent_high == pytest.approx(100 * high / 2128.0)
+
+
+def test_about_95_of_100_intervals_hold_the_true_mean():
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(1000):
+        mean, half = mean_interval(rng.normal(500, 20, size=3), 0.95)
+        hits += abs(mean - 500) <= half
+    assert 925 <= hits <= 975
+
+
+def test_flagged_runs_are_left_out_counted_and_kept_on_request(openlab):
+    def flag(row):
+        if row["repeat"] == 2 and row["streams"] == 1:
+            row |= {"flags": "interference", "goodput_MBps": 1.0, "message": "foreign load"}
+
+    runs = synthetic.runs_of(openlab, change=flag)
+    levels = {"group": "Linux64 -> Linux64", "tuning": "none", "mtu_B": 1500, "streams": 1}
+    cell = _cell(Cells()(runs, study=openlab), **levels)
+    assert (cell.n_valid, cell.n_flagged) == (2, 1)
+    assert cell.goodput_MBps > 300
+    kept = _cell(Cells(keep_flagged=True)(runs, study=openlab), **levels)
+    assert (kept.n_valid, kept.n_flagged) == (3, 0)
+    assert kept.goodput_MBps < cell.goodput_MBps
+
+
+def test_a_cell_whose_runs_are_all_flagged_is_missing_with_the_reason(openlab):
+    def flag(row):
+        if row["streams"] == 20:
+            row |= {"flags": "stalled,ledger_mismatch", "goodput_MBps": math.nan}
+
+    cells = Cells()(synthetic.runs_of(openlab, change=flag), study=openlab)
+    gone = cells[cells.streams == 20]
+    assert len(cells) == 140 and gone["goodput_MBps"].isna().all()
+    assert set(gone["missing_because"]) == {"3 runs, all flagged: ledger_mismatch, stalled"}
+    assert (gone["interval_from"] == FROM_NOTHING).all()
+
+
+def test_every_run_flagged_still_gives_every_cell(openlab):
+    runs = synthetic.runs_of(openlab, change=lambda row: row.update(flags="failed"))
+    cells = Cells()(runs, study=openlab)
+    assert len(cells) == 140 and cells["n_valid"].sum() == 0
+
+
+def test_cells_that_were_never_measured_are_named_so(openlab):
+    runs = synthetic.runs_of(openlab, change=synthetic.only(tuning=("none",)))
+    cells = Cells()(runs, study=openlab)
+    missing = cells[cells["missing_because"] == "not measured"]
+    assert len(cells) == 140 and set(missing["tuning"]) == {"kernel", "full"}
+
+
+def test_no_runs_at_all_leave_every_cell_missing(openlab):
+    cells = Cells()(synthetic.runs_of(openlab, change=lambda row: False), study=openlab)
+    assert len(cells) == 140 and set(cells["missing_because"]) == {"not measured"}
+
+
+def test_runs_outside_the_design_are_added_not_dropped(runs, openlab):
+    stray = runs.head(1).assign(streams=7)
+    cells = Cells()(pd.concat([runs, stray], ignore_index=True), study=openlab)
+    assert len(cells) == 141 and cells.iloc[-1]["streams"] == 7
+
+
+def test_a_run_without_a_number_is_not_valid(openlab):
+    def spoil(row):
+        if row["repeat"] == 1:
+            row["goodput_MBps"] = math.nan
+
+    cells = Cells()(synthetic.runs_of(openlab, change=spoil), study=openlab)
+    assert (cells["n_valid"] == 2).all() and cells["goodput_MBps"].notna().all()
+
+
+def test_one_repeat_takes_its_interval_from_within_the_run(openlab):
+    change = synthetic.only(repeat=(1,), group=("Linux64 <-> Linux64",), streams=(1, 4))
+    runs = synthetic.runs_of(openlab, change=change)
+    cells = Cells()(runs, synthetic.intervals_of(runs, openlab), openlab)
+    measured = cells[cells["n_valid"] == 1]
+    assert len(measured) == 14 and (measured["interval_from"] == FROM_BATCHES).all()
+    assert (measured["half_width_MBps"] > 0).all()
+    assert measured["goodput_MBps"].tolist() == pytest.approx(
+        [runs.loc[runs.run_id == i, "goodput_MBps"].iloc[0] for i in _ids(measured, runs)]
+    )
+    without = Cells()(runs, None, openlab)
+    assert (without[without["n_valid"] == 1]["interval_from"] == FROM_NOTHING).all()
+    assert without["half_width_MBps"].isna().all()
+
+
+def _ids(cells, runs):
+    keys = ["group", "tuning", "mtu_B", "streams"]
+    return cells.merge(runs, on=keys)["run_id"].tolist()
+
+
+def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):
+    only = synthetic.only(group=("Linux64 <-> Linux64",), streams=(4,), repeat=(1,))
+    runs = synthetic.runs_of(openlab, change=only).head(1)
+    rates = window_rates(synthetic.intervals_of(runs, openlab, noise=0))
+    assert len(rates) == 12
+    assert rates == pytest.approx(np.full(12, runs["goodput_MBps"].iloc[0]), rel=1e-5)
+
+
+def test_a_stream_that_lacks_a_sample_does_not_lower_the_sum(openlab):
+    only = synthetic.only(group=("Linux64 -> Linux64",), streams=(4,), repeat=(1,))
+    runs = synthetic.runs_of(openlab, change=only).head(1)
+    samples = synthetic.intervals_of(runs, openlab, noise=0)
+    last = samples[(samples.stream == 2) & (samples.t_s == samples.t_s.max())].index
+    rates = window_rates(samples.drop(last))
+    assert len(rates) == 11 and rates.min() > 0.99 * rates.max()
+
+
+def test_batches_are_wider_than_samples_taken_for_independent():
+    rng = np.random.default_rng(3)
+    walk = np.empty(200)
+    walk[0] = 0
+    for i in range(1, 200):
+        walk[i] = 0.9 * walk[i - 1] + rng.normal()
+    assert batch_half_width(500 + walk, 0.95) > 1.5 * mean_interval(500 + walk, 0.95)[1]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_too_few_samples_give_no_interval(n):
+    assert math.isnan(batch_half_width(np.full(n, 5.0), 0.95))
+
+
+@pytest.mark.parametrize("confidence", [0.5, 1.0, 95, math.nan])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    with pytest.raises(BadInput, match="confidence"):
+        Cells(confidence=confidence)
+
+
+def test_a_study_without_a_bus_has_no_per_cent_of_it(foreign):
+    cells = Cells()(synthetic.runs_of(foreign), study=foreign)
+    assert cells["percent_of_bus"].isna().all() and cells["table"].isna().all()
+    assert cells["goodput_MBps"].notna().all()

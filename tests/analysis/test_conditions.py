@@ -1,0 +1,100 @@
+"""What surrounds the numbers is told whole."""
+
+import json
+
+import pandas as pd
+import pytest
+import synthetic
+
+from netlab.analysis import conditions
+from netlab.errors import NetlabError
+
+
+def test_flagged_runs_are_listed_with_flag_and_reason(openlab):
+    def flag(row):
+        if row["order"] in (3, 17):
+            row |= {"flags": "stalled,interference", "message": "nothing for 0.4 s"}
+
+    runs = synthetic.runs_of(openlab, change=flag)
+    listed = conditions.flagged(runs)
+    assert listed["order"].tolist() == [3, 17]
+    assert set(listed["message"]) == {"nothing for 0.4 s"}
+    counts = conditions.flag_counts(runs).set_index("flag")["runs"].to_dict()
+    assert counts == {"stalled": 2, "interference": 2}
+
+
+def test_a_run_without_goodput_is_listed_even_if_unflagged(runs):
+    spoilt = runs.copy()
+    spoilt.loc[5, "goodput_MBps"] = float("nan")
+    assert conditions.flagged(spoilt)["flags"].tolist() == ["no goodput"]
+
+
+def test_unsupported_knobs_are_gathered_over_runs(runs):
+    (row,) = conditions.unsupported(runs).to_dict("records")
+    assert (row["host"], row["knob"]) == ("linux64-a", "net.ipv4.tcp_tw_recycle")
+    assert row["reason"] == "left Linux in 4.12"
+    assert row["runs"] == (runs["tuning"] != "none").sum()
+    assert set(row["tunings"].split(", ")) == {"kernel", "full"}
+    assert conditions.unsupported(runs.assign(unsupported="[]")).empty
+    assert conditions.unsupported(runs.assign(unsupported="")).empty
+
+
+def test_text_that_is_no_json_is_an_error(runs):
+    with pytest.raises(NetlabError, match="unsupported"):
+        conditions.unsupported(runs.assign(unsupported="{half"))
+
+
+def test_overhead_counts_the_gap_to_the_next_run(openlab):
+    runs = synthetic.runs_of(openlab)
+    took = conditions.outside_s(runs)
+    assert took.max() == pytest.approx(0.2, abs=1e-6)
+    table = conditions.overhead(runs)
+    assert len(table) == 15 and table["block"].iloc[-1] == "all blocks"
+    assert table["above_limit"].sum() == 0
+
+    slow = runs.copy()
+    first = slow.sort_values("started_at").index[0]
+    slow.loc[first, "overhead_s"] += 0.5
+    slow.loc[first, "wall_s"] += 0.5
+    assert conditions.overhead(slow)["above_limit"].iloc[-1] == 1
+
+
+def test_a_block_taken_up_again_later_is_no_overhead(runs):
+    later = runs.copy()
+    block = later["block_id"] == later["block_id"].iloc[0]
+    half = block & (later["order"] > later.loc[block, "order"].median())
+    later.loc[half, "started_at"] += pd.Timedelta(hours=3)
+    assert conditions.outside_s(later).max() < 0.3
+
+
+def test_noise_names_what_was_recorded_and_leaves_out_what_was_not(runs):
+    table = conditions.noise(runs.assign(steal_percent=float("nan")))
+    assert not table["quantity"].str.contains("steal").any()
+    spread = table[table["quantity"].str.contains("repeats")].iloc[0]
+    assert 0 < spread["median"] < spread["worst"] < 5
+
+
+def test_provenance_tells_versions_machines_times_and_seed(runs, openlab):
+    table = conditions.provenance(runs, openlab).set_index("item")["value"]
+    assert table["seed"] == "2003" and table["netlab version"] == "0.1.0"
+    assert table["study digest (SHA-256)"] == openlab.digest()
+    assert table["linux64-a, kernel"] == "6.12.0"
+    assert table["linux64-a, firmware"] == "not recorded"
+    assert table["first run"] == "2026-01-05 10:00:00 UTC"
+
+
+def test_provenance_shows_every_value_when_runs_differ(runs, openlab):
+    changed = runs.copy()
+    other = {"netlab": "0.2.0", "hosts": {"linux64-a": {"cards": ["a", "b"]}}}
+    changed.loc[0, "provenance"] = json.dumps(other)
+    changed.loc[0, "study_digest"] = "0" * 64
+    table = conditions.provenance(changed, openlab).set_index("item")["value"]
+    assert set(table["netlab version"].split("; ")) == {"0.1.0", "0.2.0"}
+    assert "has changed since" in table["study digest (SHA-256)"]
+    assert table["linux64-a, cards"] == "a, b"
+
+
+def test_no_runs_give_empty_tables(runs):
+    none = runs.head(0)
+    assert conditions.flagged(none).empty and conditions.overhead(none).empty
+    assert conditions.noise(none).empty and conditions.unsupported(none).empty

@@ -1,0 +1,105 @@
+"""Effects are ratios with all other factors equal."""
+
+import math
+
+import numpy as np
+import pytest
+import synthetic
+
+from netlab.analysis.effects import Ratio, bootstrap_ratio, effects, pooled, ratio
+from netlab.errors import BadInput
+
+
+def test_a_ratio_and_its_inverse_mirror_each_other():
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(100, 3, 4), rng.normal(150, 9, 5)
+    up, down = ratio(a, b), ratio(b, a)
+    assert up.ratio == pytest.approx(1 / down.ratio)
+    assert up.low == pytest.approx(1 / down.high)
+    assert (up.verdict, down.verdict) == ("higher", "lower")
+
+
+def test_about_95_of_100_welch_intervals_hold_the_true_ratio():
+    rng = np.random.default_rng(11)
+    hits = 0
+    for _ in range(1000):
+        found = ratio(rng.lognormal(0, 0.02, 3), rng.lognormal(math.log(1.5), 0.06, 3))
+        hits += found.low <= 1.5 <= found.high
+    assert hits >= 930
+
+
+def test_a_single_value_gives_a_ratio_without_an_interval():
+    found = ratio(np.array([100.0]), np.array([150.0, 151.0]))
+    assert found.ratio == pytest.approx(1.5, rel=0.01)
+    assert math.isnan(found.low) and found.verdict == "open"
+
+
+def test_equal_values_give_an_interval_of_no_width():
+    assert ratio(np.full(3, 2.0), np.full(3, 4.0)) == Ratio(2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [([], [1.0]), ([1.0], []), ([0.0], [1.0]), ([1.0], [math.nan])]
+)
+def test_values_that_have_no_ratio_are_refused(a, b):
+    with pytest.raises(BadInput):
+        ratio(np.array(a), np.array(b))
+
+
+def test_the_bootstrap_repeats_with_the_same_generator():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(100, 3, 40), rng.normal(120, 3, 40)
+    first = bootstrap_ratio(a, b, np.random.default_rng(9))
+    assert first == bootstrap_ratio(a, b, np.random.default_rng(9))
+    assert first.low < 1.2 < first.high and first.low > 1.15
+    with pytest.raises(BadInput):
+        bootstrap_ratio(np.array([]), b, rng)
+
+
+def test_streams_are_compared_within_everything_else(runs):
+    frame = effects(runs, "streams")
+    assert len(frame) == 35 * 3
+    assert set(zip(frame.from_level, frame.to_level, strict=True)) == {
+        ("1", "4"),
+        ("4", "12"),
+        ("12", "20"),
+    }
+    untuned = frame[(frame.tuning == "none") & (frame.mtu_B == 9000) & (frame.from_level == "1")]
+    assert (untuned["low"] > 1.5).all() and (untuned["n_from"] == 3).all()
+
+
+def test_tunings_follow_the_order_given(runs):
+    frame = effects(runs, "tuning", levels=("none", "kernel", "full"))
+    assert set(zip(frame.from_level, frame.to_level, strict=True)) >= {
+        ("none", "kernel"),
+        ("kernel", "full"),
+    }
+
+
+def test_directions_are_compared_from_the_same_sender(runs):
+    frame = effects(runs, "direction")
+    assert set(frame["sender"]) == {"linux64-a", "linux32"}
+    assert frame["ratio"].to_numpy() == pytest.approx(2.0, rel=0.1)
+
+
+def test_flagged_runs_have_no_effect(runs):
+    assert effects(runs.assign(flags="failed"), "mtu_B").empty
+    assert not effects(runs.assign(flags="failed"), "mtu_B", keep_flagged=True).empty
+
+
+def test_pooling_counts_the_cases_on_each_side(openlab):
+    def value(study, group, tuning, mtu_B, streams):
+        return (1000.0 if streams == 1 else 1200.0), "CPU"
+
+    runs = synthetic.runs_of(openlab, noise=0.001, value=value)
+    table = pooled(effects(runs, "streams")).set_index(["from_level", "to_level"])
+    first = table.loc[("1", "4")]
+    assert (first["higher"], first["lower"], first["contexts"]) == (35, 0, 35)
+    assert first["ratio"] == pytest.approx(1.2, rel=0.01)
+    assert first["low"] < 1.2 < first["high"] or first["high"] - first["low"] < 0.002
+    assert pooled(effects(runs, "streams").head(0)).empty
+
+
+def test_an_unknown_factor_is_refused(runs):
+    with pytest.raises(BadInput, match="factor"):
+        effects(runs, "colour")

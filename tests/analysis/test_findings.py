@@ -1,0 +1,126 @@
+"""The findings of 2003 are tested, and contradicted where the runs contradict them."""
+
+import pytest
+import synthetic
+
+from netlab.analysis.cells import Cells
+from netlab.analysis.findings import STATEMENTS, Answers, findings, target
+
+WINDOW = "One untuned stream is bound by its window or send buffer"
+STREAMS = "More streams lift untuned throughput"
+KERNEL = "Kernel tuning (larger windows) lifts a single stream"
+SMALL = "The smallest MTU is bound by the CPU"
+BUS = "Jumbo frames, fully tuned, are bound by the bus"
+JUMBO = "Jumbo frames are faster than the smallest MTU"
+FLAT = "Fully tuned jumbo frames are flat over stream counts (within 10 %)"
+BOTH = "Both directions together carry more than one"
+SLOWER = "The path with the slower bus carries less"
+SENDS = "The host with the slower bus receives faster than it sends"
+
+
+def _verdicts(runs, study):
+    table = findings(runs, study)
+    assert len(table) == len(STATEMENTS)
+    assert set(table["verdict"]) <= {"seen", "not seen", "undecided"}
+    assert table["evidence"].str.len().min() > 0
+    return table.set_index("finding")
+
+
+def _as_2003(study, group, tuning, mtu_B, streams):
+    """Table shapes of 2003: all findings hold."""
+    goodput, kind = synthetic.model(study, group, tuning, mtu_B, streams)
+    if group.direction == "<->":
+        goodput *= 0.55
+    if group.sender == "linux32":
+        goodput *= 0.8
+    elif study.receiver(group) == "linux32":
+        goodput *= 0.9
+    return goodput, kind
+
+
+def test_runs_shaped_as_in_2003_show_its_findings(openlab):
+    seen = _verdicts(synthetic.runs_of(openlab, value=_as_2003, noise=0.002), openlab)
+    wanted = [WINDOW, STREAMS, KERNEL, SMALL, JUMBO, FLAT, BOTH, SLOWER, SENDS]
+    assert seen.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "seen")
+    assert seen.loc[WINDOW, "yes"] == 10 and "window in 10" in seen.loc[WINDOW, "evidence"]
+
+
+def test_a_machine_that_shows_otherwise_is_reported_so(openlab):
+    def upside_down(study, group, tuning, mtu_B, streams):
+        goodput = {1500: 900.0, 9000: 600.0, 16114: 500.0}[mtu_B] / (1 + streams / 10)
+        goodput /= {"none": 1.0, "kernel": 1.5, "full": 2.0}[tuning]
+        if group.path == "64-64":
+            goodput /= 2
+        if group.direction == "<->":
+            goodput /= 2
+        return (goodput * (1.5 if group.sender == "linux32" else 1.0)), "CPU"
+
+    said = _verdicts(synthetic.runs_of(openlab, value=upside_down, noise=0.002), openlab)
+    wanted = [WINDOW, STREAMS, KERNEL, BUS, JUMBO, FLAT, BOTH, SLOWER, SENDS]
+    assert said.loc[wanted, "verdict"].to_dict() == dict.fromkeys(wanted, "not seen")
+    assert said.loc[SMALL, "verdict"] == "seen"
+
+
+def test_noise_decides_nothing(openlab):
+    def same(study, group, tuning, mtu_B, streams):
+        return 500.0, "CPU"
+
+    said = _verdicts(synthetic.runs_of(openlab, value=same, noise=0.05), openlab)
+    for finding in (STREAMS, KERNEL, JUMBO, BOTH, SENDS):
+        assert said.loc[finding, "verdict"] == "undecided"
+        assert said.loc[finding, "open"] > said.loc[finding, ["yes", "no"]].sum()
+
+
+def test_single_repeats_leave_comparisons_open(openlab):
+    runs = synthetic.runs_of(openlab, change=synthetic.only(repeat=(1,)))
+    said = _verdicts(runs, openlab)
+    assert said.loc[STREAMS, "verdict"] == "undecided" and said.loc[STREAMS, "open"] == 10
+
+
+def test_flagged_runs_prove_nothing(runs, openlab):
+    said = _verdicts(runs.assign(flags="stalled"), openlab)
+    assert set(said["verdict"]) == {"undecided"} and said[["yes", "no", "open"]].sum().sum() == 0
+
+
+def test_a_study_that_cannot_answer_says_why(foreign):
+    said = _verdicts(synthetic.runs_of(foreign), foreign)
+    assert "one MTU" in said.loc[SMALL, "evidence"]
+    assert "nothing to compare" in said.loc[KERNEL, "evidence"]
+    assert "no path joins hosts of unlike buses" in said.loc[SENDS, "evidence"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        (Answers(), "undecided"),
+        (Answers(yes=2, no=1), "seen"),
+        (Answers(yes=1, no=2), "not seen"),
+        (Answers(yes=3, no=2), "undecided"),
+        (Answers(yes=1, open=1), "undecided"),
+    ],
+)
+def test_a_verdict_needs_two_thirds_of_all_answers(answers, verdict):
+    assert answers.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "noise", "verdict"),
+    [(0.9, 0.002, "met"), (0.5, 0.002, "not met"), (0.8, 0.05, "undecided")],
+)
+def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdict):
+    def value(study, group, tuning, mtu_B, streams):
+        top = tuning == "full" and mtu_B == 16114 and streams == 4
+        return (2128.0 * share if top else 100.0), "CPU"
+
+    runs = synthetic.runs_of(openlab, value=value, noise=noise)
+    (row,) = target(Cells()(runs, study=openlab), openlab).to_dict("records")
+    assert row["group"] == "Linux64 -> Linux64" and row["target_percent"] == 80.0
+    assert row["verdict"] == verdict
+    assert row["best_cell"] == "+ Driver Tuning, 16114B, 4 Streams"
+    assert row["low"] <= row["percent_of_bus"] <= row["high"]
+
+
+def test_a_target_without_a_valid_run_is_undecided(runs, openlab, foreign):
+    cells = Cells()(runs.assign(flags="failed"), study=openlab)
+    assert target(cells, openlab)["verdict"].tolist() == ["undecided"]
+    assert target(Cells()(synthetic.runs_of(foreign), study=foreign), foreign).empty

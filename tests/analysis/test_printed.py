@@ -1,0 +1,104 @@
+"""Tables come out as the report of 2003 prints them."""
+
+import math
+
+import pytest
+import synthetic
+
+from netlab.analysis import printed
+from netlab.analysis.bottleneck import verdicts
+from netlab.analysis.cells import Cells
+from netlab.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def cells(runs, openlab):
+    return Cells()(runs, study=openlab)
+
+
+def test_a_table_has_the_sections_rows_and_columns_of_the_report(cells, openlab):
+    table = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab)
+    assert table.columns.tolist() == ["1 Stream", "4 Streams", "12 Streams", "20 Streams"]
+    assert table.index.tolist() == [
+        ("No Tuning", "1500B"),
+        ("No Tuning", "9000B"),
+        ("+ Kernel Tuning", "1500B"),
+        ("+ Kernel Tuning", "9000B"),
+        ("+ Driver Tuning", "1500B"),
+        ("+ Driver Tuning", "9000B"),
+        ("+ Driver Tuning", "16114B"),
+    ]
+    assert table.map(lambda text: " ± " in text).all(axis=None)
+
+
+def test_percent_and_both_show_the_share_of_the_bus(cells, openlab):
+    share = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab, quantity="percent")
+    assert share.iloc[5, 0].startswith("9") and share.iloc[5, 0].endswith(" %")
+    both = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab, quantity="both")
+    assert "±" in both.iloc[0, 0] and both.iloc[0, 0].endswith(" %)")
+
+
+def test_bottlenecks_are_laid_out_in_the_same_way(cells, runs, openlab):
+    words = printed.as_printed(
+        cells,
+        "Linux64 -> Linux64",
+        study=openlab,
+        quantity="bottleneck",
+        bottlenecks=verdicts(runs),
+    )
+    assert words.loc[("No Tuning", "9000B")].tolist() == ["window", "bus", "bus", "bus"]
+    with pytest.raises(BadInput, match="bottlenecks"):
+        printed.as_printed(cells, "Linux64 -> Linux64", quantity="bottleneck")
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "text"),
+    [
+        (744.2, 8.4, "744 ± 8"),
+        (99.97, 0.51, "100 ± 1"),
+        (12.34, 0.26, "12.3 ± 0.3"),
+        (0.5, math.nan, "0.50"),
+        (math.nan, math.nan, printed.MISSING),
+    ],
+)
+def test_values_are_rounded_to_their_size(value, half, text):
+    assert printed.with_interval(value, half) == text
+
+
+def test_groups_follow_their_table_numbers(cells):
+    shuffled = cells.sample(frac=1, random_state=1)
+    assert printed.group_names(shuffled)[0] == "Linux64 -> Linux64"
+    assert printed.caption(cells, "Linux32 <-> Linux64") == "Table 6: Linux32 <-> Linux64"
+
+
+def test_a_study_of_another_kind_is_laid_out_too(foreign):
+    cells = Cells()(synthetic.runs_of(foreign), study=foreign)
+    (group,) = printed.group_names(cells)
+    table = printed.as_printed(cells, group, study=foreign)
+    assert table.index.tolist() == [("as-found", "1500B")]
+    assert table.columns.tolist() == ["1 Stream", "64 Streams"]
+    assert printed.caption(cells, group) == group
+    share = printed.as_printed(cells, group, quantity="percent")
+    assert (share == printed.MISSING).all(axis=None)
+
+
+def test_missing_cells_are_dashes_and_listed(openlab):
+    runs = synthetic.runs_of(openlab, change=synthetic.only(streams=(1, 4, 12)))
+    cells = Cells()(runs, study=openlab)
+    table = printed.as_printed(cells, "Linux64 -> Linux32", study=openlab)
+    assert (table["20 Streams"] == printed.MISSING).all()
+    assert len(printed.missing(cells)) == 35
+
+
+def test_the_best_cell_is_the_highest_of_its_group(cells):
+    best = printed.best(cells)
+    assert best["group"].tolist() == printed.group_names(cells)
+    for row in best.itertuples():
+        assert row.goodput_MBps == cells[cells.group == row.group]["goodput_MBps"].max()
+
+
+def test_unknown_groups_and_quantities_are_refused(cells):
+    with pytest.raises(BadInput, match="no such group"):
+        printed.as_printed(cells, "nobody")
+    with pytest.raises(BadInput, match="quantity"):
+        printed.as_printed(cells, "Linux64 -> Linux64", quantity="colour")

@@ -1,0 +1,308 @@
+"""Lab hosts are reached by SSH like any other: keys checked, arguments intact, losses noticed."""
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import line_agent
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from lab_study import lab_study
+
+from netlab.errors import BadInput, HostError
+from netlab.hosts import reaper
+from netlab.hosts.inventory import close_hosts, data_address, host_of, open_hosts
+from netlab.hosts.lab import Lab
+from netlab.hosts.push import push_agent
+from netlab.hosts.ssh import SshHost
+
+pytestmark = pytest.mark.e2e
+AGENT = (sys.executable, str(Path(line_agent.__file__)))
+STUDY = lab_study()
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab.up(STUDY, owned=True) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def hosts(lab):
+    opened = open_hosts(STUDY, lab.hosts, lab)
+    yield opened
+    close_hosts(opened)
+
+
+@pytest.fixture
+def host(lab):
+    with lab.host("a") as opened:
+        yield opened
+
+
+def _variant(lab, **changes):
+    """Host a, reached with something changed."""
+    usual = vars(lab.host("a"))
+    keys = ("address", "user", "port", "identity_file", "proxy_command", "known_hosts")
+    return SshHost("a", **({key: usual[key] for key in keys} | changes))
+
+
+def test_each_host_has_its_own_name_and_no_open_port(hosts):
+    for name, host in hosts.items():
+        assert host.run(("uname", "-n")).stdout == f"{name}\n"
+        assert host.run(("ss", "-Htulnpx")).stdout == ""
+
+
+def test_hosts_reach_each_other_over_both_ip_versions(hosts):
+    for version in (4, 6):
+        address = data_address(STUDY, "a-b", "b", version)
+        hosts["a"].run(("ping", "-n", "-c", "1", "-W", "2", address))
+
+
+def test_the_home_of_a_host_is_its_own(hosts, lab):
+    home = hosts["a"].run(("sh", "-c", "echo $HOME")).stdout.strip()
+    assert Path(home).is_relative_to(lab.state)
+    assert home != hosts["b"].run(("sh", "-c", "echo $HOME")).stdout.strip()
+
+
+ODD = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(ODD, min_size=1, max_size=6))
+@example(["'", '"', "$(reboot)", "`id`", "\\", "!!", "*", "~", "-n", "--", "a\nb", "", " ", "\t"])
+@example(["%s", ";", "&&", "|", ">x", "#", "{a,b}", "$HOME", "\r", "\x1b[2J", "é", "\U0001f980"])
+def test_any_arguments_arrive_as_they_are(hosts, words):
+    printed = hosts["a"].run(("/usr/bin/env", "printf", r"%s\0", *words)).stdout
+    assert printed.split("\0")[:-1] == words
+
+
+def test_bytes_that_are_no_text_arrive_too(hosts):
+    odd = b"\xff\xfe\x80".decode("utf-8", "surrogateescape")
+    assert hosts["a"].run(("printf", "%s", odd)).stdout == odd
+
+
+def test_large_input_and_output_pass_both_ways(hosts):
+    text = os.urandom(1 << 20).hex().encode()
+    assert hosts["a"].run(("cat",), input=text).stdout.encode() == text
+
+
+def test_files_arrive_with_their_mode(hosts, tmp_path, lab):
+    local = tmp_path / "file"
+    local.write_bytes(os.urandom(100_000))
+    remote = str(lab.state / "hosts" / "a" / "home" / "it's a file")
+    hosts["a"].put(local, remote, 0o640)
+    assert hosts["a"].read_bytes(remote) == local.read_bytes()
+    assert hosts["a"].run(("stat", "-c", "%a", remote)).stdout == "640\n"
+    with pytest.raises(HostError, match="cannot be read"):
+        hosts["a"].read_bytes("/nosuch/file")
+    with pytest.raises(HostError, match="cannot be written"):
+        hosts["a"].put(local, "/nosuch/file", 0o600)
+
+
+def test_facts_tell_the_host_and_its_interface(hosts):
+    facts = hosts["b"].facts("data0")
+    assert facts["hostname"] == "b" and facts["nic_driver"] == "veth"
+    assert facts["interface_exists"] is True and facts["mtu_B"] == 1500
+
+
+def test_many_commands_at_once_share_one_connection(hosts):
+    results = {}
+
+    def work(number):
+        results[number] = hosts["a"].run(("sh", "-c", f"sleep 0.1; echo {number}")).stdout
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert results == {number: f"{number}\n" for number in range(16)}
+
+
+def test_a_long_lived_process_answers_and_ends(host):
+    with host.start(AGENT) as agent:
+        assert agent.receive(20)["hostname"] == "a"
+        agent.send("echo", text="x y\n%")
+        assert agent.receive(5)["words"] == {"text": "x y\n%"}
+        assert agent.close() == 0
+
+
+def test_the_death_of_a_process_tells_status_and_stderr(host):
+    with host.start(AGENT) as agent:
+        agent.receive(20)
+        agent.send("die", status=7)
+        with pytest.raises(HostError) as caught:
+            agent.receive(5)
+    assert caught.value.exit_status == 7
+    assert caught.value.output.endswith("last reason")
+
+
+def test_a_process_on_a_flooded_stderr_goes_on(host):
+    with host.start(AGENT) as agent:
+        agent.receive(20)
+        agent.send("complain", size=5 << 20)
+        assert agent.receive(20)["event"] == "complained"
+
+
+def test_a_cut_connection_is_noticed_at_once(lab):
+    with lab.host("b") as host, host.start(AGENT) as agent:
+        agent.receive(20)
+        for pid in reaper.processes_in([lab.namespace("b")]):
+            if "sshd" in os.readlink(f"/proc/{pid}/exe"):
+                os.kill(pid, signal.SIGKILL)
+        begun = time.monotonic()
+        with pytest.raises(HostError, match="b: the SSH connection was lost"):
+            agent.receive(30)
+        assert time.monotonic() - begun < 3
+        with pytest.raises(HostError, match="no longer connected"):
+            host.run(("true",))
+
+
+def test_a_host_that_falls_silent_counts_as_lost(lab):
+    with _variant(lab, keepalive_s=0.2, silence_s=1.0) as host, host.start(AGENT) as agent:
+        agent.receive(20)
+        stopped = [
+            pid
+            for pid in reaper.processes_in([lab.namespace("a")])
+            if "sshd" in os.readlink(f"/proc/{pid}/exe")
+        ]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(HostError, match="the SSH connection was lost"):
+                agent.receive(30)
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+
+
+def test_an_unknown_host_key_is_refused_with_the_line_to_type(lab, tmp_path):
+    (tmp_path / "known").touch()
+    with pytest.raises(HostError, match=r"key of a is not known.*ssh-keyscan a >> "):
+        _variant(lab, known_hosts=tmp_path / "known").open()
+
+
+def test_a_changed_host_key_is_refused(lab, tmp_path):
+    other = (lab.state / "hosts" / "b" / "host_key.pub").read_text()
+    (tmp_path / "known").write_text(f"a {other}")
+    with pytest.raises(HostError, match=r"host key of a has changed.*ssh-keygen -R a"):
+        _variant(lab, known_hosts=tmp_path / "known").open()
+
+
+def test_a_key_that_is_not_accepted_is_a_clear_error(lab, tmp_path):
+    key = tmp_path / "key"
+    subprocess.run(("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key), check=True)
+    with pytest.raises(HostError, match="no key or agent was accepted"):
+        _variant(lab, identity_file=str(key)).open()
+
+
+def test_a_proxy_command_that_fails_is_told_with_its_reason(lab):
+    command = "sh -c 'echo no way >&2; exit 1'"
+    with pytest.raises(HostError, match=r"no SSH session with a.*\nno way"):
+        _variant(lab, proxy_command=command).open()
+    with pytest.raises(HostError, match="/nosuch/proxy is not there"):
+        _variant(lab, proxy_command="/nosuch/proxy").open()
+
+
+def _ssh_config(home, text):
+    (home / ".ssh").mkdir(mode=0o700)
+    (home / ".ssh" / "config").write_text(text)
+
+
+def test_the_ssh_configuration_of_the_user_is_honoured(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    known, key = lab.host("a").known_hosts, lab.host("a").identity_file
+    _ssh_config(
+        tmp_path,
+        f"Host alias\n HostName a\n User {lab.host('a').user}\n IdentityFile {key}\n"
+        f" UserKnownHostsFile {known}\n ProxyCommand {lab.host('a').proxy_command}\n",
+    )
+    with SshHost("somewhere", "alias") as host:
+        assert host.run(("uname", "-n")).stdout == "a\n"
+
+
+def test_a_jump_host_with_an_unknown_key_is_refused(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    _ssh_config(
+        tmp_path,
+        "Host target\n ProxyJump gate\n"
+        f"Host gate\n IdentityFile {lab.host('a').identity_file}\n"
+        f" User {lab.host('a').user}\n ProxyCommand {lab.host('a').proxy_command}\n",
+    )
+    with pytest.raises(HostError, match="key of gate is not known"):
+        SshHost("target", "target").open()
+
+
+def test_a_name_that_does_not_resolve_is_a_clear_error():
+    with pytest.raises(HostError, match=r"nosuch\.invalid does not resolve"):
+        SshHost("h", "nosuch.invalid").open()
+
+
+def test_a_closed_port_is_a_clear_error():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(HostError, match=f"127.0.0.1:{port} cannot be reached: Connection refused"):
+        SshHost("h", "127.0.0.1", port=port).open()
+
+
+def test_a_server_that_says_nothing_is_given_up():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        begun = time.monotonic()
+        with pytest.raises(HostError, match=r"^h: "):
+            SshHost("h", "127.0.0.1", port=server.getsockname()[1], connect_timeout_s=1.0).open()
+        assert time.monotonic() - begun < 10
+
+
+def test_hosts_are_opened_all_or_none(lab):
+    with pytest.raises(BadInput, match="no host is called that"):
+        open_hosts(STUDY, ["a", "nosuch"], lab)
+    with pytest.raises(BadInput, match="there is no lab"):
+        host_of(STUDY, "a")
+
+
+def test_the_agent_is_pushed_and_a_damaged_one_replaced(host, tmp_path):
+    binary = tmp_path / "agent"
+    binary.write_text(f"#!/bin/sh\nexec {shlex.join(AGENT)}\n")
+    remote = push_agent(host, binary)
+    host.run(("sh", "-c", 'echo damage > "$1"', "damage", remote))
+    assert push_agent(host, binary) == remote
+    with host.start((remote,)) as agent:
+        assert agent.receive(20)["event"] == "ready"
+
+
+def test_a_full_disk_is_one_clear_message_and_leaves_nothing(host, tmp_path):
+    binary = tmp_path / "agent"
+    binary.write_bytes(os.urandom(1 << 20))
+    # Seen by this connection alone: its session has a mount namespace of its own.
+    host.run(("sh", "-c", 'mkdir -p "$HOME/.cache" && mount -t tmpfs -o size=64k x "$HOME/.cache"'))
+    with pytest.raises(HostError, match=r"no space for the agent: .* kB free, 1024 kB are needed"):
+        push_agent(host, binary)
+    assert host.run(("sh", "-c", 'ls -A "$HOME/.cache/netlab"')).stdout == ""
+
+
+def test_a_cache_from_which_nothing_runs_is_one_clear_message(host, tmp_path):
+    binary = tmp_path / "agent"
+    binary.write_text("#!/bin/sh\n")
+    host.run(("sh", "-c", 'mkdir -p "$HOME/.cache" && mount -t tmpfs -o noexec x "$HOME/.cache"'))
+    with pytest.raises(HostError, match="no program can be run from it"):
+        push_agent(host, binary)
+
+
+def test_a_host_builds_the_agent_from_its_sources(host, tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "BUILD").write_text("cc -O1 -o gensink src/main.c\n")
+    (tmp_path / "src" / "main.c").write_text("int main(void) { return 42; }\n")
+    binary = tmp_path / "agent"
+    binary.write_text("#!/bin/sh\n")
+    remote = push_agent(host, binary, source_dir=tmp_path, force_compile=True)
+    assert host.run((remote,), check=False).exit_status == 42

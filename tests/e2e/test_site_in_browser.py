@@ -1,0 +1,174 @@
+"""The site in a real browser: quiet, closed, readable on a phone and in the dark."""
+
+import os
+import shutil
+import subprocess
+from itertools import pairwise
+
+import papermill
+import pytest
+import synthetic
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+from netlab.analysis.measured import load_measured
+from netlab.paths import data_dir
+from netlab.report import ExecutedNotebook, build_site
+from netlab.report.pdf import find_chromium
+
+pytestmark = pytest.mark.e2e
+
+NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
+PAGES = ("index.html", "03-openlab-measured.html")
+
+CONTRAST = """
+const channel = c => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+const light = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+const parse = s => (s.match(/[\\d.]+/g) || []).map(Number);
+const behind = e => {
+  for (let n = e; n; n = n.parentElement) {
+    const c = parse(getComputedStyle(n).backgroundColor);
+    if (c.length === 3 || c[3] === 1) return c;
+  }
+  return [255, 255, 255];
+};
+const poor = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let t = walker.nextNode(); t; t = walker.nextNode()) {
+  const e = t.parentElement;
+  if (!t.textContent.trim() || !e.checkVisibility()) continue;
+  const style = getComputedStyle(e);
+  const [a, b] = [light(parse(style.color)), light(behind(e))];
+  const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  const size = parseFloat(style.fontSize);
+  const big = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
+  if (ratio < (big ? 3 : 4.5)) poor.push([t.textContent.trim().slice(0, 40), ratio.toFixed(2)]);
+}
+return poor;
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The openlab report of synthetic runs, its notebook executed for real."""
+    work = tmp_path_factory.mktemp("report")
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["order"] % 50 == 0:
+            row |= {"flags": "interference", "message": "foreign load " + "x" * 80}
+
+    synthetic.store_of(work / "store", study, synthetic.runs_of(study, change=change))
+    executed = work / NOTEBOOK.name
+    parameters = {"results": str(work / "store"), "study": str(synthetic.openlab_file())}
+    papermill.execute_notebook(NOTEBOOK, executed, parameters, progress_bar=False)
+    m = load_measured(work / "store", synthetic.openlab_file())
+    return build_site([ExecutedNotebook(executed)], work / "site", measured=m).parent
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Headless Chromium with its console and network recorded."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = find_chromium()
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    for argument in (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(120)
+    yield driver
+    driver.quit()
+
+
+def _open(browser, page, *, width=1280, scheme="light"):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    browser.get(page.as_uri())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_loads_without_a_complaint_or_a_request(site, browser, page):
+    browser.get_log("browser"), browser.get_log("performance")
+    _open(browser, site / page)
+    assert browser.get_log("browser") == []
+    asked = [e["message"] for e in browser.get_log("performance") if "requestWillBeSent" in str(e)]
+    assert asked and not [m for m in asked if '"url":"http' in m or '"url":"ws' in m]
+    broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"
+    assert browser.execute_script(broken) == 0
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_page_scrolls_sideways(site, browser, page, width):
+    _open(browser, site / page, width=width)
+    sizes = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    assert sizes[0] <= sizes[1] == width
+    boxes = "return [...document.querySelectorAll('.netlab-table')].map(e => e.scrollWidth)"
+    if width == 390:
+        assert max(browser.execute_script(boxes)) > 390, "wide tables keep their width and scroll"
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_in_light_and_dark(site, browser, page, scheme):
+    _open(browser, site / page, scheme=scheme)
+    browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+    ground = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 26)"}[scheme]
+    assert browser.execute_script(CONTRAST) == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_headings_images_and_landmarks_are_in_order(site, browser, page):
+    _open(browser, site / page)
+    levels = browser.execute_script(
+        "return [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])"
+    )
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+    bare = "return [...document.images].filter(i => !i.alt.trim()).length"
+    assert browser.execute_script(bare) == 0
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+
+
+def test_code_opens_and_links_lead_on(site, browser):
+    _open(browser, site / "index.html")
+    browser.find_element("css selector", "ul.notebooks a").click()
+    assert browser.current_url.endswith("03-openlab-measured.html")
+    details = browser.find_element("css selector", "details.code")
+    shown = "return arguments[0].querySelector('pre').checkVisibility()"
+    assert not browser.execute_script(shown, details)
+    details.find_element("css selector", "summary").click()
+    assert browser.execute_script(shown, details)
+
+
+def test_the_notebook_shows_every_table_and_chart(site, browser):
+    _open(browser, site / "03-openlab-measured.html")
+    text = browser.find_element("css selector", "main").text
+    assert "Traceback" not in text
+    for table in range(2, 7):
+        assert text.count(f"Table {table}: ") >= 4
+    assert browser.execute_script("return document.images.length") == 22
+    assert "interference 9" in text and "foreign load" in text
+
+
+def test_the_report_is_printed_to_pdf(site):
+    file = site / "report.pdf"
+    assert file.read_bytes()[:5] == b"%PDF-"
+    if os.path.exists("/usr/bin/pdftotext"):
+        text = subprocess.run(
+            ["pdftotext", str(file), "-"], capture_output=True, text=True, check=True
+        ).stdout
+        assert "Table 6: Linux32 <-> Linux64" in text and "Provenance" in text

@@ -1,0 +1,302 @@
+"""The site: whole, escaped, closed to the network, swapped in at once."""
+
+import hashlib
+import re
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+import synthetic
+from nbformat import v4
+
+from netlab import results
+from netlab.analysis.measured import load_measured
+from netlab.errors import BadInput, NetlabError
+from netlab.report import ExecutedNotebook, build_site, pdf, render, tables
+from netlab.report.downloads import write_downloads
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and headings of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.headings = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if re.fullmatch(r"h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The openlab study, one group of it with a flagged and a missing cell."""
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["group"] != "Linux64 -> Linux64" or row["streams"] == 20:
+            return False
+        if row["streams"] == 12 and row["mtu_B"] == 1500:
+            row |= {"flags": "stalled", "message": "<i>nothing</i> came"}
+        return True
+
+    directory = tmp_path_factory.mktemp("store")
+    synthetic.store_of(directory, study, synthetic.runs_of(study, change=change))
+    return load_measured(directory, synthetic.openlab_file())
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """An executed notebook with an output of every kind."""
+    stream = v4.new_output("stream", name="stdout", text="a < b \x1b[31mred\x1b[0m")
+    html = v4.new_output("execute_result", {"text/html": "<p>rich</p>", "text/plain": "plain"})
+    picture = v4.new_output("display_data", {"image/png": PNG}, metadata={"alt": 'a "dot"'})
+    svg = v4.new_output(
+        "display_data", {"image/svg+xml": "<svg xmlns='http://www.w3.org/2000/svg'/>"}
+    )
+    script = v4.new_output("display_data", {"application/javascript": "alert(2)"})
+    text = v4.new_output("execute_result", {"text/plain": "<b>x</b>"})
+    cells = [
+        v4.new_markdown_cell("# What it *shows*, in full\n\nSee [next](02-next.ipynb#part)."),
+        v4.new_markdown_cell("## Then\n\n[gone](99-elsewhere.ipynb)"),
+        v4.new_code_cell("if 1 < 2: print('</pre>')", outputs=[stream, html, picture]),
+        v4.new_code_cell("", outputs=[svg, script, text]),
+    ]
+    return _save(tmp_path / "01-first.ipynb", cells)
+
+
+def _save(path, cells):
+    nbformat.write(v4.new_notebook(cells=cells), path)
+    return path
+
+
+def _digests(site: Path):
+    files = (p for p in sorted(site.rglob("*")) if p.is_file())
+    return {str(p.relative_to(site)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def test_the_index_shows_the_study_whole(measured, notebook, tmp_path):
+    at = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
+    pages = [ExecutedNotebook(notebook, summary="a line")]
+    index = build_site(pages, tmp_path / "site", measured=measured, built_at=at, pdf=False)
+    text = index.read_text()
+    assert index == tmp_path / "site" / "index.html"
+    for part in (
+        "10 Gb Ethernet back to back",
+        "Table 2: Linux64 -&gt; Linux64",
+        "tcp_tw_recycle",
+        "Provenance",
+        "How to cite",
+        "@misc{netlab-openlab-2003",
+        "What it shows, in full",
+        "a line",
+        "2026-01-06 12:00 UTC",
+        "No PDF: not asked for",
+    ):
+        assert part in text, part
+    links = [a["href"] for a in Outline(text).named("a")]
+    for link in links:
+        assert link.startswith("#") or (index.parent / link).is_file(), link
+
+
+def test_pages_are_accessible_in_structure(measured, notebook, tmp_path):
+    site = build_site([ExecutedNotebook(notebook)], tmp_path / "s", measured=measured, pdf=False)
+    for page in site.parent.glob("*.html"):
+        outline = Outline(page.read_text())
+        assert outline.named("html")[0]["lang"] == "en"
+        assert outline.headings[0] == 1 and outline.headings.count(1) == 1
+        steps = zip(outline.headings, outline.headings[1:], strict=False)
+        assert all(b - a <= 1 for a, b in steps)
+        images = outline.named("img")
+        assert images and all(image["alt"].strip() for image in images)
+        assert outline.named("main") and outline.named("nav")[0]["aria-label"]
+
+
+def test_pages_need_no_network_and_run_no_script(measured, notebook, tmp_path):
+    site = build_site([ExecutedNotebook(notebook)], tmp_path / "s", measured=measured, pdf=False)
+    for page in site.parent.glob("*.html"):
+        outline = Outline(page.read_text())
+        assert not outline.named("script") and not outline.named("iframe")
+        for tag, attributes in outline.tags:
+            if tag in ("img", "link", "source"):
+                source = attributes.get("src") or attributes.get("href")
+                assert source.startswith("data:"), (tag, source[:80])
+            assert not any(name.startswith("on") for name in attributes), tag
+        policies = [m for m in outline.named("meta") if m.get("http-equiv")]
+        assert "default-src 'none'" in policies[0]["content"]
+
+
+def test_notebook_outputs_are_shown_and_code_is_hidden(notebook, tmp_path):
+    site = build_site([ExecutedNotebook(notebook)], tmp_path / "s", pdf=False)
+    text = (site.parent / "01-first.html").read_text()
+    assert "<p>rich</p>" in text and "plain" not in text
+    assert "a &lt; b red" in text and "\x1b" not in text
+    assert "&lt;b&gt;x&lt;/b&gt;" in text and "alert(2)" not in text
+    assert [i["alt"] for i in Outline(text).named("img")] == ['a "dot"', render.UNDESCRIBED]
+    code = re.search(r"<details class=\"code\">.*?</details>", text, re.DOTALL)[0]
+    assert "if 1 &lt; 2: print('&lt;/pre&gt;')" in code
+    assert text.count("<details") == 1
+
+
+def test_links_between_notebooks_lead_to_their_pages(notebook, tmp_path):
+    other = _save(tmp_path / "02-next.ipynb", [v4.new_markdown_cell("# Next\n\n## part")])
+    site = build_site([ExecutedNotebook(p) for p in (notebook, other)], tmp_path / "s", pdf=False)
+    text = (site.parent / "01-first.html").read_text()
+    assert 'href="02-next.html#part"' in text and ".ipynb" not in text
+
+
+def test_pages_of_a_part_are_listed_under_it_and_left_out_of_the_navigation(notebook, tmp_path):
+    block = _save(tmp_path / "block.ipynb", [v4.new_markdown_cell("# A block")])
+    pages = [ExecutedNotebook(notebook), ExecutedNotebook(block, part="Blocks <all>")]
+    text = build_site(pages, tmp_path / "s", pdf=False).read_text()
+    assert text.index("<h3>Blocks &lt;all&gt;</h3>") < text.index(
+        '<a href="block.html">A block</a>'
+    )
+    nav = re.search(r"<nav.*?</nav>", text, re.DOTALL)[0]
+    assert "01-first.html" in nav and "block.html" not in nav
+
+
+def test_a_notebook_that_failed_says_so(tmp_path):
+    error = v4.new_output("error", ename="E", evalue="x", traceback=["\x1b[0;31mE\x1b[0m: <x>"])
+    path = _save(tmp_path / "bad.ipynb", [v4.new_code_cell("1/0", outputs=[error])])
+    site = build_site([ExecutedNotebook(path)], tmp_path / "s", pdf=False)
+    assert "stopped with an error" in site.read_text()
+    assert "E: &lt;x&gt;" in (site.parent / "bad.html").read_text()
+
+
+def test_a_title_of_markup_stays_text(tmp_path):
+    study_file = synthetic.foreign_file(tmp_path)
+    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
+    m = load_measured(tmp_path / "store", study_file)
+    site = build_site([], tmp_path / "site", measured=m, pdf=False)
+    text = site.read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; two racks" in text
+    assert not Outline(text).named("script") and not Outline(text).named("b")
+    assert "<b>left" not in text
+    assert "No group of this study states a target." in text
+
+
+def test_a_study_with_every_run_flagged_still_gives_a_report(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    runs = synthetic.runs_of(study, change=lambda row: row.update(flags="failed", message="<&>"))
+    synthetic.store_of(tmp_path / "store", study, runs)
+    m = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
+    text = build_site([], tmp_path / "site", measured=m, pdf=False).read_text()
+    assert "Flagged runs: 2 of 2" in text and "&lt;&amp;&gt;" in text
+    assert "1 run, all flagged: failed" in text
+
+
+def test_the_same_input_gives_the_same_site(measured, notebook, tmp_path):
+    pages = [ExecutedNotebook(notebook)]
+    sites = [build_site(pages, tmp_path / n, measured=measured, pdf=False) for n in ("a", "b")]
+    first, second = (_digests(site.parent) for site in sites)
+    assert first == second and "downloads/runs.parquet" in first
+
+
+def test_downloads_hold_the_results_and_every_table(measured, tmp_path):
+    made = write_downloads(measured, tmp_path)
+    names = {item.file.removeprefix("downloads/") for item in made}
+    assert names == {p.name for p in (tmp_path / "downloads").iterdir()}
+    assert {"cells.csv", "runs.parquet", "intervals.parquet"} <= names
+    assert {"table-2-linux64-to-linux64.csv", "table-2-linux64-to-linux64.tex"} <= names
+    again = results.read(tmp_path / "downloads" / "runs.parquet", results.RUN_COLUMNS)
+    pd.testing.assert_frame_equal(again, measured.runs)
+    cells = pd.read_csv(tmp_path / "downloads" / "cells.csv")
+    assert cells["goodput_MBps"].to_numpy() == pytest.approx(
+        measured.cells["goodput_MBps"].to_numpy(), nan_ok=True
+    )
+    latex = (tmp_path / "downloads" / "table-2-linux64-to-linux64.tex").read_text()
+    assert r"\toprule" in latex and r"$\pm$" in latex
+
+
+def test_a_new_site_replaces_the_old_one_whole(notebook, tmp_path):
+    target = tmp_path / "site"
+    build_site([ExecutedNotebook(notebook)], target, pdf=False)
+    build_site([], target, pdf=False)
+    assert not (target / "01-first.html").exists()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o755
+    assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb"}
+
+
+def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
+    target = tmp_path / "site"
+    build_site([ExecutedNotebook(notebook)], target, pdf=False)
+    before = _digests(target)
+    torn = tmp_path / "torn.ipynb"
+    torn.write_text("{")
+    for bad in (torn, tmp_path / "gone.ipynb", tmp_path):
+        with pytest.raises(BadInput, match="cannot be read as a notebook"):
+            build_site([ExecutedNotebook(bad)], target, pdf=False)
+    assert _digests(target) == before
+    assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
+
+
+def test_a_directory_of_other_files_is_never_replaced(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(BadInput, match="no netlab site"):
+        build_site([], tmp_path, pdf=False)
+    with pytest.raises(BadInput, match="is no directory"):
+        build_site([], tmp_path / "thesis.tex", pdf=False)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_two_notebooks_of_one_name_are_refused(notebook, tmp_path):
+    with pytest.raises(BadInput, match="has this name"):
+        build_site([ExecutedNotebook(notebook)] * 2, tmp_path / "s", pdf=False)
+    other = _save(tmp_path / "index.ipynb", [v4.new_markdown_cell("# x")])
+    with pytest.raises(BadInput, match="has this name"):
+        build_site([ExecutedNotebook(other)], tmp_path / "s", pdf=False)
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NetlabError, match="cannot write"):
+        build_site([], tmp_path / "file" / "site", pdf=False)
+
+
+def test_without_a_browser_the_index_says_why_there_is_no_pdf(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert pdf.find_chromium() is None
+    text = build_site([], tmp_path / "a").read_text()
+    assert "No PDF: no Chromium is installed here" in text
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [("#!/bin/sh\nexit 3\n", "status 3"), ("not a program", "could not be started")],
+)
+def test_a_browser_that_fails_is_told_of(tmp_path, script, reason):
+    browser = tmp_path / "browser"
+    browser.write_text(script)
+    browser.chmod(0o755)
+    text = build_site([], tmp_path / "site", chromium=str(browser)).read_text()
+    assert f"No PDF: Chromium {'ended with ' if '3' in reason else ''}{reason}" in text
+    assert not (tmp_path / "site" / "report.pdf").exists()
+
+
+def test_tables_without_content_become_sentences(measured):
+    whole = measured.runs.assign(flags="", unsupported="[]")
+    quiet = replace(measured, runs=whole)
+    assert tables.unsupported(quiet)._repr_html_().startswith("<p")
+    assert "No run was flagged" in repr(tables.flagged(quiet))
+
+
+def test_overhead_and_provenance_tables_are_complete(measured):
+    assert len(tables.overhead(measured).frame) == measured.runs["block_id"].nunique() + 1
+    items = tables.provenance(measured).frame["item"].tolist()
+    assert {"seed", "study", "agent digest (SHA-256)", "linux64-a, kernel"} <= set(items)

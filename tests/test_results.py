@@ -1,0 +1,410 @@
+"""Results survive the trip through a file exactly, or are refused; a file is never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from netlab import results
+from netlab.errors import NetlabError
+from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Store, checked, frame_of, read
+
+EXAMPLES = {
+    "int64": 3,
+    "Int64": 2**53 + 1,
+    "float64": 1.5,
+    "string": "text",
+    "bool": True,
+    "datetime64[ns, UTC]": pd.Timestamp("2026-01-02T03:04:05.000000006", tz="UTC"),
+}
+
+
+def record(columns=RUN_COLUMNS, **values) -> dict:
+    return {**{column.name: EXAMPLES[column.dtype] for column in columns}, **values}
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+VALUES = {
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "Int64": st.integers(-(2**63), 2**63 - 1),
+    "float64": st.floats(allow_nan=False, allow_infinity=False),
+    "string": TEXT,
+    "bool": st.booleans(),
+    "datetime64[ns, UTC]": st.integers(0, 4 * 10**18).map(lambda ns: pd.Timestamp(ns, tz="UTC")),
+}
+
+
+def records(columns):
+    """Any list of records that fit the columns, gaps where gaps may be."""
+    fields = {
+        column.name: st.none() | VALUES[column.dtype] if column.nullable else VALUES[column.dtype]
+        for column in columns
+    }
+    return st.lists(st.fixed_dictionaries(fields), max_size=3)
+
+
+@pytest.mark.parametrize("columns", [RUN_COLUMNS, INTERVAL_COLUMNS], ids=["runs", "intervals"])
+def test_any_records_come_back_exactly(columns, tmp_path_factory):
+    path = tmp_path_factory.mktemp("trip") / "a.parquet"
+
+    @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(records(columns))
+    def trip(rows):
+        frame = frame_of(rows, columns)
+        results.write_atomically(frame, path, columns)
+        again = read(path, columns)
+        pd.testing.assert_frame_equal(again, frame)
+        for row, (_, back) in zip(rows, again.iterrows(), strict=True):
+            for column in columns:
+                value = row[column.name]
+                assert pd.isna(back[column.name]) if value is None else back[column.name] == value
+
+    trip()
+
+
+@pytest.mark.parametrize("columns", [RUN_COLUMNS, INTERVAL_COLUMNS], ids=["runs", "intervals"])
+def test_the_file_says_its_version_and_every_columns_unit_and_meaning(columns, tmp_path):
+    path = tmp_path / "a.parquet"
+    results.write_atomically(frame_of([record(columns)], columns), path, columns)
+    metadata = pyarrow.parquet.read_schema(path).metadata
+    assert metadata[b"netlab.schema_version"] == str(results.SCHEMA_VERSION).encode()
+    told = json.loads(metadata[b"netlab.columns"])
+    assert list(told) == [column.name for column in columns]
+    for column in columns:
+        assert told[column.name] == {"unit": column.unit, "meaning": column.meaning}
+        assert column.meaning
+
+
+def test_a_name_that_ends_in_a_unit_has_that_unit():
+    endings = {"_B": "B", "_MBps": "MB/s", "_s": "s", "_us": "us", "_percent": "%", "_share": "1"}
+    for column in RUN_COLUMNS + INTERVAL_COLUMNS:
+        for ending, unit in endings.items():
+            if column.name.endswith(ending) and not column.name.endswith("_per_s"):
+                assert column.unit == unit, column.name
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("streams", 1.5),
+        ("streams", "12"),
+        ("streams", True),
+        ("streams", None),
+        ("streams", 2**63),
+        ("sent_B", 1.5),
+        ("sent_B", 2**64),
+        ("sent_B", "1"),
+        ("study", None),
+        ("study", 5),
+        ("study", b"x"),
+        ("wall_s", None),
+        ("wall_s", "1.5"),
+        ("wall_s", True),
+        ("wall_s", float("nan")),
+        ("goodput_MBps", float("inf")),
+        ("started_at", 5),
+        ("started_at", pd.Timestamp("2026-01-01")),
+        ("started_at", None),
+    ],
+)
+def test_a_value_that_would_change_its_meaning_is_refused(key, value):
+    with pytest.raises(NetlabError, match="do not fit schema") as caught:
+        frame_of([record(), record(**{key: value})])
+    assert repr(key) in str(caught.value) or f'"{key}"' in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_byte_count_stays_exact_beside_a_gap():
+    frame = frame_of([record(sent_B=None), record(sent_B=2**53 + 1)])
+    assert frame["sent_B"].iloc[1] == 2**53 + 1
+
+
+def test_a_nullable_column_may_be_left_out_and_others_may_not():
+    row = record()
+    del row["rtt_us"]
+    assert frame_of([row])["rtt_us"].isna().all()
+    del row["run_id"]
+    with pytest.raises(NetlabError, match="'run_id' may not be missing"):
+        frame_of([row])
+
+
+def test_an_unknown_column_is_refused():
+    with pytest.raises(NetlabError, match="colour"):
+        frame_of([{**record(), "colour": "red"}])
+    with pytest.raises(NetlabError, match="do not fit"):
+        checked(frame_of([record()]).assign(colour="red"), RUN_COLUMNS)
+
+
+def test_no_records_are_an_empty_frame_of_the_same_types():
+    empty, full = frame_of([]), frame_of([record()])
+    assert empty.empty
+    assert (empty.dtypes == full.dtypes).all()
+
+
+# Files.
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Path of a stored runs table of two rows."""
+    path = tmp_path / "a.parquet"
+    results.write_atomically(frame_of([record(), record(sent_B=None)]), path, RUN_COLUMNS)
+    return path
+
+
+def test_another_schema_version_is_refused(stored):
+    table = pyarrow.parquet.read_table(stored)
+    metadata = {**table.schema.metadata, b"netlab.schema_version": b"99"}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
+    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 1"):
+        read(stored, RUN_COLUMNS)
+
+
+def test_a_parquet_file_of_something_else_is_refused(stored):
+    pd.DataFrame({"a": [1]}).to_parquet(stored)
+    with pytest.raises(NetlabError, match="schema version"):
+        read(stored, RUN_COLUMNS)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"text", b"PAR1" + bytes(100) + b"PAR1"])
+def test_a_file_that_is_no_parquet_is_refused(stored, content):
+    stored.write_bytes(content)
+    with pytest.raises(NetlabError, match=r"a\.parquet cannot be read as results"):
+        read(stored, RUN_COLUMNS)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_file_cut_short_is_refused(stored, share):
+    raw = stored.read_bytes()
+    stored.write_bytes(raw[: int(share * len(raw))])
+    with pytest.raises(NetlabError, match="cannot be read as results"):
+        read(stored, RUN_COLUMNS)
+
+
+def test_a_flipped_bit_is_noticed_or_harmless(stored):
+    raw = stored.read_bytes()
+    whole = read(stored, RUN_COLUMNS)
+    generator = random.Random(2003)
+    refused = 0
+    for _ in range(30):
+        damaged = bytearray(raw)
+        damaged[generator.randrange(len(raw))] ^= 1 << generator.randrange(8)
+        stored.write_bytes(damaged)
+        try:
+            pd.testing.assert_frame_equal(read(stored, RUN_COLUMNS), whole)
+        except NetlabError as error:
+            assert "\n" not in str(error)
+            refused += 1
+    assert refused > 2
+
+
+def test_a_missing_or_unwritable_place_is_one_clear_message(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NetlabError, match=r"cannot write .*: Not a directory"):
+        results.write_atomically(
+            frame_of([]), tmp_path / "file" / "runs" / "a.parquet", RUN_COLUMNS
+        )
+    with pytest.raises(NetlabError, match="cannot be read as results"):
+        read(tmp_path / "missing.parquet", RUN_COLUMNS)
+
+
+def test_a_frame_that_does_not_fit_leaves_the_old_file(stored):
+    before = stored.read_bytes()
+    with pytest.raises(NetlabError):
+        results.write_atomically(pd.DataFrame({"a": [1]}), stored, RUN_COLUMNS)
+    assert stored.read_bytes() == before
+    assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]
+
+
+def test_what_a_killed_writer_left_is_removed_and_a_live_writers_is_not(stored):
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    abandoned = stored.with_name(f".a.parquet.{gone.pid}.partial")
+    live = stored.with_name(f".a.parquet.{os.getppid()}.partial")
+    others = stored.with_name(f".b.parquet.{gone.pid}.partial")
+    for path in (abandoned, live, others):
+        path.write_bytes(b"half")
+    results.write_atomically(frame_of([]), stored, RUN_COLUMNS)
+    assert not abandoned.exists()
+    assert live.exists()
+    assert others.exists()
+
+
+WRITER = """
+    import os, signal, sys, time
+    from pathlib import Path
+    import numpy as np
+    import pandas as pd
+    from netlab import results
+
+    path = Path(sys.argv[1])
+    rows = 60_000
+
+    def frame(mark):
+        return pd.DataFrame({
+            "run_id": f"run-{mark}", "direction": "forward", "stream": mark,
+            "t_s": np.arange(rows) / 7, "interval_s": 0.1, "bytes": mark, "in_window": True,
+        })
+
+    # The frames are checked before the fork, so that a child does little but write.
+    frames = [results.checked(frame(mark), results.INTERVAL_COLUMNS) for mark in range(2)]
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            while True:
+                for each in frames:
+                    results.write_atomically(each, path, results.INTERVAL_COLUMNS)
+        time.sleep(float(line))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        print("killed", flush=True)
+"""
+
+
+def test_a_reader_sees_the_old_or_the_new_file_however_the_writer_is_killed(tmp_path):
+    path = tmp_path / "intervals" / "block.parquet"
+    generator = random.Random(1)
+    halves = 0
+    argv = [sys.executable, "-c", textwrap.dedent(WRITER), str(path)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        writer.stdin.write("0.3\n")
+        writer.stdin.flush()
+        assert writer.stdout.readline() == "killed\n"
+        for kills in range(1, 61):
+            writer.stdin.write(f"{generator.uniform(0.01, 0.15)}\n")
+            writer.stdin.flush()
+            assert writer.stdout.readline() == "killed\n"
+            halves += len(list(path.parent.glob(".*.partial")))
+            frame = read(path, INTERVAL_COLUMNS)
+            assert len(frame) == 60_000
+            assert frame["bytes"].nunique() == frame["run_id"].nunique() == 1
+            if kills >= 5 and halves >= 2:
+                break
+        writer.stdin.close()
+    assert writer.returncode == 0
+    assert halves >= 2, "no kill fell in the middle of a write"
+
+
+FULL_DISK = """
+    import sys
+    from pathlib import Path
+    import numpy as np
+    import pandas as pd
+    from netlab import results
+    from netlab.errors import NetlabError
+
+    def frame(rows):
+        return pd.DataFrame({
+            "run_id": "r", "direction": "forward", "stream": 0,
+            "t_s": np.random.default_rng(1).random(rows), "interval_s": 0.1,
+            "bytes": np.arange(rows) ** 3, "in_window": True,
+        })
+
+    path = Path(sys.argv[1]) / "intervals" / "a.parquet"
+    results.write_atomically(frame(10), path, results.INTERVAL_COLUMNS)
+    try:
+        results.write_atomically(frame(100_000), path, results.INTERVAL_COLUMNS)
+    except NetlabError as error:
+        print(error)
+    assert len(results.read(path, results.INTERVAL_COLUMNS)) == 10
+    print([each.name for each in path.parent.iterdir()])
+    results.write_atomically(frame(20), path, results.INTERVAL_COLUMNS)
+    print(len(results.read(path, results.INTERVAL_COLUMNS)))
+"""
+
+
+def test_a_full_disk_leaves_the_old_file_and_says_so(tmp_path):
+    shell = (
+        'mount --make-rprivate / && mount -t tmpfs -o size=256k netlab-test "$1" && '
+        'exec "$2" -c "$3" "$1"'
+    )
+    unshare = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    script = textwrap.dedent(FULL_DISK)
+    done = subprocess.run(
+        [*unshare, "sh", "-c", shell, "sh", str(tmp_path), sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    message, names, rows = done.stdout.splitlines()
+    assert message == f"cannot write {tmp_path}/intervals/a.parquet: No space left on device"
+    assert names == "['a.parquet']"
+    assert rows == "20"
+
+
+# The store.
+
+
+def interval_frame(run_id: str) -> pd.DataFrame:
+    return frame_of([record(INTERVAL_COLUMNS, run_id=run_id)], INTERVAL_COLUMNS)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_store_gives_back_its_blocks_in_planned_order(tmp_path):
+    store = Store(tmp_path)
+    for block_id, orders in (("p@none@1500", [3, 1]), ("p@full@9000", [0, 2])):
+        rows = [record(block_id=block_id, order=order, table=None) for order in orders]
+        store.write_block(block_id, frame_of(rows), interval_frame(block_id))
+    assert store.runs()["order"].tolist() == [0, 1, 2, 3]
+    assert store.block_runs("p@none@1500")["order"].tolist() == [3, 1]
+    assert set(store.intervals()["run_id"]) == {"p@none@1500", "p@full@9000"}
+    assert store.block_intervals("p@full@9000")["run_id"].tolist() == ["p@full@9000"]
+
+
+def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
+    store = Store(tmp_path / "none")
+    for frame, columns in (
+        (store.runs(), RUN_COLUMNS),
+        (store.intervals(), INTERVAL_COLUMNS),
+        (store.block_runs("b"), RUN_COLUMNS),
+        (store.block_intervals("b"), INTERVAL_COLUMNS),
+    ):
+        assert frame.empty
+        assert frame.columns.tolist() == [column.name for column in columns]
+        assert (frame.dtypes == frame_of([record(columns)], columns).dtypes).all()
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_block_without_runs_does_not_change_the_types_of_the_others(tmp_path):
+    store = Store(tmp_path)
+    store.write_block("a", frame_of([]), frame_of([], INTERVAL_COLUMNS))
+    store.write_block("b", frame_of([record()]), interval_frame("r"))
+    pd.testing.assert_frame_equal(store.runs(), frame_of([record()]))
+    pd.testing.assert_frame_equal(store.intervals(), interval_frame("r"))
+
+
+def test_half_written_files_are_no_part_of_the_store(tmp_path):
+    store = Store(tmp_path)
+    store.write_block("a", frame_of([record()]), interval_frame("r"))
+    (tmp_path / "runs" / ".b.parquet.1.partial").write_bytes(b"half")
+    assert len(store.runs()) == 1
+
+
+def test_interval_frames_from_numpy_fit(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "run_id": "r",
+            "direction": "forward",
+            "stream": np.arange(3),
+            "t_s": np.linspace(0, 1, 3),
+            "interval_s": 0.5,
+            "bytes": np.array([1, 2, 3], dtype=np.uint32),
+            "in_window": np.array([True, False, True]),
+        }
+    )
+    Store(tmp_path).write_block("a", frame_of([]), frame)
+    assert Store(tmp_path).intervals()["bytes"].tolist() == [1, 2, 3]

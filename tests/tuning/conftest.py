@@ -1,0 +1,274 @@
+"""A network namespace of one's own, and `gensink tune` inside it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import itertools
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ("tune*.c", "knob*.c", "journal*.c", "guard.c", "words.c", "json.c")
+_counter = itertools.count()
+SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
+
+
+def compile_program(main: str, to: Path, *flags: str) -> Path:
+    """The sources of tuning and one file with a main, as any C compiler takes them."""
+    sources = [path for glob in SOURCES for path in sorted((ROOT / "native/src").glob(glob))]
+    command = ["cc", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", *flags]
+    command += [f"-I{ROOT / 'native/src'}", "-o", to, ROOT / "tests/native" / main, *sources]
+    subprocess.run(command, check=True)
+    return to
+
+
+class ProcessChannel:
+    """The channel of a local process, whose group is its own."""
+
+    def __init__(self, argv: list[str]):
+        self.process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._rest = b""
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def send(self, line: str) -> None:
+        self.send_bytes(line.encode() + b"\n")
+
+    def send_bytes(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def receive(self, timeout_s: float = 20.0) -> dict[str, Any]:
+        until = time.monotonic() + timeout_s
+        out = self.process.stdout.fileno()
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([out], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            data = os.read(out, 65536)
+            if not data:
+                raise EOFError("the process closed its output")
+            self._rest += data
+        line, self._rest = self._rest.split(b"\n", 1)
+        return json.loads(line)
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """One request, one answer."""
+        self.send(line)
+        return self.receive()
+
+    def ask_all(self, line: str, final: str) -> list[dict[str, Any]]:
+        """Every answer up to the final one."""
+        answers = [self.ask(line)]
+        while answers[-1]["event"] not in (final, "error"):
+            answers.append(self.receive())
+        return answers
+
+    def guard_pid(self) -> int:
+        """The child of the tune process."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        assert len(children) == 1
+        return int(children[0])
+
+    def kill_guard(self) -> int:
+        """Kill the guard and wait until it is dead; its process id."""
+        guard = self.guard_pid()
+        os.kill(guard, signal.SIGKILL)
+        until = time.monotonic() + 20
+        with contextlib.suppress(FileNotFoundError):
+            while Path(f"/proc/{guard}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                assert time.monotonic() < until, "the guard does not die"
+                time.sleep(0.002)
+        return guard
+
+    def kill_both(self) -> None:
+        """Kill process and guard so that neither can act on the other's death."""
+        self.kill(signal.SIGSTOP)
+        self.kill_guard()
+        self.kill()
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        self.process.send_signal(number)
+        if number == signal.SIGKILL:
+            self.process.wait(timeout=20)
+
+    def close(self) -> int:
+        """End of input; the exit code."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        code = self.process.wait(timeout=20)
+        self.process.stdout.close()
+        return code
+
+
+class Namespace:
+    """A network namespace with a veth pair, v0 and v1, both up."""
+
+    def __init__(self, program: Path, directory: Path):
+        self.name = f"nlt-{os.getpid()}-{next(_counter)}"
+        self.program, self.journal = program, directory / "journal"
+        self.channels: list[ProcessChannel] = []
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        self._thread = ThreadPoolExecutor(max_workers=1, initializer=self._enter)
+        self.sh(
+            "ip link add v0 type veth peer name v1;"
+            "for i in v0 v1; do ip link set $i addrgenmode none && ip link set $i up; done"
+        )
+
+    def _enter(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open(f"/run/netns/{self.name}") as file:
+            if libc.setns(file.fileno(), 0x40000000) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+
+    def inside(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Call in a thread that lives in the namespace."""
+        return self._thread.submit(call, *arguments).result(timeout=30)
+
+    def sh(self, script: str) -> str:
+        return subprocess.run(
+            ["ip", "netns", "exec", self.name, "sh", "-c", script],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    def sysctl(self, name: str, value: str | None = None) -> str:
+        path = Path("/proc/sys", *name.split("."))
+
+        def run() -> str:
+            if value is not None:
+                path.write_text(value)
+            return " ".join(path.read_text().split())
+
+        return self.inside(run)
+
+    def link(self, kind: str, value: int | None = None, interface: str = "v0") -> int:
+        get, put = {
+            "mtu": (SIOCGIFMTU, SIOCSIFMTU),
+            "txqueuelen": (SIOCGIFTXQLEN, SIOCSIFTXQLEN),
+        }[kind]
+
+        def run() -> int:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+                if value is not None:
+                    fcntl.ioctl(sock, put, struct.pack("16si12x", interface.encode(), value))
+                got = fcntl.ioctl(sock, get, struct.pack("16si12x", interface.encode(), 0))
+            return struct.unpack("16si12x", got)[1]
+
+        return self.inside(run)
+
+    def dump(self) -> str:
+        """Everything a tuning could touch."""
+        return self.sh(
+            "sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key -e random "
+            "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]';"
+            "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i;"
+            "for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do"
+            " cat /sys/class/net/$i/$f; done; done"
+        )
+
+    def argv(self, *options: str, journal: Path | None = None) -> list[str]:
+        enter = ["nsenter", f"--net=/run/netns/{self.name}"]
+        return [*enter, str(self.program), "--journal", str(journal or self.journal), *options]
+
+    def tune(self, *options: str, journal: Path | None = None, ready: bool = True):
+        """A `gensink tune` in here, greeted."""
+        channel = ProcessChannel(self.argv(*options, journal=journal))
+        self.channels.append(channel)
+        if ready:
+            channel.ready = channel.receive()
+            assert channel.ready["event"] == "ready"
+        return channel
+
+    def settled(self, timeout_s: float = 20.0) -> None:
+        """Wait until nobody tunes in here: the guard of a dead session has done its work."""
+        until = time.monotonic() + timeout_s
+
+        def free() -> bool:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+                try:
+                    sock.bind("\0netlab-tune")
+                except OSError:
+                    return False
+                return True
+
+        while not self.inside(free):
+            assert time.monotonic() < until, "the namespace is still being tuned"
+            time.sleep(0.01)
+
+    def journals(self) -> list[Path]:
+        return sorted(self.journal.glob("*")) if self.journal.exists() else []
+
+    def settled_journals(self, count: int, timeout_s: float = 20.0) -> None:
+        """Wait until the directory holds that many journals."""
+        until = time.monotonic() + timeout_s
+        while len(self.journals()) != count:
+            assert time.monotonic() < until, f"journals: {self.journals()}"
+            time.sleep(0.02)
+
+    def remove(self) -> None:
+        for channel in self.channels:
+            if channel.process.poll() is None:
+                channel.process.kill()
+                channel.process.wait(timeout=20)
+            channel.process.stdout.close()
+            with contextlib.suppress(BrokenPipeError):
+                channel.process.stdin.close()
+        try:
+            self.settled()
+        finally:
+            self._thread.shutdown()
+            subprocess.run(["ip", "netns", "del", self.name], check=True)
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`gensink tune` alone, static, as a host without compiler gets it."""
+    return compile_program("tune_program.c", tmp_path_factory.mktemp("tune") / "tune", "-static")
+
+
+@pytest.fixture(scope="session")
+def privileged() -> None:
+    """These tests make network namespaces."""
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.fail("the tests of tuning need root and iproute2: they work in network namespaces")
+
+
+@pytest.fixture
+def make_namespace(privileged, program, tmp_path) -> Iterator[Callable[[], Namespace]]:
+    made: list[Namespace] = []
+
+    def make() -> Namespace:
+        directory = tmp_path / f"host{len(made)}"
+        directory.mkdir()
+        made.append(Namespace(program, directory))
+        return made[-1]
+
+    yield make
+    for namespace in made:
+        namespace.remove()
+
+
+@pytest.fixture
+def namespace(make_namespace) -> Namespace:
+    return make_namespace()

@@ -1,0 +1,253 @@
+"""`gensink tune`: what it says to whom, and that nothing stays changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+SACK = "knob=sysctl name=net.ipv4.tcp_sack"
+RMEM = "knob=sysctl name=net.ipv4.tcp_rmem"
+MTU = "knob=mtu interface=v0"
+
+
+def begin(namespace, *options):
+    channel = namespace.tune(*options)
+    assert channel.ask("begin owner=test") == {"event": "begun"}
+    return channel
+
+
+def applied(channel, request):
+    answer = channel.ask(f"set {request}")
+    assert (answer["event"], answer["status"]) == ("set", "applied"), answer
+    return answer
+
+
+def test_a_session_sets_verifies_reverts_and_leaves_nothing(namespace):
+    before = namespace.dump()
+    channel = begin(namespace)
+    assert applied(channel, f"{SACK} value=0")["old"] == "1"
+    applied(channel, f"{MTU} value=9000")
+    applied(channel, "knob=txqueuelen interface=v0 value=10000")
+    applied(channel, "knob=feature name=tx-checksum interface=v0 value=off")
+    applied(channel, "knob=defer name=gro_flush_timeout interface=v0 value=52429")
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
+    assert namespace.link("mtu") == 9000
+    assert channel.ask("verify") == {"event": "verified", "drifted": 0}
+    answers = channel.ask_all("revert", "reverted_all")
+    assert [a["knob"] for a in answers[:-1]] == ["defer", "feature", "txqueuelen", "mtu", "sysctl"]
+    assert {a["status"] for a in answers[:-1]} == {"restored"}
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert namespace.journals() == []
+    assert channel.close() == 0
+    assert namespace.dump() == before
+
+
+def test_end_of_input_means_end(namespace):
+    before = namespace.dump()
+    channel = begin(namespace)
+    applied(channel, f"{SACK} value=0")
+    assert channel.close() == 0
+    assert namespace.dump() == before
+    assert namespace.journals() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_means_end_and_failure(namespace, number):
+    channel = begin(namespace)
+    applied(channel, f"{SACK} value=0")
+    channel.process.send_signal(number)
+    assert channel.process.wait(timeout=20) == 1
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+    assert namespace.journals() == []
+
+
+def test_unsupported_knobs_are_said_with_the_reason(namespace):
+    channel = begin(namespace)
+    gone = channel.ask("read knob=sysctl name=net.ipv4.tcp_tw_recycle")
+    assert not gone["supported"] and gone["value"] is None
+    assert gone["reason"].startswith("no such setting in this kernel")
+    whole = channel.ask("read knob=sysctl name=net.core.rmem_max")
+    assert whole["supported"] and not whole["writable"] and whole["value"].isdigit()
+    reason = "belongs to the whole machine; read-only in this network namespace"
+    assert whole["reason"] == reason
+    answer = channel.ask("set knob=sysctl name=net.core.rmem_max value=1")
+    assert (answer["status"], answer["reason"]) == ("unsupported", reason)
+    for knob in ("knob=ring name=rx", "knob=coalesce name=rx-usecs"):
+        answer = channel.ask(f"set {knob} interface=v0 value=64")
+        assert answer["status"] == "unsupported" and "device has no" in answer["reason"]
+    answer = channel.ask("set knob=ring name=rx interface=nosuch0 value=64")
+    assert answer["status"] == "refused" and "no such interface" in answer["reason"]
+
+
+def test_what_the_kernel_refuses_is_refused_with_its_word(namespace):
+    channel = begin(namespace)
+    answer = channel.ask(f"set {MTU} value=99999")
+    assert answer["status"] == "refused" and "Invalid argument" in answer["reason"]
+    assert answer["readback"] == "1500"
+    # IPv6 is on v0, and would not come back
+    answer = channel.ask(f"set {MTU} value=1000")
+    assert answer["status"] == "refused" and "IPv6" in answer["reason"]
+    assert namespace.link("mtu") == 1500
+    assert channel.ask_all("revert", "reverted_all") == [
+        {"event": "reverted_all", "conflicts": 0, "failed": 0}
+    ]
+
+
+def test_a_triple_written_in_part_is_put_back(namespace):
+    before = namespace.sysctl("net.ipv4.tcp_rmem")
+    channel = begin(namespace)
+    answer = channel.ask(f"set {RMEM} value=8192%20%20999999%20oops")
+    assert answer["status"] == "refused"
+    assert answer["readback"] == namespace.sysctl("net.ipv4.tcp_rmem") != before
+    answers = channel.ask_all("revert", "reverted_all")
+    assert answers[0]["status"] == "restored"
+    assert namespace.sysctl("net.ipv4.tcp_rmem") == before
+
+
+def test_without_privilege_a_change_is_refused(namespace):
+    with tempfile.TemporaryDirectory(prefix="nlt-", dir="/tmp") as directory:
+        os.chown(directory, 65534, 65534)
+        namespace.program = Path(shutil.copy(namespace.program, directory))
+        argv = namespace.argv(journal=Path(directory, "journal"))
+        run_without_privilege(argv)
+
+
+def run_without_privilege(argv):
+    argv[2:2] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    script = f"read {MTU}\nbegin owner=x\nset {MTU} value=1400\nset {SACK} value=0\n"
+    run = subprocess.run(argv, input=script, capture_output=True, text=True, timeout=20)
+    assert '"may_write":false' in run.stdout, run
+    assert run.stdout.count('"status":"refused"') == 2
+    assert run.stdout.count("no privilege") == 3
+
+
+def test_setting_twice_goes_back_to_the_first_value(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{MTU} value=4000")
+    assert applied(channel, f"{MTU} value=9000")["old"] == "4000"
+    assert channel.ask(f"set {MTU} value=9000")["status"] == "unchanged"
+    answers = channel.ask_all("revert", "reverted_all")
+    assert len(answers) == 2
+    assert namespace.link("mtu") == 1500
+
+
+def test_what_somebody_else_changed_is_a_drift_and_then_a_conflict(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{MTU} value=9000")
+    applied(channel, f"{SACK} value=0")
+    namespace.link("mtu", 3000)
+    drift, verified = channel.ask_all("verify", "verified")
+    assert (drift["expected"], drift["found"], verified["drifted"]) == ("9000", "3000", 1)
+    answers = channel.ask_all("revert", "reverted_all")
+    assert [a["status"] for a in answers[:-1]] == ["restored", "conflict"]
+    assert answers[1]["found"] == "3000" and answers[-1]["conflicts"] == 1
+    assert namespace.link("mtu") == 3000
+
+
+def test_a_foreign_value_overwritten_on_request_is_what_comes_back(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{MTU} value=9000")
+    namespace.link("mtu", 3000)
+    assert applied(channel, f"{MTU} value=8000")["old"] == "3000"
+    channel.ask_all("revert", "reverted_all")
+    assert namespace.link("mtu") == 3000
+
+
+def test_an_interface_that_vanished_is_a_conflict(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{MTU} value=9000")
+    namespace.sh("ip link del v0")
+    answers = channel.ask_all("revert", "reverted_all")
+    assert answers[0]["status"] == "conflict" and "no such interface" in answers[0]["reason"]
+    assert channel.close() == 0
+
+
+def test_two_sessions_do_not_share_a_host(namespace):
+    first = begin(namespace)
+    second = namespace.tune()
+    assert second.ask("begin owner=other")["code"] == "in_use"
+    assert second.ask("recover")["code"] == "in_use"
+    assert first.ask("read " + SACK)["value"] == "1"
+    first.ask_all("end", "ended")
+    assert second.ask("begin owner=other")["event"] == "begun"
+
+
+def test_a_session_can_follow_another_in_one_process(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{SACK} value=0")
+    channel.ask_all("end", "ended")
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+    assert channel.ask("begin owner=again")["event"] == "begun"
+    applied(channel, f"{SACK} value=0")
+    assert channel.close() == 0
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("", None),
+        ("dance", None),
+        ("set", "knob"),
+        ("read knob=sysctl", "name"),
+        ("read knob=sysctl name=kernel.hostname", "name"),
+        ("read knob=sysctl name=net..ipv4.tcp_sack", "name"),
+        ("read knob=sysctl name=net.//.//.kernel.hostname", "name"),
+        ("read knob=sysctl name=net.ipv4.tcp%20sack", "name"),
+        ("read knob=sysctl name=net.ipv4.tcp_sack interface=v0", "interface"),
+        ("read knob=mtu", "interface"),
+        ("read knob=mtu name=x interface=v0", "name"),
+        ("read knob=mtu interface=..", "interface"),
+        ("read knob=mtu interface=a/b", "interface"),
+        ("read knob=mtu interface=%20", "interface"),
+        ("read knob=mtu interface=sixteen-letters0", "interface"),
+        ("read knob=ring name=both interface=v0", "name"),
+        ("read knob=mtu interface=v0 interface=v1", "interface"),
+        ("read knob=mtu interface=v0 value=3", "value"),
+        ("read knob=mtu interface=v%0", "interface"),
+        ("read knob=mtu interface=v0%00", "interface"),
+        ("set knob=mtu interface=v0 value=-1", "value"),
+        ("set knob=mtu interface=v0 value=0", "value"),
+        ("set knob=mtu interface=v0 value=1e3", "value"),
+        ("set knob=mtu interface=v0 value=99999999999", "value"),
+        ("set knob=feature name=tso interface=v0 value=maybe", "value"),
+        ("set knob=sysctl name=net.ipv4.tcp_sack value=" + "1" * 401, "value"),
+        ("set knob=sysctl name=net.ipv4.tcp_sack value=0", None),
+        ("begin", "owner"),
+        ("begin owner=two%20words", "owner"),
+        ("read " + "x" * 5000, None),
+    ],
+)
+def test_nonsense_is_a_bad_request_and_changes_nothing(namespace, line, key):
+    channel = namespace.tune()
+    answer = channel.ask(line)
+    assert (answer["event"], answer["code"]) == ("error", "bad_request"), answer
+    assert list(answer) == ["event", "run", "code", "key", "message"]
+    assert key is None or answer["key"] == key
+    assert channel.ask("keepalive") == {"event": "alive"}
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+    assert channel.close() == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--journal"], ["--journal", "x", "--hold-s", "0"]])
+def test_a_wrong_command_line_is_bad_input(program, options):
+    run = subprocess.run([program, *options], capture_output=True, text=True, timeout=20)
+    assert run.returncode == 2 and '"code":"bad_request"' in run.stdout
+
+
+def test_an_output_that_nobody_reads_ends_it_in_three_seconds(namespace):
+    channel = begin(namespace)
+    applied(channel, f"{SACK} value=0")
+    flood = b"read knob=sysctl name=net.ipv4.tcp_rmem\n" * 600
+    began = time.monotonic()
+    channel.send_bytes(flood)
+    channel.process.wait(timeout=20)
+    assert time.monotonic() - began < 6
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
