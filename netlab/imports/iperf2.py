@@ -7,7 +7,7 @@ counted as it was given to send(), what a server printed as it was read.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from netlab.imports.printed import BINARY, DECIMAL, NUMBER, Printed, check_rate, lines_of
@@ -32,7 +32,7 @@ _CONGESTION = re.compile(r"TCP congestion control (?:set to|using|default) (?P<n
 _MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
 _MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
-_PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S*/)?iperf (?P<words>-.*)")
+_PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
 _PASSED_OVER = re.compile(
     r"-{20,}|\[ ID\] Interval .*|MSS size \d+ bytes|TOS set to .*|WARNING: .*"
     r"|Binding to local address .*"
@@ -170,14 +170,11 @@ class _Run:
         local_sends = not self.is_server and (both or not (self.reversed_run or "*" in stars))
         if self.is_server and self.reversed_run:
             local_sends = True
-        at = {True: "sender", False: "receiver"}
-        flows = [
-            Flow(**{**vars(flow), "measured_at": at[local_sends == (index == 0)]})
-            for index, flow in enumerate(flows)
-        ]
         for index, flow in enumerate(flows):
-            side = "sent_B" if flow.measured_at == "sender" else "received_B"
-            flows[index] = Flow(**{**vars(flow), side: flow.window_B})
+            if local_sends == (index == 0):
+                flows[index] = replace(flow, measured_at="sender", sent_B=flow.window_B)
+            else:
+                flows[index] = replace(flow, measured_at="receiver", received_B=flow.window_B)
         return Record(
             tool="iperf2",
             line=self.first,
@@ -199,7 +196,6 @@ class _Run:
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)
-        # a reverse or full-duplex stream shares its number with the forward one
         missing = set(self.connected) - set(names)
         if missing:
             name = min(missing, key=int)

@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.imports.records import MAX_COUNT, damaged
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-MAX_DEPTH = 60
+_BLANK = re.compile(r"\s*")
 
 
 def _no_constant(name: str) -> float:
@@ -28,12 +28,13 @@ def documents(text: str) -> list[View]:
         The text is no sequence of JSON objects; the line where that shows is named.
     """
     decoder = json.JSONDecoder(parse_constant=_no_constant)
-    found, at = [], 0
+    found, at, line = [], 0, 1
     while True:
-        at = re.compile(r"\s*").match(text, at).end()
+        begin = _BLANK.match(text, at).end()
+        line += text.count("\n", at, begin)
+        at = begin
         if at == len(text) and found:
             return found
-        line = text.count("\n", 0, at) + 1
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -43,6 +44,7 @@ def documents(text: str) -> list[View]:
         if not isinstance(value, dict):
             raise damaged(line, "a JSON object was expected here")
         found.append(View(value, (), text[at:end], line))
+        line += text.count("\n", at, end)
         at = end
 
 

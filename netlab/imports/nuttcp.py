@@ -64,9 +64,13 @@ class _Run:
     retransmits: int | None = None
     rtt_ms: float | None = None
 
-    @property
-    def ended(self) -> bool:
-        return self.brief is not None
+    def begins_anew(self, side: re.Match | None, brief: re.Match | None) -> bool:
+        """Whether a line is of the next run: this one has its totals, and the line opens one."""
+        if self.brief is not None:
+            return True
+        if side:
+            return side["side"] in self.totals and side["rest"].endswith("socket")
+        return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
 
 
 def parse(text: str) -> tuple[Record, ...]:
@@ -81,9 +85,9 @@ def parse(text: str) -> tuple[Record, ...]:
     runs: list[_Run] = []
     for number, line in lines_of(text):
         side = _SIDE.fullmatch(line)
-        if not runs or runs[-1].ended or (side and _begins(runs[-1], side)):
-            runs.append(_Run(number))
         match = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
+        if not runs or runs[-1].begins_anew(side, match):
+            runs.append(_Run(number))
         if match:
             _take_brief(runs[-1], number, match)
         elif side:
@@ -97,11 +101,6 @@ def parse(text: str) -> tuple[Record, ...]:
     return tuple(_record(run) for run in runs)
 
 
-def _begins(run: _Run, side: re.Match) -> bool:
-    """Whether a line of one side opens a run after one whose total of that side is there."""
-    return side["side"] in run.totals and side["rest"].endswith("socket")
-
-
 def _take_brief(run: _Run, number: int, match: re.Match) -> None:
     amount = Printed.read(match["amount"], _MB)
     time_s = Printed.read(match["time"])
@@ -110,8 +109,6 @@ def _take_brief(run: _Run, number: int, match: re.Match) -> None:
     if not match["total"]:
         run.intervals.append((number, amount, time_s))
         return
-    if run.totals:
-        raise damaged(number, "a brief total within a verbose run")
     run.brief = (amount, time_s, rate)
     run.retransmits = int(match["retrans"]) if match["retrans"] else None
     run.rtt_ms = float(match["rtt"]) if match["rtt"] else None

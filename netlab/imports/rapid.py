@@ -12,7 +12,7 @@ from netlab.imports.printed import NUMBER, Printed, check_rate
 from netlab.imports.records import MAX_COUNT, MAX_UNIX_S, Flow, Record, damaged
 
 _PHRASES = (
-    ("command", r"(?:[^\n]{0,120}?[#$%>] ?)?(?:\S*/)?rapid((?: +-[a-zA-Z][^\s]*)+)"),
+    ("command", r"(?:[^\n]{0,120}?[#$%>] ?)?(?:\S{0,120}/)?rapid((?: +-[a-zA-Z]\S{0,120})+)"),
     (
         "said",
         r"Server bound!|Server listening!|Client accepted!|Client connected!"
@@ -33,9 +33,8 @@ _PHRASES = (
     ("totals", r"totals:"),
     ("done", r"Done!"),
 )
-_PHRASE = re.compile(
-    r"\s*(?:" + "|".join(f"(?P<{name}>{_})" for name, _ in _PHRASES) + ")(?=\\s|$)"
-)
+_BLANK = re.compile(r"\s*")
+_PHRASE = re.compile(r"(?:" + "|".join(f"(?P<{name}>{_})" for name, _ in _PHRASES) + ")(?=\\s|$)")
 _TOTALS = ("total_amount", "earliest", "latest", "total_elapsed", "total_throughput")
 _OF_PROCESS = ("amount", "start", "stop", "elapsed", "throughput")
 
@@ -67,13 +66,14 @@ def parse(text: str) -> tuple[Record, ...]:
     runs: list[_Run] = []
     run: _Run | None = None
     at, line = 0, 1
-    while text[at:].strip():
-        match = _PHRASE.match(text, at)
-        begin = at + len(text[at:]) - len(text[at:].lstrip())
-        line = text.count("\n", 0, begin) + 1
+    while True:
+        begin = _BLANK.match(text, at).end()
+        line += text.count("\n", at, begin)
+        if begin == len(text):
+            break
+        match = _PHRASE.match(text, begin)
         if match is None:
             raise damaged(line, f"nothing that rapid says: {text[begin : begin + 50]!r}")
-        kind, phrase = match.lastgroup or "", match.group()
         kind = next(name for name, _ in _PHRASES if match.group(name) is not None)
         if run is None:
             run = _Run(line)
@@ -82,7 +82,7 @@ def parse(text: str) -> tuple[Record, ...]:
                 runs.append(run)
             run = None
         else:
-            _take(run, kind, phrase, line)
+            _take(run, kind, match.group(), line)
         at = match.end()
     if run is not None and (run.processes or run.totals):
         raise damaged(line, "the run does not end; its last word is Done!")
@@ -96,8 +96,6 @@ def _take(run: _Run, kind: str, phrase: str, line: int) -> None:
         run.options.update(
             {m[1]: int(m[2]) for m in re.finditer(r" -([lSRn])(\d{1,15})(?=\s|$)", phrase)}
         )
-        if re.search(r" -s(?=\s|$)", phrase):
-            run.options["sends"] = 1
         return
     if kind == "process":
         run.processes.append({"process": (line, Printed(0, 0))})
