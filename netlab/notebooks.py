@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
 import papermill
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.paths import jupyter_runtime_dir
 from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError
@@ -21,7 +23,11 @@ class LocalKernelManager(AsyncKernelManager):
     """Kernels that are spoken to through files of this user, not over TCP ports."""
 
     def __init__(self, **settings: object):
-        super().__init__(**{"transport": "ipc", **settings})
+        runtime = Path(jupyter_runtime_dir())
+        runtime.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # By default all kernels of a process get the same file names, and two at once mix.
+        sockets = str(runtime / f"netlab-{uuid.uuid4().hex[:16]}")
+        super().__init__(**{"transport": "ipc", "ip": sockets, **settings})
 
 
 def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> Path:
