@@ -23,6 +23,9 @@ from netlab.study import Study
 
 BLOCK_NOTEBOOK = "02-measure-block.ipynb"
 
+RUN_OVERHEAD_S = 0.11
+"""What a run takes besides warm-up and window, for the estimate of the time left."""
+
 
 @dataclass(frozen=True)
 class Campaign:
@@ -38,8 +41,8 @@ class Campaign:
 class Watcher:
     """Is told of every run that is done; the command line draws a progress bar from it."""
 
-    def start(self, runs: int, done: int, seconds_per_run: float) -> None:
-        """The campaign begins with `done` of `runs` runs standing."""
+    def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
+        """The campaign begins: `kept` of `runs` runs stand, `blocks` blocks are to be measured."""
 
     def block(self, block: Block) -> None:
         """A block begins."""
@@ -114,8 +117,9 @@ def run_study(
         }
         kept = sum(len(ids) for ids in stand.values())
         total = sum(len(b.runs) for b in planned)
-        watcher.start(total, kept, study.timing.warmup_s + study.timing.seconds + 0.2)
         todo = [b for b in planned if len(stand[b.block_id]) < len(b.runs)]
+        each_s = study.timing.warmup_s + study.timing.seconds + RUN_OVERHEAD_S
+        watcher.start(total, kept, len(todo), each_s)
         for block in todo:
             watcher.block(block)
             progress_file = directory / f".progress-{os.getpid()}"

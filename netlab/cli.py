@@ -14,6 +14,7 @@ import click
 
 import netlab
 from netlab.errors import NetlabError
+from netlab.imports.command import import_command
 
 
 def _guarded(function: Callable) -> Callable:
@@ -83,7 +84,7 @@ def run(study: str, results: Path | None, **timing: object) -> None:
     from netlab.progress import Bar
 
     loaded = _load(study, **timing)
-    with Bar() as bar:
+    with Bar(report=False) as bar:
         campaign = _run(loaded, results, bar)
     click.echo(campaign.directory)
 
@@ -227,3 +228,6 @@ def lab_shell(host: str, argv: tuple[str, ...]) -> None:
             program = argv or (os.environ.get("SHELL", "/bin/sh"),)
             os.execvp("ip", ("ip", "netns", "exec", there.namespace(host), *program))
     raise NetlabError(f"no lab that is up has a host called {host!r}")
+
+
+main.add_command(import_command)

@@ -324,7 +324,7 @@ class Run:
         return Report(
             role=self.role,
             status=STATUSES[r.status],
-            code=_text(lib.nl_code_name(r.err.code)) if failed else "",
+            code=_text(lib.nl_code_name(r.err.code)) if r.err.code else "",
             message=_text(r.err.message) if failed else "",
             **{name: int(getattr(r, name)) for name in plain},
             rejected=rejected,

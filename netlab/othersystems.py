@@ -112,3 +112,28 @@ def commands(
 ) -> list[str]:
     """Published settings as command lines; see `settings`."""
     return [setting.command() for setting in settings(name, system=system, **where)]
+
+
+def listing(name: str = "gigabit-settings") -> str:
+    """All published settings as commands, under a comment line for each system and source.
+
+    Parameters
+    ----------
+    name : {'gigabit-settings', 'slac-2003-settings'}
+        Data set.
+
+    Returns
+    -------
+    str
+        Ready to read; not to be run as one script, as the systems differ.
+    """
+    frame = published.load(name)
+    source = frame.columns[0]
+    blocks = []
+    for system in SYSTEMS:
+        own = frame[frame["system"] == system]
+        for value in own[source].unique():
+            remark = "rem" if system == "Windows" else "#"
+            lines = commands(name, system=system, **{source: value})
+            blocks.append("\n".join([f"{remark} {system} ({source} {value})", *lines]))
+    return "\n\n".join(blocks)

@@ -28,6 +28,8 @@ _STYLE = {
     "vertical-align:top",
     "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
 }
+# Shorter cells stay on one line; a table too wide for the page scrolls by itself.
+_WRAP_CHARS = 16
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -92,7 +94,8 @@ class Table:
                 inner = f"<strong>{inner}</strong>" if strong else inner
                 tag, scope = ("th", ' scope="row"') if at < self._index_width else ("td", "")
                 weight = ";font-weight:normal" if tag == "th" else ""
-                style = _STYLE["cell"].format(align=align[at]) + weight
+                wrap = "" if len(text) > _WRAP_CHARS else ";white-space:nowrap"
+                style = _STYLE["cell"].format(align=align[at]) + weight + wrap
                 parts.append(f'<{tag}{scope} style="{style}">{inner}</{tag}>')
             body.append(f"<tr>{''.join(parts)}</tr>")
         note = f'<p style="{_STYLE["note"]}">{html.escape(self.note)}</p>' if self.note else ""

@@ -16,6 +16,7 @@ from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.block import BlockResult, run_block
+from netlab.core import Report
 from netlab.results import Store
 from netlab.station import study_lab
 from netlab.study import Study
@@ -169,18 +170,25 @@ def study_design(study: Study) -> Table:
     return Table(pd.DataFrame(rows), study.title, formats={"bus_MBps": ".0f"}, note=note)
 
 
-def shown_transfer(transfer: object) -> Table:
+def shown_transfer(sink: Report, gen: Report) -> Table:
     """One in-process transfer: its rate, its ledger and what TCP said."""
-    gen, sink = transfer.gen, transfer.sink
+    goodput_MBps = sink.window_bytes / (sink.window_t1_ns - sink.window_t0_ns) * 1e3
+    counts = {
+        "given to send()": gen.total_bytes,
+        "read by the sink": sink.total_bytes,
+        "sum of the sink's intervals": sink.interval_sum_bytes,
+        "sum of the sender's intervals": gen.interval_sum_bytes,
+    }
+    closes = len(set(counts.values())) == 1
+    rtts_us = [stream["tcp"]["rtt_us"] for stream in gen.per_stream]
     rows = [
-        ("goodput at the sink", f"{transfer.goodput_MBps:,.0f} MB/s"),
-        ("given to send()", f"{gen.total_bytes:,} B"),
-        ("read by the sink", f"{sink.total_bytes:,} B"),
-        ("sum of the intervals", f"{sink.interval_sum_bytes:,} B"),
-        ("ledger", "closes" if gen.total_bytes == sink.total_bytes else "does not close"),
+        ("goodput at the sink", f"{goodput_MBps:,.0f} MB/s"),
+        *((what, f"{count:,} B") for what, count in counts.items()),
+        ("ledger", "closes to the byte" if closes else "does not close"),
+        ("RTT, mean of streams", f"{sum(rtts_us) / len(rtts_us):,.0f} us"),
     ]
     frame = pd.DataFrame(rows, columns=["what", "value"])
-    return Table(frame, f"A transfer over loopback, {len(sink.per_stream)} streams")
+    return Table(frame, f"A transfer over loopback, {sink.streams} streams")
 
 
 def link(path: Path) -> Html:

@@ -78,3 +78,16 @@ def test_no_value_breaks_out_of_its_word(value):
 def test_what_a_system_cannot_take_is_refused(setting):
     with pytest.raises(BadInput):
         setting.command()
+
+
+def test_a_listing_has_each_system_and_source_once():
+    text = othersystems.listing()
+    heads = [line for line in text.splitlines() if line.startswith(("#", "rem"))]
+    assert heads == [
+        "# Linux (document solaris-linux)",
+        "# Linux (document gigabit-nic)",
+        "# FreeBSD (document gigabit-nic)",
+        "# Solaris (document solaris-linux)",
+        "rem Windows (document gigabit-nic)",
+    ]
+    assert len([line for line in text.splitlines() if line]) == len(heads) + 21

@@ -43,9 +43,19 @@ static void pause_ms(int ms)
 	nanosleep(&t, NULL);
 }
 
+/* flock belongs to an open file description: another one of the same memfd. */
+static int memfd_again(int fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 {
 	void *page;
+	int map_fd;
 
 	memset(g, 0, sizeof(*g));
 	g->pipe_fd = -1;
@@ -53,7 +63,13 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 	g->lock_fd = memfd_create("netlab-guard", MFD_CLOEXEC);
 	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
 		goto fail;
-	page = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED, g->lock_fd, 0);
+	/* A mapping, which the child inherits, holds on to its open file description, and with it
+	 * to the lock. So the page is mapped through one that is never locked. */
+	map_fd = memfd_again(g->lock_fd);
+	if (map_fd < 0)
+		goto fail;
+	page = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	close(map_fd);
 	if (page == MAP_FAILED)
 		goto fail;
 	g->shared = page;
@@ -95,8 +111,8 @@ static void close_others(const struct child *c)
 		fd = dup(fd);
 }
 
-/* 1 when locked, 0 when the parent is alive and stirred or moves on. */
-static int child_lock(const struct child *c, int timed_out)
+/* Returns locked. */
+static void child_lock(const struct child *c, int timed_out)
 {
 	uint64_t begun = now_ns();
 
@@ -106,7 +122,6 @@ static int child_lock(const struct child *c, int timed_out)
 			kill(c->parent, SIGKILL);
 		pause_ms(STEP_MS);
 	}
-	return 1;
 }
 
 static void child_revert(const struct child *c)
@@ -174,12 +189,10 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
 			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
 	int ends[2] = {-1, -1}, go[2] = {-1, -1};
-	char path[40], byte = 0;
+	char byte = 0;
 	pid_t pid = -1;
 
-	/* flock belongs to an open file description, so the child needs one of its own. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", g->lock_fd);
-	c.lock = open(path, O_RDWR | O_CLOEXEC);
+	c.lock = memfd_again(g->lock_fd);
 	c.journal = nl_journal_reopen(dir, file);
 	if (c.lock >= 0 && c.journal >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
 	    pipe2(go, O_CLOEXEC) == 0)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
@@ -24,8 +25,7 @@ struct watch {
 	enum phase phase;
 	uint64_t sample_due_ns;
 	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
-	uint64_t last_bytes;   /* untimed: the last seen progress, and when */
-	uint64_t last_moved_ns;
+	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
 };
 
 static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
@@ -48,15 +48,7 @@ static void take_meter(struct watch *watch, int which)
 		watch->meter[which] = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
 	}
-}
-
-static uint64_t sum_latest(const struct nl_report *report)
-{
-	uint64_t k = report->sample_count - 1, sum = 0;
-
-	for (uint64_t i = 0; i < report->streams; i++)
-		sum += report->sample_bytes[i * report->sample_capacity + k];
-	return sum;
+	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
 }
 
 static void open_window(struct watch *watch, uint64_t t_ns)
@@ -153,16 +145,6 @@ static void sample(struct watch *watch)
 		}
 	}
 	plan_sample(watch, t_ns);
-	if (run->opts.window_ms == 0 && watch->phase != ABORTING) {
-		/* without a planned end, streams that stand still are what ends it */
-		uint64_t bytes = sum_latest(&run->report);
-
-		if (bytes != watch->last_bytes || watch->last_moved_ns == 0) {
-			watch->last_bytes = bytes;
-			watch->last_moved_ns = t_ns;
-		}
-		watch->end_due_ns = watch->last_moved_ns + run->opts.drain_ms * NL_NS_PER_MS;
-	}
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
@@ -183,6 +165,16 @@ static void at_end(struct watch *watch, uint64_t now)
 		watch->phase = DRAINING;
 		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
 		return;
+	}
+	if (run->opts.window_ms == 0) {
+		/* without a planned end, streams that stand still are what ends it */
+		uint64_t bytes = nl_run_progress(run, NULL);
+
+		if (bytes != watch->last_bytes) {
+			watch->last_bytes = bytes;
+			watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
+			return;
+		}
 	}
 	nl_fail(&err, NL_TIMEOUT, "streams did not end in %llu ms",
 		(unsigned long long)run->opts.drain_ms);
@@ -310,6 +302,8 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 		open_window(watch, run->report.t_go_ns);
 		watch->meter[AT_T0] = watch->meter[BEFORE];
 	}
+	if (run->opts.window_ms == 0)
+		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
 	nl_workers_release(run);
 	if (run->opts.role == NL_SINK)

@@ -92,7 +92,7 @@ static void diff_interface(const struct nl_meter *before, const struct nl_meter 
 		{a->tx_dropped, b->tx_dropped, &out->interface.tx_dropped},
 	};
 
-	if (before->ifindex != after->ifindex)
+	if (before->ifindex != after->ifindex || after->ifindex == 0)
 		out->reset = 1;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		if (row[i].after < row[i].before)

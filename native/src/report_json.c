@@ -210,7 +210,7 @@ void nl_json_report(struct nl_json *j, const struct nl_report *r)
 	nl_json_text(j, "event", r->role == NL_GEN ? "gen_result" : "sink_result");
 	nl_json_u64(j, "run", r->run);
 	nl_json_text(j, "status", status_name(r->status));
-	nl_json_text(j, "code", r->status == NL_STATUS_OK ? NULL : nl_code_name(r->err.code));
+	nl_json_text(j, "code", r->err.code == NL_OK ? NULL : nl_code_name(r->err.code));
 	nl_json_text(j, "message", r->status == NL_STATUS_OK ? NULL : r->err.message);
 	nl_json_u64(j, "streams", r->streams);
 	if (r->role == NL_SINK)

@@ -12,7 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE_B = 4096, BACKLOG_SPARE = 64 };
+/* the backlog leaves room for strangers beside the streams */
+enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
 
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
@@ -172,6 +173,8 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 			*err = why;
 		return code;
 	}
+	if (atomic_load(&run->told_to_stop))
+		nl_fail(&why, NL_OK, "told to stop");
 	run->report.status = unfinished_status(run, code);
 	run->report.err = why;
 	return NL_OK;

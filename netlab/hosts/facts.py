@@ -105,6 +105,9 @@ def parse(text: str) -> dict[str, str | int | bool | None]:
     for name in INTEGERS:
         found[name] = _integer(name, said.get(name))
     found["interface_exists"] = said.get("interface_exists") == "1"
+    if found["nic_driver"] == "veth":
+        # It says 10 Gb/s whatever it carries, which would pass for a limit.
+        found["link_speed_Mbps"] = None
     return found
 
 

@@ -40,9 +40,9 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
         A name is no host of the study, or a lab host is asked for without a lab.
     """
     hosts = {name: host_of(study, name, lab) for name in names}
-    with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
-        attempts = [pool.submit(host.open) for host in hosts.values()]
     try:
+        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
+            attempts = [pool.submit(host.open) for host in hosts.values()]
         for attempt in attempts:
             attempt.result()
     except BaseException:

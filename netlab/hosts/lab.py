@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
-from netlab.errors import BadInput, HostError
+from netlab.errors import BadInput, HostError, Unsupported
 from netlab.hosts import link, needs, reaper, sshd
 from netlab.hosts.namespaces import inside, tool
 from netlab.hosts.ssh import SshHost
@@ -50,19 +50,12 @@ class Lab:
     def __init__(self, state: Path):
         self.state = state
         self.id = state.name
-        try:
-            content = json.loads((state / STATE_FILE).read_text())
-        except (OSError, ValueError):
-            content = {}
+        content = _read(state)
         self.study: str | None = content.get("study")
         self.complete: bool = content.get("complete", False)
         self.made_at: str | None = content.get("made_at")
         self.owner_pid: int | None = content.get("owner_pid")
-        self.topology = (
-            Topology.from_dict(content["topology"])
-            if "topology" in content
-            else Topology(hosts=(), paths=())
-        )
+        self.topology: Topology = content.get("topology", Topology(hosts=(), paths=()))
         self._guard: _Guard | None = None
 
     @classmethod
@@ -92,10 +85,15 @@ class Lab:
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
             raise BadInput("a lab id is one to eight small letters or digits", value=lab_id)
         needs.check(shaped=any(path.settings.rate_bps is not None for path in plan.paths))
-        state = _reserve(lab_id)
+        lab_id = lab_id or secrets.token_hex(3)
+        token = secrets.token_hex(8)
         guard = None
         try:
-            guard = _Guard(state.name)
+            # The guard comes first, so that there is no moment without it.
+            guard = _Guard(lab_id, token)
+            state = reaper.reserve(lab_id, token)
+            if state is None:
+                raise BadInput("there is a lab of this id already", value=lab_id)
             content = {
                 "study": study.name,
                 "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -106,12 +104,16 @@ class Lab:
             _write(state, content)
             with open(state / reaper.BUSY, "w") as busy:
                 fcntl.flock(busy, fcntl.LOCK_EX)
+                if os.fstat(busy.fileno()).st_nlink == 0:
+                    raise HostError("lab", "was taken down while it was made")
                 _make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
-        except BaseException:
-            _shielded(lambda: reaper.remove(state.name))
+        except BaseException as problem:
+            _shielded(lambda: reaper.remove_own(lab_id, token))
             if guard is not None:
                 guard.release()
+            if isinstance(problem, OSError):
+                raise HostError("lab", f"could not be made: {problem}") from problem
             raise
         lab = cls(state)
         if owned:
@@ -127,7 +129,15 @@ class Lab:
         self.down()
 
     def down(self) -> None:
-        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done."""
+        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done.
+
+        Raises
+        ------
+        Unsupported
+            Only root can.
+        """
+        if os.geteuid() != 0:
+            raise Unsupported("taking a lab down needs root: run it with sudo")
         _shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()
@@ -228,7 +238,10 @@ class Lab:
 def labs() -> list[Lab]:
     """All labs of this machine, half made ones included, sorted by id."""
     where = reaper.base()
-    found = {entry.name for entry in where.iterdir() if entry.is_dir()} if where.is_dir() else set()
+    found = set()
+    # To others than root the state is closed; the namespaces still tell which labs there are.
+    if os.access(where, os.R_OK | os.X_OK):
+        found |= {entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
     if reaper.NAMESPACES.is_dir():
         # A namespace without state is what a damaged lab leaves; it can still be taken down.
         for name in os.listdir(reaper.NAMESPACES):
@@ -266,17 +279,13 @@ def down(lab_id: str | None = None) -> list[str]:
     return [lab.id for lab in chosen]
 
 
-def _reserve(lab_id: str | None) -> Path:
-    with reaper.registry(create=True) as where:
-        reaper.note_machine(where)
-        state = where / (lab_id or secrets.token_hex(2))
-        while lab_id is None and (state.exists() or reaper.namespaces_of(state.name)):
-            state = where / secrets.token_hex(2)
-        if state.exists() or reaper.namespaces_of(state.name):
-            raise BadInput("there is a lab of this id already", value=lab_id)
-        state.mkdir(mode=0o700)
-        reaper.PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
-    return state
+def _read(state: Path) -> dict:
+    """What a lab's state file holds; nothing if it is missing or damaged."""
+    try:
+        content = json.loads((state / STATE_FILE).read_text())
+        return content | {"topology": Topology.from_dict(content["topology"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _write(state: Path, content: dict) -> None:
@@ -326,11 +335,11 @@ def _set_up(
 class _Guard:
     """The process that removes a lab when this one dies."""
 
-    def __init__(self, lab_id: str):
+    def __init__(self, lab_id: str, token: str):
         owner = os.pidfd_open(os.getpid())
         try:
             self._process = subprocess.Popen(
-                (sys.executable, "-I", "-S", reaper.__file__, lab_id, str(owner)),
+                (sys.executable, "-I", "-S", reaper.__file__, lab_id, token, str(owner)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -3,10 +3,10 @@
 Run as a file of its own, with the standard library and nothing else, so that it works whatever has
 happened to the process, the directory or the environment that made the lab.
 
-    python -I -S reaper.py LAB_ID PIDFD
+    python -I -S reaper.py LAB_ID TOKEN PIDFD
 
-waits until the process behind PIDFD dies or standard input ends, and removes the lab; the word
-``release`` on standard input lets the lab live.
+waits until the process behind PIDFD dies or standard input ends, and removes the lab that was made
+under TOKEN; the word ``release`` on standard input lets the lab live.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ SEARCH_PATH = os.pathsep.join(
 )
 FOUND = "found.json"
 BUSY = "busy"
+TOKEN = "token"
 PATIENCE_S = 3.0
 
 
@@ -62,6 +63,8 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
             yield None
             return
         try:
+            if os.fstat(lock).st_uid != os.geteuid():
+                raise PermissionError(f"{where} belongs to another user")
             fcntl.flock(lock, fcntl.LOCK_EX)
             # The last lab may have taken the directory with it while we waited.
             if os.path.isdir(where) and os.path.samestat(os.fstat(lock), os.stat(where)):
@@ -71,17 +74,40 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
             os.close(lock)
 
 
-def note_machine(where: Path) -> None:
-    """Write down, before the first lab, what the last one has to put back. Registry held."""
+def reserve(lab_id: str, token: str) -> Path | None:
+    """Make the state directory of a new lab, marked with a token of its maker.
+
+    Returns
+    -------
+    Path or None
+        None if a lab of this id, or a remainder of one, is there already.
+    """
+    with registry(create=True) as where:
+        _note_machine(where)
+        state, fresh = where / lab_id, where / f".{token}"
+        if state.exists() or namespaces_of(lab_id):
+            return None
+        # Marked before it has its name: whoever finds the lab can tell whose it is.
+        fresh.mkdir(mode=0o700)
+        (fresh / TOKEN).write_text(token)
+        PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
+        fresh.rename(state)
+        return state
+
+
+def _note_machine(where: Path) -> None:
+    """Write down, before the first lab, what the last one has to put back."""
     note = where / FOUND
     if note.exists():
         return
     found = {
         "privilege_separation": PRIVILEGE_SEPARATION.is_dir(),
         "namespaces": NAMESPACES.is_dir(),
-        "namespaces_mounted": os.path.ismount(NAMESPACES) or _is_bind(NAMESPACES),
+        "namespaces_mounted": _is_mounted(NAMESPACES),
     }
-    note.write_text(json.dumps(found))
+    partial = where / f"{FOUND}.partial"
+    partial.write_text(json.dumps(found))
+    partial.replace(note)
 
 
 def namespaces_of(lab_id: str) -> list[str]:
@@ -121,42 +147,78 @@ def remove(lab_id: str) -> None:
     Nothing happens where nothing is left; another lab is not disturbed.
     """
     with registry() as where:
-        state = None if where is None else where / lab_id
-        if state is not None and state.is_dir():
-            _wait_until_idle(state)
+        _remove(where, lab_id)
+
+
+def remove_own(lab_id: str, token: str) -> None:
+    """Remove a lab if it was made under this token, however far its making came."""
+    with registry() as where:
+        if where is None:
+            return
+        try:
+            owned = (where / lab_id / TOKEN).read_text() == token
+        except OSError:
+            owned = False
+        if owned:
+            _remove(where, lab_id)
+        else:
+            _leave_if_last(where)
+
+
+def _remove(where: Path | None, lab_id: str) -> None:
+    with contextlib.ExitStack() as held:
+        if where is not None and (where / lab_id).is_dir():
+            held.enter_context(_idle(where / lab_id))
         names = namespaces_of(lab_id)
         _end_processes(names)
         for name in names:
-            subprocess.run(
-                ("ip", "netns", "delete", name),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PATH": SEARCH_PATH},
-                process_group=0,
-                check=False,
-            )
+            _quietly("ip", "netns", "delete", name)
             # One that was cut short while it was made is a plain file.
             with contextlib.suppress(OSError):
                 os.unlink(NAMESPACES / name)
-        if where is None or state is None:
-            return
-        shutil.rmtree(state, ignore_errors=True)
-        if not any(entry.is_dir() for entry in where.iterdir()):
-            _restore_machine(where)
-            shutil.rmtree(where, ignore_errors=True)
+        if where is not None:
+            shutil.rmtree(where / lab_id, ignore_errors=True)
+            _leave_if_last(where)
 
 
-def _wait_until_idle(state: Path) -> None:
-    # A maker that was killed may have left a child at work; it holds this lock until it is done.
+def _leave_if_last(where: Path) -> None:
+    directories = [entry for entry in where.iterdir() if entry.is_dir()]
+    for entry in directories:
+        # Its maker would hold the registry, as we do now: it died between making and naming it.
+        if entry.name.startswith("."):
+            shutil.rmtree(entry, ignore_errors=True)
+    if all(entry.name.startswith(".") for entry in directories):
+        _restore_machine(where)
+        shutil.rmtree(where, ignore_errors=True)
+
+
+def _quietly(*argv: str) -> None:
+    subprocess.run(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PATH": SEARCH_PATH},
+        process_group=0,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def _idle(state: Path) -> Iterator[None]:
+    """Hold a lab that nobody is making any more.
+
+    A maker that was killed may have left a child at work, which keeps the lock until it is done.
+    """
     with open(state / BUSY, "w") as busy:
         deadline = time.monotonic() + 10.0
         while time.monotonic() < deadline:
             try:
                 fcntl.flock(busy, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
+                break
             except OSError:
                 time.sleep(0.02)
+        yield
 
 
 def _end_processes(names: list[str]) -> None:
@@ -190,15 +252,8 @@ def _restore_machine(where: Path) -> None:
             PRIVILEGE_SEPARATION.rmdir()
     if not NAMESPACES.is_dir() or os.listdir(NAMESPACES):
         return
-    if not found["namespaces_mounted"] and _is_bind(NAMESPACES):
-        subprocess.run(
-            ("umount", str(NAMESPACES)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,
-            check=False,
-        )
+    if not found["namespaces_mounted"] and _is_mounted(NAMESPACES):
+        _quietly("umount", str(NAMESPACES))
     if not found["namespaces"]:
         with contextlib.suppress(OSError):
             NAMESPACES.rmdir()
@@ -213,15 +268,15 @@ def _sshd_runs() -> bool:
     return False
 
 
-def _is_bind(path: Path) -> bool:
-    # os.path.ismount does not see a directory that is mounted on itself.
+def _is_mounted(path: Path) -> bool:
+    # os.path.ismount does not see a directory that is mounted on itself, as ip mounts this one.
     with open("/proc/self/mountinfo") as mounts:
         return any(line.split()[4] == str(path) for line in mounts)
 
 
 def main(argv: list[str]) -> int:
     """Wait for the owner's end, then remove the lab."""
-    lab_id, owner = argv[0], int(argv[1])
+    lab_id, token, owner = argv[0], argv[1], int(argv[2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
     watched = select.poll()
@@ -232,7 +287,7 @@ def main(argv: list[str]) -> int:
     ready = dict(watched.poll())
     if 0 in ready and os.read(0, 64).startswith(b"release"):
         return 0
-    remove(lab_id)
+    remove_own(lab_id, token)
     return 0
 
 

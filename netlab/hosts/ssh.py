@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import re
 import shlex
@@ -27,6 +28,9 @@ KEEPALIVE_S = 5.0
 SILENCE_S = 15.0
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+
+# What goes wrong is raised; without a handler paramiko would print tracebacks into notebooks too.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class UnknownHostKey(paramiko.SSHException):
@@ -316,9 +320,11 @@ class SshHost(Host):
             known_hosts=None if self.known_hosts is None else (str(self.known_hosts),),
             user=self.user,
             port=self.port,
-            config=fabric.Config(ssh_config=paramiko.SSHConfig()) if isolated else fabric.Config(),
+            config=fabric.Config(ssh_config=paramiko.SSHConfig(), lazy=True)
+            if isolated
+            else fabric.Config(),
             gateway=self.proxy_command,
-            connect_timeout=round(self.connect_timeout_s),
+            connect_timeout=max(1, round(self.connect_timeout_s)),
             connect_kwargs=keys,
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from netlab.errors import HostError, RunError
+from netlab.errors import HostError, RunError, shown
 
 TAIL_MS = 80
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
@@ -18,14 +18,26 @@ DRAIN_MS = 5000
 GRACE_S = 5.0
 
 
+_RESULT = {
+    "status": str,
+    "t_go_ns": int,
+    "total_bytes": int,
+    "interval_sum_bytes": int,
+    "per_stream": list,
+    "samples": dict,
+}
+ANSWERS = {"listening": {"port": int}, "gen_result": _RESULT, "sink_result": _RESULT}
+"""What is read of an answer without asking whether it is there, and its kind."""
+
+
 class Channel(Protocol):
     """A long-lived agent process that takes request lines and answers JSON lines."""
 
     def send(self, verb: str, **words: object) -> None:
         """Send one request."""
 
-    def receive(self, timeout_s: float) -> dict:
-        """Return the next answer; raises HostError when the process or host is gone."""
+    def poll(self, timeout_s: float) -> dict | None:
+        """The next answer, None if none came in time; raises HostError when the host is gone."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +99,9 @@ class Outcome:
 
 
 class _Inbox:
-    """The answers of one agent during a run, in whatever order they come.
+    """The answers of one agent to the runs it takes part in, in whatever order they come.
 
-    Both directions of a run share an agent, so what is not awaited yet is kept.
+    Both directions of a run share one: an answer read while another is awaited is kept.
     """
 
     def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
@@ -97,18 +109,32 @@ class _Inbox:
         self._kept: dict[tuple[str, int], dict] = {}
 
     def wait(self, event: str, run: int, deadline: float) -> dict:
+        """The answer `event` to `run`; raises RunError at an error or when time is up."""
         while (event, run) not in self._kept:
             left = deadline - self._now()
             if left <= 0:
                 raise RunError(f"{self._side.host}: no {event} in time", code="timeout")
-            answer = self._side.channel.receive(left)
+            answer = self._side.channel.poll(left)
+            if answer is None:
+                continue
             kind, of = answer.get("event"), answer.get("run")
             if kind == "error" and (of is None or of in self._runs):
-                code = str(answer.get("code", "internal"))
-                raise RunError(f"{self._side.host}: {answer.get('message', code)}", code=code)
+                code = str(answer.get("code") or "internal")
+                raise RunError(f"{self._side.host}: {answer.get('message') or code}", code=code)
             if of in self._runs:  # else the late echo of an earlier, abandoned run
                 self._kept[str(kind), of] = answer
-        return self._kept.pop((event, run))
+        return self._checked(self._kept.pop((event, run)))
+
+    def _checked(self, answer: dict) -> dict:
+        """Refuse an answer without what every answer of its kind has."""
+        wanted = ANSWERS[answer["event"]]
+        for key, kind in wanted.items():
+            value = answer.get(key)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise RunError(
+                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}", code="peer"
+                )
+        return answer
 
 
 def measure(
@@ -135,7 +161,8 @@ def measure(
     Raises
     ------
     RunError
-        An agent refused or failed, a stream did not arrive, or an answer did not come in time.
+        An agent refused the run, what it said is no answer, or an answer did not come in time.
+        A run that began and did not end well has a result, whose ``status`` says so.
     HostError
         An agent or its host is gone.
     """

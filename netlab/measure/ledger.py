@@ -94,33 +94,36 @@ def _tcp(ledger: Ledger, name: str, gen: dict, sink: dict) -> None:
 
 
 def _interfaces(ledger: Ledger, flows: list[tuple[dict, dict]], mtu_B: int, both: bool) -> None:
-    """The sink's interface saw at least the payload, and at most payload, headers and acks."""
+    """Each interface saw at least the payload, and at most payload, headers and acks."""
     if both and len(flows) != 2:
         return
-    shares = []
     for index, (gen, sink) in enumerate(flows):
-        meter = (sink.get("meter") or {}).get("total") or {}
-        interface = meter.get("interface")
-        if not interface or interface.get("reset"):
-            continue
         payload = sink["total_bytes"]
         if payload == 0:
             continue
-        seen = interface["rx_bytes"]
-        shares.append(seen / payload - 1)
-        segments = payload / max(1, mtu_B - 60) + 1
         again = sum((s.get("tcp") or {}).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
+        segments = payload / max(1, mtu_B - 60) + 1
         most = payload + again + segments * (FRAME_HEADER_B + 60)
         if both:
-            # the acknowledgements of what this end sends come in too: at most one a segment
+            # the acknowledgements of what comes the other way pass here: at most one a segment
             back = flows[1 - index][1]["total_bytes"]
             most += (back / max(1, mtu_B - 60) + 1) * (FRAME_HEADER_B + 80)
         most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
-        # a run longer than its own clock of counters can miss what the NIC holds back; not below
-        if not payload <= seen <= most:
-            ledger.problems.append(
-                f"the sink's interface received {seen} B for {payload} B of payload "
-                f"(at most {most:.0f} B expected): other traffic, or a counter that lies"
-            )
-    if shares:
-        ledger.header_share = max(shares)
+        received = _counted(sink, "rx_bytes")
+        ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
+        for end, did, seen in ends:
+            if seen is not None and not payload <= seen <= most:
+                ledger.problems.append(
+                    f"the {end}'s interface {did} {seen} B for {payload} B of payload "
+                    f"(at most {most:.0f} B expected): other traffic, or a counter that lies"
+                )
+        if received is not None:
+            share = received / payload - 1
+            ledger.header_share = max(share, ledger.header_share or share)
+
+
+def _counted(result: dict, name: str) -> int | None:
+    """An interface counter over the whole run; None without one, or when it was reset."""
+    meter = (result.get("meter") or {}).get("total") or {}
+    interface = meter.get("interface")
+    return None if not interface or interface.get("reset") else interface[name]

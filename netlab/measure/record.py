@@ -76,7 +76,7 @@ def _share(streams: list[dict], part: str, whole_us: list) -> float | None:
     shares = [
         value / whole
         for value, whole in zip(_tcp(streams, part), whole_us, strict=True)
-        if value is not None and whole
+        if value is not None and whole is not None and whole > 0
     ]
     return float(np.mean(shares)) if shares else None
 
@@ -237,7 +237,9 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
         "link_MBps": setting.link_MBps,
         "ceiling_MBps": top,
         "ceiling_kind": kind,
-        "percent_of_bus": 100 * total / setting.bus_MBps if total and setting.bus_MBps else None,
+        "percent_of_bus": (
+            100 * total / setting.bus_MBps if total is not None and setting.bus_MBps else None
+        ),
         "percent_of_ceiling": 100 * total / top if total is not None and top else None,
     }
 

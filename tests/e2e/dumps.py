@@ -29,9 +29,7 @@ def dump(namespace: str | None = None) -> dict[str, str]:
     """
     prefix = ("ip", "netns", "exec", namespace) if namespace else ()
     sysctls = [
-        line
-        for line in _text(*prefix, "sysctl", "-a").splitlines()
-        if not LIVE_SYSCTLS.match(line)
+        line for line in _text(*prefix, "sysctl", "-a").splitlines() if not LIVE_SYSCTLS.match(line)
     ]
     parts = {
         "sysctl": "\n".join(sysctls),

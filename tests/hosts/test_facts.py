@@ -43,3 +43,8 @@ def test_nothing_printed_is_nothing_known():
     facts = parse("")
     assert facts.pop("interface_exists") is False
     assert set(facts.values()) == {None}
+
+
+def test_the_speed_that_veth_makes_up_is_not_taken():
+    assert parse("nic_driver veth\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] is None
+    assert parse("nic_driver ixgbe\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] == 10000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import itertools
@@ -88,6 +89,23 @@ class ProcessChannel:
         assert len(children) == 1
         return int(children[0])
 
+    def kill_guard(self) -> int:
+        """Kill the guard and wait until it is dead; its process id."""
+        guard = self.guard_pid()
+        os.kill(guard, signal.SIGKILL)
+        until = time.monotonic() + 20
+        with contextlib.suppress(FileNotFoundError):
+            while Path(f"/proc/{guard}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                assert time.monotonic() < until, "the guard does not die"
+                time.sleep(0.002)
+        return guard
+
+    def kill_both(self) -> None:
+        """Kill process and guard so that neither can act on the other's death."""
+        self.kill(signal.SIGSTOP)
+        self.kill_guard()
+        self.kill()
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         self.process.send_signal(number)
         if number == signal.SIGKILL:
@@ -95,17 +113,15 @@ class ProcessChannel:
 
     def close(self) -> int:
         """End of input; the exit code."""
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
         code = self.process.wait(timeout=20)
         self.process.stdout.close()
         return code
 
 
 class Namespace:
-    """A network namespace with a veth pair, v0 and v1, both up with IPv6 off their minds."""
+    """A network namespace with a veth pair, v0 and v1, both up."""
 
     def __init__(self, program: Path, directory: Path):
         self.name = f"nlt-{os.getpid()}-{next(_counter)}"
@@ -113,7 +129,10 @@ class Namespace:
         self.channels: list[ProcessChannel] = []
         subprocess.run(["ip", "netns", "add", self.name], check=True)
         self._thread = ThreadPoolExecutor(max_workers=1, initializer=self._enter)
-        self.sh("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up")
+        self.sh(
+            "ip link add v0 type veth peer name v1;"
+            "for i in v0 v1; do ip link set $i addrgenmode none && ip link set $i up; done"
+        )
 
     def _enter(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -200,16 +219,21 @@ class Namespace:
     def journals(self) -> list[Path]:
         return sorted(self.journal.glob("*")) if self.journal.exists() else []
 
+    def settled_journals(self, count: int, timeout_s: float = 20.0) -> None:
+        """Wait until the directory holds that many journals."""
+        until = time.monotonic() + timeout_s
+        while len(self.journals()) != count:
+            assert time.monotonic() < until, f"journals: {self.journals()}"
+            time.sleep(0.02)
+
     def remove(self) -> None:
         for channel in self.channels:
             if channel.process.poll() is None:
                 channel.process.kill()
                 channel.process.wait(timeout=20)
             channel.process.stdout.close()
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 channel.process.stdin.close()
-            except BrokenPipeError:
-                pass
         try:
             self.settled()
         finally:

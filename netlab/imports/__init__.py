@@ -1,0 +1,1 @@
+"""Other tools' output read into the results schema, with provenance ``imported``."""

@@ -1,0 +1,97 @@
+"""The charts of the published figures."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from netlab import published
+from netlab.charts import published as charts
+from netlab.charts import published_gigabit, published_windows
+from netlab.errors import BadInput
+
+
+def _texts(chart):
+    root = ElementTree.fromstring(chart.svg)
+    return [
+        "".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_chapter_4_has_twelve_charts_and_six_are_missing():
+    assert len(charts.PRINTED_CHARTS) == 12
+    assert len(charts.MISSING_CHARTS) == 6
+    assert len({*charts.PRINTED_CHARTS, *charts.MISSING_CHARTS}) == 18
+
+
+def test_every_cell_of_the_report_is_in_some_chart():
+    frame = published.load("openlab-2003")
+    shown = {*charts.PRINTED_CHARTS, *charts.MISSING_CHARTS}
+    assert set(frame[["table", "tuning"]].itertuples(index=False, name=None)) == shown
+
+
+def test_a_chart_has_title_units_and_direct_labels():
+    texts = _texts(charts.throughput_by_streams(3, "full"))
+    assert "Linux64 ↔ Linux64," in texts and "full tuning" in texts
+    assert "Throughput, MB/s" in texts and "Streams in each direction" in texts
+    labels = [text for text in texts if text.endswith(" B")]
+    assert labels == ["1500 B", "9000 B", "16114 B"]
+
+
+def test_its_alt_text_has_every_value():
+    alt = charts.throughput_by_streams(2, "none").alt
+    assert "MTU 1500 bytes: 170, 388, 460, 398" in alt
+    assert "MTU 9000 bytes: 182, 355, 632, 694" in alt
+
+
+def test_the_same_chart_is_the_same_bytes():
+    first, second = (charts.throughput_by_streams(2, "full").svg for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("table, tuning", [(0, "none"), (7, "none"), (2, "extra")])
+def test_a_chart_that_is_not_there_is_refused(table, tuning):
+    with pytest.raises(BadInput):
+        charts.throughput_by_streams(table, tuning)
+
+
+def test_the_misprint_is_marked_in_its_set_only():
+    gallery = charts.preliminary_by_streams("throughput_MBps").charts
+    assert ["misprint" in chart.alt for chart in gallery] == [False, True, False]
+    assert "4 × 179" in _texts(gallery[1])
+
+
+def test_per_stream_rates_show_no_misprint():
+    gallery = charts.preliminary_by_streams("per_stream_MBps").charts
+    assert not any("misprint" in chart.alt for chart in gallery)
+    with pytest.raises(BadInput):
+        charts.preliminary_by_streams("latency")
+
+
+def test_the_goal_is_in_the_overview():
+    chart = charts.best_percent_of_bus()
+    assert "goal, 80 %" in _texts(chart)
+    assert "the most reached is 73" in chart.alt
+    assert [t for t in _texts(chart) if t.endswith("tuning") and " and " not in t] == [
+        "no tuning", "kernel tuning", "full tuning",
+    ]  # fmt: skip
+
+
+def test_burst_efficiency_rises():
+    assert "0 idle clocks 86 to 98" in charts.burst_efficiency().alt
+
+
+def test_the_window_chart_says_what_is_needed():
+    chart = published_windows.windows_needed_and_given()
+    assert "needed, 57 MB" in _texts(chart)
+    assert "Tests, 40 MiB 42" in chart.alt
+
+
+def test_recovery_has_a_chart_for_each_mtu():
+    jumbo, standard = published_windows.recovery_charts().charts
+    assert "Reno 584.9 s, HighSpeed 12.6 s, Scalable 2.5 s" in jumbo.alt
+    assert "Reno 3614.6 s" in standard.alt
+
+
+def test_before_and_after_carry_their_limits():
+    alt = published_gigabit.before_and_after().alt
+    assert "390 to 955" in alt and "230 to 895" in alt and "1064" in alt

@@ -1,0 +1,305 @@
+"""A lab comes up whole or not at all, and is gone afterwards whatever happened to its owner."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lab_owner
+import pytest
+from lab_study import bus, lab_study
+from machine import machine_state
+
+from netlab.errors import BadInput, HostError, Unsupported
+from netlab.hosts import lab as labs
+from netlab.hosts import needs, reaper
+from netlab.hosts.lab import Lab
+
+pytestmark = pytest.mark.e2e
+STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
+ROOT = Path(lab_owner.__file__).parents[1]
+
+
+def _lab_id(word):
+    """An id that no other test on this machine has."""
+    return f"{word}{os.getpid() % 46656:x}"[:8]
+
+
+def _left_of(lab_id):
+    """Everything there is of a lab: namespaces, state, guards."""
+    left = [*reaper.namespaces_of(lab_id)]
+    if (reaper.base() / lab_id).exists():
+        left.append(str(reaper.base() / lab_id))
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if any(word.endswith(b"reaper.py") for word in words) and lab_id.encode() in words:
+            left.append(str(entry))
+    return left
+
+
+def _wait_gone(lab_id, seconds=15.0):
+    deadline = time.monotonic() + seconds
+    while _left_of(lab_id) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert _left_of(lab_id) == []
+
+
+def _assert_machine_is(before, seconds=10.0):
+    """Others may be at work on this machine for a moment; what stays different is a failure."""
+    deadline = time.monotonic() + seconds
+    while (after := machine_state()) != before and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert after == before
+
+
+@pytest.fixture
+def owner():
+    """Start a process that owns a lab; it is ended at the end of the test."""
+    started = []
+
+    def start(lab_id, *words):
+        process = subprocess.Popen(
+            (sys.executable, lab_owner.__file__, lab_id, *words),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        )
+        started.append((process, lab_id))
+        assert process.stdout.readline() == b"start\n"
+        return process
+
+    yield start
+    for process, lab_id in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        reaper.remove(lab_id)
+
+
+def test_up_and_down_leave_the_machine_as_it_was():
+    before = machine_state()
+    others = labs.labs()
+    directories = (reaper.PRIVILEGE_SEPARATION, reaper.NAMESPACES, reaper.base())
+    found = [path.exists() for path in directories]
+    lab = Lab.up(STUDY, lab_id=_lab_id("u"))
+    try:
+        status = lab.status()
+        assert status["complete"] is True
+        assert [host["up"] for host in status["hosts"].values()] == [True, True]
+        json.dumps(status)
+        with lab.host("a") as host:
+            host.run(("true",))
+            _assert_machine_is(before)
+    finally:
+        lab.down()
+    assert _left_of(lab.id) == []
+    _assert_machine_is(before)
+    if not others and not labs.labs():
+        assert [path.exists() for path in directories] == found
+    lab.down()
+
+
+def test_down_ends_the_processes_inside():
+    with Lab.up(STUDY, lab_id=_lab_id("p"), owned=True) as lab, lab.host("a") as host:
+        stubborn = host.start(
+            ("sh", "-c", 'trap "" TERM HUP INT; echo "{}"; while :; do sleep 9; done')
+        )
+        assert stubborn.receive(10) == {}
+        inside = reaper.processes_in([lab.namespace("a")])
+        assert len(inside) >= 2 and lab.status()["hosts"]["a"]["processes"] == len(inside)
+        lab.down()
+        assert reaper.processes_in(reaper.namespaces_of(lab.id)) == []
+        assert not any(Path(f"/proc/{pid}/ns/net").exists() for pid in inside)
+        with pytest.raises(HostError, match="the SSH connection was lost"):
+            stubborn.receive(5)
+
+
+@pytest.mark.parametrize("words", [(), ("persist",)])
+def test_ctrl_c_takes_the_lab_down(owner, words):
+    lab_id = _lab_id("c")
+    process = owner(lab_id, *words)
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) != 0
+    _wait_gone(lab_id)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.03, 0.06, 0.09, 0.13])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
+    lab_id = _lab_id(f"m{number:d}")
+    process = owner(lab_id, "persist")
+    time.sleep(delay_s)
+    process.send_signal(number)
+    process.wait(20)
+    _wait_gone(lab_id)
+
+
+def test_a_killed_owner_takes_the_lab_with_it(owner):
+    before = machine_state()
+    lab_id = _lab_id("k")
+    process = owner(lab_id)
+    assert process.stdout.readline() == b"up\n"
+    with Lab(reaper.base() / lab_id).host("b") as host:
+        worker = host.start(("sh", "-c", 'echo "{}"; exec sleep 60'))
+        worker.receive(10)
+        process.kill()
+        process.wait()
+        _wait_gone(lab_id)
+        worker.close(timeout_s=1)
+    _assert_machine_is(before)
+
+
+def test_a_lab_without_owner_stays_until_it_is_taken_down(owner):
+    lab_id = _lab_id("s")
+    process = owner(lab_id, "persist")
+    assert process.stdout.readline() == b"up\n"
+    process.kill()
+    process.wait()
+    time.sleep(0.3)
+    (lab,) = [lab for lab in labs.labs() if lab.id == lab_id]
+    assert lab.fits(STUDY) and not lab.fits(lab_study())
+    with lab.host("a") as host:
+        assert host.run(("uname", "-n")).stdout == "a\n"
+    assert labs.down(lab_id) == [lab_id]
+    assert _left_of(lab_id) == []
+    with pytest.raises(BadInput, match="no lab of this id"):
+        labs.down(lab_id)
+
+
+def test_two_labs_do_not_disturb_each_other():
+    first_id, second_id = _lab_id("x"), _lab_id("xx")
+    with Lab.up(STUDY, lab_id=first_id, owned=True) as first:
+        with (
+            first.host("a") as host,
+            Lab.up(STUDY, lab_id=second_id, owned=True) as second,
+            second.host("a") as other,
+        ):
+            agent = host.start(("sh", "-c", 'while read x; do echo "{}"; done'))
+            assert other.run(("uname", "-n")).stdout == host.run(("uname", "-n")).stdout == "a\n"
+            second.down()
+            agent.send("ping")
+            assert agent.receive(5) == {}
+            agent.close()
+        assert first.status()["complete"] and _left_of(second_id) == []
+        with pytest.raises(BadInput, match="already"):
+            Lab.up(STUDY, lab_id=first_id)
+        assert first.status()["complete"]
+
+
+@pytest.mark.parametrize("missing", ["state", "description", "content", "namespace"])
+def test_a_damaged_lab_can_be_taken_down(missing):
+    lab = Lab.up(STUDY, lab_id=_lab_id("d"))
+    try:
+        match missing:
+            case "state":
+                shutil.rmtree(lab.state)
+            case "description":
+                (lab.state / labs.STATE_FILE).write_text("{")
+            case "content":
+                (lab.state / labs.STATE_FILE).write_text('{"complete": true, "topology": [1]}')
+            case "namespace":
+                subprocess.run(("ip", "netns", "delete", lab.namespace("a")), check=True)
+        (seen,) = [other for other in labs.labs() if other.id == lab.id]
+        assert seen.status()["complete"] is False
+        assert labs.down(lab.id) == [lab.id]
+        assert _left_of(lab.id) == []
+    finally:
+        reaper.remove(lab.id)
+
+
+def test_a_failure_half_way_removes_what_was_made():
+    lab_id = _lab_id("f")
+    ends = [{"host": "a"}, {"host": "b"}]
+    study = lab_study(paths={"p": {"ends": ends, "link": {"rate_Mbps": 1e-6}}})
+    with pytest.raises(HostError, match=r"tbf rate 1bit"):
+        Lab.up(study, lab_id=lab_id)
+    assert _left_of(lab_id) == []
+
+
+def test_what_is_missing_is_said_with_the_line_that_installs_it(tmp_path):
+    for name in needs.PACKAGES.keys() - {"ethtool", "sshd"}:
+        (tmp_path / name).symlink_to(shutil.which(name, path=reaper.SEARCH_PATH))
+    with pytest.raises(
+        Unsupported,
+        match=r"needs ethtool, sshd, not .*: apt-get install -y ethtool openssh-server$",
+    ):
+        needs.check(shaped=True, search_path=str(tmp_path))
+
+
+def test_a_part_the_kernel_refuses_is_named(tmp_path):
+    real = shutil.which("tc", path=reaper.SEARCH_PATH)
+    (tmp_path / "tc").write_text(
+        f'#!/bin/sh\ncase "$*" in *tbf*) exit 2;; esac\nexec {real} "$@"\n'
+    )
+    (tmp_path / "tc").chmod(0o755)
+    with pytest.raises(Unsupported, match=r"lacks the token bucket .*CONFIG_NET_SCH_TBF"):
+        needs.check(shaped=True, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
+    needs.check(shaped=False, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
+
+
+def _as_nobody(program):
+    """What a program says that gives up root before it does anything."""
+    done = subprocess.run(
+        (sys.executable, "-c", f"import os\nfrom netlab.hosts import lab, needs\n{program}"),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_without_root_the_lab_refuses_clearly():
+    said = _as_nobody("os.setuid(65534); needs.check(shaped=True)")
+    assert "needs root: run it with sudo" in said
+
+
+def test_without_root_labs_are_seen_but_not_taken_down():
+    with Lab.up(STUDY, lab_id=_lab_id("n"), owned=True) as lab:
+        ids = "print([one.id for one in lab.labs()])"
+        said = _as_nobody(f"os.setuid(65534)\n{ids}\nlab.down('{lab.id}')")
+        assert repr(lab.id) in said.splitlines()[0]
+        assert "needs root: run it with sudo" in said
+        assert lab.status()["complete"]
+
+
+def test_where_namespaces_are_forbidden_the_message_says_so(tmp_path):
+    (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: not permitted' >&2; exit 1\n")
+    (tmp_path / "unshare").chmod(0o755)
+    with pytest.raises(Unsupported, match=r"cannot be made here .*unshare: not permitted"):
+        needs.check(shaped=True, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
+
+
+@pytest.mark.parametrize("lab_id", ["", "UP", "a-b", "../x", "toolongid"])
+def test_an_id_that_is_none_is_bad_input(lab_id):
+    with pytest.raises(BadInput, match="one to eight"):
+        Lab.up(STUDY, lab_id=lab_id)
+
+
+@pytest.mark.parametrize("delay_s", [0.04, 0.08, 0.12])
+def test_a_lab_taken_down_while_it_is_made_is_gone(owner, delay_s):
+    lab_id = _lab_id("w")
+    process = owner(lab_id)
+    time.sleep(delay_s)
+    reaper.remove(lab_id)
+    if process.stdout.readline() == b"up\n":
+        # The removal came before the lab had a name, or after it was whole.
+        reaper.remove(lab_id)
+        process.kill()
+    assert process.wait(20) != 0
+    _wait_gone(lab_id)
+
+
+def test_what_a_maker_left_without_a_name_is_cleared_away():
+    with Lab.up(STUDY, lab_id=_lab_id("z"), owned=True):
+        stale = reaper.base() / ".0123456789abcdef"
+        stale.mkdir()
+    assert not stale.exists()

@@ -1,0 +1,116 @@
+"""A lab link is set as the study says, and carries what its rate and MTU allow."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tcp_stream
+from lab_study import bus, lab_study
+
+from netlab.hosts.inventory import data_address
+from netlab.hosts.lab import Lab
+
+pytestmark = pytest.mark.e2e
+STREAM = (sys.executable, str(Path(tcp_stream.__file__)))
+RATE_Mbps = 1000.0
+STUDY = lab_study(
+    {"a": bus(2128.0), "b": bus(1600.0), "c": {"kind": "lab"}},
+    {
+        "bus": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}},
+        "shaped": {
+            "ends": [{"host": "a", "interface": "shaped0"}, {"host": "c"}],
+            "link": {"rate_Mbps": RATE_Mbps},
+        },
+        "tuned": {
+            "ends": [
+                {"host": "b", "address": "192.0.2.1"},
+                {"host": "c", "address": "192.0.2.77"},
+            ],
+            "link": {
+                "interrupt_delay_us": 0.0,
+                "segmentation_offload": True,
+                "checksum_offload": True,
+            },
+        },
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab.up(STUDY, owned=True) as lab:
+        yield lab
+
+
+def test_an_untuned_link_models_the_card_and_bus_of_2003(lab):
+    for end in lab.describe()["bus"].values():
+        assert end["rate_bps"] == 12_800_000_000
+        assert end["interrupt_delay_ns"] == 52_429 and end["napi_defer_hard_irqs"] == 1
+        assert (end["tso"], end["gso"], end["gro"]) == (False, False, True)
+        assert (end["rx_checksum"], end["tx_checksum"]) == (False, False)
+        assert end["gro_max_size_B"] == 100 and end["txqueuelen"] == 1000
+
+
+def test_a_tuned_link_offloads_does_not_wait_and_has_no_bus(lab):
+    ends = lab.describe()["tuned"]
+    assert set(ends) == {"b", "c"}
+    for end in ends.values():
+        assert end["rate_bps"] is None
+        assert end["interrupt_delay_ns"] == 0 and end["napi_defer_hard_irqs"] == 0
+        assert end["tso"] and end["gso"] and end["tx_checksum"] and end["rx_checksum"]
+
+
+def test_names_and_addresses_of_the_study_are_used(lab):
+    assert lab.describe()["shaped"]["a"]["interface"] == "shaped0"
+    with lab.host("b") as host:
+        host.run(("ping", "-n", "-c", "1", "-W", "2", "192.0.2.77"))
+
+
+def test_a_new_namespace_starts_from_no_bbr(lab):
+    with lab.host("a") as host:
+        chosen = host.run(("cat", "/proc/sys/net/ipv4/tcp_congestion_control")).stdout.strip()
+    assert chosen in {"cubic", "reno"}
+
+
+@pytest.mark.parametrize("mtu_B", [1500, 9000, 16114])
+def test_every_mtu_of_2003_passes_whole(lab, mtu_B):
+    _set_mtu(lab, mtu_B)
+    payload = str(mtu_B - 28)
+    with lab.host("a") as host:
+        address = data_address(STUDY, "shaped", "c")
+        host.run(("ping", "-n", "-M", "do", "-s", payload, "-c", "1", "-W", "2", address))
+
+
+@pytest.mark.parametrize("mtu_B", [1500, 9000])
+def test_a_shaped_link_carries_within_1_percent_what_tcp_can(lab, mtu_B):
+    _set_mtu(lab, mtu_B)
+    # IPv4, TCP and its time stamps take 52 B of an MTU; tbf counts the Ethernet header to it.
+    expected_bps = RATE_Mbps * 1e6 * (mtu_B - 52) / (mtu_B + 14)
+    measured = []
+    # The machine may be busy; the link itself can only be too slow or too fast every time.
+    for _ in range(4):
+        measured.append(_goodput_bps(lab) / expected_bps)
+        if abs(measured[-1] - 1) <= 0.01:
+            return
+    pytest.fail(f"goodput over what TCP can carry: {measured}")
+
+
+def _set_mtu(lab, mtu_B):
+    for host, interface in (("a", "shaped0"), ("c", "data0")):
+        words = ("link", "set", "dev", interface, "mtu", str(mtu_B))
+        subprocess.run(("ip", "-n", lab.namespace(host), *words), check=True)
+
+
+def _goodput_bps(lab):
+    address = data_address(STUDY, "shaped", "c")
+    enter = [("ip", "netns", "exec", lab.namespace(host)) for host in ("a", "c")]
+    with subprocess.Popen(
+        (*enter[1], *STREAM, "sink", address, "0.3", "1.0"), stdout=subprocess.PIPE, text=True
+    ) as sink:
+        port = sink.stdout.readline().strip()
+        with subprocess.Popen((*enter[0], *STREAM, "gen", address, port, "cubic")) as gen:
+            try:
+                return float(sink.stdout.readline())
+            finally:
+                gen.terminate()

@@ -1,0 +1,20 @@
+"""A process that owns a lab: ``python lab_owner.py LAB_ID [persist]`` says up, then waits."""
+
+import sys
+import time
+
+from lab_study import bus, lab_study
+
+from netlab.hosts.lab import Lab
+
+
+def main(lab_id: str, *words: str) -> None:
+    study = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
+    print("start", flush=True)
+    with Lab.up(study, lab_id=lab_id, owned="persist" not in words):
+        print("up", flush=True)
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

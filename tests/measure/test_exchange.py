@@ -1,0 +1,247 @@
+"""Two agents are told in order, heard in any order, and stopped when anything fails."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from scripted import Clock, ScriptedAgent, good_agent, request, result, side
+
+from netlab.errors import HostError, RunError
+from netlab.measure.exchange import ACCEPT_MS, DRAIN_MS, GRACE_S, TAIL_MS, measure
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_the_sink_listens_first_and_the_sender_is_told_its_port_and_token(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    assert a.told("sink") == b.told("gen") == []
+    assert gen["port"] == 40000
+    assert gen["token"] == sink["token"]
+    assert len(bytes.fromhex(sink["token"])) == 16
+    assert (sink["run"], gen["run"]) == (7, 7)
+    assert (sink["bind"], gen["to"]) == ("198.18.0.2", "198.18.0.2")
+    assert (sink["buffer_B"], gen["buffer_B"]) == (2002, 1001)
+    assert (sink["interface"], gen["interface"]) == ("data-b", "data-a")
+
+
+def test_both_ends_are_told_the_same_run(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    measure(side("a", a), side("b", b), request(streams=3), now=clock)
+    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    for words in (sink, gen):
+        assert words["streams"] == 3
+        assert words["record_B"] == 65536
+        assert words["congestion"] == "cubic"
+        assert words["force_buffer"] == 1
+        assert (words["warmup_ms"], words["window_ms"], words["interval_ms"]) == (300, 1000, 100)
+    assert (sink["accept_ms"], sink["drain_ms"]) == (ACCEPT_MS, DRAIN_MS)
+    assert gen["tail_ms"] == TAIL_MS
+    assert 0 <= sink["run"] < 2**63
+
+
+def test_a_run_gives_what_both_agents_said_and_the_time_it_took(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    outcome = measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    (flow,) = outcome.flows
+    assert flow.gen == result("gen", run=7)
+    assert flow.sink == result("sink", run=7)
+    assert outcome.wall_s == 0.0
+    assert a.told("stop") == b.told("stop") == []
+
+
+def test_run_ids_and_tokens_are_new_each_time(clock):
+    seen = set()
+    for _ in range(20):
+        b = good_agent(clock)
+        measure(side("a", good_agent(clock)), side("b", b), request(both=True), now=clock)
+        (words,) = b.told("sink")
+        seen |= {words["run"], words["token"]}
+    assert len(seen) == 40
+
+
+def both_ways(order: tuple[int, ...]):
+    """Two good agents for both directions, each saying its three answers in a given order."""
+    clock = Clock()
+    pair = []
+    for index in range(2):
+
+        def gen(words, index=index):
+            agent = pair[index]
+            kept = [*agent.answers, result("gen", run=words["run"])]
+            agent.answers.clear()
+            ranks = {"gen_result": order[0], "sink_result": order[1], "error": order[2]}
+            late = {"event": "error", "run": 1, "code": "peer", "message": "of an earlier run"}
+            return sorted([*kept, late], key=lambda answer: ranks.get(answer["event"], -1))
+
+        pair.append(good_agent(clock, gen=gen))
+    return clock, pair
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_both_directions_are_kept_apart_in_whatever_order_the_answers_come(order):
+    clock, (a, b) = both_ways(order)
+    outcome = measure(side("a", a), side("b", b), request(both=True), now=clock, run_number=7)
+    forward, reverse = outcome.flows
+    assert (forward.gen["run"], forward.sink["run"]) == (7, 7)
+    assert (reverse.gen["run"], reverse.sink["run"]) == (8, 8)
+    assert forward.gen["event"] == reverse.gen["event"] == "gen_result"
+    assert [words["token"] for words in a.told("gen")] == [w["token"] for w in b.told("sink")]
+    assert a.told("sink")[0]["token"] != b.told("sink")[0]["token"]
+    assert b.told("gen")[0]["to"] == "198.18.0.1"
+    assert b.told("gen")[0]["buffer_B"] == 1002
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"event": "listening", "run": 3, "port": 1},
+        {"event": "sink_result", "run": 3, "status": "stopped"},
+        {"event": "error", "run": 3, "code": "peer", "message": "gone"},
+        {"event": "pong", "t_ns": 1},
+        {},
+    ],
+    ids=lambda late: str(late.get("event")),
+)
+def test_the_late_echo_of_an_earlier_run_is_passed_over(clock, late):
+    a, b = good_agent(clock), good_agent(clock)
+    a.answers.append(late)
+    b.answers.extend([late, late])
+    outcome = measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    assert outcome.flows[0].sink["run"] == 7
+
+
+@pytest.mark.parametrize("code", ["bad_request", "in_use", "refused", "peer", "timeout", "limit"])
+@pytest.mark.parametrize("verb", ["sink", "gen"])
+def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(clock, verb, code):
+    def fail(words):
+        return [{"event": "error", "run": words["run"], "code": code, "message": "bind: no"}]
+
+    failing = good_agent(clock, **{verb: fail})
+    fine = good_agent(clock)
+    a, b = (fine, failing) if verb == "sink" else (failing, fine)
+    name = "b" if verb == "sink" else "a"
+    with pytest.raises(RunError, match=f"^{name}: bind: no$") as caught:
+        measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    assert caught.value.code == code
+    assert a.told("stop") == b.told("stop") == [{"run": 7}]
+
+
+def test_an_error_that_names_no_run_is_of_this_run(clock):
+    a = good_agent(clock, gen=lambda _: [{"event": "error", "run": None, "code": "bad_request"}])
+    with pytest.raises(RunError, match=r"^a: bad_request$") as caught:
+        measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
+    assert caught.value.code == "bad_request"
+
+
+def test_a_failure_of_either_direction_stops_both_directions(clock):
+    def fail(words):
+        return [{"event": "error", "run": words["run"], "code": "in_use", "message": "no"}]
+
+    a, b = good_agent(clock, sink=fail), good_agent(clock)
+    with pytest.raises(RunError, match=r"^a: no$"):
+        measure(side("a", a), side("b", b), request(both=True), now=clock, run_number=7)
+    assert a.told("stop") == b.told("stop") == [{"run": 7}, {"run": 8}]
+
+
+def test_an_agent_that_says_nothing_runs_into_the_grace_time(clock):
+    b = ScriptedAgent(clock)
+    started = clock.now_s
+    with pytest.raises(RunError, match=r"^b: no listening in time$") as caught:
+        measure(side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7)
+    assert caught.value.code == "timeout"
+    assert clock.now_s - started == pytest.approx(GRACE_S)
+    assert b.told("stop") == [{"run": 7}]
+
+
+def test_a_result_is_awaited_for_as_long_as_the_run_may_take_and_no_longer(clock):
+    a = ScriptedAgent(clock)
+    started = clock.now_s
+    with pytest.raises(RunError, match=r"^a: no gen_result in time$"):
+        measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
+    waited_s = clock.now_s - started
+    assert waited_s >= 1.3 + (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
+    assert waited_s <= 1.3 + (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3 + 2 * GRACE_S
+
+
+def test_chatter_does_not_put_the_deadline_off(clock):
+    class Chatter(ScriptedAgent):
+        def poll(self, timeout_s):
+            self.clock.now_s += 0.5
+            return {"event": "pong", "t_ns": 1}
+
+    started = clock.now_s
+    with pytest.raises(RunError, match="no listening in time"):
+        measure(side("a", good_agent(clock)), side("b", Chatter(clock)), request(), now=clock)
+    assert clock.now_s - started <= GRACE_S + 1
+
+
+def test_a_lost_host_ends_the_run_and_the_other_end_is_stopped(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    b.gone = True
+    with pytest.raises(HostError):
+        measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    assert a.told("stop") == [{"run": 7}]
+
+
+def test_an_interrupt_stops_both_ends(clock):
+    class Interrupted(ScriptedAgent):
+        def poll(self, timeout_s):
+            raise KeyboardInterrupt
+
+    a, b = good_agent(clock), Interrupted(clock)
+    with pytest.raises(KeyboardInterrupt):
+        measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    assert a.told("stop") == b.told("stop") == [{"run": 7}]
+
+
+def nonsense(event: str, key: str, value: object):
+    """An answer of an agent with one key that makes no sense."""
+    role = event.removesuffix("_result")
+    if event == "listening":
+        return lambda words: [{"event": event, "run": words["run"], key: value}]
+    return lambda words: [
+        *([{"event": "listening", "run": words["run"], "port": 1}] if role == "sink" else []),
+        {**result(role, run=words["run"]), key: value},
+    ]
+
+
+@pytest.mark.parametrize("value", [None, True, "nonsense", 1.5, {}])
+@pytest.mark.parametrize(
+    ("event", "key"),
+    [
+        ("listening", "port"),
+        ("sink_result", "total_bytes"),
+        ("sink_result", "t_go_ns"),
+        ("sink_result", "per_stream"),
+        ("gen_result", "interval_sum_bytes"),
+        ("gen_result", "samples"),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_a_failed_run(clock, event, key, value):
+    if key == "samples" and value == {}:
+        value = []
+    a, b = good_agent(clock), good_agent(clock)
+    if event == "gen_result":
+        a.replies["gen"] = nonsense(event, key, value)
+    else:
+        b.replies["sink"] = nonsense(event, key, value)
+    with pytest.raises(RunError, match=f"{event} has {key}") as caught:
+        measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
+    assert caught.value.code == "peer"
+    assert b.told("stop") == [{"run": 7}]
+
+
+def test_a_run_that_did_not_end_well_has_a_result_that_says_so(clock):
+    stopped = {**result("sink", run=7), "status": "timeout", "message": "2 of 4 streams came"}
+    listening = {"event": "listening", "run": 7, "port": 1}
+    b = good_agent(clock, sink=lambda _: [listening, stopped])
+    outcome = measure(
+        side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7
+    )
+    assert outcome.flows[0].sink["status"] == "timeout"

@@ -1,0 +1,97 @@
+"""A run over the real agent, on the loopback of a network namespace of its own."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from netlab import core, results
+from netlab.errors import RunError
+from netlab.hosts.lines import LineProcess, SubprocessPipe
+from netlab.measure import Setting, Side, audit, interval_rows, measure, record
+from netlab.measure.exchange import Request
+
+MTU_B = 65536
+
+
+@pytest.fixture(scope="module")
+def agent():
+    """One agent that is both ends; its namespace ends with it."""
+    unshare = ("unshare", "--net", *(() if os.geteuid() == 0 else ("--map-root-user",)))
+    script = 'ip link set lo up && exec "$1" agent'
+    argv = (*unshare, "sh", "-c", script, "sh", str(core.gensink_path()))
+    with LineProcess(SubprocessPipe(argv), host="loopback", argv=argv) as process:
+        assert process.receive(20)["event"] == "ready"
+        yield process
+    assert process.close() == 0
+
+
+@pytest.fixture
+def end(agent):
+    return Side("loopback", agent, "127.0.0.1", "lo", 262144, 262144)
+
+
+def asked(**changes) -> Request:
+    plain = {
+        "streams": 3,
+        "record_length_B": 65536,
+        "congestion": "reno",
+        "force_buffer": False,
+        "receive": "copy",
+        "warmup_ms": 100,
+        "window_ms": 300,
+        "interval_ms": 20,
+        "both": False,
+    }
+    return Request(**{**plain, **changes})
+
+
+def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
+    outcome = measure(end, end, asked())
+    (flow,) = outcome.flows
+    assert flow.gen["status"] == flow.sink["status"] == "ok"
+    ledger = audit([(flow.gen, flow.sink)], mtu_B=MTU_B, both=False)
+    assert ledger.problems == []
+    assert ledger.error_B == 0
+    row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
+    names = {column.name for column in results.RUN_COLUMNS}
+    assert set(row) <= names
+    assert row["goodput_MBps"] > 1
+    assert row["window_s"] == pytest.approx(0.3, rel=0.2)
+    assert row["sent_B"] == row["received_B"] == row["interval_sum_B"]
+    assert row["acked_B"] >= row["sent_B"] + 3 * 64
+    assert row["rtt_us"] > 0
+    assert 0 < row["sender_cpu_percent"] <= 100
+    assert row["interface_rx_B"] > row["received_B"]
+
+
+def test_the_intervals_of_a_real_run_sum_to_what_was_received(end):
+    outcome = measure(end, end, asked())
+    frame = results.checked(interval_rows("r", outcome.flows), results.INTERVAL_COLUMNS)
+    sink = outcome.flows[0].sink
+    assert frame["bytes"].sum() == sink["total_bytes"]
+    assert frame["stream"].nunique() == 3
+    inside = frame[frame["in_window"]]["bytes"].sum()
+    assert 0.7 * sink["window"]["bytes"] <= inside <= sink["window"]["bytes"]
+
+
+def test_both_directions_of_a_real_run_are_kept_apart(end):
+    outcome = measure(end, end, asked(both=True, streams=2), run_number=40)
+    assert [(flow.gen["run"], flow.sink["run"]) for flow in outcome.flows] == [(40, 40), (41, 41)]
+    flows = [(flow.gen, flow.sink) for flow in outcome.flows]
+    assert audit(flows, mtu_B=MTU_B, both=True).error_B == 0
+
+
+def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_agent(end):
+    with pytest.raises(RunError, match="loopback: ") as caught:
+        measure(end, end, asked(congestion="nonesuch"))
+    assert caught.value.code in ("refused", "bad_request")
+    assert measure(end, end, asked()).flows[0].sink["status"] == "ok"
+
+
+def test_an_address_that_the_host_lacks_fails_the_run(end, agent):
+    elsewhere = Side("loopback", agent, "192.0.2.1", "lo", 0, 0)
+    with pytest.raises(RunError) as caught:
+        measure(end, elsewhere, asked())
+    assert caught.value.code in ("refused", "in_use")

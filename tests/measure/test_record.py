@@ -1,0 +1,258 @@
+"""The agents' answers become the measured columns of a row, and its interval samples."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+from scripted import SECOND_NS, result
+
+from netlab import results
+from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.ledger import audit
+from netlab.measure.record import Setting, ceiling, goodput_MBps, interval_rows, record
+
+SETTING = Setting(
+    mtu_B=1500,
+    bus_MBps=2128.0,
+    link_MBps=None,
+    memory_MBps=None,
+    bus_shared=False,
+    one_machine=False,
+)
+KINDS = {column.name: column for column in results.RUN_COLUMNS}
+
+
+def outcome(*, both: bool = False, **options) -> Outcome:
+    runs = (7, 8) if both else (7,)
+    flows = tuple(
+        Flow(gen=result("gen", run=run, **options), sink=result("sink", run=run, **options))
+        for run in runs
+    )
+    return Outcome(flows, started_unix_ns=1_700_000_000 * SECOND_NS + 5, wall_s=1.5)
+
+
+def recorded(of: Outcome, setting: Setting = SETTING) -> dict:
+    both = len(of.flows) == 2
+    flows = [(flow.gen, flow.sink) for flow in of.flows]
+    return record(of, setting, audit(flows, mtu_B=setting.mtu_B, both=both))
+
+
+def test_every_column_is_one_of_the_schema_and_holds_its_kind():
+    whole = recorded(outcome(both=True))
+    assert set(whole) <= set(KINDS)
+    names = {column.name for column in results.RUN_COLUMNS if column.dtype == "string"}
+    rest = dict.fromkeys(names, "text")
+    rest |= {
+        column.name: 1
+        for column in results.RUN_COLUMNS
+        if column.dtype in ("int64", "float64") and not column.nullable
+    }
+    frame = results.frame_of([{**rest, **whole}])
+    for name, value in whole.items():
+        assert frame[name].iloc[0] == value or value is None, name
+
+
+def test_goodput_is_the_windows_bytes_over_its_own_duration():
+    # 10 of 14 intervals of 100 ms lie in the window: 20 MB in 1 s
+    assert recorded(outcome())["goodput_MBps"] == pytest.approx(20.0)
+    assert recorded(outcome())["window_s"] == pytest.approx(1.0)
+
+
+def test_goodput_does_not_use_nominal_seconds():
+    sink = result("sink")
+    sink["window"]["t1_ns"] += SECOND_NS // 4
+    assert goodput_MBps(sink) == pytest.approx(20.0 / 1.25)
+
+
+@pytest.mark.parametrize(
+    "window", [None, {}, {"t0_ns": 5, "t1_ns": 5, "bytes": 0}, {"t0_ns": 9, "t1_ns": 5, "bytes": 1}]
+)
+def test_a_run_without_a_window_has_no_goodput(window):
+    sink = result("sink")
+    sink["window"] = window
+    assert goodput_MBps(sink) is None
+
+
+def test_both_directions_are_summed_and_kept():
+    row = recorded(outcome(both=True))
+    assert row["goodput_MBps"] == pytest.approx(40.0)
+    assert row["goodput_forward_MBps"] == row["goodput_reverse_MBps"] == pytest.approx(20.0)
+    assert row["sent_B"] == row["received_B"] == row["interval_sum_B"] == 56_000_000
+    assert row["window_B"] == 40_000_000
+
+
+def test_one_direction_has_no_reverse():
+    row = recorded(outcome())
+    assert row["goodput_reverse_MBps"] is None
+    assert row["sent_B"] == row["received_B"] == 28_000_000
+    assert row["acked_B"] == 28_000_000 + 2 * 65
+    assert row["tcp_received_B"] == 28_000_000 + 2 * 64
+
+
+def test_tcps_figures_are_those_of_the_senders_streams():
+    of = outcome()
+    first, second = (stream["tcp"] for stream in of.flows[0].gen["per_stream"])
+    first.update(rtt_us=100, min_rtt_us=30, cwnd_segments=10, retransmits=2)
+    second.update(rtt_us=300, min_rtt_us=40, cwnd_segments=30, retransmits=3)
+    row = recorded(of)
+    assert row["rtt_us"] == 200.0
+    assert row["min_rtt_us"] == 30.0
+    assert row["cwnd_segments"] == 20.0
+    assert row["retransmits"] == 5
+    assert row["mss_B"] == 1448.0
+    assert (row["sndbuf_B"], row["rcvbuf_B"]) == (524288.0, 262144.0)
+
+
+def test_shares_of_time_are_of_the_run_and_of_the_busy_time():
+    row = recorded(outcome())
+    assert row["busy_share"] == pytest.approx(1.0 / 1.4)
+    assert row["rwnd_limited_share"] == pytest.approx(0.25)
+    assert row["sndbuf_limited_share"] == pytest.approx(0.1)
+
+
+def test_a_stream_that_was_never_busy_has_no_limited_share():
+    of = outcome()
+    for stream in of.flows[0].gen["per_stream"]:
+        stream["tcp"]["busy_us"] = 0
+    assert recorded(of)["rwnd_limited_share"] is None
+
+
+def test_cpu_is_a_share_of_all_cores_and_of_the_busiest():
+    row = recorded(outcome())
+    assert row["sender_cpu_percent"] == pytest.approx(30.0)
+    assert row["sender_softirq_percent"] == pytest.approx(10.0)
+    assert row["busiest_core_percent"] == pytest.approx(60.0)
+    assert row["steal_percent"] == 0.0
+    # 400 ms of user and system time, 300 ms of them the agent's own, of 2 s
+    assert row["foreign_cpu_percent"] == pytest.approx(5.0)
+    assert row["agent_cpu_s"] == pytest.approx(0.6)
+
+
+def test_on_one_machine_counters_are_not_added_twice():
+    one = recorded(outcome(), Setting(1500, 2128.0, None, None, False, one_machine=True))
+    two = recorded(outcome())
+    assert two["softnet_drops"] == 2 * one["softnet_drops"] == 6
+    assert two["interrupts_per_s"] == 2 * one["interrupts_per_s"] == pytest.approx(10_000)
+    assert two["context_switches_per_s"] == 2 * one["context_switches_per_s"]
+    # both agents' 600 ms are the machine's own, more than its 400 ms of work: nothing foreign
+    assert one["foreign_cpu_percent"] == 0.0
+
+
+def test_interface_counters_are_of_both_ends():
+    row = recorded(outcome())
+    assert row["interface_drops"] == 6
+    assert row["interface_tx_B"] == row["interface_rx_B"] > row["received_B"]
+
+
+def test_what_no_meter_told_is_missing():
+    of = outcome()
+    for end in (of.flows[0].gen, of.flows[0].sink):
+        end["meter"] = None
+    row = recorded(of)
+    for name in ("interface_rx_B", "sender_cpu_percent", "foreign_cpu_percent", "softnet_drops"):
+        assert row[name] is None, name
+    assert row["goodput_MBps"] == pytest.approx(20.0)
+
+
+def test_a_run_that_moved_nothing_is_0_per_cent_of_bus_and_ceiling():
+    row = recorded(outcome(each_B=0))
+    assert row["goodput_MBps"] == row["percent_of_bus"] == row["percent_of_ceiling"] == 0.0
+
+
+def test_per_cent_of_the_bus_is_missing_where_the_bus_is_unknown():
+    row = recorded(outcome(), Setting(1500, None, 125.0, None, False, False))
+    assert row["percent_of_bus"] is None
+    assert row["percent_of_ceiling"] == pytest.approx(100 * 20 / (125 * 1448 / 1514))
+
+
+SHARE = 1448 / 1514
+
+
+@pytest.mark.parametrize(
+    ("bus", "link", "memory", "shared", "both", "expected"),
+    [
+        (None, None, None, False, False, (None, None)),
+        (1000.0, None, None, False, False, (1000 * SHARE, "bus")),
+        (1000.0, None, None, False, True, (2000 * SHARE, "bus")),
+        (1000.0, None, None, True, True, (1000 * SHARE, "bus")),
+        (1000.0, 125.0, None, True, False, (125 * SHARE, "link")),
+        (1000.0, 125.0, None, True, True, (250 * SHARE, "link")),
+        (1000.0, 1250.0, 900.0, False, False, (900.0, "memory")),
+        (1000.0, 1250.0, 999.0, False, False, (1000 * SHARE, "bus")),
+    ],
+)
+def test_the_ceiling_is_the_lowest_of_bus_link_and_memory(
+    bus, link, memory, shared, both, expected
+):
+    top, kind = ceiling(Setting(1500, bus, link, memory, shared, False), 1448.0, both)
+    assert kind == expected[1]
+    assert top == (None if expected[0] is None else pytest.approx(expected[0]))
+
+
+def test_without_an_mss_the_ceiling_supposes_timestamps():
+    setting = Setting(9000, 1000.0, None, None, False, False)
+    assert ceiling(setting, None, False)[0] == pytest.approx(1000 * 8948 / 9014)
+
+
+# Interval samples.
+
+
+def test_intervals_are_differences_of_the_growing_counts():
+    frame = interval_rows("r", outcome().flows)
+    assert frame.columns.tolist() == [column.name for column in results.INTERVAL_COLUMNS]
+    assert len(frame) == 2 * 14
+    assert frame["bytes"].sum() == 28_000_000
+    assert set(frame["direction"]) == {"forward"}
+    first = frame[frame["stream"] == 0]
+    assert first["t_s"].tolist() == pytest.approx([step / 10 for step in range(1, 15)])
+    assert first["interval_s"].tolist() == pytest.approx([0.1] * 14)
+
+
+def test_intervals_in_the_window_sum_to_the_windows_bytes():
+    of = outcome()
+    frame = interval_rows("r", of.flows)
+    inside = frame[frame["in_window"]]
+    assert len(inside) == 2 * 10
+    assert inside["bytes"].sum() == of.flows[0].sink["window"]["bytes"]
+
+
+def test_each_direction_has_its_own_intervals():
+    of = outcome(both=True)
+    of.flows[1].sink["samples"]["bytes"] = [[3 * n for n in range(15)], [0] * 15]
+    frame = interval_rows("r", of.flows)
+    sums = frame.groupby(["direction", "stream"])["bytes"].sum()
+    assert sums["forward", 0] == 14_000_000
+    assert sums["reverse", 0] == 42
+    assert sums["reverse", 1] == 0
+
+
+def test_counts_beyond_32_bits_stay_exact():
+    of = outcome()
+    big = [2**62 * (step == 14) for step in range(15)]
+    of.flows[0].sink["samples"]["bytes"] = [big, [0] * 15]
+    assert interval_rows("r", of.flows)["bytes"].max() == 2**62
+
+
+@pytest.mark.parametrize("window", [None, {}])
+def test_a_run_without_a_window_has_no_interval_inside_it(window):
+    of = copy.deepcopy(outcome())
+    of.flows[0].sink["window"] = window
+    frame = interval_rows("r", of.flows)
+    assert len(frame) == 28
+    assert not frame["in_window"].any()
+    assert recorded(of)["window_s"] is None
+
+
+@pytest.mark.parametrize("t_ns", [[], [50 * SECOND_NS]])
+def test_a_run_that_was_never_sampled_has_no_rows_and_fits_the_schema(t_ns):
+    of = outcome()
+    of.flows[0].sink["samples"] = {"t_ns": t_ns, "bytes": [[0] * len(t_ns)] * 2}
+    frame = results.checked(interval_rows("r", of.flows), results.INTERVAL_COLUMNS)
+    assert frame.empty
+
+
+def test_intervals_fit_the_schema():
+    frame = results.checked(interval_rows("r", outcome().flows), results.INTERVAL_COLUMNS)
+    assert math.isclose(frame["interval_s"].sum(), 2.8)

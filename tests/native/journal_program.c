@@ -1,0 +1,48 @@
+/* Reads a journal on standard input and prints what it says: the parser under a sanitizer. */
+#include "journal.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+const char *nl_version(void);
+const char *nl_source_digest(void);
+
+const char *nl_version(void)
+{
+	return "0";
+}
+
+const char *nl_source_digest(void)
+{
+	return "0";
+}
+
+int main(void)
+{
+	static char text[1 << 20];
+	struct nl_journal j;
+	uint32_t len;
+
+	/* Many journals in one process: a length in this machine's order, then the bytes. */
+	while (fread(&len, sizeof(len), 1, stdin) == 1) {
+		if (len > sizeof(text) || fread(text, 1, len, stdin) != len)
+			return 2;
+		if (nl_journal_parse(&j, text, len) < 0)
+			return 1;
+		printf("open=%d bad=%zu owner=%s\n", j.has_open, j.bad_lines, j.owner);
+		for (size_t i = 0; i < j.count; i++) {
+			const struct nl_entry *e = &j.entry[i];
+			struct nl_value found;
+
+			snprintf(found.text, sizeof(found.text), "%s", e->wanted);
+			snprintf(found.exact, sizeof(found.exact), "%s", e->wanted);
+			printf("%s|%s|%s|%s|%s|%s|%d%d%d|%d\n", nl_knob_ops_of(&e->knob)->kind,
+			       e->knob.name, e->knob.interface, e->old, e->wanted, e->readback,
+			       e->written, e->pending, e->done, nl_entry_is_ours(e, &found, 0));
+		}
+		puts(".");
+		fflush(stdout);
+		nl_journal_free(&j);
+	}
+	return 0;
+}

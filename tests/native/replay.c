@@ -1,0 +1,29 @@
+/* Feed the named files to a fuzz target, where there is no libFuzzer to do it. */
+#include "check.h"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+int main(int argc, char **argv)
+{
+	static uint8_t data[1 << 20];
+
+	for (int i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "rb");
+		uint8_t *exact;
+		size_t len;
+
+		CHECK(file);
+		len = fread(data, 1, sizeof(data), file);
+		fclose(file);
+		/* a block of its own, so that a sanitizer sees the very end */
+		exact = malloc(len ? len : 1);
+		CHECK(exact);
+		memcpy(exact, data, len);
+		LLVMFuzzerTestOneInput(exact, len);
+		free(exact);
+	}
+	printf("%d files\n", argc - 1);
+	return 0;
+}

@@ -1,0 +1,457 @@
+"""The agent does what native/PROTOCOL.md says, over its standard streams and real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from netlab import core
+
+HELLO_B = 64
+TCP_KEYS = {
+    "rtt_us", "rttvar_us", "min_rtt_us", "cwnd_segments", "ssthresh_segments", "mss_B",
+    "rcv_mss_B", "retransmits", "lost", "reordering", "busy_us", "rwnd_limited_us",
+    "sndbuf_limited_us", "bytes_acked", "bytes_received", "bytes_sent", "bytes_retransmitted",
+    "segs_out", "segs_in", "delivery_rate_Bps", "rcv_space_B", "options",
+}  # fmt: skip
+
+
+def hello(run: int, stream: int, token: str, *, magic: bytes = b"NLHELLO1", version: int = 1):
+    """The 64 bytes a gen says first."""
+    return struct.pack(">8sIIQ16s24x", magic, version, stream, run, bytes.fromhex(token))
+
+
+def assert_ledger_closes(sink: dict, gen: dict) -> None:
+    """Both ends of a clean run agree to the byte, within the bounds the header states."""
+    assert (sink["status"], gen["status"]) == ("ok", "ok"), (sink["message"], gen["message"])
+    assert sink["total_bytes"] == gen["total_bytes"] > 0
+    for end in (sink, gen):
+        assert end["interval_sum_bytes"] == end["total_bytes"]
+        assert sum(row["bytes"] for row in end["per_stream"]) == end["total_bytes"]
+        assert sum(row["window_bytes"] for row in end["per_stream"]) == end["window"]["bytes"]
+        times, rows = end["samples"]["t_ns"], end["samples"]["bytes"]
+        assert times == sorted(times) and times[0] == end["t_go_ns"]
+        assert all(len(row) == len(times) and row == sorted(row) for row in rows)
+        assert [row[-1] for row in rows] == [s["bytes"] for s in end["per_stream"]]
+        assert all(row[0] == 0 for row in rows)
+    for received, sent in zip(sink["per_stream"], gen["per_stream"], strict=True):
+        assert received["bytes"] == sent["bytes"]
+        assert HELLO_B <= sent["tcp"]["bytes_acked"] - sent["bytes"] <= HELLO_B + 2
+        assert HELLO_B <= received["tcp"]["bytes_received"] - received["bytes"] <= HELLO_B + 1
+        assert set(sent["tcp"]) == TCP_KEYS
+        assert sent["tcp"]["bytes_sent"] >= sent["bytes"] + HELLO_B
+        # on a busy machine one of many streams may not get a turn in so short a run
+        assert (sent["calls"] > 0) == (sent["bytes"] > 0)
+        assert sent["congestion"] == received["congestion"] == "cubic"
+
+
+def test_ready_line_names_this_build_and_host(gensink, own_network):
+    done = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
+    ready = json.loads(done.stdout)
+    assert next(iter(ready)) == "event"
+    assert ready["protocol"] == 1
+    assert ready["digest"] == core.source_digest() and ready["version"] == core.version()
+    assert ready["hostname"] == os.uname().nodename and ready["kernel"] == os.uname().release
+    assert ready["cpus"] == os.sysconf("SC_NPROCESSORS_ONLN")
+    assert ready["may_force_buffers"] is (os.geteuid() == 0)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("streams", [1, 4, 20, 100])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_ledger_closes_to_the_byte(agent, streams, address):
+    shared = {"streams": streams, "interface": "lo", "warmup_ms": 50}
+    port, token = agent.sink(bind=address, **shared)
+    agent.gen(port, token, to=address, **shared)
+    results = agent.hear_results()
+    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    assert_ledger_closes(sink, gen)
+    assert sink["accepted"] == streams and not any(sink["rejected"].values())
+    # headers and acks come on top; loopback counts both directions in one
+    seen = sink["meter"]["total"]["interface"]
+    assert sink["total_bytes"] < seen["rx_bytes"] < 1.2 * sink["total_bytes"] + 10**6
+    window = sink["window"]
+    assert window["t1_ns"] - window["t0_ns"] >= 200 * 10**6
+    assert window["t0_ns"] - sink["t_go_ns"] >= 50 * 10**6
+    assert 0 < window["bytes"] < sink["total_bytes"]
+
+
+@pytest.mark.parametrize("receive", ["copy", "discard"])
+def test_exact_bytes_are_sent_on_each_stream(agent, receive):
+    port, token = agent.sink(streams=3, window_ms=0, receive=receive)
+    agent.gen(port, token, streams=3, bytes=10_000_019)
+    results = agent.hear_results()
+    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    assert_ledger_closes(sink, gen)
+    assert sink["receive"] == receive
+    assert [row["bytes"] for row in sink["per_stream"]] == [10_000_019] * 3
+    assert sink["t_go_ns"] <= sink["t_first_byte_ns"] < sink["t_last_byte_ns"]
+    assert sink["window"]["bytes"] == sink["total_bytes"]
+
+
+def test_both_directions_at_once(agent):
+    ends = [agent.sink(run=run, streams=4) for run in (1, 2)]
+    for run, (port, token) in enumerate(ends, start=1):
+        agent.gen(port, token, run=run, streams=4)
+    results = agent.hear_results(4)
+    for run in (1, 2):
+        assert_ledger_closes(results["sink_result", run], results["gen_result", run])
+
+
+def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
+    port, token = agent.sink(streams=2, interval_ms=10, window_ms=500)
+    agent.gen(port, token, streams=2, interval_ms=10, window_ms=500, trace=1)
+    results = agent.hear_results()
+    sink, gen = results["sink_result", 1], results["gen_result", 1]
+    assert_ledger_closes(sink, gen)
+    assert 20 <= len(sink["samples"]["t_ns"]) <= 70  # a busy machine takes fewer
+    assert sink["trace"] is None
+    shape = [len(row) for row in gen["samples"]["bytes"]]
+    for name in ("rtt_us", "cwnd_segments", "retransmits"):
+        assert [len(row) for row in gen["trace"][name]] == shape
+    assert max(gen["trace"]["cwnd_segments"][0]) > 0
+    assert gen["per_stream"][0]["tcp_t1"]["bytes_acked"] > 0
+
+
+def test_buffers_are_as_asked_and_reported(agent):
+    port, token = agent.sink(buffer_B=50_000)
+    agent.gen(port, token, buffer_B=50_000)
+    results = agent.hear_results()
+    for end in results.values():  # the kernel doubles what it is asked for
+        assert end["per_stream"][0]["sndbuf_B"] == 100_000
+        assert end["per_stream"][0]["rcvbuf_B"] == 100_000
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="forcing buffers takes CAP_NET_ADMIN")
+def test_forced_buffers_pass_the_limit(agent):
+    limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
+    port, token = agent.sink(buffer_B=2 * limit, force_buffer=1)
+    agent.gen(port, token, buffer_B=2 * limit, force_buffer=1)
+    results = agent.hear_results()
+    for end in results.values():
+        assert end["per_stream"][0]["rcvbuf_B"] == 4 * limit
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("nonsense", None),
+        ("", None),
+        ("ping what=1", "what"),
+        ("ping  ", None),
+        ("stop", "run"),
+        ("stop run=x", "run"),
+        ("meter interface=nosuch0", "interface"),
+        ("sink run=1", "bind"),
+        ("sink run=1 run=2", "run"),
+        ("sink run=-1", "run"),
+        ("gen run=1 to=example.org", "to"),
+        ("sink run=1 bind=127.0.0.1 colour=red", "colour"),
+        ("v=1", None),
+        ("ping x=%zz", "x"),
+        ("a" * 5000, None),
+        ("ping \x01", None),
+    ],
+)
+def test_bad_requests_are_answered_and_change_nothing(agent, line, key):
+    answer = agent.ask(line)
+    assert (answer["event"], answer["code"]) == ("error", "bad_request")
+    if key is not None:
+        assert answer["key"] == key
+    assert answer["message"]
+    assert agent.ask("ping")["event"] == "pong"
+
+
+def test_an_error_names_its_run(agent):
+    assert agent.ask("sink run=77 bind=nowhere")["run"] == 77
+
+
+def test_what_the_kernel_refuses_is_said_with_errno(agent):
+    port, token = agent.sink(run=5)
+    agent.gen(port, token, run=6, congestion="nosuchcc")
+    answer = agent.hear()
+    assert (answer["run"], answer["code"]) == (6, "refused")
+    assert "TCP_CONGESTION" in answer["message"] and "errno" in answer["message"]
+    answer = agent.ask(f"sink run=8 bind=192.0.2.1 streams=1 token={token} record_B=1 window_ms=1")
+    assert (answer["run"], answer["code"]) == (8, "refused")
+    agent.say("stop run=5")
+    assert agent.hear()["status"] == "stopped"
+
+
+def test_a_run_number_is_taken_once_a_role(agent):
+    agent.sink(run=3)
+    answer = agent.ask(
+        f"sink run=3 bind=127.0.0.1 streams=1 token={'0' * 32} record_B=1 window_ms=1"
+    )
+    assert (answer["code"], answer["key"]) == ("bad_request", "run")
+    agent.say("stop run=3")
+    assert agent.hear()["status"] == "stopped"
+
+
+def test_a_gen_without_a_sink_is_refused(agent):
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        agent.gen(s.getsockname()[1], "0" * 32)
+        answer = agent.hear()
+    assert (answer["event"], answer["code"]) == ("error", "refused")
+    assert "connect" in answer["message"]
+
+
+def test_a_wrong_token_is_rejected_and_the_gen_hears_of_it(agent):
+    port, _ = agent.sink(accept_ms=800)
+    agent.gen(port, "f" * 32)
+    results = agent.hear_results()
+    assert results["error", 1]["code"] == "peer"
+    sink = results["sink_result", 1]
+    assert (sink["status"], sink["code"]) == ("timeout", "timeout")
+    assert sink["rejected"]["token"] == 1 and sink["accepted"] == 0
+    assert sink["samples"]["t_ns"] == [] and sink["total_bytes"] == 0
+
+
+def test_nonsense_slow_and_repeated_peers_hold_up_nobody(agent):
+    port, token = agent.sink(streams=4, run=9)
+    peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(9)]
+    try:
+        peers[0].sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + b"x" * 64)
+        peers[1].sendall(b"NLHE")  # slow: the rest never comes
+        peers[2].sendall(hello(9, 0, token, version=2))
+        peers[3].sendall(hello(8, 0, token))
+        peers[4].sendall(hello(9, 4, token))
+        peers[5].sendall(hello(9, 0, "0" * 32))
+        peers[6].sendall(hello(9, 0, token))  # right: takes the place of stream 0
+        time.sleep(0.2)
+        peers[7].sendall(hello(9, 0, token))
+        peers[8].sendall(b"NL")
+        peers[8].shutdown(socket.SHUT_WR)
+        time.sleep(0.2)
+        for stream in (1, 2, 3):
+            s = socket.create_connection(("127.0.0.1", port))
+            s.sendall(hello(9, stream, token)[:10])
+            time.sleep(0.02)
+            s.sendall(hello(9, stream, token)[10:])
+            peers.append(s)
+        good = [peers[6], *peers[9:]]
+        for s in good:
+            s.settimeout(5)
+            assert s.recv(1) == b"G"
+            s.sendall(b"x" * 1000)
+        time.sleep(0.4)
+        for s in good:
+            s.shutdown(socket.SHUT_WR)
+        sink = agent.hear()
+    finally:
+        for s in peers:
+            s.close()
+    assert sink["status"] == "ok", sink["message"]
+    assert sink["total_bytes"] == 4000
+    assert sink["rejected"] == {
+        "short": 1, "magic": 1, "version": 1, "run": 1, "stream": 1, "token": 1, "twice": 1,
+        "late": 1,
+    }  # fmt: skip
+
+
+def test_a_peer_that_says_nothing_is_dropped_after_2_s(agent):
+    port, _ = agent.sink(accept_ms=8000)
+    with socket.create_connection(("127.0.0.1", port)) as silent:
+        silent.settimeout(7)
+        start = time.monotonic()
+        assert silent.recv(1) == b""
+        assert 1.5 < time.monotonic() - start < 6
+    agent.say("stop run=1")
+    sink = agent.hear()
+    assert sink["status"] == "stopped" and sink["rejected"]["late"] == 1
+
+
+def test_a_flood_of_silent_peers_does_not_keep_the_streams_out(agent):
+    port, token = agent.sink(streams=4)
+    flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(600)]
+    try:
+        agent.gen(port, token, streams=4)
+        results = agent.hear_results()
+    finally:
+        for s in flood:
+            s.close()
+    assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
+
+
+def test_a_sink_that_waits_ends_by_itself(agent):
+    agent.sink(streams=2, accept_ms=300)
+    sink = agent.hear(timeout_s=3)
+    assert sink["status"] == "timeout" and "0 of 2" in sink["message"]
+
+
+def test_a_gen_that_is_never_let_go_ends_by_itself(agent):
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        agent.gen(mute.getsockname()[1], "0" * 32, connect_ms=300)
+        answer = agent.hear(timeout_s=3)
+    assert (answer["event"], answer["code"]) == ("error", "timeout")
+
+
+def test_stop_ends_both_roles_and_results_still_come(agent):
+    port, token = agent.sink(window_ms=60_000)
+    agent.gen(port, token, window_ms=60_000)
+    time.sleep(0.3)
+    agent.say("stop run=1")
+    results = agent.hear_results(timeout_s=3)
+    assert {r["status"] for r in results.values()} == {"stopped"}
+    sink = results["sink_result", 1]
+    assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
+    assert sink["code"] is None and sink["message"] == "told to stop"
+
+
+def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
+    """Progress counts, however rare the samples are."""
+    port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=60_000)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, token))
+        assert peer.recv(1) == b"G"
+        for _ in range(15):
+            peer.sendall(b"x")
+            time.sleep(0.1)
+        peer.shutdown(socket.SHUT_WR)
+        sink = agent.hear(timeout_s=4)
+    assert (sink["status"], sink["total_bytes"]) == ("ok", 15)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making an interface takes CAP_NET_ADMIN")
+def test_an_interface_that_vanishes_is_a_reset(agent):
+    name = "nltvanish"
+    subprocess.run(("ip", "link", "add", name, "type", "veth"), check=True)
+    port, token = agent.sink(interface=name, window_ms=800)
+    agent.gen(port, token, interface=name, window_ms=800)
+    time.sleep(0.4)
+    subprocess.run(("ip", "link", "del", name), check=True)
+    results = agent.hear_results()
+    for end in results.values():
+        assert end["status"] == "ok"
+        assert end["meter"]["total"]["interface"]["name"] == name
+        assert end["meter"]["total"]["interface"]["reset"] is True
+
+
+def test_a_sink_whose_peers_vanish_says_error(agent):
+    port, token = agent.sink(window_ms=5000, streams=1)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, token))
+        assert peer.recv(1) == b"G"
+        peer.sendall(b"x" * 5000)
+        # linger 0: close resets, as a killed host's kernel would
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sink = agent.hear(timeout_s=3)
+    assert (sink["status"], sink["code"]) == ("error", "peer")
+    assert sink["total_bytes"] <= 5000
+
+
+def test_a_killed_gen_ends_the_sink(agent, gensink):
+    port, token = agent.sink(window_ms=20_000, streams=4)
+    gen = subprocess.Popen(
+        (gensink, "gen", "--to", "127.0.0.1", "--port", str(port), "--token", token,
+         "--streams", "4", "--window_ms", "20000", "--congestion", "cubic"),
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(0.5)
+    gen.kill()
+    gen.wait()
+    sink = agent.hear(timeout_s=5)
+    assert (sink["status"], sink["code"]) == ("error", "peer")
+    assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
+
+
+def test_streams_that_do_not_drain_are_cut(agent):
+    port, token = agent.sink(window_ms=100, drain_ms=200)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, token))
+        assert peer.recv(1) == b"G"
+        sink = agent.hear(timeout_s=3)
+    assert (sink["status"], sink["code"]) == ("timeout", "timeout")
+
+
+def test_a_stalled_run_without_end_is_cut(agent):
+    port, token = agent.sink(window_ms=0, drain_ms=300, interval_ms=50)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(hello(1, 0, token) + b"")
+        assert peer.recv(1) == b"G"
+        peer.sendall(b"x" * 100)
+        sink = agent.hear(timeout_s=4)
+    assert sink["status"] == "timeout" and sink["total_bytes"] == 100
+
+
+def test_one_agent_a_namespace(agent, gensink):
+    second = subprocess.run((gensink, "agent"), input=b"", capture_output=True, timeout=10)
+    answer = json.loads(second.stdout)
+    assert second.returncode == 1
+    assert (answer["event"], answer["code"]) == ("error", "in_use")
+
+
+def test_end_of_input_under_load_ends_within_3_s(start_agent):
+    agent = start_agent()
+    port, token = agent.sink(streams=20, window_ms=60_000)
+    agent.gen(port, token, streams=20, window_ms=60_000)
+    agent.sink(run=2, accept_ms=60_000)
+    time.sleep(0.5)
+    start = time.monotonic()
+    assert agent.close() == 0
+    assert time.monotonic() - start < 3
+
+
+def test_an_output_that_nobody_reads_ends_it(start_agent):
+    agent = start_agent()
+    port, token = agent.sink(streams=4, window_ms=60_000)
+    agent.gen(port, token, streams=4, window_ms=60_000)
+    time.sleep(0.2)
+    agent.process.stdout.close()
+    agent.process.wait(3)
+
+
+def test_a_full_output_does_not_keep_it_alive(start_agent):
+    agent = start_agent()
+    agent.process.stdin.write(b"meter\n" * 2000)  # far more than a pipe holds
+    agent.process.stdin.flush()
+    start = time.monotonic()
+    agent.process.stdin.close()
+    agent.process.wait(5)
+    assert time.monotonic() - start < 3.5
+
+
+def test_quit_ends_it(start_agent):
+    agent = start_agent()
+    agent.say("quit")
+    assert agent.process.wait(3) == 0
+
+
+def test_meter_and_ping(agent):
+    snapshot = agent.ask("meter interface=lo")
+    assert snapshot["event"] == "meter" and snapshot["interface"]["name"] == "lo"
+    assert len(snapshot["cpu"]) == os.cpu_count()
+    assert snapshot["context_switches"] > 0 and snapshot["interrupts"] > 0
+    assert set(snapshot["softnet"]) == {"processed", "dropped", "time_squeeze"}
+    assert set(snapshot["process"]) == {"user_us", "system_us"}
+    assert agent.ask("meter")["interface"] is None
+    assert agent.ask("ping")["t_ns"] > snapshot["t_ns"]
+
+
+def test_50_runs_leave_no_files_or_threads_behind(agent):
+    def held() -> tuple[int, int]:
+        proc = Path(f"/proc/{agent.process.pid}")
+        return len(list((proc / "fd").iterdir())), len(list((proc / "task").iterdir()))
+
+    def one_run(run: int) -> None:
+        port, token = agent.sink(run=run, streams=5, window_ms=20, interval_ms=10)
+        agent.gen(port, token, run=run, streams=5, window_ms=20, interval_ms=10)
+        assert_ledger_closes(*(r for _, r in sorted(agent.hear_results().items(), reverse=True)))
+
+    one_run(0)
+    time.sleep(0.5)  # the run's own thread goes after its result
+    before = held()
+    for run in range(1, 51):
+        one_run(run)
+    deadline = time.monotonic() + 5
+    while held() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert held() == before

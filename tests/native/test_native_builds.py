@@ -1,0 +1,140 @@
+"""The C tests, sanitized transfers and fuzz targets, built from the same CMake graph."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netlab import core
+
+NATIVE = Path(__file__).parents[2] / "native"
+HERE = Path(__file__).parent
+FUZZ_TARGETS = ("words", "hello", "procfs", "rtnl")
+FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
+
+# Sanitizers map their shadow where a kernel with many random bits may put a program.
+FIXED_LAYOUT = ("setarch", platform.machine(), "-R")
+
+
+@pytest.fixture(scope="module")
+def address_build(build) -> Path:
+    return build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined")
+
+
+@pytest.fixture(scope="module")
+def thread_build(build) -> Path:
+    return build("thread", "-DNL_TESTS=ON", "-DNL_SANITIZE=thread")
+
+
+@pytest.fixture(autouse=True)
+def sanitizer_options(monkeypatch) -> None:
+    monkeypatch.setenv("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
+    monkeypatch.setenv("TSAN_OPTIONS", f"halt_on_error=1:suppressions={HERE / 'thread.supp'}")
+
+
+def run(*argv: str | Path, timeout: float = 120) -> str:
+    """Run a sanitized program: any finding is a failure."""
+    done = subprocess.run((*FIXED_LAYOUT, *argv), capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, f"{argv[0]}\n{done.stdout[-1000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["hello", "json", "options", "procfs", "rtnl", "samples", "words"])
+def test_c_unit(address_build, name):
+    run(address_build / "tests" / f"test_{name}")
+
+
+@pytest.mark.parametrize("target", FUZZ_TARGETS)
+def test_fuzz_corpus_replays(address_build, target):
+    files = sorted((HERE / "corpus" / target).iterdir())
+    output = run(address_build / "tests" / f"fuzz_{target}", *files)
+    assert output == f"{len(files)} files\n"
+
+
+@pytest.mark.parametrize("target", FUZZ_TARGETS)
+def test_fuzz(build, tmp_path, target):
+    clang = shutil.which("clang") or shutil.which("clang-14")
+    if clang is None:
+        pytest.skip("no clang here, and gcc has no libFuzzer; the corpus is replayed all the same")
+    where = build("fuzz", f"-DCMAKE_C_COMPILER={clang}", "-DNL_FUZZERS=ON",
+                  "-DNL_SANITIZE=address,undefined")  # fmt: skip
+    run(where / "tests" / f"fuzz_{target}", "-max_total_time=4", "-max_len=4200",
+        f"-artifact_prefix={tmp_path}/", tmp_path, HERE / "corpus" / target)  # fmt: skip
+
+
+@pytest.mark.parametrize("build_name", ["address_build", "thread_build"])
+def test_a_storm_of_stops_is_clean(request, build_name):
+    output = run(request.getfixturevalue(build_name) / "tests" / "storm", "5")
+    ok = int(re.match(r"ok (\d+) stopped (\d+)", output)[1])
+    assert ok > 0, output
+
+
+@pytest.mark.parametrize("build_name", ["address_build", "thread_build"])
+def test_a_sanitized_agent_moves_20_streams_both_ways(request, start_agent, build_name):
+    binary = request.getfixturevalue(build_name) / "gensink"
+    agent = start_agent(*FIXED_LAYOUT, binary, "agent")
+    ends = [agent.sink(run=i, streams=20, trace=1, interface="lo", interval_ms=10) for i in (1, 2)]
+    for i, (port, token) in enumerate(ends, start=1):
+        agent.gen(port, token, run=i, streams=20, trace=1, interval_ms=10)
+    results = agent.hear_results(4)
+    for i in (1, 2):
+        sink, gen = results["sink_result", i], results["gen_result", i]
+        assert (sink["status"], gen["status"]) == ("ok", "ok")
+        assert sink["total_bytes"] == gen["total_bytes"] == sink["interval_sum_bytes"] > 0
+    agent.ask("meter interface=lo")
+    agent.ask("sink run=1 bind=nonsense")
+    agent.sink(run=4, accept_ms=60_000)
+    agent.process.stdin.close()
+    said = agent.process.stderr.read().decode()
+    assert agent.process.wait(10) == 0, said
+    assert said == ""
+
+
+def test_no_unbounded_string_function_is_called():
+    """strcpy and its kind have no place in the sources."""
+    found = [
+        f"{file.name}:{number}: {line.strip()}"
+        for folder in (NATIVE, HERE)
+        for file in folder.rglob("*.[ch]")
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if FORBIDDEN.search(line)
+    ]
+    assert found == []
+    assert FORBIDDEN.search("x = atoi(text);") and not FORBIDDEN.search("snprintf(a, 1, b);")
+
+
+def test_the_tree_the_library_and_the_binary_have_one_digest(gensink):
+    """An installed extension or binary that is older than the sources is found out."""
+    sys.path.insert(0, str(NATIVE / "cmake"))
+    try:
+        from digest import source_digest
+    finally:
+        sys.path.pop(0)
+    in_tree = source_digest(NATIVE)
+    assert core.source_digest() == in_tree
+    said = subprocess.run((gensink, "version"), capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["gensink", core.version(), in_tree]
+
+
+def test_the_installed_sources_compile_with_one_command(tmp_path, gensink):
+    shutil.copytree(core.source_dir(), tmp_path / "src")
+    subprocess.run(("sh", "BUILD"), cwd=tmp_path / "src", check=True, capture_output=True)
+    said = subprocess.run(
+        (tmp_path / "src" / "gensink", "version"), capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split()[2] == core.source_digest()
+
+
+def test_every_source_file_is_listed():
+    listed = {
+        line.split()[1]
+        for line in (NATIVE / "sources.txt").read_text().splitlines()
+        if not line.startswith("#")
+    }
+    assert {f.name for f in (NATIVE / "src").glob("*.c")} == listed | {"main.c"}

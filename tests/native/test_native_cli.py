@@ -1,0 +1,215 @@
+"""The command-line faces of gensink, and gen4 and sink4 of 2003."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+LINE = re.compile(
+    r"throughput +[\d.]+ MB/s  data +([\d.]+) MB  time +([\d.]+) s  average +([\d.]+) MB/s"
+)
+
+
+def run(*argv: object, timeout: float = 20) -> subprocess.CompletedProcess[str]:
+    argv = tuple(str(a) for a in argv)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=timeout)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_listening(port: int) -> None:
+    """Until a socket listens on the port; connecting would take the one place there is."""
+    deadline = time.monotonic() + 10
+    listens = re.compile(rf":{port:04X} \S+ 0A ")
+    while time.monotonic() < deadline:
+        tables = (Path(f"/proc/thread-self/net/{name}").read_text() for name in ("tcp", "tcp6"))
+        if any(listens.search(table) for table in tables):
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"nobody listens on port {port}")
+
+
+def start(*argv: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        tuple(str(a) for a in argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.fixture
+def classic(gensink, tmp_path) -> dict[str, Path]:
+    """gen4 and sink4, as links to the binary."""
+    for name in ("gen4", "sink4"):
+        (tmp_path / name).symlink_to(gensink)
+    return {name: tmp_path / name for name in ("gen4", "sink4")}
+
+
+def test_sink_and_gen_run_alone(gensink):
+    sink = start(gensink, "sink", "--bind", "127.0.0.1", "--json", "--streams", 2,
+                 "--congestion", "cubic", "--window_ms", 1200)  # fmt: skip
+    sink.stderr.readline()
+    command = sink.stderr.readline().split()
+    gen = run(gensink, *command[1:], "--congestion", "cubic", "--window-ms", 1200, "--tail_ms", 50)
+    report = json.loads(sink.stdout.read())
+    assert sink.wait(5) == 0
+    assert gen.returncode == 0, gen.stderr
+    assert report["status"] == "ok" and report["streams"] == 2
+    lines = gen.stdout.splitlines()
+    assert re.match(r" +[\d.]+ MB/s +[\d.]+ MB +[\d.]+ s  average +[\d.]+ MB/s$", lines[0])
+    total_MB = float(re.search(r"([\d.]+) MB in all", lines[-1])[1])
+    assert total_MB == pytest.approx(report["total_bytes"] / 1e6, abs=0.06)
+
+
+def test_an_interrupted_sink_still_reports(gensink):
+    sink = start(gensink, "sink", "--bind", "127.0.0.1", "--accept_ms", 60000, "--json")
+    sink.stderr.readline()
+    sink.send_signal(signal.SIGINT)
+    report = json.loads(sink.communicate(timeout=5)[0])
+    assert report["status"] == "stopped" and sink.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        (),
+        ("nonsense",),
+        ("agent", "x"),
+        ("gen",),
+        ("gen", "--to", "127.0.0.1", "--port", "5"),
+        ("gen", "--to", "example.org", "--port", "5", "--token", "0" * 32),
+        ("sink", "--bind"),
+        ("sink", "--bind", "127.0.0.1", "--streams", "-1"),
+        ("sink", "--colour", "red"),
+        ("meter",),
+        ("meter", "nosuch0", "--seconds", "1"),
+        ("meter", "lo", "--seconds", "0"),
+        ("meter", "lo", "lo"),
+    ],
+)
+def test_bad_input_is_one_message_and_exit_2(gensink, argv):
+    done = run(gensink, *argv)
+    assert done.returncode == 2 and done.stdout == ""
+    if argv and argv[0] != "nonsense":
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_help_and_version(gensink):
+    assert "agent" in run(gensink, "help").stdout
+    assert "--record_B" in run(gensink, "help", "gen").stdout
+    assert "--bind" in run(gensink, "sink", "--help").stdout
+    assert "INTERFACE" in run(gensink, "meter", "--help").stdout
+    assert run(gensink, "--version").stdout == run(gensink, "version").stdout
+
+
+def test_a_port_in_use_is_said_once(gensink, classic):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for argv in (
+            (gensink, "sink", "--bind", "127.0.0.1", "--port", port),
+            (classic["sink4"], "127.0.0.1", port, 65536, 262144),
+        ):
+            done = run(*argv)
+            assert done.returncode == 1
+            assert len(done.stderr.splitlines()) == 1 and "in use" in done.stderr
+
+
+def test_meter_prints_what_the_program_of_2003_printed(gensink):
+    meter = start(gensink, "meter", "lo", "--seconds", 1)
+    time.sleep(0.2)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        for _ in range(100):
+            s.sendto(b"x" * 1000, ("127.0.0.1", 9))
+    lines = meter.communicate(timeout=10)[0].splitlines()
+    assert meter.returncode == 0
+    received = int(re.fullmatch(r"Bytes received   : (\d+) B", lines[0])[1])
+    assert received >= 102_800  # 100 datagrams of 1028 B
+    assert re.fullmatch(r"Bytes transmitted: \d+ B", lines[1])
+    elapsed_s = float(re.fullmatch(r"Elapsed time     : ([\d.]+) s", lines[2])[1])
+    assert 1 <= elapsed_s < 3
+    assert lines[3] == "Average Bandwidth:"
+    receive_KBps = float(re.fullmatch(r"\tReceive : ([\d.]+) KB/s", lines[4])[1])
+    assert receive_KBps == pytest.approx(received / elapsed_s / 1000, rel=0.02)
+    assert re.fullmatch(r"\tTransmit: [\d.]+ KB/s", lines[5])
+    assert re.fullmatch(r"\tTotal   : [\d.]+ KB/s", lines[6])
+
+
+def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):
+    meter = start(gensink, "meter", "lo", "--json")
+    time.sleep(0.3)
+    meter.send_signal(signal.SIGINT)
+    span = json.loads(meter.communicate(timeout=5)[0])
+    assert span["event"] == "meter" and span["interface"]["reset"] is False
+    assert span["cpu"] and 0.1e9 < span["t1_ns"] - span["t0_ns"] < 10e9
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_gen4_and_sink4_talk_and_print_a_running_report(classic, address):
+    pairs = []
+    for _ in range(2):  # several copies side by side
+        port = free_port()
+        sink = start(classic["sink4"], address, port, 65536, 262144)
+        wait_listening(port)
+        pairs.append((sink, start(classic["gen4"], address, port, 65536, 262144)))
+    time.sleep(2.3)
+    for sink, gen in pairs:
+        gen.send_signal(signal.SIGINT)
+        gen_out, gen_err = gen.communicate(timeout=5)
+        sink_out, sink_err = sink.communicate(timeout=5)
+        assert (gen.returncode, sink.returncode) == (0, 0), (gen_err, sink_err)
+        sent = [LINE.fullmatch(line) for line in gen_out.splitlines()]
+        received = [LINE.fullmatch(line) for line in sink_out.splitlines()]
+        assert all(sent) and all(received) and len(sent) >= 3
+        data_MB = [float(line[1]) for line in received]
+        assert data_MB == sorted(data_MB) and data_MB[-1] > 0
+        last = received[-1]
+        assert float(last[3]) == pytest.approx(float(last[1]) / float(last[2]), rel=0.05)
+
+
+def test_sink4_ends_on_interrupt_before_and_after_a_gen_came(classic):
+    idle_port, port = free_port(), free_port()
+    waiting = start(classic["sink4"], "127.0.0.1", idle_port, 65536, 262144)
+    serving = start(classic["sink4"], "127.0.0.1", port, 65536, 262144)
+    wait_listening(idle_port)
+    wait_listening(port)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(b"x" * 2_000_000)
+        time.sleep(0.3)
+        for sink in (waiting, serving):
+            sink.send_signal(signal.SIGINT)
+        assert waiting.communicate(timeout=5)[0] == "" and waiting.returncode == 0
+        last = serving.communicate(timeout=5)[0].splitlines()[-1]
+    assert serving.returncode == 0
+    assert float(LINE.fullmatch(last)[1]) == 2.0
+
+
+@pytest.mark.parametrize("name", ["gen4", "sink4"])
+def test_bad_arguments_of_2003(classic, name):
+    done = run(classic[name])
+    assert done.returncode == 2
+    assert done.stderr == f"Usage: {name} hostname server_port record_length setsockopt\n"
+    for argv, word in (
+        (("localhost", 5000, 65536, 262144), "hostname"),
+        (("127.0.0.1", 0, 65536, 262144), "server_port"),
+        (("127.0.0.1", 70000, 65536, 262144), "server_port"),
+        (("127.0.0.1", 5000, 0, 262144), "record_length"),
+        (("127.0.0.1", 5000, "64k", 262144), "record_length"),
+        (("127.0.0.1", 5000, 65536, -1), "setsockopt"),
+    ):
+        done = run(classic[name], *argv)
+        assert done.returncode == 2 and word in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_gen4_without_a_sink_says_so(classic):
+    done = run(classic["gen4"], "127.0.0.1", free_port(), 65536, 262144)
+    assert done.returncode == 1 and "refused" in done.stderr

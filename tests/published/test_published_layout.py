@@ -1,0 +1,84 @@
+"""The documents' tables laid out as printed."""
+
+import pytest
+
+from netlab import published
+from netlab.errors import BadInput
+from netlab.published import layout
+
+
+@pytest.mark.parametrize("number, rows, columns", [(1, 7, 3), (2, 7, 4), (3, 7, 4), (6, 7, 4)])
+def test_a_table_has_the_shape_printed(number, rows, columns):
+    assert layout.report_table(number).frame.shape == (rows, columns)
+
+
+def test_rows_and_columns_are_in_the_printed_order():
+    frame = layout.report_table(2).frame
+    assert list(frame.index) == [
+        ("No Tuning", "1500 B"), ("No Tuning", "9000 B"),
+        ("+ Kernel Tuning", "1500 B"), ("+ Kernel Tuning", "9000 B"),
+        ("+ Driver Tuning", "1500 B"), ("+ Driver Tuning", "9000 B"),
+        ("+ Driver Tuning", "16114 B"),
+    ]  # fmt: skip
+    assert list(frame.columns) == ["1 stream", "4 streams", "12 streams", "20 streams"]
+    assert list(frame.loc[("+ Driver Tuning", "16114 B")]) == [744, 742, 733, 717]
+
+
+def test_the_best_cell_is_bold():
+    assert layout.report_table(3)._repr_html_().count("<strong>") == 1
+    assert "<strong>774</strong>" in layout.report_table(3)._repr_html_()
+    assert "<strong>72.7</strong>" in layout.report_table(3, "percent_of_bus")._repr_html_()
+
+
+def test_every_cell_has_its_per_cent_of_the_bus():
+    cells = sum(
+        layout.report_table(n, "percent_of_bus").frame.notna().sum().sum() for n in range(1, 7)
+    )
+    assert cells == 161
+
+
+@pytest.mark.parametrize("number", [0, 7, "two"])
+def test_a_table_that_is_not_there_is_refused(number):
+    with pytest.raises(BadInput, match="number"):
+        layout.report_table(number)
+
+
+def test_a_value_that_is_not_there_is_refused():
+    with pytest.raises(BadInput, match="value"):
+        layout.report_table(1, "latency")
+    with pytest.raises(BadInput, match="tuning"):
+        layout.preliminary_set("extra")
+
+
+def test_the_best_cells_say_whether_the_goal_is_met():
+    frame = layout.best_cells().frame
+    assert list(frame["MB/s"]) == [755, 744, 774, 283, 444, 415]
+    assert list(frame["Goal of 80 %"]) == ["missed", "missed", "–", "–", "–", "–"]
+
+
+def test_the_goal_is_judged_on_the_data(monkeypatch):
+    assert "was not met: the most is 755 MB/s (table 1), 71.0 %" in layout.goal_sentence()
+    faster = published.load("openlab-2003")
+    faster[["throughput_MBps", "percent_of_bus"]] *= 1.2
+    monkeypatch.setattr(published, "load", lambda name: faster)
+    assert "was met: the most is 906 MB/s" in layout.goal_sentence()
+    assert list(layout.best_cells().frame["Goal of 80 %"][:3]) == ["met", "met", "–"]
+
+
+def test_a_set_shows_total_and_streams():
+    frame = layout.preliminary_set("kernel").frame
+    assert frame.loc["16114 B", "4 streams"] == "614 (4 × 179)"
+    assert frame.loc["1500 B", "1 stream"] == "203"
+
+
+def test_table_1_is_the_notes_less_fifteen_cells():
+    frame = layout.notes_against_report().frame
+    assert frame.sum().to_dict() == {
+        "the same in table 1": 21, "changed": 0, "left out of table 1": 15,
+    }  # fmt: skip
+
+
+def test_the_half_speed_slot_has_half_the_bandwidth():
+    frame = layout.slot_table().frame
+    assert list(frame["Bandwidth, MB/s"]) == [532, 1064, 1064]
+    assert list(frame["One stream, MB/s"]) == [470, 755, 940]

@@ -1,0 +1,195 @@
+"""Imports run one way, values never reach a shell, and no file grows past one job."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+ORDER = (
+    *("errors", "yamlfile", "core", "bus", "published", "study", "plan", "hosts", "tuning"),
+    *("measure", "results", "analysis", "charts", "report", "cli"),
+)
+"""The design's list: a part knows only parts above it, at first or second hand."""
+
+STRANGERS = [
+    ("analysis", "hosts"),
+    ("analysis", "core"),
+    ("charts", "hosts"),
+    ("measure", "hosts"),
+    ("measure", "tuning"),
+    ("results", "study"),
+    ("study", "notebooks"),
+    ("study", "parameters"),
+    ("plan", "results"),
+    ("hosts", "measure"),
+    ("report", "station"),
+]
+"""Parts that must not know of the second, whatever the order."""
+
+MAX_LINES = 500
+
+
+def tracked(pattern: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", pattern], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+PYTHON = tracked("*.py")
+PACKAGE = [path for path in PYTHON if path.is_relative_to(ROOT / "netlab")]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def part_of(path: Path) -> str:
+    """The module or sub-package right below netlab that a file belongs to."""
+    return path.relative_to(ROOT / "netlab").parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Full names of all that a file imports, wherever in it; relative imports made absolute."""
+    names: set[str] = set()
+    package = list(path.relative_to(ROOT).parent.parts)
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            names |= {f"{module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@cache
+def known_by() -> dict[str, set[str]]:
+    """Part -> parts of netlab that it imports itself."""
+    parts = {part_of(path) for path in PACKAGE}
+    known: dict[str, set[str]] = {part: set() for part in parts}
+    for path in PACKAGE:
+        for name in imported(path):
+            first, _, rest = name.partition(".")
+            part = rest.partition(".")[0]
+            if first == "netlab" and part in parts and part != part_of(path):
+                known[part_of(path)].add(part)
+    return known
+
+
+def reached(part: str) -> set[str]:
+    """All parts that importing one may bring in."""
+    found: set[str] = set()
+    waiting = [part]
+    while waiting:
+        for other in known_by()[waiting.pop()] - found:
+            found.add(other)
+            waiting.append(other)
+    return found
+
+
+def test_the_reader_of_imports_sees_what_is_there():
+    assert "yamlfile" in known_by()["study"]
+    assert "errors" in reached("cli")
+    assert {"study", "plan", "measure"} <= set(known_by()["block"])
+
+
+@pytest.mark.parametrize("part", [part for part in ORDER if part in known_by()])
+def test_a_part_knows_only_parts_above_it(part):
+    below = set(ORDER[ORDER.index(part) :])
+    assert reached(part) & below == set()
+
+
+def test_the_parts_form_no_circle():
+    order = list(graphlib.TopologicalSorter(known_by()).static_order())
+    assert set(order) == set(known_by())
+
+
+@pytest.mark.parametrize(("part", "stranger"), STRANGERS)
+def test_a_part_does_not_know_of(part, stranger):
+    assert stranger not in reached(part)
+
+
+def test_only_core_touches_the_c_library():
+    for path in PACKAGE:
+        touched = {
+            name for name in imported(path) if name.split(".")[0] in ("cffi", "_cffi_backend")
+        }
+        touched |= {name for name in imported(path) if name.startswith("netlab._core")}
+        assert not touched or part_of(path) == "core", path
+
+
+@pytest.mark.parametrize(
+    ("library", "parts"),
+    [
+        ("fabric", {"hosts"}),
+        ("paramiko", {"hosts"}),
+        ("matplotlib", {"charts"}),
+        ("seaborn", {"charts"}),
+        ("papermill", {"notebooks"}),
+        ("pydantic", {"study", "tuning", "yamlfile"}),
+        ("pyarrow", {"results"}),
+    ],
+)
+def test_a_library_is_used_in_one_place(library, parts):
+    users = {
+        part_of(path)
+        for path in PACKAGE
+        if any(name.split(".")[0] == library for name in imported(path))
+    }
+    assert users <= parts
+
+
+def test_only_yamlfile_loads_yaml():
+    for path in PACKAGE:
+        calls = {ast.unparse(n.func) for n in ast.walk(tree(path)) if isinstance(n, ast.Call)}
+        loads = {call for call in calls if call.startswith("yaml.") and "load" in call}
+        assert not loads or part_of(path) == "yamlfile", path
+
+
+def dangerous(path: Path) -> list[str]:
+    """Calls through which a value could reach a shell or become code."""
+    found = []
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func)
+        shell = any(
+            keyword.arg == "shell"
+            and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+            for keyword in node.keywords
+        )
+        unsafe = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}
+        unsafe |= {"eval", "exec", "pickle.load", "pickle.loads", "yaml.unsafe_load"}
+        if shell or name in unsafe:
+            found.append(f"{path.name}:{node.lineno}: {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_value_reaches_a_shell_or_becomes_code(path):
+    assert dangerous(path) == []
+
+
+def test_the_search_for_shells_finds_them(tmp_path):
+    path = tmp_path / "bad.py"
+    path.write_text("run(a, shell=True)\nrun(a, shell=x)\nos.system(a)\nrun(a, shell=False)\n")
+    assert [line.split(":")[1] for line in dangerous(path)] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_short_enough_to_have_one_job(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_no_module_is_named_for_having_no_job():
+    jobless = {"utils", "util", "helpers", "helper", "misc", "common"}
+    assert not {path.stem for path in PYTHON} & jobless

@@ -1,0 +1,215 @@
+"""What is said of the project in several files is said the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+import netlab
+from netlab import cli, core
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+LOCK = tomllib.loads((ROOT / "uv.lock").read_text())
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+README = (ROOT / "README.md").read_text()
+
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+"""Packages that conda-forge calls otherwise; matplotlib there also brings a Qt."""
+
+CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}
+"""What pip takes from the system."""
+
+REQUIREMENT = re.compile(r"(?P<name>[a-z0-9-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
+
+
+def bounds(requirements: list[str]) -> dict[str, str]:
+    """Name to lower bound of requirements; anything but a lower bound is an error."""
+    found = {}
+    for requirement in requirements:
+        match = REQUIREMENT.fullmatch(requirement)
+        assert match, f"{requirement!r} is no name with a lower bound"
+        assert match["name"] not in found, f"{match['name']} is listed twice"
+        found[match["name"]] = match["bound"] or ""
+    return found
+
+
+def conda_packages() -> dict[str, str]:
+    return bounds([line for line in CONDA["dependencies"] if isinstance(line, str)])
+
+
+def test_conda_and_pip_install_the_same_packages_from_the_same_versions_on():
+    wanted = bounds(PYPROJECT["project"]["dependencies"])
+    wanted = {CONDA_NAMES.get(name, name): bound for name, bound in wanted.items()}
+    listed = {name: b for name, b in conda_packages().items() if name not in CONDA_ONLY}
+    assert listed == wanted
+    assert all(listed.values())
+
+
+def test_conda_has_what_pip_takes_from_the_system():
+    listed = conda_packages()
+    assert set(listed) >= CONDA_ONLY
+    assert listed["python"] == PYPROJECT["project"]["requires-python"]
+    assert listed["cmake"] == PYPROJECT["tool"]["scikit-build"]["cmake"]["version"]
+
+
+def test_conda_installs_the_checkout_itself_and_no_other_package_through_pip():
+    (through_pip,) = (line["pip"] for line in CONDA["dependencies"] if isinstance(line, dict))
+    assert through_pip == ["-e ."]
+    assert CONDA["name"] == "netlab"
+    assert CONDA["channels"] == ["conda-forge", "nodefaults"]
+
+
+def requirements_of(lock_entries: list[dict]) -> set[tuple]:
+    return {
+        (entry["name"], entry["specifier"], tuple(entry.get("extras", ())))
+        for entry in lock_entries
+    }
+
+
+def parsed(requirements: list[str]) -> set[tuple]:
+    matches = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
+    return {
+        (match["name"], match["bound"], tuple(filter(None, (match["extras"] or "").split(","))))
+        for match in matches
+    }
+
+
+def test_the_lock_is_of_this_pyproject():
+    (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
+    assert requirements_of(own["metadata"]["requires-dist"]) == parsed(
+        PYPROJECT["project"]["dependencies"]
+    )
+    assert requirements_of(own["metadata"]["requires-dev"]["dev"]) == parsed(
+        PYPROJECT["dependency-groups"]["dev"]
+    )
+    assert LOCK["requires-python"] == PYPROJECT["project"]["requires-python"]
+    uv = shutil.which("uv") or shutil.which(ROOT / ".uv" / "bin" / "uv")
+    if uv:
+        check = [uv, "lock", "--check", "--offline", "--project", str(ROOT)]
+        done = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_every_package_of_the_lock_comes_from_pypi_with_a_hash():
+    for package in LOCK["package"]:
+        if package["name"] == "netlab":
+            continue
+        assert package["source"] == {"registry": "https://pypi.org/simple"}, package["name"]
+        files = [*package.get("wheels", ()), *filter(None, [package.get("sdist")])]
+        assert files
+        assert all(file["hash"].startswith("sha256:") for file in files), package["name"]
+
+
+def test_one_version_everywhere():
+    (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
+    version = PYPROJECT["project"]["version"]
+    assert netlab.__version__ == version
+    assert core.version() == version
+    assert CITATION["version"] == version
+    assert own["version"] == version
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(r"^## (\d+\.\d+\.\d+)", changes, re.M)[1] == version
+
+
+def test_the_citation_is_valid_and_names_who_and_under_what_licence():
+    assert CITATION["cff-version"] == "1.2.0"
+    assert CITATION["authors"] == PYPROJECT["project"]["authors"]
+    assert CITATION["license"] == PYPROJECT["project"]["license"] == "Apache-2.0"
+    assert CITATION["type"] == "software"
+    assert CITATION["keywords"] == PYPROJECT["project"]["keywords"]
+    assert CITATION["message"]
+    assert CITATION["title"].startswith("netlab")
+    known = {"cff-version", "message", "title", "abstract", "type", "version", "license"}
+    known |= {"authors", "keywords", "date-released"}
+    assert set(CITATION) <= known
+    licence = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in licence
+    assert "Version 2.0" in licence
+
+
+# Commands.
+
+
+def make_targets() -> set[str]:
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", str(ROOT), "help"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    return set(re.findall(r"^  make (\w+)", done.stdout, re.M))
+
+
+def test_make_help_lists_what_there_is_to_make():
+    assert make_targets() >= {"help", "study", "test", "notebook", "clean"}
+
+
+def test_make_alone_shows_the_help_and_changes_nothing():
+    makefile = (ROOT / "Makefile").read_text()
+    assert ".DEFAULT_GOAL := help" in makefile
+
+
+def test_every_make_command_of_the_readme_exists():
+    named = {name for part in code(README) for name in re.findall(r"\bmake ([a-z]+)", part)}
+    assert named >= {"study", "test"}
+    assert named <= make_targets()
+
+
+def code(text: str) -> list[str]:
+    """Code of a Markdown text: fenced blocks and what stands between backquotes."""
+    fenced = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)
+    rest = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.M | re.S)
+    return [*fenced, *re.findall(r"`([^`\n]+)`", rest)]
+
+
+def test_every_netlab_command_of_the_readme_exists():
+    lines = [line for part in code(README) for line in part.splitlines()]
+    commands = [line.split()[1:] for line in lines if line.startswith("netlab ")]
+    assert commands
+    for words in commands:
+        place = cli.main
+        for word in words:
+            if not isinstance(place, click.Group):
+                break
+            assert word in place.commands, f"netlab {' '.join(words)}"
+            place = place.commands[word]
+
+
+def test_every_file_that_the_readme_names_exists():
+    for name in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / name).exists(), name
+    for name in ("notebooks/", "netlab/", "native/", "data/", "tests/", "LICENSE", "CITATION.cff"):
+        assert f"`{name}`" in README
+        assert (ROOT / name).exists()
+
+
+def test_the_study_of_the_readme_is_a_study(tmp_path):
+    from netlab.study import load
+
+    (text,) = re.findall(r"^```yaml\n(.*?)^```", README, re.M | re.S)
+    path = tmp_path / "mine.yml"
+    path.write_text(text)
+    assert load(path).name == "mine"
+
+
+@pytest.mark.parametrize("script", [".ci/run", ".ci/setup"])
+def test_a_script_of_ci_is_executable_and_parses(script):
+    path = ROOT / script
+    assert os.access(path, os.X_OK)
+    shell = path.read_text().splitlines()[0].split("/")[-1].split()[-1]
+    subprocess.run([shell, "-n", str(path)], check=True, timeout=30)
+
+
+def test_ci_runs_the_readmes_test_command():
+    assert re.search(r"^exec make test$", (ROOT / ".ci" / "run").read_text(), re.M)

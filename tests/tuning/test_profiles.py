@@ -1,0 +1,179 @@
+"""The tunings of the documents as data, and what is refused as one."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from netlab.errors import BadInput
+from netlab.tuning.profiles import (
+    RX_INT_DELAY_UNIT_NS,
+    Choice,
+    Knob,
+    Profile,
+    load_profile,
+    profile_names,
+)
+
+OPENLAB = ["none", "kernel", "full", "kernel-linux32", "full-linux32"]
+
+
+def values(profile: Profile) -> dict[str, str]:
+    """Every plain knob by its label."""
+    return {item.label: item.value for item in profile.items if isinstance(item, Knob)}
+
+
+def test_there_are_the_five_tunings_of_the_report():
+    assert set(OPENLAB) <= set(profile_names())
+
+
+@pytest.mark.parametrize("name", OPENLAB)
+def test_every_value_has_a_source(name):
+    profile = load_profile(name)
+    for item in profile.items:
+        knobs = (
+            [item] if isinstance(item, Knob) else [k for o in item.first_supported for k in o.knobs]
+        )
+        assert all("appendix" in knob.source for knob in knobs)
+
+
+def test_every_tuning_sets_the_same_knobs_so_that_none_shines_through():
+    labels = [set(values(load_profile(name))) for name in OPENLAB]
+    assert all(one == labels[0] for one in labels)
+    assert len(labels[0]) == 17
+
+
+def test_none_is_appendix_b():
+    got = values(load_profile("none"))
+    assert got["net.ipv4.tcp_rmem"] == "4096 87380 174760"
+    assert got["net.ipv4.tcp_mem"] == "97280 97792 98304"
+    assert got["net.core.netdev_max_backlog"] == "300"
+    assert got["ring rx"] == "1024" and got["ring tx"] == "256"
+    assert got["feature rx-checksum"] == "off"
+
+
+def test_full_is_kernel_tuning_and_the_drivers_parameters():
+    kernel, full = values(load_profile("kernel")), values(load_profile("full"))
+    assert {k: v for k, v in full.items() if k.startswith("net.")} == {
+        k: v for k, v in kernel.items() if k.startswith("net.")
+    }
+    assert kernel["net.core.netdev_max_backlog"] == "300000"
+    assert kernel["ring rx"] == "1024" and full["ring rx"] == full["ring tx"] == "2048"
+    assert full["feature tx-checksum"] == "on"
+
+
+def test_linux32_keeps_the_odd_values_as_printed():
+    got = values(load_profile("full-linux32"))
+    assert got["net.ipv4.tcp_wmem"] == "409600 163840 1310720"
+    assert got["net.core.optmem_max"] == "81920"
+    assert load_profile("full-linux32").lineage == ("none", "kernel-linux32", "full-linux32")
+
+
+@pytest.mark.parametrize("name", OPENLAB)
+def test_interrupt_delay_is_the_documents_number_in_todays_units(name):
+    profile = load_profile(name)
+    (delay,) = [item for item in profile.items if isinstance(item, Choice)]
+    delay_ns = int(delay.published) * RX_INT_DELAY_UNIT_NS
+    card, software = delay.first_supported
+    assert delay.parameter == "RxIntDelay" and software.needs == "software_deferral"
+    assert int(card.knobs[0].value) == round(delay_ns / 1000, 0)
+    got = {knob.name: int(knob.value) for knob in software.knobs}
+    assert got["gro_flush_timeout"] == round(delay_ns)
+    assert got["napi_defer_hard_irqs"] == (1 if delay_ns else 0)
+    assert [len(o) for o in profile.options()].count(2) == 0
+    assert [len(o) for o in profile.options(software_deferral=True)].count(2) == 1
+
+
+@pytest.mark.parametrize(("name", "limit"), [("none", 65535), ("kernel", 524287), ("full", 524287)])
+def test_buffer_limits_are_the_tunings_own(name, limit):
+    assert load_profile(name).buffer_clamp_B() == (limit, limit)
+
+
+def test_a_profile_without_limits_clips_nothing(write):
+    assert load_profile("x", write("knobs: []")).buffer_clamp_B() == (None, None)
+
+
+def test_commands_are_quoted():
+    lines = load_profile("none").as_commands("eth2")
+    assert "sysctl -w 'net.ipv4.tcp_rmem=4096 87380 174760'" in lines
+    assert "ethtool -C eth2 rx-usecs 52" in lines and "ethtool -K eth2 tx off" in lines
+    assert "echo 52429 > /sys/class/net/eth2/gro_flush_timeout" in load_profile("none").as_commands(
+        "eth2", software_deferral=True
+    )
+    for line in load_profile("none").as_commands("a;b", software_deferral=True):
+        assert "a;b" not in line or any("a;b" in word for word in shlex.split(line))
+        assert "'" in line if ";" in line else True
+    queue = Knob(kind="txqueuelen", value=10000, source="SLAC")
+    assert queue.command("eth2") == "ip link set dev eth2 txqueuelen 10000"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(body: str, name: str = "x", head: str = "name: {name}\ntitle: t\nsource: s\n"):
+        (tmp_path / "tunings").mkdir(exist_ok=True)
+        (tmp_path / "tunings" / f"{name}.yml").write_text(head.format(name=name) + body)
+        return tmp_path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("knobs: []\nknots: 1", ["knots", "1"]),
+        ("knobs: []\nknobs: []", ["knobs", "twice"]),
+        ("knobs: [{kind: mtoo, value: 1, source: s}]", ["knobs.0", "kind", "mtoo"]),
+        ("knobs: [{kind: mtu, value: 1}]", ["knobs.0", "source"]),
+        ("knobs: [{kind: mtu, value: 1, source: s, x: 2}]", ["knobs.0", "x", "2"]),
+        ("knobs: [{kind: mtu, value: -1, source: s}]", ["knobs.0", "-1"]),
+        ("knobs: [{kind: mtu, value: 1.5, source: s}]", ["knobs.0", "1.5"]),
+        ("knobs: [{kind: mtu, value: .nan, source: s}]", ["knobs.0", "nan"]),
+        ("knobs: [{kind: mtu, value: 99999999999, source: s}]", ["knobs.0", "99999999999"]),
+        ("knobs: [{kind: feature, name: tso, value: off, source: s}]", ["knobs.0", "quotes"]),
+        ("knobs: [{kind: feature, name: tso, value: maybe, source: s}]", ["knobs.0", "maybe"]),
+        ("knobs: [{kind: ring, name: both, value: 1, source: s}]", ["knobs.0", "both"]),
+        ("knobs: [{kind: sysctl, name: kernel.x, value: 1, source: s}]", ["knobs.0", "kernel.x"]),
+        ("knobs: [{kind: sysctl, name: net..x, value: 1, source: s}]", ["knobs.0", "net..x"]),
+        ("knobs: [{kind: sysctl, name: net.//.x, value: 1, source: s}]", ["knobs.0", "net.//.x"]),
+        ("knobs: [{kind: sysctl, name: net.x, value: ü, source: s}]", ["knobs.0", "ASCII"]),
+        (
+            "knobs: [{kind: mtu, value: 1, source: s}, {kind: mtu, value: 2, source: s}]",
+            ["mtu", "twice"],
+        ),
+        ("knobs: [{parameter: p, published: 1, first_supported: []}]", ["first_supported"]),
+        ("extends: x\nknobs: []", ["extends", "x"]),
+        ("extends: nosuch\nknobs: []", ["extends", "nosuch"]),
+        ("extends: ../x\nknobs: []", ["extends", "../x"]),
+        ("knobs: !!python/object/apply:os.getpid []", ["not"]),
+        ("knobs: [", ["line"]),
+    ],
+)
+def test_a_bad_file_is_refused_by_file_key_and_value(write, body, words):
+    directory = write(body)
+    with pytest.raises(BadInput) as refusal:
+        load_profile("x", directory)
+    message = str(refusal.value)
+    assert all(word in message for word in ["x.yml", *words]), message
+
+
+def test_the_name_in_the_file_is_the_files(write):
+    directory = write("knobs: []", name="y", head="name: z\ntitle: t\nsource: s\n")
+    with pytest.raises(BadInput, match=r"y\.yml: name: .*'z'"):
+        load_profile("y", directory)
+
+
+def test_an_unknown_tuning_names_those_there_are():
+    with pytest.raises(BadInput, match="full, full-linux32, kernel"):
+        load_profile("fast")
+
+
+def test_data_are_found_where_they_are_said_to_be(write, monkeypatch, tmp_path):
+    directory = write("knobs: []")
+    monkeypatch.setenv("NETLAB_DATA", str(directory))
+    assert profile_names() == ["x"]
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(BadInput, match="NETLAB_DATA"):
+        profile_names()
+    with pytest.raises(BadInput, match="data_dir"):
+        profile_names(tmp_path / "nowhere")

@@ -1,0 +1,236 @@
+"""A session applies a profile, holds it, and puts everything back, whatever happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from netlab.errors import BadInput, TuningError
+from netlab.tuning import Knob, TuningSession, load_profile
+from netlab.tuning.channel import Requests, TuneFault, request_line
+
+from .conftest import ROOT
+
+QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
+
+
+def session(channel, name="full", mtu_B=9000, **options):
+    options.setdefault("hold_s", 30)
+    return TuningSession(
+        channel, load_profile(name), "v0", mtu_B, software_deferral=True, **options
+    )
+
+
+def ungreeted(namespace, *options):
+    """The session reads the greeting itself."""
+    return namespace.tune(*options, ready=False)
+
+
+@pytest.mark.parametrize("name", ["none", "kernel", "full", "kernel-linux32", "full-linux32"])
+def test_every_tuning_applies_and_leaves_no_trace(namespace, name):
+    before = namespace.dump()
+    with session(ungreeted(namespace), name, extra_knobs=[QUEUE]) as tuned:
+        assert tuned.drift() == ()
+        profile = tuned.profile
+        during = namespace.dump()
+        for knob in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_sack"):
+            assert namespace.sysctl(knob) == profile.value_of("sysctl", knob)
+        assert namespace.link("mtu") == 9000 and namespace.link("txqueuelen") == 10000
+    assert during != before
+    assert namespace.dump() == before
+    result = tuned.result
+    record = json.loads(json.dumps(result.record()))
+    assert record["profile"] == name and not record["conflicts"] and not record["failed"]
+    missing = {entry["name"]: entry["reason"] for entry in record["unsupported"]}
+    assert "left Linux in 4.12" in missing["net.ipv4.tcp_tw_recycle"]
+    assert "whole machine" in missing["net.core.rmem_max"]
+    assert "no ring sizes" in missing["rx"] and "instead" in missing["rx-usecs"]
+    written = {(e["knob"], e["name"]) for e in record["applied"]}
+    assert ("mtu", None) in written and all(e["status"] == "applied" for e in record["applied"])
+    both = written | {(e["knob"], e["name"]) for e in record["unchanged"]}
+    assert not both & {(e["knob"], e["name"]) for e in record["unsupported"]}
+
+
+def test_interrupt_delay_is_deferred_in_software_on_veth(namespace):
+    with session(ungreeted(namespace), "none"):
+        assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "52429"
+        assert namespace.sh("cat /sys/class/net/v0/napi_defer_hard_irqs").strip() == "1"
+    assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "0"
+
+
+def test_a_plan_alone_changes_nothing_and_takes_nothing(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    changes = session(channel).plan()
+    assert any(change.changes for change in changes)
+    namespace.settled(1.0)
+    assert channel.close() == 0
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_a_refused_mtu_is_an_error_that_names_it_and_undoes_the_rest(namespace):
+    before = namespace.dump()
+    wide = Knob(kind="mtu", value=99999, source="my study")
+    with pytest.raises(TuningError, match=r"v0 mtu = 99999 \(my study\): refused: .*Invalid"):
+        session(ungreeted(namespace), extra_knobs=[wide]).__enter__()
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_a_missing_interface_is_an_error(namespace):
+    channel = ungreeted(namespace)
+    with (
+        pytest.raises(TuningError, match="no such interface: nosuch0"),
+        TuningSession(channel, load_profile("none"), "nosuch0", 1500),
+    ):
+        pass
+    with pytest.raises(BadInput, match="interface"):
+        TuningSession(channel, load_profile("none"), "a/b", 1500)
+    with pytest.raises(BadInput, match="owner"):
+        TuningSession(channel, load_profile("none"), "v0", 1500, owner="two words")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("run failed"), KeyboardInterrupt()])
+def test_a_failure_inside_reverts_and_is_raised_as_it_was(namespace, error):
+    before = namespace.dump()
+    with pytest.raises(type(error)), session(ungreeted(namespace)):
+        raise error
+    assert namespace.dump() == before
+
+
+class Interrupting:
+    """A channel on which Ctrl-C comes at the n-th receive, with the answer still unread."""
+
+    def __init__(self, channel, at):
+        self.channel, self.left = channel, at
+
+    def send(self, line):
+        self.channel.send(line)
+
+    def receive(self, timeout_s):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return self.channel.receive(timeout_s)
+
+
+@pytest.mark.parametrize("at", [1, 5, 24, 25, 26, 30, 40])
+def test_ctrl_c_in_the_middle_of_a_request_reverts(namespace, at):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    with pytest.raises(KeyboardInterrupt), session(Interrupting(channel, at)):
+        raise AssertionError("not interrupted")
+    assert channel.close() == 0
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_drift_and_conflicts_are_data(namespace):
+    with session(ungreeted(namespace)) as tuned:
+        namespace.link("mtu", 3000)
+        (drift,) = tuned.drift()
+        assert (drift.knob, drift.expected, drift.found) == ("mtu", "9000", "3000")
+    (conflict,) = tuned.result.conflicts
+    assert (conflict["knob"], conflict["found"]) == ("mtu", "3000")
+    assert namespace.link("mtu") == 3000
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+
+
+def test_the_host_hears_from_us_between_runs(namespace):
+    with session(ungreeted(namespace, "--hold-s", "3"), hold_s=3.0) as tuned:
+        time.sleep(4)
+        assert tuned.drift() == ()
+
+
+def test_a_host_that_gave_up_waiting_says_so(namespace):
+    before = namespace.dump()
+    with (
+        pytest.raises(TuningError, match="nothing was heard"),
+        session(ungreeted(namespace, "--hold-s", "2"), hold_s=0) as tuned,
+    ):
+        namespace.settled_journals(0)
+        tuned.drift()
+    assert namespace.dump() == before
+
+
+def test_a_lost_connection_is_an_error_and_the_guard_reverts(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    with pytest.raises(TuningError, match="the guard on the host"), session(channel):
+        channel.kill()
+    namespace.settled()
+    assert namespace.dump() == before
+
+
+def test_a_host_that_is_being_tuned_is_refused_after_a_while(namespace):
+    now = iter(range(100))
+    with session(ungreeted(namespace)):
+        other = session(ungreeted(namespace), clock=lambda: next(now), sleep=lambda s: None)
+        with pytest.raises(TuneFault, match="somebody else is tuning"):
+            other.__enter__()
+        assert namespace.link("mtu") == 9000
+
+
+def test_what_a_dead_session_left_is_put_back_first(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    session(channel, hold_s=0).__enter__()
+    channel.kill_both()
+    with session(ungreeted(namespace), "none") as tuned:
+        assert {entry["status"] for entry in tuned.result.recovered} == {"restored"}
+        mtu = next(e for e in tuned.result.applied if e["knob"] == "mtu")
+        assert mtu["old"] == "1500"
+    assert namespace.dump() == before
+
+
+CONTROLLER = """
+import sys, time
+sys.path.insert(0, {root!r})
+from tests.tuning.conftest import ProcessChannel
+from netlab.tuning import TuningSession, load_profile
+channel = ProcessChannel({argv!r})
+print("go", flush=True)
+with TuningSession(channel, load_profile("full"), "v0", 9000, software_deferral=True):
+    print("tuned", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("wait_ms", [0, 3, 6, 10, 20, None])
+def test_a_controller_killed_at_any_moment_leaves_nothing(namespace, wait_ms):
+    before = namespace.dump()
+    script = CONTROLLER.format(root=str(ROOT), argv=namespace.argv())
+    controller = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert controller.stdout.readline() == "go\n"
+    if wait_ms is None:
+        assert controller.stdout.readline() == "tuned\n"
+        assert namespace.dump() != before
+    else:
+        time.sleep(wait_ms / 1000)
+    controller.kill()
+    controller.wait(timeout=20)
+    controller.stdout.close()
+    namespace.settled_journals(0)
+    namespace.settled()
+    assert namespace.dump() == before
+
+
+class Silent:
+    """A channel on which nothing comes."""
+
+    def send(self, line):
+        pass
+
+    def receive(self, timeout_s):
+        raise TimeoutError
+
+
+def test_a_host_that_does_not_answer_is_an_error():
+    with pytest.raises(TuningError, match=r"did not answer in 0\.5 s"):
+        Requests(Silent(), timeout_s=0.5).ask("keepalive")
+
+
+def test_values_are_encoded_so_that_no_blank_or_newline_passes():
+    assert request_line("set", value="4096  1%\nend", name=None) == "set value=4096%20%201%25%0Aend"

@@ -1,0 +1,167 @@
+"""Whatever sequence of settings, foreign changes and kills: no value of netlab's stays behind.
+
+Originals, netlab's values and the foreigner's come from three sets that share nothing, so that
+what is found at the end says whose it is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+RMEM = ("sysctl", "net.ipv4.tcp_rmem")
+SYN = ("sysctl", "net.ipv4.tcp_max_syn_backlog")
+MTU = ("mtu", "v0")
+QUEUE = ("txqueuelen", "v0")
+KNOBS = [RMEM, SYN, MTU, QUEUE]
+OURS = {
+    RMEM: ["5000 50000 500000", "6000 60000 600000", "7000 70000 oops"],
+    SYN: ["501", "502"],
+    MTU: ["5001", "5002", "99999"],
+    QUEUE: ["5003", "5004"],
+}
+FOREIGN = {
+    RMEM: ["8000 80000 800000", "9000 90000 900000"],
+    SYN: ["801", "802"],
+    MTU: ["8001", "8002"],
+    QUEUE: ["8003", "8004"],
+}
+
+
+class TuningMachine(RuleBasedStateMachine):
+    """One host, one controller that may die, and somebody else."""
+
+    namespace = None
+
+    @initialize()
+    def start(self):
+        self.first = {knob: self.value(knob) for knob in KNOBS}
+        self.foreign: dict[tuple[str, str], str] = {}
+        self.channel = None
+        self.begun = False
+
+    def value(self, knob, value=None):
+        kind, name = knob
+        if kind == "sysctl":
+            return self.namespace.sysctl(name, value)
+        return str(self.namespace.link(kind, None if value is None else int(value), name))
+
+    def words(self, knob):
+        kind, name = knob
+        return f"knob={kind} " + (f"name={name}" if kind == "sysctl" else f"interface={name}")
+
+    @precondition(lambda self: not self.begun)
+    @rule()
+    def begin(self):
+        if self.channel is None:
+            self.channel = self.namespace.tune()
+        if self.channel.ready["stale"]:
+            answers = self.channel.ask_all("recover", "reverted_all")
+            assert answers[-1]["event"] == "reverted_all" and answers[-1]["failed"] == 0
+        assert self.channel.ask("begin owner=machine") == {"event": "begun"}
+        self.begun = True
+
+    @precondition(lambda self: self.begun)
+    @rule(knob=st.sampled_from(KNOBS), which=st.integers(0, 2))
+    def set(self, knob, which):
+        value = OURS[knob][which % len(OURS[knob])]
+        encoded = value.replace(" ", "%20")
+        answer = self.channel.ask(f"set {self.words(knob)} value={encoded}")
+        assert answer["event"] == "set" and answer["readback"] == self.value(knob)
+
+    @rule(knob=st.sampled_from(KNOBS), which=st.integers(0, 1))
+    def somebody_else_sets(self, knob, which):
+        self.foreign[knob] = self.value(knob, FOREIGN[knob][which])
+
+    @precondition(lambda self: self.begun)
+    @rule()
+    def verify(self):
+        assert self.channel.ask_all("verify", "verified")[-1]["event"] == "verified"
+
+    @precondition(lambda self: self.begun)
+    @rule()
+    def revert(self):
+        assert self.channel.ask_all("revert", "reverted_all")[-1]["failed"] == 0
+        self.check()
+
+    @precondition(lambda self: self.begun)
+    @rule(by_eof=st.booleans())
+    def end(self, by_eof):
+        if by_eof:
+            assert self.channel.close() == 0
+            self.channel = None
+        else:
+            assert self.channel.ask_all("end", "ended")[-1]["failed"] == 0
+            self.channel.ready = {"stale": 0}
+        self.begun = False
+        self.check()
+
+    @precondition(lambda self: self.begun)
+    @rule()
+    def kill_the_guard(self):
+        self.channel.kill_guard()
+
+    @precondition(lambda self: self.begun)
+    @rule(knobs=st.lists(st.sampled_from(KNOBS), max_size=4))
+    def kill_the_process_as_it_works(self, knobs):
+        assert self.channel.ask("keepalive") == {"event": "alive"}
+        self.channel.send_bytes(
+            "".join(
+                f"set {self.words(k)} value={OURS[k][0].replace(' ', '%20')}\n" for k in knobs
+            ).encode()
+        )
+        self.channel.kill()
+        self.channel, self.begun = None, False
+        self.namespace.settled()
+        self.check()
+
+    @precondition(lambda self: self.begun)
+    @rule()
+    def kill_both(self):
+        assert self.channel.ask("keepalive") == {"event": "alive"}
+        self.channel.kill_both()
+        self.channel, self.begun = None, False
+        self.namespace.settled()
+
+    def check(self):
+        """Every knob is the foreigner's last value, or the original."""
+        for knob in KNOBS:
+            assert self.value(knob) == self.foreign.get(knob, self.first[knob]), knob
+
+    def teardown(self):
+        if not hasattr(self, "first"):
+            return
+        if self.channel is not None:
+            self.channel.close()
+        self.namespace.settled()
+        channel = self.namespace.tune()
+        try:
+            assert channel.ask_all("recover", "reverted_all")[-1]["failed"] == 0
+            self.check()
+            assert self.namespace.journals() == []
+        finally:
+            channel.close()
+            self.namespace.channels.clear()
+            for knob in KNOBS:
+                self.value(knob, self.first[knob])
+
+
+@pytest.mark.timeout(120)
+def test_no_value_of_netlabs_stays_behind(namespace):
+    machine = type("Machine", (TuningMachine,), {"namespace": namespace})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=60,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
