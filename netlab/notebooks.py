@@ -62,7 +62,6 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
                 str(notebook),
                 str(partial),
                 parameters=given,
-                cwd=str(notebook.parent),
                 kernel_name="python3",
                 kernel_manager_class=_spoken_to_through(sockets),
                 progress_bar=False,

@@ -171,6 +171,28 @@ def test_pages_of_a_part_are_listed_under_it_and_left_out_of_the_navigation(note
     assert "01-first.html" in nav and "block.html" not in nav
 
 
+def test_a_progress_bar_leaves_its_last_state(tmp_path):
+    steps = [v4.new_output("stream", name="stderr", text=f"\r{n} % ") for n in (0, 50, 100)]
+    steps += [v4.new_output("stream", name="stdout", text="done\r\nand well\n")]
+    steps += [v4.new_output("stream", name="stdout", text="\n")]
+    path = _save(tmp_path / "bar.ipynb", [v4.new_code_cell("run()", outputs=steps)])
+    build_site([ExecutedNotebook(path)], tmp_path / "s", pdf=False)
+    text = (tmp_path / "s" / "bar.html").read_text()
+    assert "100 %" in text and "50 %" not in text and "done\nand well" in text
+    assert text.count('<pre class="stream') == 2
+
+
+def test_long_lists_are_folded_on_the_index(tmp_path):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study, change=lambda row: row["path"] == "64-64")
+    runs = runs.assign(flags=runs["flags"].mask(runs["streams"] == 1, "stalled"))
+    synthetic.store_of(tmp_path / "store", study, runs)
+    m = load_measured(tmp_path / "store", synthetic.openlab_file())
+    text = build_site([], tmp_path / "s", measured=m, pdf=False).read_text()
+    assert "<summary>Flagged runs: 42</summary>" in text
+    assert "<summary>Cells without a valid run: 98</summary>" in text
+
+
 def test_a_notebook_that_failed_says_so(tmp_path):
     error = v4.new_output("error", ename="E", evalue="x", traceback=["\x1b[0;31mE\x1b[0m: <x>"])
     path = _save(tmp_path / "bad.ipynb", [v4.new_code_cell("1/0", outputs=[error])])

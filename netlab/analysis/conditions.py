@@ -20,6 +20,7 @@ PAUSE_S = 30.0
 PROVENANCE_LABELS = {
     "netlab": "netlab version",
     "version": "netlab version",
+    "agent": "agent digest (SHA-256)",
     "agent_digest": "agent digest (SHA-256)",
 }
 
@@ -57,28 +58,43 @@ def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"flag": counts.index.astype(str), "runs": counts.to_numpy(int)})
 
 
-def unsupported(runs: pd.DataFrame) -> pd.DataFrame:
-    """Knobs of the tunings that a host does not have, with the reason.
+def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
+    """Knobs of the tunings that hosts do not have, with the reason.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    study : Study, optional
+        Gives the order of the tunings.
 
     Returns
     -------
     DataFrame
-        ``host, knob, reason, tunings, runs``.
+        ``hosts, knob, reason, tunings, runs``; hosts with the same knob and reason share a row.
     """
-    found: dict[tuple[str, str, str], list] = {}
+    found: dict[tuple[str, str], tuple[set[str], pd.Index]] = {}
     for text, entries in _parsed(runs, "unsupported"):
-        part = runs[runs["unsupported"] == text]
+        rows = runs.index[runs["unsupported"] == text]
         for entry in entries or []:
-            key = tuple(str(entry.get(name, "")) for name in ("host", "knob", "reason"))
-            tunings, count = found.setdefault(key, [set(), 0])
-            tunings.update(part["tuning"])
-            found[key][1] = count + len(part)
-    order = {name: i for i, name in enumerate(runs["tuning"].drop_duplicates())}
-    rows = [
-        (*key, ", ".join(sorted(tunings, key=order.get)), count)
-        for key, (tunings, count) in sorted(found.items())
-    ]
-    return pd.DataFrame.from_records(rows, columns=["host", "knob", "reason", "tunings", "runs"])
+            host, knob, reason = (str(entry.get(name, "")) for name in ("host", "knob", "reason"))
+            hosts, before = found.get((knob, reason), (set(), rows[:0]))
+            found[knob, reason] = (hosts | {host}, before.union(rows))
+    levels = [level.name for level in study.tunings] if study else []
+    order = [*levels, *(name for name in runs["tuning"].unique() if name not in levels)]
+    return pd.DataFrame.from_records(
+        [
+            {
+                "hosts": ", ".join(sorted(hosts)),
+                "knob": knob,
+                "reason": reason,
+                "tunings": ", ".join(sorted(runs.loc[rows, "tuning"].unique(), key=order.index)),
+                "runs": len(rows),
+            }
+            for (knob, reason), (hosts, rows) in sorted(found.items(), key=lambda item: item[0])
+        ],
+        columns=["hosts", "knob", "reason", "tunings", "runs"],
+    )
 
 
 def outside_s(runs: pd.DataFrame) -> pd.Series:

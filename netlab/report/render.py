@@ -88,6 +88,36 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
         raise BadInput(f"cannot be read as a notebook: {reason}", where=str(path)) from None
 
 
+def settle_streams(notebook: nbformat.NotebookNode) -> None:
+    """Leave of printed output what a terminal would still show.
+
+    Pieces of the same stream that follow each other become one, a carriage return starts its
+    line again (a progress bar leaves its last state), and blank output goes.
+    """
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        kept: list[nbformat.NotebookNode] = []
+        for output in cell.outputs:
+            last = kept[-1] if kept else None
+            if output.output_type != "stream":
+                kept.append(output)
+            elif last is not None and last.output_type == "stream" and last.name == output.name:
+                last.text += output.text
+            else:
+                kept.append(output)
+        for output in kept:
+            if output.output_type == "stream":
+                lines = output.text.replace("\r\n", "\n").split("\n")
+                output.text = "\n".join(_overwritten(line) for line in lines)
+        cell.outputs = [o for o in kept if o.output_type != "stream" or o.text.strip()]
+
+
+def _overwritten(line: str) -> str:
+    states = [state for state in line.split("\r") if state.strip()]
+    return states[-1] if states else ""
+
+
 def title_of(notebook: nbformat.NotebookNode, path: Path) -> str:
     """Text of the first heading of level 1, else the file's name in words."""
     for cell in notebook.cells:
@@ -108,6 +138,7 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
         links to notebooks outside the site become plain text.
     """
     notebook = read_notebook(path)
+    settle_streams(notebook)
     body, _ = _exporter().from_notebook_node(notebook)
 
     def follow(link: re.Match) -> str:

@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
+from netlab.analysis.conditions import flagged
 from netlab.analysis.measured import Measured
 from netlab.charts import measured as charts
 from netlab.charts.style import Chart
@@ -241,8 +242,10 @@ def _picture(measured: Measured) -> Chart:
     return charts.panel(measured.cells, names[0], study=measured.study)
 
 
-def _measured_parts(m: Measured) -> dict[str, Markup]:
+def _measured_parts(m: Measured) -> dict[str, Markup | int]:
     return {
+        "n_missing": int((m.cells["n_valid"] == 0).sum()),
+        "n_flagged": len(flagged(m.runs)),
         "summary": _html(tables.summary(m)),
         "picture": _html(_picture(m)),
         "target": _html(tables.target(m)),

@@ -243,7 +243,7 @@ def flagged(m: Measured) -> Table | Sentence:
 
 def unsupported(m: Measured) -> Table | Sentence:
     """Knobs the hosts do not have."""
-    frame = conditions.unsupported(m.runs)
+    frame = conditions.unsupported(m.runs, m.study)
     if frame.empty:
         return Sentence("Every knob of the tunings exists on these hosts.")
     return Table(frame, "Knobs that a host does not have", heads={"tunings": "asked for by"})

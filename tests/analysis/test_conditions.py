@@ -31,12 +31,21 @@ def test_a_run_without_goodput_is_listed_even_if_unflagged(runs):
 
 def test_unsupported_knobs_are_gathered_over_runs(runs):
     (row,) = conditions.unsupported(runs).to_dict("records")
-    assert (row["host"], row["knob"]) == ("linux64-a", "net.ipv4.tcp_tw_recycle")
+    assert (row["hosts"], row["knob"]) == ("linux64-a", "net.ipv4.tcp_tw_recycle")
     assert row["reason"] == "left Linux in 4.12"
     assert row["runs"] == (runs["tuning"] != "none").sum()
     assert set(row["tunings"].split(", ")) == {"kernel", "full"}
     assert conditions.unsupported(runs.assign(unsupported="[]")).empty
     assert conditions.unsupported(runs.assign(unsupported="")).empty
+
+
+def test_hosts_that_lack_a_knob_for_the_same_reason_share_a_row(runs, openlab):
+    lacking = [{"host": h, "knob": "ring rx", "reason": "none"} for h in ("b", "a")]
+    lacking.append({"host": "c", "knob": "ring rx", "reason": "fixed"})
+    table = conditions.unsupported(runs.assign(unsupported=json.dumps(lacking)), openlab)
+    assert table["hosts"].tolist() == ["c", "a, b"]
+    assert table["runs"].tolist() == [420, 420]
+    assert set(table["tunings"]) == {"none, kernel, full"}
 
 
 def test_text_that_is_no_json_is_an_error(runs):
