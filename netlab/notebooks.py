@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,11 +18,14 @@ from netlab.parameters import names_checked
 EXIT_CODE_OF = {"BadInput": BadInput}
 
 
-class LocalKernelManager(AsyncKernelManager):
-    """Kernels that are spoken to through files of this user, not over TCP ports."""
+def _spoken_to_through(directory: str) -> type[AsyncKernelManager]:
+    """A manager of kernels whose sockets are files in a directory of this user, not TCP ports."""
 
-    def __init__(self, **settings: object):
-        super().__init__(**{"transport": "ipc", **settings})
+    class LocalKernelManager(AsyncKernelManager):
+        def __init__(self, **settings: object):
+            super().__init__(**{"transport": "ipc", "ip": f"{directory}/kernel", **settings})
+
+    return LocalKernelManager
 
 
 def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> Path:
@@ -53,17 +57,18 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        papermill.execute_notebook(
-            str(notebook),
-            str(partial),
-            parameters=given,
-            cwd=str(notebook.parent),
-            kernel_name="python3",
-            kernel_manager_class=LocalKernelManager,
-            progress_bar=False,
-            log_output=False,
-            request_save_on_cell_execute=True,
-        )
+        with tempfile.TemporaryDirectory(prefix="netlab-") as sockets:
+            papermill.execute_notebook(
+                str(notebook),
+                str(partial),
+                parameters=given,
+                cwd=str(notebook.parent),
+                kernel_name="python3",
+                kernel_manager_class=_spoken_to_through(sockets),
+                progress_bar=False,
+                log_output=False,
+                request_save_on_cell_execute=True,
+            )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
@@ -71,7 +76,9 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
         message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, kept as {failed})") from None
     except OSError as error:
-        raise NetlabError(f"cannot write {output}: {error.strerror}") from None
+        raise NetlabError(f"cannot write {output}: {error.strerror or error}") from None
+    except RuntimeError as error:  # the kernel did not start, or died before a cell failed
+        raise NetlabError(f"{notebook.name}: {error}") from None
     finally:
         partial_left = partial.exists()
         if partial_left and _complete(partial):

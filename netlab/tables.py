@@ -30,6 +30,9 @@ _STYLE = {
 }
 # Shorter cells stay on one line; a table too wide for the page scrolls by itself.
 _WRAP_CHARS = 16
+_LATEX_WRAP_CHARS = 30
+_LATEX_TEXT_CM = 11.0
+_PAGE_ROWS = 40
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -39,7 +42,7 @@ _LATEX = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
     """A frame with what a reader needs around it.
 
@@ -100,7 +103,9 @@ class Table:
             body.append(f"<tr>{''.join(parts)}</tr>")
         note = f'<p style="{_STYLE["note"]}">{html.escape(self.note)}</p>' if self.note else ""
         return (
-            f'<div class="netlab-table" style="overflow-x:auto"><table style="{_STYLE["table"]}">'
+            f'<div class="netlab-table" style="overflow-x:auto" tabindex="0" role="region" '
+            f'aria-label="{html.escape(self.caption, quote=True)}">'
+            f'<table style="{_STYLE["table"]}">'
             f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
             f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}</div>"
         )
@@ -136,36 +141,33 @@ class Table:
         Returns
         -------
         str
-            A ``table`` environment. Needs ``\usepackage{booktabs,textcomp}``.
+            A ``table``, or a ``longtable`` if it would not fit on a page; columns of long text
+            wrap. Needs ``\usepackage{booktabs,longtable,textcomp}``.
         """
-        letters = {"left": "l", "right": "r", "center": "c"}
-        columns = "".join(letters[a] for a in self._alignment())
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{latex_escape(self.caption)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
+        body = self._body()
+        spans = len(body) > _PAGE_ROWS
+        rules = self._latex_columns(body)
+        caption = rf"\caption{{{latex_escape(self.caption)}}}"
+        heads = [_latex_head(head) for head in self._head_rows()]
+        rows = [
+            _latex_row(cells, bold) for cells, bold in zip(body, self._bold_rows(), strict=True)
         ]
-        for head in self._head_rows():
-            cells = [
-                rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(text)}}}"
-                if span > 1
-                else latex_escape(text)
-                for _, span, text in head
+        note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}" if self.note else ""
+        if spans:
+            lines = [
+                rf"\begin{{longtable}}{{{rules}}}",
+                rf"{caption}\\",
+                *(r"\toprule", *heads, r"\midrule", r"\endhead", *rows, r"\bottomrule"),
+                r"\end{longtable}",
+                *([f"{{{note}}}"] if note else []),
             ]
-            lines.append(" & ".join(cells) + r" \\")
-        lines.append(r"\midrule")
-        for cells, bold in zip(self._body(), self._bold_rows(), strict=True):
-            parts = [
-                rf"\textbf{{{latex_escape(text)}}}" if strong else latex_escape(text)
-                for text, strong in zip(cells, bold, strict=True)
+        else:
+            lines = [
+                *(r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{rules}}}"),
+                *(r"\toprule", *heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"),
+                *([note] if note else []),
+                r"\end{table}",
             ]
-            lines.append(" & ".join(parts) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        if self.note:
-            lines.append(rf"\par\smallskip\footnotesize {latex_escape(self.note)}")
-        lines.append(r"\end{table}")
         text = "\n".join(lines) + "\n"
         if path is not None:
             _write(path, text)
@@ -189,6 +191,24 @@ class Table:
         csv = self.to_csv(base.with_name(base.name + ".csv"))
         self.to_latex(tex)
         return csv, tex
+
+    def _latex_columns(self, body: list[list[str]]) -> str:
+        """Column letters; columns of long text share a width by how much they hold."""
+        letters = {"left": "l", "right": "r", "center": "c"}
+        lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
+        align = self._alignment()
+        long = {
+            at: sum(column)
+            for at, column in enumerate(lengths)
+            if align[at] == "left" and max(column) > _LATEX_WRAP_CHARS
+        }
+        weights = {at: total**0.5 for at, total in long.items()}
+        return "".join(
+            rf"p{{{_LATEX_TEXT_CM * weights[at] / sum(weights.values()):.1f}cm}}"
+            if at in long
+            else letters[side]
+            for at, side in enumerate(align)
+        )
 
     @property
     def _index_width(self) -> int:
@@ -264,6 +284,22 @@ class Table:
     def _alignment(self) -> list[str]:
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
+
+
+def _latex_head(head: list[tuple[int, int, str]]) -> str:
+    cells = [
+        rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(text)}}}" if span > 1 else latex_escape(text)
+        for _, span, text in head
+    ]
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_row(cells: list[str], bold: list[bool]) -> str:
+    parts = [
+        rf"\textbf{{{latex_escape(text)}}}" if strong else latex_escape(text)
+        for text, strong in zip(cells, bold, strict=True)
+    ]
+    return " & ".join(parts) + r" \\"
 
 
 def latex_escape(text: str) -> str:

@@ -20,6 +20,7 @@ SHA256_OF_RAW = {
     "slac-2003-path": "699404d04520626d37fba33b1a038fe0da2a8924ad0ef837be6112f69b763b4a",
     "slac-2003-rapid": "978b5e8cfd007e560a14a8358df4111875532025438905519b0af133ad9e686b",
     "slac-2003-settings": "a2d410f4364cdf017f75543e82ba666a8c9714553b3192d2f7c64a08a26c7c94",
+    "slac-2003-wad": "1cd485b2058f05d605622aadd843adb2abfbd845b5c684b65a4a7698c15b5d4d",
 }
 
 
@@ -33,6 +34,7 @@ def test_names_lists_every_data_set():
         "slac-2003-path",
         "slac-2003-rapid",
         "slac-2003-settings",
+        "slac-2003-wad",
     ]
 
 
@@ -122,6 +124,10 @@ class TestReport:
             "Linux32 <-> Linux64",
         ]
 
+    def test_every_value_is_in_a_possible_range(self):
+        assert self.frame["throughput_MBps"].between(100, 800).all()
+        assert self.frame["percent_of_bus"].between(10, 75).all()
+
     def test_the_bus_is_that_of_the_slower_host(self):
         bus = self.frame.groupby("table")["bus_MBps"].unique().map(list).to_dict()
         assert bus == {1: [1064], 2: [1064], 3: [1064], 4: [800], 5: [800], 6: [800]}
@@ -185,6 +191,11 @@ class TestWideArea:
             ("SNV", "ping"): 8, ("SNV", "traceroute"): 12,
         }  # fmt: skip
         assert path["rtt_ms"].between(0.1, 184).all()
+
+    def test_wad_conf_is_as_given(self):
+        wad = published.load("slac-2003-wad").set_index("key")["value"]
+        assert len(wad) == 13
+        assert (wad["sndbuf"], wad["wadmd"], wad["floyd"]) == ("41943040", ".3", "1")
 
     def test_the_transfer_is_as_rapid_printed_it(self):
         rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]

@@ -1,5 +1,6 @@
 """Tables as HTML, CSV and LaTeX."""
 
+import re
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -107,6 +108,25 @@ def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path):
     assert r"\textless{}c\textgreater{} & -- \\" in text
     assert r"\footnotesize a\#b" in text
     assert text.count(r"\begin{") == text.count(r"\end{") == 2
+
+
+def test_long_text_wraps_in_latex():
+    frame = pd.DataFrame({"short": ["a"], "long": ["word " * 20], "n": [1], "why": ["x" * 80]})
+    text = Table(frame, "c").to_latex()
+    assert re.search(r"begin\{tabular\}\{lp\{5\.\dcm\}rp\{5\.\dcm\}\}", text)
+
+
+def test_a_table_longer_than_a_page_breaks_over_pages():
+    text = Table(pd.DataFrame({"n": range(100)}), "c", note="below").to_latex()
+    assert text.startswith("\\begin{longtable}{r}\n\\caption{c}\\\\\n\\toprule")
+    assert text.index("\\endhead") < text.index("0 ") < text.index("\\end{longtable}")
+    assert text.rstrip().endswith("below}")
+
+
+def test_an_empty_table_is_still_a_table():
+    empty = Table(PLAIN.iloc[:0], "none found")
+    assert _cells(empty) == ["none found", "name", "rate_MBps"]
+    assert r"\begin{tabular}{lr}" in empty.to_latex()
 
 
 def test_latex_escape_leaves_no_command():

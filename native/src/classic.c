@@ -127,7 +127,7 @@ static void *transfer(void *argument)
 
 	stream->errnum = classic->engine->transfer(stream);
 	stream->t_end_ns = nl_now_ns();
-	pthread_kill(classic->main, SIGHUP);
+	pthread_kill(classic->main, NL_CLI_DONE);
 	return NULL;
 }
 

@@ -15,5 +15,6 @@ void nl_cli_hold_signals(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, NL_CLI_DONE);
 	pthread_sigmask(SIG_BLOCK, set, NULL);
 }

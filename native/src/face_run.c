@@ -18,7 +18,7 @@ struct execution {
 	struct nl_run *run;
 	struct nl_err err;
 	int code;
-	pthread_t main; /* gets SIGHUP when it is over */
+	pthread_t main; /* gets NL_CLI_DONE when it is over */
 };
 
 static void print_help(const char *face, int role)
@@ -42,7 +42,7 @@ static void *execute(void *argument)
 	struct execution *execution = argument;
 
 	execution->code = nl_run_execute(execution->run, &execution->err);
-	pthread_kill(execution->main, SIGHUP);
+	pthread_kill(execution->main, NL_CLI_DONE);
 	return NULL;
 }
 
@@ -74,7 +74,7 @@ static void watch(struct execution *execution, const sigset_t *signals, int quie
 		struct timespec second = {.tv_sec = 1};
 		int which = sigtimedwait(signals, NULL, &second);
 
-		if (which == SIGHUP)
+		if (which == NL_CLI_DONE)
 			return;
 		if (which > 0) {
 			nl_run_stop(execution->run);

@@ -8,7 +8,7 @@ anywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -140,7 +140,7 @@ class Claims:
 
     def __init__(self, document: str):
         self.document = document
-        self._claims: list[Claim] = []
+        self._parts: list[Callable[[], Iterable[Claim]]] = []
 
     def __call__(
         self, place: str, statement: str, claimed: str
@@ -148,14 +148,20 @@ class Claims:
         """Register the decorated function as the judge of one claim."""
 
         def register(judge: Callable[[Printed], Finding]) -> Callable[[Printed], Finding]:
-            self._claims.append(Claim(self.document, place, statement, Printed(claimed), judge))
+            claim = Claim(self.document, place, statement, Printed(claimed), judge)
+            self._parts.append(lambda: (claim,))
             return judge
 
         return register
 
-    def add(self, claims: Iterable[Claim]) -> None:
-        """Add claims made from data, such as one for each cell."""
-        self._claims.extend(claims)
+    def from_data(self, make: Callable[[], Iterable[Claim]]) -> Callable[[], Iterable[Claim]]:
+        """Register a function that makes claims from data, such as one for each cell.
 
-    def __iter__(self):
-        return iter(self._claims)
+        It is called when the claims are listed, so that importing them reads no file.
+        """
+        self._parts.append(make)
+        return make
+
+    def __iter__(self) -> Iterator[Claim]:
+        for part in self._parts:
+            yield from part()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import pandas as pd
@@ -68,9 +69,10 @@ def _total_claim(row: pd.Series) -> Claim:
     )
 
 
-CLAIMS.add(
-    _total_claim(row) for row in _notes().dropna(subset="stated_total_MBps").itertuples(index=False)
-)
+@CLAIMS.from_data
+def _totals() -> Iterator[Claim]:
+    stated = _notes().dropna(subset="stated_total_MBps")
+    return (_total_claim(row) for row in stated.itertuples(index=False))
 
 
 def misprints() -> pd.DataFrame:

@@ -40,10 +40,5 @@ def tuning(raw: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def settings(raw: pd.DataFrame) -> pd.DataFrame:
-    """Settings as printed: key and value stay text, as a system takes them."""
-    return raw
-
-
 def _number(text: pd.Series, pattern: str) -> pd.Series:
     return text.str.extract(pattern)[0].astype(float)

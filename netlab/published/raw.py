@@ -143,6 +143,11 @@ def read_raw(name: str) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
 
 
+def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
+    """Settings stay text: that is how a system takes them."""
+    return raw
+
+
 def _directory() -> Path:
     path = data_dir() / "published"
     if not path.is_dir():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netlab.claims.model import Claims, Printed, Verdict, stands, uncheckable
+from netlab.claims.model import Claim, Claims, Printed, Verdict, stands, uncheckable
 from netlab.errors import BadInput
 
 
@@ -60,3 +60,15 @@ def test_claims_are_collected_in_order_with_their_document():
         ("a document", "1", "holds"),
         ("a document", "2", "contradicted"),
     ]
+
+
+def test_claims_from_data_are_made_when_listed():
+    claims, made = Claims("a document"), []
+
+    @claims.from_data
+    def _():
+        made.append(1)
+        return [Claim("a document", "1", "one", Printed("1"), lambda claimed: uncheckable("no"))]
+
+    assert made == []
+    assert len(list(claims)) == len(made) == 1

@@ -70,10 +70,11 @@ def test_sink_and_gen_run_alone(gensink):
     assert total_MB == pytest.approx(report["total_bytes"] / 1e6, abs=0.06)
 
 
-def test_an_interrupted_sink_still_reports(gensink):
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_sink_still_reports(gensink, which):
     sink = start(gensink, "sink", "--bind", "127.0.0.1", "--accept_ms", 60000, "--json")
     sink.stderr.readline()
-    sink.send_signal(signal.SIGINT)
+    sink.send_signal(which)
     report = json.loads(sink.communicate(timeout=5)[0])
     assert report["status"] == "stopped" and sink.returncode == 1
 

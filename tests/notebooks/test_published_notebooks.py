@@ -103,7 +103,7 @@ def test_it_is_kept_clean_in_git(name):
     for cell in notebook.cells:
         if cell.cell_type == "code":
             assert cell.outputs == [] and cell.execution_count is None
-            assert len(cell.source.splitlines()) <= 10
+            assert len(cell.source.splitlines()) <= 12
 
 
 @pytest.mark.parametrize("name", PROMISED)
@@ -118,3 +118,19 @@ def test_it_opens_with_what_it_shows_and_has_parameters(name):
         assert promise in opening
     tagged = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
     assert len(tagged) == 1 and 'export_dir = ""' in tagged[0].source
+    assert "check(globals(), export_dir=str)" in notebook.cells[2].source
+
+
+@pytest.mark.parametrize("parameters", [{"exprt_dir": "x"}, {"export_dir": 3}])
+def test_a_wrong_parameter_is_an_error(parameters, tmp_path):
+    with pytest.raises(papermill.PapermillExecutionError) as caught:
+        papermill.execute_notebook(
+            NOTEBOOKS / "14-claims.ipynb",
+            tmp_path / "out.ipynb",
+            parameters=parameters,
+            kernel_name="python3",
+            progress_bar=False,
+            cwd=tmp_path,
+        )
+    assert caught.value.ename == "BadInput"
+    assert "export_dir" in caught.value.evalue

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
-    precondition,
     rule,
     run_state_machine_as_test,
 )
@@ -57,76 +56,68 @@ class TuningMachine(RuleBasedStateMachine):
         kind, name = knob
         return f"knob={kind} " + (f"name={name}" if kind == "sysctl" else f"interface={name}")
 
-    @precondition(lambda self: not self.begun)
-    @rule()
-    def begin(self):
+    def session(self):
+        """The session that is open, or a new one, after recovery as a controller does it."""
         if self.channel is None:
             self.channel = self.namespace.tune()
-        if self.channel.ready["stale"]:
-            answers = self.channel.ask_all("recover", "reverted_all")
-            assert answers[-1]["event"] == "reverted_all" and answers[-1]["failed"] == 0
-        assert self.channel.ask("begin owner=machine") == {"event": "begun"}
-        self.begun = True
+            if self.channel.ready["stale"]:
+                answers = self.channel.ask_all("recover", "reverted_all")
+                assert answers[-1]["event"] == "reverted_all" and answers[-1]["failed"] == 0
+                self.check()
+        if not self.begun:
+            assert self.channel.ask("begin owner=machine") == {"event": "begun"}
+            self.begun = True
+        return self.channel
 
-    @precondition(lambda self: self.begun)
-    @rule(knob=st.sampled_from(KNOBS), which=st.integers(0, 2))
-    def set(self, knob, which):
-        value = OURS[knob][which % len(OURS[knob])]
-        encoded = value.replace(" ", "%20")
-        answer = self.channel.ask(f"set {self.words(knob)} value={encoded}")
-        assert answer["event"] == "set" and answer["readback"] == self.value(knob)
+    def request(self, knob, which):
+        value = OURS[knob][which % len(OURS[knob])].replace(" ", "%20")
+        return f"set {self.words(knob)} value={value}"
+
+    @rule(what=st.lists(st.tuples(st.sampled_from(KNOBS), st.integers(0, 2)), min_size=1))
+    def set(self, what):
+        for knob, which in what:
+            answer = self.session().ask(self.request(knob, which))
+            assert answer["event"] == "set" and answer["readback"] == self.value(knob)
 
     @rule(knob=st.sampled_from(KNOBS), which=st.integers(0, 1))
     def somebody_else_sets(self, knob, which):
         self.foreign[knob] = self.value(knob, FOREIGN[knob][which])
 
-    @precondition(lambda self: self.begun)
-    @rule()
-    def verify(self):
-        assert self.channel.ask_all("verify", "verified")[-1]["event"] == "verified"
-
-    @precondition(lambda self: self.begun)
-    @rule()
-    def revert(self):
-        assert self.channel.ask_all("revert", "reverted_all")[-1]["failed"] == 0
-        self.check()
-
-    @precondition(lambda self: self.begun)
-    @rule(by_eof=st.booleans())
-    def end(self, by_eof):
-        if by_eof:
-            assert self.channel.close() == 0
-            self.channel = None
+    @rule(how=st.sampled_from(["verify", "revert", "end", "end of input"]))
+    def go_on(self, how):
+        channel = self.session()
+        if how == "verify":
+            assert channel.ask_all("verify", "verified")[-1]["event"] == "verified"
+            return
+        if how == "revert":
+            assert channel.ask_all("revert", "reverted_all")[-1]["failed"] == 0
+        elif how == "end":
+            assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+            self.begun = False
         else:
-            assert self.channel.ask_all("end", "ended")[-1]["failed"] == 0
-            self.channel.ready = {"stale": 0}
-        self.begun = False
+            assert channel.close() == 0
+            self.channel, self.begun = None, False
         self.check()
 
-    @precondition(lambda self: self.begun)
     @rule()
     def kill_the_guard(self):
-        self.channel.kill_guard()
+        self.session().kill_guard()
 
-    @precondition(lambda self: self.begun)
-    @rule(knobs=st.lists(st.sampled_from(KNOBS), max_size=4))
-    def kill_the_process_as_it_works(self, knobs):
-        assert self.channel.ask("keepalive") == {"event": "alive"}
-        self.channel.send_bytes(
-            "".join(
-                f"set {self.words(k)} value={OURS[k][0].replace(' ', '%20')}\n" for k in knobs
-            ).encode()
-        )
-        self.channel.kill()
+    @rule(what=st.lists(st.tuples(st.sampled_from(KNOBS), st.just(0)), max_size=4))
+    def kill_the_process_as_it_works(self, what):
+        channel = self.session()
+        assert channel.ask("keepalive") == {"event": "alive"}  # the guard lives, too
+        channel.send_bytes("".join(f"{self.request(*one)}\n" for one in what).encode())
+        channel.kill()
         self.channel, self.begun = None, False
         self.namespace.settled()
         self.check()
 
-    @precondition(lambda self: self.begun)
     @rule()
     def kill_both(self):
-        assert self.channel.ask("keepalive") == {"event": "alive"}
-        self.channel.kill_both()
+        channel = self.session()
+        assert channel.ask("keepalive") == {"event": "alive"}
+        channel.kill_both()
         self.channel, self.begun = None, False
         self.namespace.settled()
 
@@ -159,8 +150,8 @@ def test_no_value_of_netlabs_stays_behind(namespace):
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=60,
-            stateful_step_count=25,
+            max_examples=30,
+            stateful_step_count=20,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
