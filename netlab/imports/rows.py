@@ -12,7 +12,7 @@ import pandas as pd
 import netlab
 from netlab.errors import BadInput
 from netlab.imports.formats import ReadFile
-from netlab.imports.records import Record
+from netlab.imports.records import MAX_COUNT, Record
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 
 UNKNOWN = "unknown"
@@ -142,6 +142,9 @@ def row_of(
         for name in ("sent_B", "received_B")
     }
     samples = [sample for flow in record.flows for sample in flow.samples]
+    interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
+    if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
+        raise BadInput(f"intervals of {interval_sum_B} bytes in all", where=where)
     imported = {
         "tool": record.tool,
         "version": record.version,
@@ -187,7 +190,7 @@ def row_of(
         goodput_forward_MBps=rates[0],
         goodput_reverse_MBps=rates[1] if record.reverse is not None else None,
         **amounts,
-        interval_sum_B=sum(sample.bytes for sample in samples) if samples else None,
+        interval_sum_B=interval_sum_B,
         window_B=_sum([flow.window_B for flow in record.flows]),
         rtt_us=record.rtt_us,
         min_rtt_us=record.min_rtt_us,

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 from imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab.errors import BadInput
-from netlab.imports.formats import parse, text_of
+from netlab.imports.formats import ReadFile, parse, text_of
 from netlab.imports.records import MAX_COUNT, MAX_SECONDS, Record
+from netlab.imports.rows import Facts, interval_rows_of, row_of
+from netlab.results import INTERVAL_COLUMNS, frame_of
 
 CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}
 CONTENT |= {"rapid": RAPID.encode(), "iperf2-2010": IPERF2_2010.encode()}
@@ -18,6 +21,9 @@ PLAIN = {
     name: gzip.decompress(content) if name.endswith(".gz") else content
     for name, content in CONTENT.items()
 }
+ANYTHING = Facts(
+    "old", "a", "b", streams=1, measured_at="sender", started_at=datetime(2026, 11, 21, tzinfo=UTC)
+)
 names = st.sampled_from(sorted(CONTENT))
 bounded = settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
@@ -78,14 +84,39 @@ def test_a_file_with_other_bytes(name, other, data):
 @bounded
 @given(
     names,
-    st.sampled_from([b"9" * 400, b"1e999", b"-1", b"null", b"{}", b"[]", b'"x"', b"NaN"]),
+    st.sampled_from(
+        [
+            b"9" * 400,
+            b"9007199254740991",
+            b"99999999999",
+            b"1e999",
+            b"-1",
+            b"null",
+            b"{}",
+            b"[]",
+            b'"x"',
+            b"NaN",
+        ]
+    ),
     st.data(),
 )
 def test_a_file_with_another_value_for_a_number(name, other, data):
     content = PLAIN[name]
     numbers = list(re.finditer(rb"-?\d+(\.\d+)?", content))
     number = data.draw(st.sampled_from(numbers))
-    imports_or_refuses(content[: number.start()] + other + content[number.end() :])
+    records = imports_or_refuses(content[: number.start()] + other + content[number.end() :])
+    source = ReadFile(RECORDED / name, "0" * 64, records or ())
+    try:
+        rows = [
+            row_of(record, source, ANYTHING, block_id="b", order=0, repeat_of={})
+            for record in source.records
+        ]
+    except BadInput as error:
+        assert "line" in error.where
+        return
+    frame_of(rows)
+    samples = [row for record in source.records for row in interval_rows_of("r", record)]
+    frame_of(samples, INTERVAL_COLUMNS)
 
 
 @bounded
