@@ -65,6 +65,7 @@ def publish(
     if not frozen.is_file():
         raise NetlabError(f"{directory} holds no results of a study; run it first")
     frozen = freeze(study, directory)
+    site = site.absolute()
     measured = load_measured(directory, frozen)
     share = 0.8 / (len(MEASURED) + len(PUBLISHED))
     executed = directory / "notebooks"
