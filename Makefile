@@ -6,7 +6,7 @@ BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 
 .DEFAULT_GOAL := help
-.PHONY: help study test lint notebook clean setup
+.PHONY: help study bench test lint notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ setup:
 
 study: setup ## run the study on the lab (or your hosts), then write site/index.html
 	@$(NETLAB) study "$(STUDY)" $(if $(QUICK),--quick)
+
+bench: setup ## netlab beside iperf3 and whatever else of its kind is installed, on the lab
+	@$(NETLAB) bench $(if $(QUICK),--quick)
 
 test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 import netlab
+from netlab.bench.command import bench_command
 from netlab.errors import NetlabError
 from netlab.imports.command import import_command
 
@@ -230,4 +231,5 @@ def lab_shell(host: str, argv: tuple[str, ...]) -> None:
     raise NetlabError(f"no lab that is up has a host called {host!r}")
 
 
+main.add_command(bench_command)
 main.add_command(import_command)

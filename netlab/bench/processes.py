@@ -1,0 +1,154 @@
+"""Run a tool's server and client in two network namespaces, bounded, and account for them."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Self
+
+from netlab.bench.tools import Installed, Received, Transfer
+from netlab.errors import RunError
+from netlab.hosts.namespaces import inside
+
+LISTEN_S = 5.0
+SLACK_S = 10.0
+"""What a client may take beyond its transfer to connect, to drain and to report."""
+
+END_S = 3.0
+"""What a server may take to end by itself once its client has."""
+
+MAX_OUTPUT_BYTES = 4 << 20
+_LISTENING = "0A"
+_NAMESPACES = Path("/run/netns")
+
+
+class _Process:
+    """A process in a namespace whose output goes to a file; ended when the block is left."""
+
+    def __init__(self, namespace: str, argv: Sequence[str]):
+        self._namespace = namespace
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+        try:
+            # `ip netns exec` becomes the program: the pid is the program's own.
+            self._process = subprocess.Popen(
+                inside(namespace, argv),
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError:
+            self._output.close()
+            raise
+        self._pidfd = os.pidfd_open(self._process.pid)
+        self.cpu_s = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for end in (self._process.terminate, self._process.kill):
+            if self.running:
+                end()
+                self.wait(2.0)
+        os.close(self._pidfd)
+        self._output.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not been waited for."""
+        return self._process.returncode is None
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Exit status, and its CPU time noted; None while it runs."""
+        if self.running and select.select([self._pidfd], [], [], max(0.0, timeout_s))[0]:
+            _, status, usage = os.wait4(self._process.pid, 0)
+            # Popen is told, or it would wait for a process that is no more.
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_s = usage.ru_utime + usage.ru_stime
+        return self._process.returncode
+
+    def text(self) -> str:
+        """What it has printed so far; RunError if that is beyond all measure."""
+        size = os.fstat(self._output.fileno()).st_size
+        if size > MAX_OUTPUT_BYTES:
+            raise RunError(f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", code="limit")
+        return os.pread(self._output.fileno(), size, 0).decode("utf-8", "replace")
+
+    def listens(self, port: int) -> bool:
+        """Whether its namespace has a socket that listens on a port, asked without connecting."""
+        proc = Path(f"/proc/{self._process.pid}")
+        try:
+            there = (proc / "ns/net").stat().st_ino
+            if there != (_NAMESPACES / self._namespace).stat().st_ino:
+                return False  # still on its way into the namespace
+            tables = [(proc / "net" / name) for name in ("tcp", "tcp6")]
+            rows = [
+                row.split()
+                for table in tables
+                if table.exists()
+                for row in table.read_text().splitlines()[1:]
+            ]
+        except OSError:
+            return False
+        wanted = f":{port:04X}"
+        return any(row[1].endswith(wanted) and row[3] == _LISTENING for row in rows)
+
+
+def run_tool(
+    installed: Installed, transfer: Transfer, *, sender: str, receiver: str, best: bool
+) -> tuple[Received, float]:
+    """One transfer by another tool.
+
+    Parameters
+    ----------
+    installed : Installed
+        The tool.
+    transfer : Transfer
+        What to move.
+    sender, receiver : str
+        Network namespaces of the two ends.
+    best : bool
+        Whether the tool takes what suits it best.
+
+    Returns
+    -------
+    Received, float
+        What the receiver counted, and the CPU time of both processes in s.
+
+    Raises
+    ------
+    RunError
+        The tool failed, did not end in time, or said what its parser refuses.
+    """
+    tool = installed.tool
+    serve = (installed.program, *tool.server_arguments(transfer, best=best))
+    send = (installed.program, *tool.client_arguments(transfer, best=best))
+    with ExitStack() as stack:
+        server = stack.enter_context(_Process(receiver, serve))
+        deadline = time.monotonic() + LISTEN_S
+        while not server.listens(transfer.port):
+            if server.wait(0.005) is not None or time.monotonic() > deadline:
+                raise _failed("the server does not listen", server)
+        client = stack.enter_context(_Process(sender, send))
+        status = client.wait(transfer.seconds + SLACK_S)
+        if status is None:
+            raise _failed("the client did not end in time", client)
+        if status != 0:
+            raise _failed(f"the client's exit status is {status}", client)
+        server.wait(END_S)
+        text = (client if tool.reads == "client" else server).text()
+        received = tool.parse(text, transfer)
+    return received, client.cpu_s + server.cpu_s  # of a server that had to be ended, too
+
+
+def _failed(what: str, process: _Process) -> RunError:
+    lines = process.text().strip().splitlines()[-3:]
+    return RunError(": ".join((what, *lines))[:400], code="peer")

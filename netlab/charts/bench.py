@@ -1,0 +1,95 @@
+"""Chart of a benchmark: goodput of gensink over that of each peer, cell by cell."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, apply_style
+from netlab.errors import BadInput
+
+ROW_IN = 0.42
+TITLES = {"same": "Same settings", "best": "Each at its best"}
+
+
+def ratios_figure(ratios: pd.DataFrame) -> Figure:
+    """Ratios with their intervals, one row a cell, one panel a mode.
+
+    Parameters
+    ----------
+    ratios : DataFrame
+        ``mode offloads mtu_B streams peer against ratio low high verdict``, one row a cell and
+        peer. Rows whose ``peer`` is not ``against`` repeat another and are left out.
+
+    Returns
+    -------
+    Figure
+        A hollow mark has no conclusion.
+    """
+    apply_style()
+    ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
+    if ratios.empty:
+        raise BadInput("no cell has a ratio to draw", key="ratios")
+    modes = [mode for mode in TITLES if (ratios["mode"] == mode).any()]
+    labels = ratios.apply(_cell, axis=1)
+    rows = list(dict.fromkeys(labels))
+    peers = sorted(ratios["peer"].unique())
+    size = (3.6 * len(modes) + 1.6, 1.5 + ROW_IN * len(rows))
+    fig, axes = plt.subplots(1, len(modes), sharey=True, squeeze=False, figsize=size)
+    for ax, mode in zip(axes[0], modes, strict=True):
+        for i, peer in enumerate(peers):
+            part = ratios[(ratios["mode"] == mode) & (ratios["peer"] == peer)]
+            _draw(ax, part, labels, rows, i, len(peers))
+        ax.axvline(1.0, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1)), zorder=1)
+        ax.set_title(TITLES[mode])
+        ax.set_xlabel("gensink over peer")
+        ax.grid(axis="x")
+        ax.set_yticks(range(len(rows)), rows)
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+    handles = [
+        plt.Line2D([], [], linestyle="", **_mark(i), markerfacecolor=PALETTE[i % len(PALETTE)])
+        for i in range(len(peers))
+    ]
+    fig.legend(handles, peers, loc="outside lower center", ncols=len(peers))
+    return fig
+
+
+def ratios_alt(ratios: pd.DataFrame) -> str:
+    """Words for who cannot see :func:`ratios_figure`."""
+    ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
+    parts = []
+    for (mode, peer), part in ratios.groupby(["mode", "peer"]):
+        parts.append(
+            f"{TITLES[mode].lower()}, {peer}: {part['ratio'].min():.2f} to "
+            f"{part['ratio'].max():.2f} in {len(part)} cells"
+        )
+    return f"Ratio of gensink's goodput to that of each peer. {'; '.join(parts)}."
+
+
+def _cell(row: pd.Series) -> str:
+    return f"{row['streams']} × MTU {row['mtu_B']}, offloads {row['offloads']}"
+
+
+def _mark(i: int) -> dict:
+    return {"marker": MARKERS[i % len(MARKERS)], "color": PALETTE[i % len(PALETTE)]}
+
+
+def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, peers: int) -> None:
+    shift = 0.6 * ((i + 0.5) / peers - 0.5)
+    for at, row in part.iterrows():
+        reach = np.nan_to_num(
+            [[row["ratio"] - row["low"]], [row["high"] - row["ratio"]]], nan=0.0
+        ).clip(min=0.0)
+        concluded = row["verdict"] in ("faster", "slower")
+        ax.errorbar(
+            [row["ratio"]],
+            [rows.index(labels[at]) + shift],
+            xerr=reach,
+            linestyle="",
+            capsize=2,
+            elinewidth=1.1,
+            markerfacecolor=PALETTE[i % len(PALETTE)] if concluded else "white",
+            **_mark(i),
+        )
