@@ -14,6 +14,7 @@ import click
 
 import netlab
 from netlab.bench.command import bench_command
+from netlab.calibration.command import calibrate_command
 from netlab.errors import NetlabError
 from netlab.imports.command import import_command
 
@@ -232,4 +233,5 @@ def lab_shell(host: str, argv: tuple[str, ...]) -> None:
 
 
 main.add_command(bench_command)
+main.add_command(calibrate_command)
 main.add_command(import_command)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +11,7 @@ from netlab.bench.compare import CELL, NO_CONCLUSION, Comparison, summary
 from netlab.bench.path import CONGESTION
 from netlab.bench.rounds import RECORD_LENGTH_B
 from netlab.bench.run import Bench
+from netlab.jsonfile import write_json
 from netlab.tables import Table
 
 SCHEMA = 1
@@ -146,32 +144,9 @@ class Conclusions:
 
     def save(self, directory: Path) -> Path:
         """Write ``bench.json`` and the tables as CSV and LaTeX; the JSON file's path."""
-        directory.mkdir(parents=True, exist_ok=True)
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
-        path = directory / "bench.json"
-        write_json(path, self.as_json())
-        return path
-
-
-def write_json(path: Path, content: dict) -> None:
-    """Write a document whole or not at all; a number that is not finite becomes null."""
-    text = json.dumps(_plain(content), indent=1, allow_nan=False) + "\n"
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return write_json(directory / "bench.json", self.as_json())
 
 
 def _load(samples: pd.DataFrame) -> str:

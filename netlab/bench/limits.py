@@ -9,7 +9,8 @@ from threading import Barrier
 
 from netlab import core
 
-BUDGET_MS = 400
+BUDGET_MS = 200
+TRIES = 3
 START_S = 30.0
 
 
@@ -31,12 +32,26 @@ class CopyLimits:
 def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
     """Measure how fast one core and all cores together copy memory.
 
+    A limit is what is reached undisturbed, so each figure is the highest of :data:`TRIES`.
+
     Parameters
     ----------
     budget_ms : int
-        Time each thread copies, half of it hot.
+        Time each thread copies in one try, half of it hot.
     """
-    one = core.memory_copy_MBps(budget_ms)
+    ones = [core.memory_copy_MBps(budget_ms) for _ in range(TRIES)]
+    alls = [_together(budget_ms) for _ in range(TRIES)]
+    return CopyLimits(
+        cores=len(alls[0]),
+        one_hot_MBps=max(rate.hot_MBps for rate in ones),
+        one_cold_MBps=max(rate.cold_MBps for rate in ones),
+        all_hot_MBps=max(sum(rate.hot_MBps for rate in rates) for rates in alls),
+        all_cold_MBps=max(sum(rate.cold_MBps for rate in rates) for rates in alls),
+    )
+
+
+def _together(budget_ms: int) -> list[core.CopyRate]:
+    """The rates of all cores while all of them copy."""
     cores = sorted(os.sched_getaffinity(0))
     together = Barrier(len(cores))
 
@@ -46,11 +61,4 @@ def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
         return core.memory_copy_MBps(budget_ms)
 
     with ThreadPoolExecutor(max_workers=len(cores)) as pool:
-        rates = list(pool.map(copy_on, cores))
-    return CopyLimits(
-        cores=len(cores),
-        one_hot_MBps=one.hot_MBps,
-        one_cold_MBps=one.cold_MBps,
-        all_hot_MBps=sum(rate.hot_MBps for rate in rates),
-        all_cold_MBps=sum(rate.cold_MBps for rate in rates),
-    )
+        return list(pool.map(copy_on, cores))
