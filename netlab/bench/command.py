@@ -49,18 +49,21 @@ def bench_command(quick: bool, peers: tuple[str, ...], out: Path | None, **level
 
 
 def _bench(quick: bool, peers: tuple[str, ...], out: Path | None, levels: dict) -> None:
+    from netlab.bench.rounds import QUICK, Matrix
+    from netlab.bench.tools import find_tools
+
+    given = {key: value for key, value in levels.items() if value not in (None, ())}
+    matrix = replace(QUICK if quick else Matrix(), **given)
+    installed = find_tools(peers)
+    # What takes long to import comes after what the user may have got wrong.
     from tqdm import tqdm
 
     from netlab import paths
     from netlab.bench.document import Conclusions
-    from netlab.bench.rounds import QUICK, Matrix
     from netlab.bench.run import run_bench
-    from netlab.bench.tools import find_tools
     from netlab.charts.bench import ratios_alt, ratios_figure
     from netlab.charts.style import save_svg
 
-    given = {key: value for key, value in levels.items() if value not in (None, ())}
-    matrix = replace(QUICK if quick else Matrix(), **given)
     with tqdm(desc="netlab bench", unit="transfer") as bar:
 
         def progress(turn, sample, turns):
@@ -69,7 +72,7 @@ def _bench(quick: bool, peers: tuple[str, ...], out: Path | None, levels: dict) 
             if sample is not None and sample["error"]:
                 bar.write(f"netlab: {turn.contender}: {sample['error']}", file=sys.stderr)
 
-        bench = run_bench(matrix, find_tools(peers), progress=progress)
+        bench = run_bench(matrix, installed, progress=progress)
     conclusions = Conclusions.of(bench)
     directory = out or paths.results_dir("bench")
     path = conclusions.save(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,7 +77,7 @@ class Comparison:
             good = part[part["goodput_MBps"].notna()]
             goodput = good["goodput_MBps"].to_numpy(dtype=float)
             median = float(np.median(goodput)) if len(goodput) else math.nan
-            low, high = self._interval(lambda at, of=goodput: np.median(of[at]), len(goodput))
+            low, high = self._interval(lambda at, of=goodput: _median(of[at]), len(goodput))
             rows.append(
                 dict(zip((*CELL, "contender"), key, strict=True))
                 | {
@@ -150,20 +151,26 @@ class Comparison:
     def _ratio(self, ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
         if not len(ours):
             return math.nan, math.nan, math.nan
-        low, high = self._interval(
-            lambda at: np.median(ours[at]) / np.median(theirs[at]), len(ours)
-        )
+        low, high = self._interval(lambda at: _median(ours[at]) / _median(theirs[at]), len(ours))
         return float(np.median(ours) / np.median(theirs)), low, high
 
-    def _interval(self, statistic, n: int) -> tuple[float, float]:
-        """Bootstrap percentile interval of a statistic of the indices of n rounds."""
+    def _interval(
+        self, statistic: Callable[[np.ndarray], np.ndarray], n: int
+    ) -> tuple[float, float]:
+        """Bootstrap percentile interval of a statistic of n rounds.
+
+        ``statistic`` takes indices of rounds, shape (resamples, n), and gives one value each.
+        """
         if n < 2:
             return math.nan, math.nan
         draws = np.random.default_rng(self.seed).integers(0, n, size=(self.resamples, n))
-        values = [statistic(at) for at in draws]
         outside = 50 * (1 - self.confidence)
-        low, high = np.percentile(values, [outside, 100 - outside])
+        low, high = np.percentile(statistic(draws), [outside, 100 - outside])
         return float(low), float(high)
+
+
+def _median(resampled: np.ndarray) -> np.ndarray:
+    return np.median(resampled, axis=1)
 
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:

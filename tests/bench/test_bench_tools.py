@@ -1,0 +1,152 @@
+"""Each tool is told the same transfer in its own words, and read as it prints."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from netlab.bench.tools import TOOLS, Transfer, find_tools
+from netlab.errors import BadInput, RunError
+
+RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def transfer(streams: int = 4) -> Transfer:
+    return Transfer(
+        address="198.18.0.2",
+        port=12000,
+        data_port=12001,
+        streams=streams,
+        seconds=2,
+        record_length_B=131072,
+        congestion="cubic",
+        threads=2,
+    )
+
+
+def after(words: tuple[str, ...], *options: str) -> str:
+    """What follows the first of some options, or is glued to it."""
+    for option in options:
+        for at, word in enumerate(words):
+            if word == option:
+                return words[at + 1]
+            if word.startswith(option):
+                return word.removeprefix(option).removeprefix("=")
+    raise AssertionError(f"none of {options} in {words}")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_client_is_told_the_same_transfer(tool):
+    words = tool.client_arguments(transfer(), best=False)
+    assert "198.18.0.2" in words
+    flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
+    assert after(words, "-P" if tool.name.startswith("iperf") else flows) == "4"
+    assert after(words, length) == "131072"
+    seconds = {"nuttcp": "-T", "neper": "-l"}.get(tool.name, "-t")
+    assert after(words, seconds) == "2"
+    if tool.name != "nuttcp":
+        assert after(words, "-C" if tool.name == "iperf3" else "-Z", "--congestion-control") == (
+            "cubic"
+        )
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
+    for best in (False, True):
+        for words in (
+            tool.server_arguments(transfer(), best=best),
+            tool.client_arguments(transfer(), best=best),
+        ):
+            assert not any("{" in word for word in words)
+            assert not any(word.startswith("-w") for word in words)
+    assert "12000" in " ".join(tool.server_arguments(transfer(), best=False))
+
+
+def test_only_at_its_best_does_a_tool_spare_itself_copies():
+    assert "-Z" not in BY_NAME["iperf3"].client_arguments(transfer(), best=False)
+    assert "-Z" in BY_NAME["iperf3"].client_arguments(transfer(), best=True)
+    assert "--skip-rx-copy" not in BY_NAME["neper"].server_arguments(transfer(), best=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "streams", "MBps"),
+    [
+        ("iperf3", "iperf3-parallel.json", 4, None),
+        ("iperf2", "iperf2-server.txt", 2, None),
+        ("nuttcp", "nuttcp-parse.txt", 1, None),
+    ],
+)
+def test_recorded_output_is_read_as_the_receivers_count(name, file, streams, MBps):
+    text = (RECORDED / file).read_text()
+    received = BY_NAME[name].parse(text, transfer(streams))
+    assert received.goodput_MBps > 100
+    assert received.window_s == pytest.approx(2.0, rel=0.05)
+
+
+def test_what_a_sender_counted_is_refused():
+    with pytest.raises(RunError, match="receiver"):
+        BY_NAME["iperf2"].parse((RECORDED / "iperf2-tcp.txt").read_text(), transfer(1))
+
+
+def test_another_number_of_streams_than_asked_for_is_refused():
+    with pytest.raises(RunError, match="4 streams in place of 20"):
+        BY_NAME["iperf3"].parse((RECORDED / "iperf3-parallel.json").read_text(), transfer(20))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("iperf3", (RECORDED / "iperf3-refused.json").read_text()),
+        ("iperf2", ""),
+        ("nuttcp", "Segmentation fault"),
+        ("neper", "VERSION=1.1.0\nlocal_throughput=0\n"),
+    ],
+)
+def test_output_without_a_result_is_a_failed_run(name, text):
+    with pytest.raises(RunError):
+        BY_NAME[name].parse(text, transfer(1))
+
+
+def test_neper_is_read_in_bits_per_second():
+    received = BY_NAME["neper"].parse(
+        "local_throughput=8000000000\nremote_throughput=0\n", transfer()
+    )
+    assert received.goodput_MBps == 1000.0
+
+
+def program(directory: Path, name: str, says: str) -> Path:
+    path = directory / name
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_tools_are_found_on_path_and_by_their_variables(tmp_path):
+    (tmp_path / "bin").mkdir()
+    program(tmp_path / "bin", "iperf3", "iperf 3.99")
+    newer = program(tmp_path, "my-nuttcp", "nuttcp-9")
+    environment = {"PATH": str(tmp_path / "bin"), "NETLAB_NUTTCP": str(newer)}
+    found = {one.tool.name: one for one in find_tools(environment=environment)}
+    assert set(found) == {"iperf3", "nuttcp"}
+    assert found["iperf3"].version == "iperf 3.99"
+    assert found["nuttcp"].program == str(newer)
+    assert [one.tool.name for one in find_tools(("nuttcp",), environment)] == ["nuttcp"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "more", "where"),
+    [
+        (("iperf9",), {}, "iperf9"),
+        (("iperf2",), {}, "NETLAB_IPERF2"),
+        ((), {"NETLAB_IPERF3": "/nowhere/iperf3"}, "NETLAB_IPERF3"),
+    ],
+)
+def test_a_tool_that_is_asked_for_and_not_there_is_bad_input(tmp_path, wanted, more, where):
+    with pytest.raises(BadInput, match=where):
+        find_tools(wanted, {"PATH": str(tmp_path), **more})
+
+
+def test_the_installed_iperf3_says_its_version():
+    (found,) = find_tools(("iperf3",), dict(os.environ))
+    assert found.version.startswith("iperf 3")

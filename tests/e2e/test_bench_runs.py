@@ -1,0 +1,49 @@
+"""A benchmark and a calibration of one cell each, on real paths, leaving nothing behind."""
+
+import json
+
+import pytest
+
+from tests.e2e.conftest import run_netlab
+
+pytestmark = pytest.mark.e2e
+
+
+def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouched):
+    cell = ("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same")
+    how = ("--rounds", "3", "--seconds", "1", "--peer", "iperf3", "--out", str(tmp_path))
+    done = run_netlab("bench", *cell, *how)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "bench.json").read_text())
+    samples = document["samples"]
+    assert [one["error"] for one in samples] == [""] * 6
+    assert sorted(one["contender"] for one in samples) == ["gensink"] * 3 + ["iperf3"] * 3
+    for one in samples:
+        assert one["record_length_B"] == 131072
+        # the tool's own count and the interface's are of the same transfer
+        assert one["goodput_MBps"] * 1e6 * one["window_s"] <= 1.02 * one["payload_B"]
+        assert one["busy_s"] > 0
+    ours, best = document["ratios"]
+    assert (ours["peer"], best["peer"]) == ("iperf3", "best peer")
+    assert ours["low"] <= ours["ratio"] <= ours["high"]
+    assert ours["verdict"] in ("faster", "slower", "no conclusion")
+    assert (tmp_path / "bench.svg").read_text().startswith("<svg ")
+    assert "iperf 3" in done.stdout
+
+
+def test_calibrate_is_near_what_tcp_can_carry_and_leaves_nothing(tmp_path, machine_untouched):
+    levels = ("--rate", "100", "--mtu", "1500", "--seconds", "0.8", "--repeats", "1")
+    done = run_netlab("calibrate", *levels, "--out", str(tmp_path))
+    document = json.loads((tmp_path / "calibration.json").read_text())
+    ((cell,), (sample,)) = document["cells"], document["samples"]
+    assert "ledger_mismatch" not in sample["flags"], sample
+    # A busy machine may spoil one short run; the rate itself cannot be beaten by a burst's worth.
+    assert -20 < cell["error_percent"] < 5
+    assert done.returncode == (0 if cell["verdict"] == "within" else 1), done.stderr
+
+
+def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
+    done = run_netlab("bench", "--peer", "iperf9", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "iperf9" in done.stderr
+    assert not list(tmp_path.iterdir())
