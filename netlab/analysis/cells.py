@@ -251,7 +251,7 @@ def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:
             "bus_MBps": float(bus.iloc[0]) if len(bus) else math.nan,
         }
     for group in study.groups if study is not None else ():
-        bus = study.bus_MBps(group.path)
+        bus = study.bus_of_group_MBps(group)
         described[group.name] = {
             "table": pd.NA if group.table is None else group.table,
             "path": group.path,
