@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from netlab.errors import BadInput
 from netlab.study import Study
@@ -76,7 +76,7 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         return math.nan, math.nan
     if n == 1:
         return float(values[0]), math.nan
-    t = stats.t.ppf(0.5 + confidence / 2, n - 1)
+    t = stdtrit(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 
