@@ -13,6 +13,11 @@ from netlab.report.tables import Sentence, Tables
 from netlab.tables import Table
 
 NOTHING = "Nothing to compare."
+STATED = {
+    analysis.RECURS: "Recur here",
+    analysis.DOES_NOT: "Do not recur",
+    analysis.UNDECIDED: "Undecided",
+}
 
 
 def opening(m: Measured) -> Table | Sentence:
@@ -71,17 +76,15 @@ def _said(whole: pd.DataFrame, factor: str) -> str:
     name = factor.capitalize()
     if part.empty:
         return f"{name}: nothing to compare."
-    parts = []
-    for verdict in analysis.VERDICTS:
+    text = [f"{name}, {_plural(len(part), 'finding')} of 2003."]
+    for verdict, words in STATED.items():
         rows = part[part["verdict"] == verdict]
         listed = "; ".join(
-            f"{row.step}, {row.where} (×{row.then_ratio:.2f} in 2003, ×{row.now_ratio:.2f} here)"
-            for row in rows.itertuples()
+            f"{step} ({'; '.join(same['where'])})"
+            for step, same in rows.groupby("step", sort=False)
         )
-        if listed:
-            parts.append(f"{verdict.capitalize()}: {listed}.")
-    counts = ", ".join(f"{(part['verdict'] == v).sum()} {v}" for v in analysis.VERDICTS)
-    return f"{name}, {_plural(len(part), 'finding')}: {counts}. {' '.join(parts)}"
+        text.append(f"{words}: {listed}." if listed else f"{words}: none.")
+    return " ".join(text)
 
 
 def _plural(n: int, word: str) -> str:
