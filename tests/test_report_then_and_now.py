@@ -51,8 +51,8 @@ def test_the_tables_show_both_sides_and_their_intervals(measured, compared):
     assert row["2003, %"] == f"{100 * (170 * 398) ** 0.5 / 1064:.1f} → " + (
         f"{100 * (182 * 694) ** 0.5 / 1064:.1f}"
     )
-    assert row["2003, ratio"].startswith(f"×{numbers.then_ratio:.2f} ({numbers.then_low:.2f} to ")
-    assert f"({numbers.now_low:.2f} to {numbers.now_high:.2f})" in row["measured, ratio"]
+    assert row["2003, ratio"].startswith(f"×{numbers.then_ratio:.2f} ({numbers.then_low:.2f}–")
+    assert f"({numbers.now_low:.2f}–{numbers.now_high:.2f})" in row["measured, ratio"]
     assert row["verdict"] == numbers.verdict and row["alike"] == f"{numbers.alike} of 2"
     whole = tables.summary(compared)
     assert len(whole.frame) == len(tn.summary(compared))

@@ -99,8 +99,8 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
     shown = pd.DataFrame(
         {
             "factor": frame["factor"],
-            "step": frame["step"],
-            "where": frame["where"],
+            "step": frame["step"].map(_kept),
+            "where": frame["where"].map(_kept),
             "2003": [f"×{v:.2f}" for v in frame["then_ratio"]],
             "said": [_directions(row) for row in frame.to_dict("records")],
             "measured": [f"×{v:.2f}" for v in frame["now_ratio"]],
@@ -118,6 +118,11 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
     return Table(shown, "Findings of 2003, over all groups", heads, note=note, bold=bold)
 
 
+def _kept(text: str) -> str:
+    """The text with no line break between a number and its unit."""
+    return text.replace(" B", "\u00a0B")
+
+
 def _directions(row: dict) -> str:
     words = (analysis.RISES, analysis.FALLS, analysis.STAYS)
     found = [word for word in words if row[word]]
@@ -132,8 +137,8 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
     rows = frame.to_dict("records")
     shown = pd.DataFrame(
         {
-            "step": frame["step"],
-            "where": frame["where"],
+            "step": frame["step"].map(_kept),
+            "where": frame["where"].map(_kept),
             "table": frame["tables"],
             "2003, %": [_step(row, "then") for row in rows],
             "2003, ratio": [_ratio(row, "then") for row in rows],
@@ -168,5 +173,5 @@ def _step(row: dict, side: str) -> str:
 
 def _ratio(row: dict, side: str) -> str:
     ratio, low, high = (row[f"{side}_{name}"] for name in ("ratio", "low", "high"))
-    interval = "no interval" if math.isnan(low) else f"{low:.2f} to {high:.2f}"
+    interval = "no interval" if math.isnan(low) else f"{low:.2f}–{high:.2f}"
     return f"×{ratio:.2f} ({interval})"
