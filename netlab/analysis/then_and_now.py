@@ -2,7 +2,7 @@
 
 A finding is what one step of a factor did to throughput, all else equal: the geometric mean of
 the ratios over the cells that both studies have. The published cells are single measurements
-without an interval. The preliminary notes say of the same hosts, cards and program that "the
+without an interval. The preliminary notes, made with the same cards and program, say that "the
 measurements show fluctuations of a few %"; 3 % is taken for that here, on every published cell,
 so a published ratio is known to within :data:`BAND` either way. That is the only margin used:
 
@@ -39,7 +39,7 @@ TABLES = (2, 3, 4, 5, 6)
 """Tables of the report that a group can name; table 1 was measured before it, by others."""
 
 FLUCTUATION = 0.03
-"""Stated tolerance of a published cell: "a few %" (preliminary notes, before set 1)."""
+"""Stated tolerance of a published cell: "a few %" (preliminary notes, right before set 1)."""
 
 BAND = (1 + FLUCTUATION) / (1 - FLUCTUATION)
 """Most that a published ratio may be off by either way, both of its cells fluctuating."""
@@ -126,10 +126,9 @@ def load(results: str, study: str) -> Measured:
     file = paths.study_file(study)
     name = studies.load(file).name
     names = (name, name + QUICK_SUFFIX)
-    places = (
-        [Path(results), paths.root_dir() / results] if results else map(paths.results_dir, names)
-    )
-    places = list(places)
+    places = [paths.results_dir(name) for name in names]
+    if results:
+        places = [Path(results), paths.root_dir() / results]
     directory = next((place for place in places if place.is_dir()), places[0])
     frozen = directory / "study.yml"
     if frozen.is_file() and studies.load(frozen).name in names:
@@ -232,12 +231,10 @@ def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Finding]:
     for a, b in pairwise(tunings):
         for counts in filter(None, (streams[:1], streams[1:])):
             sides = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
-            step, match = (
-                f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}",
-                ("group", "path", "table", "mtu_B", "streams"),
-            )
-            words = "stream" if counts == (1,) else "streams"
-            yield Finding("tuning", step, f"{_listed(counts)} {words}", *sides, match)
+            step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
+            where = f"{_listed(counts)} {'stream' if counts == (1,) else 'streams'}"
+            match = ("group", "path", "table", "mtu_B", "streams")
+            yield Finding("tuning", step, where, *sides, match)
 
 
 def _directions(tunings: list) -> Iterator[Finding]:
