@@ -173,7 +173,7 @@ class _Session:
         self._saved_at = time.monotonic()
         self._unsaved = False
         self._memory_MBps = (
-            core.memory_copy_MBps().cold_MBps if study.paths[block.path].link else None
+            core.memory_copy_MBps(budget_ms=60).cold_MBps if study.paths[block.path].link else None
         )
 
     def measure_all(self, todo: list[Run], progress: Callable[[str], None]) -> None:

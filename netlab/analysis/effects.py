@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
@@ -97,7 +97,7 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
     if total == 0:
         return 0.0
     degrees = total**2 / float((variances**2 / freedom).sum())
-    return float(stats.t.ppf(0.5 + confidence / 2, degrees) * math.sqrt(total))
+    return float(stdtrit(degrees, 0.5 + confidence / 2) * math.sqrt(total))
 
 
 def bootstrap_ratio(
@@ -211,7 +211,7 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
         logs = np.log(part["ratio"].to_numpy(float))
         half = math.nan
         if len(logs) > 1:
-            t = stats.t.ppf(0.5 + confidence / 2, len(logs) - 1)
+            t = stdtrit(len(logs) - 1, 0.5 + confidence / 2)
             half = t * logs.std(ddof=1) / math.sqrt(len(logs))
         verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
         centre = float(logs.mean())
