@@ -31,7 +31,8 @@ def nothing(tmp_path):
 def test_the_opening_names_both_ceilings(measured):
     table = tables.opening(measured)
     assert table.frame["table"].tolist() == ["Table 2", "Table 3"]
-    assert table.frame[["then_ceiling", "now_ceiling"]].to_numpy().tolist() == [[1064, 2128]] * 2
+    ceilings = table.frame[["then_ceiling", "now_ceiling"]].to_numpy().tolist()
+    assert ceilings == [[1064, 2128], [1064, 4256]]
     assert "28 of the 140 cells" in table.note
 
 
@@ -57,6 +58,14 @@ def test_the_tables_show_both_sides_and_their_intervals(measured, compared):
     whole = tables.summary(compared)
     assert len(whole.frame) == len(tn.summary(compared))
     assert "<strong>recurs</strong>" in whole._repr_html_()
+
+
+def test_a_direction_is_judged_by_throughput_where_the_ceiling_doubles(measured, compared):
+    row = compared[compared["factor"] == "direction"].iloc[-1]
+    assert row.now_ratio == pytest.approx(2.0, rel=0.1) and row.verdict == "recurs"
+    assert row.now_to_percent / row.now_from_percent == pytest.approx(1.0, rel=0.1)
+    note = tables.of_factor(measured, compared, "direction").note
+    assert "ratio of throughput" in note and "twice that of one" in note
 
 
 def test_a_study_without_comparable_cells_is_told_so_and_escaped(nothing):

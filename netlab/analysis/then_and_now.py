@@ -13,7 +13,9 @@ so a published ratio is known to within :data:`BAND` either way. That is the onl
   outside of it altogether;
 - anything else is undecided, also a ratio without an interval.
 
-Both cells of a ratio have the same path, so its ceiling cancels.
+Ratios are of throughput. Both cells of a ratio have the same path, so its ceiling cancels, except
+from one direction to both where each direction has the bus whole: there the ceiling doubles, and
+what 2003 said of throughput is still asked of throughput.
 """
 
 from __future__ import annotations

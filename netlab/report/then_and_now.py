@@ -49,8 +49,8 @@ def opening(m: Measured) -> Table | Sentence:
     note = (
         f"{m.study.title} ({m.study.name}): {len(cells)} of the {len(analysis.published_cells())} "
         "cells of tables 2 to 6 have a valid run here. The ceiling is the slower of the two hosts' "
-        "buses; where a measured path has no known bus, what its runs recorded as their ceiling. "
-        "Percentages are of the ceiling."
+        "buses, and twice that for both directions where each has it whole; where a measured path "
+        "has no known bus, what its runs recorded as their ceiling. Percentages are of the ceiling."
     )
     if cells["now_percent"].isna().any():
         note += f" {printed.MISSING}: no ceiling is known, and the charts leave the group out."
@@ -151,11 +151,13 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
     ).reset_index(drop=True)
     level = f"{100 * m.study.confidence:g} %"
     note = (
-        "Per cent of the ceiling before and after the step, and their ratio: geometric means over "
-        f"the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published cell; the "
-        f"{level} interval of the measured ratio. Alike: cases that rise, fall or stay on both "
-        "sides by themselves."
+        "Per cent of the ceiling before and after the step, and the ratio of throughput: geometric "
+        f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
+        f"cell; the {level} interval of the measured ratio. Alike: cases that rise, fall or stay on "
+        "both sides by themselves."
     )
+    if factor == "direction":
+        note += " Where each direction has the bus whole, the ceiling of both is twice that of one."
     left_out = int(frame["left_out"].sum())
     if left_out:
         note += f" Left out for want of a second valid run: {_plural(left_out, 'case')}."
