@@ -153,8 +153,8 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
     note = (
         "Per cent of the ceiling before and after the step, and the ratio of throughput: geometric "
         f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
-        f"cell; the {level} interval of the measured ratio. Alike: cases that rise, fall or stay on "
-        "both sides by themselves."
+        f"cell; the {level} interval of the measured ratio. Alike: cases that rise, fall or stay "
+        "on both sides by themselves."
     )
     if factor == "direction":
         note += " Where each direction has the bus whole, the ceiling of both is twice that of one."
