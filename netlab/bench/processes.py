@@ -20,8 +20,8 @@ LISTEN_S = 5.0
 SLACK_S = 10.0
 """What a client may take beyond its transfer to connect, to drain and to report."""
 
-END_S = 3.0
-"""What a server may take to end by itself once its client has."""
+END_S = 8.0
+"""What a server may take to drain, to report and to end by itself once its client has."""
 
 MAX_OUTPUT_BYTES = 4 << 20
 _LISTENING = "0A"
@@ -143,7 +143,8 @@ def run_tool(
             raise _failed("the client did not end in time", client)
         if status != 0:
             raise _failed(f"the client's exit status is {status}", client)
-        server.wait(END_S)
+        if server.wait(END_S) is None and tool.reads == "server":
+            raise _failed("the server did not end in time", server)
         text = (client if tool.reads == "client" else server).text()
         received = tool.parse(text, transfer)
     return received, client.cpu_s + server.cpu_s  # of a server that had to be ended, too

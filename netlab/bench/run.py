@@ -17,7 +17,7 @@ from netlab.errors import NetlabError
 from netlab.station import host_facts, study_lab
 
 MAX_FAILURES = 2
-"""So many failures in a cell and a contender is left out of the rest of it."""
+"""So many failures on end in a cell and a contender is left out of the rest of it."""
 
 MACHINE_FACTS = ("machine", "cpu_model", "cpus", "memory_kB", "kernel", "os")
 

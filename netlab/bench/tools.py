@@ -186,6 +186,7 @@ TOOLS = (
         ),
         reads="client",
         parse=_imported(nuttcp.parse),
+        max_streams=128,
     ),
     Tool(
         name="neper",

@@ -37,7 +37,7 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
     rows = list(dict.fromkeys(labels))
     peers = sorted(ratios["peer"].unique())
     size = (3.6 * len(modes) + 1.6, 1.5 + ROW_IN * len(rows))
-    fig, axes = plt.subplots(1, len(modes), sharey=True, squeeze=False, figsize=size)
+    fig, axes = plt.subplots(1, len(modes), sharex=True, sharey=True, squeeze=False, figsize=size)
     for ax, mode in zip(axes[0], modes, strict=True):
         for i, peer in enumerate(peers):
             part = ratios[(ratios["mode"] == mode) & (ratios["peer"] == peer)]
@@ -69,7 +69,8 @@ def ratios_alt(ratios: pd.DataFrame) -> str:
 
 
 def _cell(row: pd.Series) -> str:
-    return f"{row['streams']} × MTU {row['mtu_B']}, offloads {row['offloads']}"
+    streams = f"{row['streams']} stream" + ("s" if row["streams"] > 1 else "")
+    return f"{streams}, MTU {row['mtu_B']}, offloads {row['offloads']}"
 
 
 def _mark(i: int) -> dict:
