@@ -21,8 +21,8 @@ from netlab.study import Study, Timing
 
 CONGESTION = "cubic"
 SENDER, RECEIVER = "gen", "sink"
-FRAME_OVERHEAD_B = 14 + 20 + 32
-"""Ethernet, IPv4 and TCP with timestamps, around the payload of each packet."""
+HEADERS_B = 20 + 32
+"""IPv4 and TCP with timestamps; a veth counts what it receives without the Ethernet header."""
 
 DISAGREEMENT = 0.02
 """A tool may say so much more than the interface carried: rounding and the ends of its window."""
@@ -145,7 +145,7 @@ def readings(before: dict, after: dict) -> Readings:
     if not old or not new:
         raise RunError("the meter has no interface", code="internal")
     packets = new["rx_packets"] - old["rx_packets"]
-    payload_B = new["rx_bytes"] - old["rx_bytes"] - FRAME_OVERHEAD_B * packets
+    payload_B = new["rx_bytes"] - old["rx_bytes"] - HEADERS_B * packets
 
     def spent_s(classes: tuple[str, ...]) -> float:
         return (
