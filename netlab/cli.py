@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 
 import click
@@ -16,24 +14,8 @@ import netlab
 from netlab.bench.command import bench_command
 from netlab.calibration.command import calibrate_command
 from netlab.errors import NetlabError
+from netlab.exitcodes import guarded
 from netlab.imports.command import import_command
-
-
-def _guarded(function: Callable) -> Callable:
-    """Turn netlab's errors into one message and an exit code."""
-
-    @wraps(function)
-    def wrapped(*args: object, **kwargs: object) -> object:
-        try:
-            return function(*args, **kwargs)
-        except NetlabError as error:
-            click.echo(f"netlab: {error}", err=True)
-            sys.exit(error.exit_code)
-        except KeyboardInterrupt:
-            click.echo("netlab: interrupted; what was changed is reverted", err=True)
-            sys.exit(130)
-
-    return wrapped
 
 
 def _study_options(function: Callable) -> Callable:
@@ -64,7 +46,7 @@ def main() -> None:
 @click.argument("study")
 @_study_options
 @click.option("--site", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
-@_guarded
+@guarded
 def study(study: str, site: Path, **timing: object) -> None:
     """Run STUDY and write its report: `run`, then `report`."""
     from netlab.progress import Bar
@@ -80,7 +62,7 @@ def study(study: str, site: Path, **timing: object) -> None:
 @click.argument("study")
 @_study_options
 @click.option("--results", type=click.Path(path_type=Path), help="Directory for the results.")
-@_guarded
+@guarded
 def run(study: str, results: Path | None, **timing: object) -> None:
     """Measure every run of STUDY that has no valid record yet."""
     from netlab.progress import Bar
@@ -96,7 +78,7 @@ def run(study: str, results: Path | None, **timing: object) -> None:
 @_study_options
 @click.option("--results", type=click.Path(path_type=Path), help="Directory of the results.")
 @click.option("--site", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
-@_guarded
+@guarded
 def report(study: str, results: Path | None, site: Path, **timing: object) -> None:
     """Write the report of what STUDY has measured, and print its path."""
     from netlab.progress import Bar
@@ -129,7 +111,7 @@ def _report(loaded, results: Path | None, site: Path, bar) -> Path:
 @main.command()
 @click.argument("study")
 @_study_options
-@_guarded
+@guarded
 def check(study: str, **timing: object) -> None:
     """Preflight STUDY: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings."""
     from netlab.preflight import preflight
@@ -151,7 +133,7 @@ def tune() -> None:
 @click.argument("study")
 @click.option("--tuning", help="One tuning of the study; all when left out.")
 @click.option("--path", "path_name", help="One path of the study; all when left out.")
-@_guarded
+@guarded
 def tune_plan(study: str, tuning: str | None, path_name: str | None) -> None:
     """Show what each tuning of STUDY would change on each host, as a diff. Changes nothing."""
     from netlab import paths
@@ -164,7 +146,7 @@ def tune_plan(study: str, tuning: str | None, path_name: str | None) -> None:
 
 @tune.command("recover")
 @click.argument("study")
-@_guarded
+@guarded
 def tune_recover(study: str) -> None:
     """Revert what a dead netlab left changed on STUDY's hosts."""
     from netlab import paths
@@ -182,7 +164,7 @@ def lab() -> None:
 
 @lab.command("up")
 @click.argument("study", default="openlab-2003")
-@_guarded
+@guarded
 def lab_up(study: str) -> None:
     """Make the hosts and links of STUDY; they stay until `netlab lab down`."""
     from netlab import paths
@@ -196,7 +178,7 @@ def lab_up(study: str) -> None:
 
 @lab.command("down")
 @click.argument("lab_id", required=False)
-@_guarded
+@guarded
 def lab_down(lab_id: str | None) -> None:
     """Remove the lab LAB_ID, or all that no running netlab owns."""
     from netlab.hosts.lab import down
@@ -206,7 +188,7 @@ def lab_down(lab_id: str | None) -> None:
 
 
 @lab.command("status")
-@_guarded
+@guarded
 def lab_status() -> None:
     """List what the labs of this machine have made."""
     from netlab.hosts.lab import labs
@@ -218,7 +200,7 @@ def lab_status() -> None:
 @lab.command("shell", context_settings={"ignore_unknown_options": True})
 @click.argument("host")
 @click.argument("argv", nargs=-1)
-@_guarded
+@guarded
 def lab_shell(host: str, argv: tuple[str, ...]) -> None:
     """Run a command (or a shell) on HOST of the lab that is up."""
     import os

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from netlab.errors import NetlabError
+from netlab.exitcodes import guarded
 
 
 @click.command("bench")
@@ -32,20 +32,14 @@ from netlab.errors import NetlabError
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for tables, chart and JSON; data/results/bench when left out.",
 )
+@guarded
 def bench_command(quick: bool, peers: tuple[str, ...], out: Path | None, **levels: object) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
     A tool counts when it is on PATH or named by NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or
     NETLAB_NEPER. Everything runs inside a lab of its own, which is gone afterwards.
     """
-    try:
-        _bench(quick, peers, out, levels)
-    except NetlabError as error:
-        click.echo(f"netlab: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        click.echo("netlab: interrupted; the lab is gone", err=True)
-        sys.exit(130)
+    _bench(quick, peers, out, levels)
 
 
 def _bench(quick: bool, peers: tuple[str, ...], out: Path | None, levels: dict) -> None:

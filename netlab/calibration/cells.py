@@ -61,7 +61,7 @@ class RateCell:
     @property
     def path(self) -> str:
         """Name of the lab path with this cell's rate and offloads."""
-        return f"{self.rate_Mbps:g}Mbps" + ("-offloads" if self.offloads else "")
+        return f"{round(self.rate_Mbps * 1e6)}bps" + ("-offloads" if self.offloads else "")
 
     @property
     def buffer_B(self) -> int:

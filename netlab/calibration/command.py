@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from netlab.errors import NetlabError
+from netlab.exitcodes import guarded
 
 
 @click.command("calibrate")
@@ -22,19 +22,13 @@ from netlab.errors import NetlabError
     type=click.Path(path_type=Path, file_okay=False),
     help="Directory for table and JSON; data/results/calibration when left out.",
 )
+@guarded
 def calibrate_command(quick: bool, out: Path | None, **levels: object) -> None:
     """Measure lab paths shaped to known rates; exit code 1 if a cell is off its bound.
 
     The bound is 0.5 % of what TCP can carry at the rate, and 1 % from 10 Gb/s.
     """
-    try:
-        _calibrate(quick, out, levels)
-    except NetlabError as error:
-        click.echo(f"netlab: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        click.echo("netlab: interrupted; the lab is gone", err=True)
-        sys.exit(130)
+    _calibrate(quick, out, levels)
 
 
 def _calibrate(quick: bool, out: Path | None, levels: dict) -> None:

@@ -70,14 +70,14 @@ def test_only_at_its_best_does_a_tool_spare_itself_copies():
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "streams", "MBps"),
+    ("name", "file", "streams"),
     [
-        ("iperf3", "iperf3-parallel.json", 4, None),
-        ("iperf2", "iperf2-server.txt", 2, None),
-        ("nuttcp", "nuttcp-parse.txt", 1, None),
+        ("iperf3", "iperf3-parallel.json", 4),
+        ("iperf2", "iperf2-server.txt", 2),
+        ("nuttcp", "nuttcp-parse.txt", 1),
     ],
 )
-def test_recorded_output_is_read_as_the_receivers_count(name, file, streams, MBps):
+def test_recorded_output_is_read_as_the_receivers_count(name, file, streams):
     text = (RECORDED / file).read_text()
     received = BY_NAME[name].parse(text, transfer(streams))
     assert received.goodput_MBps > 100
