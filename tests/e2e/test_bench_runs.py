@@ -1,9 +1,17 @@
 """A benchmark and a calibration of one cell each, on real paths, leaving nothing behind."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from lab_study import lab_study
 
+from netlab.bench.processes import run_tool
+from netlab.bench.tools import Installed, Transfer, find_tools
+from netlab.errors import RunError
+from netlab.hosts.inventory import data_address
+from netlab.hosts.lab import Lab
+from netlab.hosts.reaper import processes_in
 from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e
@@ -47,3 +55,32 @@ def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
     assert done.returncode == 2
     assert "iperf9" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_process():
+    study = lab_study(name="bench-failures")
+    (iperf3,) = find_tools(("iperf3",))
+    transfer = Transfer(
+        address=data_address(study, "a-b", "b"),
+        port=12000,
+        data_port=12001,
+        streams=1,
+        seconds=1,
+        record_length_B=131072,
+        congestion="cubic",
+        threads=1,
+    )
+    mute = replace(iperf3.tool, server=("-c", "echo no server today; exit 3"))
+    odd = replace(iperf3.tool, client=("--such-an-option-there-is-not",))
+    with Lab.up(study, owned=True) as lab:
+        names = [lab.namespace(host) for host in ("a", "b")]
+        ends = {"sender": names[0], "receiver": names[1], "best": False}
+        with pytest.raises(RunError, match="does not listen: no server today"):
+            run_tool(Installed(mute, "/bin/sh", ""), transfer, **ends)
+        with pytest.raises(RunError, match="exit status is 1"):
+            run_tool(Installed(odd, iperf3.program, ""), transfer, **ends)
+        assert processes_in(names) == []
+        received, cpu_s = run_tool(iperf3, transfer, **ends)
+        assert received.goodput_MBps > 1
+        assert cpu_s > 0
+        assert processes_in(names) == []
