@@ -31,7 +31,7 @@ _NAMESPACES = Path("/run/netns")
 class _Process:
     """A process in a namespace whose output goes to a file; ended when the block is left."""
 
-    def __init__(self, namespace: str, argv: Sequence[str]):
+    def __init__(self, namespace: str, argv: Sequence[str], directory: str):
         self._namespace = namespace
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
@@ -41,7 +41,7 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
-                cwd="/",
+                cwd=directory,
                 start_new_session=True,
             )
         except OSError:
@@ -132,12 +132,14 @@ def run_tool(
     serve = (installed.program, *tool.server_arguments(transfer, best=best))
     send = (installed.program, *tool.client_arguments(transfer, best=best))
     with ExitStack() as stack:
-        server = stack.enter_context(_Process(receiver, serve))
+        # What a tool may drop where it runs goes away with it.
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        server = stack.enter_context(_Process(receiver, serve, directory))
         deadline = time.monotonic() + LISTEN_S
         while not server.listens(transfer.port):
             if server.wait(0.005) is not None or time.monotonic() > deadline:
                 raise _failed("the server does not listen", server)
-        client = stack.enter_context(_Process(sender, send))
+        client = stack.enter_context(_Process(sender, send, directory))
         status = client.wait(transfer.seconds + SLACK_S)
         if status is None:
             raise _failed("the client did not end in time", client)

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -262,15 +263,18 @@ def find_tools(
 def _version(tool: Tool, program: str) -> str:
     """The first line that a tool prints when asked for its version."""
     try:
-        done = subprocess.run(
-            (program, *tool.version),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-        )
+        # Elsewhere than here: neper begins a log file wherever it is run.
+        with tempfile.TemporaryDirectory() as directory:
+            done = subprocess.run(
+                (os.path.abspath(program), *tool.version),
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VERSION_TIMEOUT_S,
+                check=False,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"cannot be asked for its version: {error}", where=program) from None
     lines = (done.stdout + done.stderr).strip().splitlines()
