@@ -89,7 +89,7 @@ def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) ->
     run_id = secrets.randbelow(1 << 32)
     common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
     sink_only = {key: common.pop(key) for key in ("accept_ms", "receive") if key in common}
-    gen_only = {key: common.pop(key) for key in ("tail_ms",) if key in common}
+    gen_only = {key: common.pop(key) for key in ("tail_ms", "connect_ms") if key in common}
     port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
     gen.gen(port, token, to=ADDRESS["b"], **common, **gen_only)
     return {"gen": gen.hear(60), "sink": sink.hear(60)}
