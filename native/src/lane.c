@@ -202,6 +202,13 @@ static void launch(struct nl_lane *lane, unsigned char *block, const struct run 
 	}
 }
 
+static uint64_t piece_ns(const struct nl_lane_opts *o)
+{
+	uint64_t part_ns = o->delay_ns / NL_LANE_PIECE_PART;
+
+	return part_ns > NL_LANE_PIECE_NS ? part_ns : NL_LANE_PIECE_NS;
+}
+
 /* Decide on every segment; the number of pieces made. */
 static uint32_t admit(struct nl_lane *lane, uint64_t now_ns, const struct nl_superpacket *sp,
 		      unsigned char *block)
@@ -219,7 +226,7 @@ static uint32_t admit(struct nl_lane *lane, uint64_t now_ns, const struct nl_sup
 		if (fate != PASSES)
 			++*dropped[fate];
 		if (run.count && (fate != PASSES || lane->opts.jitter_ns ||
-				  run.end_ns - run.begin_ns >= NL_LANE_PIECE_NS)) {
+				  run.end_ns - run.begin_ns >= piece_ns(&lane->opts))) {
 			launch(lane, block, &run, 0);
 			pieces++;
 			run.count = 0;

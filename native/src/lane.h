@@ -7,7 +7,8 @@
  *
  * Every segment of a super-packet is a packet here: it is counted, dropped and sent by
  * itself. Segments that follow each other leave together when the last of them has come
- * through, never early: a piece ends when it has taken NL_LANE_PIECE_NS of link time.
+ * through, never early: a piece ends when it has taken NL_LANE_PIECE_NS of link time, or a
+ * NL_LANE_PIECE_PART of the delay if that is more.
  *
  * The caller reads a frame into nl_lane_room, says when it arrived, and later takes pieces
  * when they are due. Memory is bounded at nl_lane_open. One thread at a time. */
@@ -21,6 +22,7 @@
 
 enum {
 	NL_LANE_PIECE_NS = 100000,
+	NL_LANE_PIECE_PART = 400,
 	NL_LANE_OVERHEAD_B = 14, /* of Ethernet: tbf counts a frame so */
 };
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import secrets
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,14 +62,26 @@ class Emulated:
         assert event["event"] == "emulation", event
         return event
 
-    def ping(self, count: int, interval_s: float = 0.05, size_B: int = 56) -> list[float]:
-        """Round-trip times in ms, of what came back."""
-        argv = self.inside(
-            "a", "ping", "-n", "-c", str(count), "-i", str(interval_s), "-s", str(size_B),
-            "-W", "1", ADDRESS["b"],
-        )  # fmt: skip
-        printed = subprocess.run(argv, capture_output=True, text=True, timeout=30).stdout
-        return [float(time) for time in re.findall(r"time=([\d.]+) ms", printed)]
+    def ping_ms(self, count: int, interval_s: float = 0.02) -> float:
+        """Mean round-trip time over pings from a to b, none of which may be lost."""
+        argv = ("ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), ADDRESS["b"])
+        printed = run(*self.inside("a", *argv))
+        assert f"{count} received" in printed, printed
+        return float(re.search(r"= [\d.]+/([\d.]+)/", printed)[1])
+
+    def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> list[int]:
+        """Send numbered datagrams from a to b; the numbers that arrived, as they came."""
+        script = Path(__file__).with_name("datagrams.py")
+        receiver = subprocess.Popen(
+            self.inside("b", sys.executable, script, "receive", ADDRESS["b"]),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with receiver:
+            port = receiver.stdout.readline().strip()
+            numbers = (str(count), str(size_B), str(pace_us))
+            run(*self.inside("a", sys.executable, script, "send", ADDRESS["b"], port, *numbers))
+            return json.loads(receiver.stdout.read())
 
     @contextlib.contextmanager
     def agents(self) -> Iterator[tuple[Agent, Agent]]:
@@ -89,14 +103,16 @@ def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) ->
     run_id = secrets.randbelow(1 << 32)
     common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
     sink_only = {key: common.pop(key) for key in ("accept_ms", "receive") if key in common}
-    gen_only = {key: common.pop(key) for key in ("tail_ms", "connect_ms") if key in common}
+    gen_only = {key: common.pop(key) for key in ("tail_ms", "connect_ms", "bytes") if key in common}
+    if "bytes" in gen_only:
+        sink_only["window_ms"] = 0
     port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
     gen.gen(port, token, to=ADDRESS["b"], **common, **gen_only)
     return {"gen": gen.hear(60), "sink": sink.hear(60)}
 
 
 @contextlib.contextmanager
-def emulated(gensink: Path, *wrapper: str) -> Iterator[Emulated]:
+def emulated(gensink: Path, *wrapper: str, binary: Path | None = None) -> Iterator[Emulated]:
     """Make the hosts and start the emulator in the first; nothing is open yet."""
     tag = f"nlemu{os.getpid()}x{secrets.token_hex(2)}"
     names = {side: f"{tag}-{side}" for side in ("a", "b")}
@@ -106,7 +122,7 @@ def emulated(gensink: Path, *wrapper: str) -> Iterator[Emulated]:
             run("ip", "netns", "add", name)
             run("ip", "-n", name, "link", "set", "dev", "lo", "up")
         inside_a = ("ip", "netns", "exec", names["a"])
-        emulator = Agent(*inside_a, *wrapper, gensink, "emulate")
+        emulator = Agent(*inside_a, *wrapper, binary or gensink, "emulate")
         assert emulator.hear()["event"] == "ready"
         yield Emulated(gensink, names, emulator)
     finally:
