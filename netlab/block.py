@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pandas as pd
 
@@ -17,11 +16,13 @@ from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.errors import HostError, NetlabError, RunError
 from netlab.measure import Setting, Side, audit, interval_rows, measure, record
-from netlab.measure.exchange import Outcome, Request
+from netlab.measure.exchange import Request
+from netlab.measure.flags import flags_of
 from netlab.plan import Block, Run, provenance_key
 from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION, Store, frame_of
 from netlab.station import Station, open_stations
 from netlab.study import Study
+from netlab.tuning.profiles import load_profile
 
 SAVE_EVERY_S = 5.0
 """At most this much measuring is lost when the controller is killed."""
@@ -66,8 +67,6 @@ class BlockResult:
 
 def context_of(study: Study, block: Block, facts: dict[str, dict]) -> dict:
     """What decides whether a stored run still stands, besides the run's own factors."""
-    from netlab.tuning.profiles import load_profile
-
     hosts = [end.host for end in study.paths[block.path].ends]
     profiles = {host: load_profile(study.profile(host, block.tuning)) for host in hosts}
     return {
@@ -173,7 +172,7 @@ class _Session:
         self._saved_at = time.monotonic()
         self._unsaved = False
         self._memory_MBps = (
-            core.memory_copy_MBps().cold_MBps if study.paths[block.path].link else None
+            core.memory_copy_MBps(budget_ms=60).cold_MBps if study.paths[block.path].link else None
         )
 
     def measure_all(self, todo: list[Run], progress: Callable[[str], None]) -> None:
@@ -192,6 +191,7 @@ class _Session:
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
                     raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error
+                progress(run.run_id)
                 continue
             self._add(row, intervals)
             progress(run.run_id)
@@ -281,25 +281,13 @@ class _Session:
         ledger = audit(flows, mtu_B=self.block.mtu_B, both=both)
         row = {**self._named(run), **record(outcome, self._setting(), ledger)}
         intervals = interval_rows(run.run_id, outcome.flows)
-        flags = self._flags(row, outcome, ledger.problems, drift, intervals)
+        flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing)
         row["bottleneck"] = bottleneck(row)
         row["flags"] = ",".join(flags)
         row["message"] = "; ".join(flags.values())
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - timing.warmup_s - (row["window_s"] or 0.0)
         return row, intervals
-
-    def _flags(
-        self,
-        row: dict,
-        outcome: Outcome,
-        ledger_problems: list[str],
-        drift: list[str],
-        intervals: pd.DataFrame,
-    ) -> dict[str, str]:
-        from netlab.measure.flags import flags_of
-
-        return flags_of(row, outcome, ledger_problems, drift, intervals, self.study.timing)
 
     def _named(self, run: Run) -> dict:
         """The columns that name a run, its tuning and where it came from."""
@@ -359,8 +347,3 @@ class _Session:
             message=message,
         )
         return {k: (None if isinstance(v, float) and math.isnan(v) else v) for k, v in row.items()}
-
-
-def results_store(directory: Path) -> Store:
-    """The store in a directory; named here so that notebooks import one module."""
-    return Store(directory)

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from netlab import paths
-from netlab.analysis.measured import load_measured
+from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.then_and_now import comparable
 from netlab.campaign import freeze
 from netlab.errors import NetlabError
 from netlab.notebooks import execute
@@ -19,6 +20,11 @@ from netlab.study import Study
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
 """Notebooks that show this study's own results; they take ``results`` and ``study``."""
+
+BESIDE_2003 = (
+    ("15-then-and-now.ipynb", "measured beside published: which findings of 2003 recur"),
+)
+"""The same, for studies that have cells of the 2003 report's tables."""
 
 PUBLISHED = (
     ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
@@ -67,7 +73,8 @@ def publish(
     frozen = freeze(study, directory)
     site = site.absolute()
     measured = load_measured(directory, frozen)
-    share = 0.8 / (len(MEASURED) + len(PUBLISHED))
+    of_study = measured_notebooks(measured)
+    share = 0.8 / (len(of_study) + len(PUBLISHED))
     executed = directory / "notebooks"
 
     def run_measured(entry: tuple[str, str]) -> ExecutedNotebook:
@@ -87,13 +94,18 @@ def publish(
         return ExecutedNotebook(output, summary=summary)
 
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        jobs = [pool.submit(run_measured, entry) for entry in MEASURED]
+        jobs = [pool.submit(run_measured, entry) for entry in of_study]
         jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
         pages = [job.result() for job in jobs]
     pages += _block_pages(study, executed)
     index = build_site(pages, site, measured=measured, built_at=datetime.now(UTC))
     step("site", 0.2)
     return index
+
+
+def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
+    """Notebooks that have something to show of a measured study, each with a summary."""
+    return MEASURED + BESIDE_2003 if len(comparable(measured)) else MEASURED
 
 
 def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:

@@ -166,7 +166,14 @@ RUN_COLUMNS = _columns(
     ("softnet_drops", "Int64", "", "packets dropped by the softnet backlog, both machines", "null"),
     ("interrupts_per_s", "float64", "1/s", "of both machines, in the window", "null"),
     ("context_switches_per_s", "float64", "1/s", "of both machines, in the window", "null"),
-    ("bus_MBps", "float64", "MB/s", "bandwidth of the slower of the two hosts' buses", "null"),
+    (
+        "bus_MBps",
+        "float64",
+        "MB/s",
+        "of the slower host's bus; twice it where <-> has it twice",
+        "null",
+    ),
+    ("bus_shared", "boolean", "", "whether both directions share the bus", "null"),
     ("link_MBps", "float64", "MB/s", "link rate, payload or not, where known", "null"),
     ("ceiling_MBps", "float64", "MB/s", "most payload this path can carry, see bottleneck", "null"),
     ("ceiling_kind", "string", "", "bus, link or memory", "null"),
@@ -253,7 +260,7 @@ def _lossless(values: pd.Series, dtype: str) -> bool:
     types = pd.api.types
     if values.empty:
         return True
-    if dtype == "bool":
+    if dtype in ("bool", "boolean"):
         return types.is_bool_dtype(values.infer_objects())
     if dtype == "string":
         return isinstance(values.dtype, pd.StringDtype) or all(isinstance(v, str) for v in values)

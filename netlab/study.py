@@ -289,6 +289,13 @@ class Study(Model):
         known = [bus.bandwidth_MBps for bus in buses if bus is not None]
         return min(known) if len(known) == len(buses) else None
 
+    def bus_of_group_MBps(self, group: Group) -> float | None:
+        """Bandwidth of the bus of a group's runs; twice it where each direction has it whole."""
+        bus_MBps = self.bus_MBps(group.path)
+        if bus_MBps is None:
+            return None
+        return bus_MBps * (2 if group.direction == "<->" and not self.bus_shared(group.path) else 1)
+
     def digest(self) -> str:
         """SHA-256 of the study's content, independent of layout and comments of the file."""
         text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))

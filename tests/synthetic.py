@@ -95,7 +95,7 @@ def record(study, block, run, rng, kind_and_goodput):
     window_s, warmup_s = study.timing.seconds, study.timing.warmup_s
     mss_B = block.mtu_B - 52.0
     total_B = int(goodput * 1e6 * (window_s + warmup_s))
-    bus = study.bus_MBps(block.path)
+    bus = study.bus_of_group_MBps(group)
     of_bus = 100 * goodput / bus if bus else None
     per_stream = goodput / run.streams / (2 if both else 1)
     rtt_us = 60.0 if kind == "window" else 400.0
@@ -168,6 +168,7 @@ def record(study, block, run, rng, kind_and_goodput):
         "interrupts_per_s": 20000.0,
         "context_switches_per_s": 30000.0,
         "bus_MBps": bus,
+        "bus_shared": None if bus is None else study.bus_shared(block.path),
         "link_MBps": None,
         "ceiling_MBps": bus,
         "ceiling_kind": "bus" if bus else None,

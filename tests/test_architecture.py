@@ -135,7 +135,7 @@ def test_only_core_touches_the_c_library():
         ("matplotlib", {"charts"}),
         ("seaborn", {"charts"}),
         ("papermill", {"notebooks"}),
-        ("pydantic", {"study", "tuning", "yamlfile"}),
+        ("pydantic", {"study", "tuning", "yamlfile", "imports"}),
         ("pyarrow", {"results"}),
     ],
 )

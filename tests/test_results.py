@@ -26,6 +26,7 @@ EXAMPLES = {
     "float64": 1.5,
     "string": "text",
     "bool": True,
+    "boolean": False,
     "datetime64[ns, UTC]": pd.Timestamp("2026-01-02T03:04:05.000000006", tz="UTC"),
 }
 
@@ -41,6 +42,7 @@ VALUES = {
     "float64": st.floats(allow_nan=False, allow_infinity=False),
     "string": TEXT,
     "bool": st.booleans(),
+    "boolean": st.booleans(),
     "datetime64[ns, UTC]": st.integers(0, 4 * 10**18).map(lambda ns: pd.Timestamp(ns, tz="UTC")),
 }
 

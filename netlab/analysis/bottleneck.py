@@ -32,10 +32,6 @@ NEAR_CEILING = 0.95
 """Of the payload the ceiling can carry. A token bucket that refills in ticks and the ramp at the
 window's edges cost up to 5 %; runs bound by something else seldom come this close by chance."""
 
-SHARED_BUS_EXCESS = 1.02
-"""Traffic in both directions above this share of one direction's payload shows that the bus (or
-link) carries each direction by itself; a shared bus such as PCI-X cannot exceed 1."""
-
 BUSY_CORE_PERCENT = 95.0
 """Above this a core had no time to spare: the counters tick in 10 ms, 1 % of a one-second window,
 and a core that is the limit still idles while it waits for locks and wake-ups."""
@@ -63,11 +59,12 @@ class Evidence:
     Parameters
     ----------
     payload_ceiling_MBps : float
-        Most payload one direction can carry: MSS / (MTU + 14) of the slower of bus and link.
+        Most payload the run can carry: MSS / (MTU + 14) of the slower of bus and link, for ``<->``
+        of both directions together.
     ceiling_kind : str
         ``bus`` or ``link``; empty when neither is known.
     ceiling_share : float
-        Goodput over that, of the busier direction, or of both where they share it.
+        Goodput over that; where each direction has a ceiling of its own, of the busier one.
     window_bound_MBps : float
         min(send buffer, receive buffer) / RTT x streams, all directions.
     window_fill : float
@@ -113,12 +110,10 @@ def _most(*values: float) -> float:
     return max(known) if known else math.nan
 
 
-def _shared(row: Mapping, payload_MBps: float, goodput_MBps: float) -> bool:
-    """Whether both directions share the ceiling, by the record's own or else by the traffic."""
-    recorded = _number(row, "ceiling_MBps")
-    if not math.isnan(recorded) and row.get("ceiling_kind") in ("bus", "link"):
-        return recorded < 1.5 * payload_MBps
-    return goodput_MBps <= SHARED_BUS_EXCESS * payload_MBps
+def _own_bus_each_way(row: Mapping) -> bool:
+    """Whether the record says that each direction has the bus whole; PCI and PCI-X share it."""
+    shared = row.get("bus_shared")
+    return shared is not None and not pd.isna(shared) and not shared
 
 
 def payload_share(mtu_B: float, mss_B: float) -> float:
@@ -135,18 +130,18 @@ def evidence(row: Mapping) -> Evidence:
         One record of the runs table.
     """
     goodput = _number(row, "goodput_MBps")
-    bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps")
+    both = row.get("direction") == "<->"
+    bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)
     raw = _least(bus, link)
     kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
     if math.isnan(mss_B):
         mss_B = mtu_B - 52  # IPv4 and TCP headers with timestamps
     payload = raw * payload_share(mtu_B, mss_B)
-    both = row.get("direction") == "<->"
     share = goodput / payload if payload > 0 else math.nan
-    if both and payload > 0 and not _shared(row, payload, goodput):
+    if both and payload > 0 and (kind == "link" or _own_bus_each_way(row)):
         forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
-        share = _most(forward, reverse) / payload
+        share = _most(forward, reverse) / (payload / 2)
 
     streams = _number(row, "streams") * (2 if both else 1)
     rtt_s = _number(row, "rtt_us") / 1e6

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from netlab.errors import BadInput
 from netlab.study import Study
@@ -76,7 +76,7 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         return math.nan, math.nan
     if n == 1:
         return float(values[0]), math.nan
-    t = stats.t.ppf(0.5 + confidence / 2, n - 1)
+    t = stdtrit(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 
@@ -251,7 +251,7 @@ def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:
             "bus_MBps": float(bus.iloc[0]) if len(bus) else math.nan,
         }
     for group in study.groups if study is not None else ():
-        bus = study.bus_MBps(group.path)
+        bus = study.bus_of_group_MBps(group)
         described[group.name] = {
             "table": pd.NA if group.table is None else group.table,
             "path": group.path,

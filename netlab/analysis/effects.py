@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import stdtrit
 
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
@@ -96,7 +97,7 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
     if total == 0:
         return 0.0
     degrees = total**2 / float((variances**2 / freedom).sum())
-    return float(stats.t.ppf(0.5 + confidence / 2, degrees) * math.sqrt(total))
+    return float(stdtrit(degrees, 0.5 + confidence / 2) * math.sqrt(total))
 
 
 def bootstrap_ratio(
@@ -210,7 +211,7 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
         logs = np.log(part["ratio"].to_numpy(float))
         half = math.nan
         if len(logs) > 1:
-            t = stats.t.ppf(0.5 + confidence / 2, len(logs) - 1)
+            t = stdtrit(len(logs) - 1, 0.5 + confidence / 2)
             half = t * logs.std(ddof=1) / math.sqrt(len(logs))
         verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
         centre = float(logs.mean())
@@ -227,3 +228,31 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
             }
         )
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
+
+
+def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float = 0.95) -> Ratio:
+    """Geometric mean of the ratios of several pairs, with an interval from their own repeats.
+
+    Unlike :func:`pooled`, which asks how the effect spreads over contexts, this is the interval
+    of the mean over just these contexts: it holds the uncertainty of their runs and no other.
+
+    Parameters
+    ----------
+    pairs : sequence of (before, after)
+        Positive values of two cells that differ in one factor; no cell may appear twice.
+    confidence : float
+
+    Raises
+    ------
+    BadInput
+        There is no pair, a set is empty, or a value is not positive.
+    """
+    if not pairs:
+        raise BadInput("a mean ratio needs a pair of cells")
+    centre = float(np.mean([math.log(ratio(*pair, confidence).ratio) for pair in pairs]))
+    logs = [np.log(np.asarray(values, dtype=float)) for pair in pairs for values in pair]
+    if min(map(len, logs)) < 2:
+        return Ratio(math.exp(centre), math.nan, math.nan)
+    variances = np.array([v.var(ddof=1) / len(v) for v in logs]) / len(pairs) ** 2
+    half = _half(variances, np.array([len(v) - 1 for v in logs]), confidence)
+    return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half))

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from netlab.errors import HostError, RunError, shown
 
-TAIL_MS = 80
+TAIL_MS = 60
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000

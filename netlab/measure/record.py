@@ -54,13 +54,21 @@ def ceiling(setting: Setting, mss_B: float | None, both: bool) -> tuple[float | 
     share = (mss_B or setting.mtu_B - 52) / (setting.mtu_B + FRAME_HEADER_B)
     ways = 2 if both else 1
     limits = []
-    if setting.bus_MBps is not None:
-        limits.append((setting.bus_MBps * share * (1 if setting.bus_shared else ways), "bus"))
+    bus_MBps = bus_of_run(setting, both)
+    if bus_MBps is not None:
+        limits.append((bus_MBps * share, "bus"))
     if setting.link_MBps is not None:
         limits.append((setting.link_MBps * share * ways, "link"))
     if setting.memory_MBps is not None:
         limits.append((setting.memory_MBps, "memory"))
     return min(limits) if limits else (None, None)
+
+
+def bus_of_run(setting: Setting, both: bool) -> float | None:
+    """Bandwidth of the bus that a run has: twice it where each of two directions has it whole."""
+    if setting.bus_MBps is None:
+        return None
+    return setting.bus_MBps * (2 if both and not setting.bus_shared else 1)
 
 
 def _mean(values: list) -> float | None:
@@ -183,6 +191,7 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
     ]
     mss_B = _mean(_tcp(senders, "mss_B"))
     top, kind = ceiling(setting, mss_B, both)
+    bus_MBps = bus_of_run(setting, both)
     in_window, whole = _meters(outcome, "window"), _meters(outcome, "total")
     cpus = [_cpu(meter) for meter in in_window]
     min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
@@ -233,15 +242,18 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
         "softnet_drops": _per_machine(softnet, setting.one_machine),
         "interrupts_per_s": _rate(in_window, "interrupts", setting.one_machine),
         "context_switches_per_s": _rate(in_window, "context_switches", setting.one_machine),
-        "bus_MBps": setting.bus_MBps,
+        "bus_MBps": bus_MBps,
+        "bus_shared": None if bus_MBps is None else setting.bus_shared,
         "link_MBps": setting.link_MBps,
         "ceiling_MBps": top,
         "ceiling_kind": kind,
-        "percent_of_bus": (
-            100 * total / setting.bus_MBps if total is not None and setting.bus_MBps else None
-        ),
-        "percent_of_ceiling": 100 * total / top if total is not None and top else None,
+        "percent_of_bus": _percent(total, bus_MBps),
+        "percent_of_ceiling": _percent(total, top),
     }
+
+
+def _percent(part: float | None, whole: float | None) -> float | None:
+    return None if part is None or not whole else 100 * part / whole
 
 
 def interval_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:

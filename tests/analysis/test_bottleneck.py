@@ -93,18 +93,25 @@ def test_a_shared_bus_is_full_by_the_sum_of_both_directions():
 
 
 def test_a_full_duplex_bus_is_full_by_its_busier_direction():
+    both = {"direction": "<->", "goodput_MBps": 3000.0, "bus_MBps": 4256.0, "bus_shared": False}
     busy = {"goodput_forward_MBps": 2100.0, "goodput_reverse_MBps": 900.0}
-    assert _word(direction="<->", goodput_MBps=3000.0, **busy) == "bus"
+    assert _word(**both, **busy) == "bus"
     slack = {"goodput_forward_MBps": 1500.0, "goodput_reverse_MBps": 1500.0}
-    assert _word(direction="<->", goodput_MBps=3000.0, **slack) == "unknown"
+    assert _word(**both, **slack) == "unknown"
 
 
-def test_the_recorded_ceiling_says_whether_directions_share_it():
+@pytest.mark.parametrize("shared", [True, None, pd.NA])
+def test_without_word_to_the_contrary_both_directions_share_the_bus(shared):
     half = {"goodput_forward_MBps": 1055.0, "goodput_reverse_MBps": 1050.0}
-    row = {"direction": "<->", "goodput_MBps": 2105.0, "ceiling_kind": "bus", **half}
-    assert _word(**row, ceiling_MBps=2112.0) == "bus"
-    assert _word(**row, ceiling_MBps=4224.0) == "unknown"
-    assert _word(**row, ceiling_MBps=math.nan) == "bus"
+    row = {"direction": "<->", "goodput_MBps": 2105.0, **half}
+    assert _word(**row, bus_shared=shared) == "bus"
+    assert _word(**row, bus_shared=False, bus_MBps=4256.0) == "unknown"
+
+
+def test_a_link_carries_each_direction_by_itself():
+    half = {"goodput_forward_MBps": 119.0, "goodput_reverse_MBps": 60.0}
+    row = {"direction": "<->", "goodput_MBps": 179.0, "link_MBps": 125.0, "mtu_B": 1500}
+    assert _word(**row, **half, mss_B=1448.0) == "link"
 
 
 @pytest.mark.parametrize("nothing", [None, pd.NA, math.nan])

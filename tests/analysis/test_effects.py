@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from netlab.analysis.effects import Ratio, bootstrap_ratio, effects, pooled, ratio
+from netlab.analysis.effects import Ratio, bootstrap_ratio, effects, mean_ratio, pooled, ratio
 from netlab.errors import BadInput
 
 
@@ -103,3 +103,33 @@ def test_pooling_counts_the_cases_on_each_side(openlab):
 def test_an_unknown_factor_is_refused(runs):
     with pytest.raises(BadInput, match="factor"):
         effects(runs, "colour")
+
+
+def test_the_mean_ratio_of_one_pair_is_its_ratio():
+    pair = (np.array([100.0, 103.0, 98.0]), np.array([150.0, 149.0, 158.0]))
+    found, alone = mean_ratio([pair]), ratio(*pair)
+    ends = (found.ratio, found.low, found.high)
+    assert ends == pytest.approx((alone.ratio, alone.low, alone.high))
+
+
+def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(8)
+    truth = (2.0 * 1.0 * 0.8) ** (1 / 3)
+    held = 0
+    for _ in range(400):
+        pairs = [
+            (np.exp(rng.normal(0, 0.05, 3)), step * np.exp(rng.normal(0, 0.1, 2)))
+            for step in (2.0, 1.0, 0.8)
+        ]
+        found = mean_ratio(pairs, 0.9)
+        held += found.low < truth < found.high
+    assert 0.85 < held / 400 < 0.97
+
+
+def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
+    several, once = np.array([1.0, 1.1]), np.array([2.0])
+    found = mean_ratio([(several, several), (once, several)])
+    assert found.ratio == pytest.approx((1.1**0.5 / 2) ** 0.5)
+    assert math.isnan(found.low) and found.verdict == "open"
+    with pytest.raises(BadInput, match="a pair of cells"):
+        mean_ratio([])

@@ -139,6 +139,10 @@ def test_an_end_in_the_middle_of_up_leaves_nothing(owner, delay_s, number):
     time.sleep(delay_s)
     process.send_signal(number)
     process.wait(20)
+    if number == signal.SIGKILL and process.stdout.readline() == b"up\n":
+        # On a fast machine it was up before the kill: a lab without owner stays, and whole.
+        assert Lab(reaper.base() / lab_id).status()["complete"]
+        labs.down(lab_id)
     _wait_gone(lab_id)
 
 

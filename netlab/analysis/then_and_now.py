@@ -1,0 +1,389 @@
+"""A measured study beside the published one: which findings of 2003 recur.
+
+A finding is what one step of a factor did to throughput, all else equal: the geometric mean of
+the ratios over the cells that both studies have. The published cells are single measurements
+without an interval. The preliminary notes, made with the same cards and program, say that "the
+measurements show fluctuations of a few %"; 3 % is taken for that here, on every published cell,
+so a published ratio is known to within :data:`BAND` either way. That is the only margin used:
+
+- 2003 *rises* or *falls* where its ratio lies outside the band around 1, else it *stays*;
+- a rise recurs when the measured interval lies above 1 and reaches beyond the band, and does not
+  recur when it ends within the band or below (a fall likewise, the other way around);
+- "stays" recurs when the measured interval lies within the band, and does not recur when it lies
+  outside of it altogether;
+- anything else is undecided, also a ratio without an interval.
+
+Ratios are of throughput. Both cells of a ratio have the same path, so its ceiling cancels, except
+from one direction to both where each direction has the bus whole: there the ceiling doubles, and
+what 2003 said of throughput is still asked of throughput.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from netlab import paths, published
+from netlab import study as studies
+from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.analysis.effects import mean_ratio
+from netlab.analysis.findings import AGREEMENT
+from netlab.analysis.measured import QUICK_SUFFIX, Measured, load_measured
+from netlab.published.layout import HEADING_OF_TUNING
+
+TABLES = (2, 3, 4, 5, 6)
+"""Tables of the report that a group can name; table 1 was measured before it, by others."""
+
+FLUCTUATION = 0.03
+"""Stated tolerance of a published cell: "a few %" (preliminary notes, right before set 1)."""
+
+BAND = (1 + FLUCTUATION) / (1 - FLUCTUATION)
+"""Most that a published ratio may be off by either way, both of its cells fluctuating."""
+
+RECURS, DOES_NOT, UNDECIDED = "recurs", "does not recur", "undecided"
+VERDICTS = (RECURS, DOES_NOT, UNDECIDED)
+RISES, FALLS, STAYS = "rises", "falls", "stays"
+
+FACTORS = ("jumbo frames", "stream count", "tuning", "direction")
+TUNING_WORDS = {"none": "no tuning", "kernel": "kernel tuning", "full": "full tuning"}
+
+DIRECTIONS = (
+    (2, 3, "Linux64 → Linux64 to both directions"),
+    (4, 6, "Linux32 → Linux64 to both directions"),
+    (5, 6, "Linux64 → Linux32 to both directions"),
+    (4, 5, "Linux32 → Linux64 to Linux64 → Linux32"),
+)
+"""Pairs of tables (before, after) over the same hosts that differ in direction alone."""
+
+CELL_COLUMNS = (
+    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams"),
+    *("then_MBps", "then_ceiling_MBps", "then_percent"),
+    *("now_MBps", "now_ceiling_MBps", "now_percent", "now_percent_low", "now_percent_high"),
+)
+
+COMPARED_COLUMNS = (
+    *("factor", "step", "where", "group", "tables", "cases", "left_out", "alike"),
+    *("then_from_percent", "then_to_percent", "then_ratio", "then_low", "then_high", "said"),
+    *("now_from_percent", "now_to_percent", "now_ratio", "now_low", "now_high", "verdict"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One step of one factor, and the cells it is read from.
+
+    Parameters
+    ----------
+    factor : str
+        One of :data:`FACTORS`.
+    step, where : str
+        What changes, and in which cells.
+    before, after : dict
+        Column to the values that a cell on that side may have.
+    match : tuple of str
+        Columns in which the two cells of a ratio agree.
+    """
+
+    factor: str
+    step: str
+    where: str
+    before: dict[str, tuple]
+    after: dict[str, tuple]
+    match: tuple[str, ...]
+
+    def pairs(self, cells: pd.DataFrame) -> pd.DataFrame:
+        """Pairs of comparable cells, the columns of each side suffixed ``_a`` and ``_b``."""
+        sides = []
+        for side, ending in ((self.before, "_a"), (self.after, "_b")):
+            keep = np.logical_and.reduce([cells[c].isin(v) for c, v in side.items()])
+            part = cells[keep]
+            sides.append(part.rename(columns={c: c + ending for c in part if c not in self.match}))
+        return sides[0].merge(sides[1], on=list(self.match))
+
+
+def load(results: str, study: str) -> Measured:
+    """Load a measured study for the comparison.
+
+    Parameters
+    ----------
+    results : str
+        Directory of the results; empty for where the study's results go, the quick ones where
+        there are no others. A study frozen beside them is what was measured, and is used.
+    study : str
+        The study's file or name.
+
+    Raises
+    ------
+    BadInput
+        There are no results, or they are another study's.
+    NetlabError
+        The results cannot be read.
+    """
+    file = paths.study_file(study)
+    name = studies.load(file).name
+    names = (name, name + QUICK_SUFFIX)
+    places = [paths.results_dir(name) for name in names]
+    if results:
+        places = [Path(results), paths.root_dir() / results]
+    directory = next((place for place in places if place.is_dir()), places[0])
+    frozen = directory / "study.yml"
+    if frozen.is_file() and studies.load(frozen).name in names:
+        file = frozen
+    return load_measured(directory, file)
+
+
+def published_cells() -> pd.DataFrame:
+    """Tables 2 to 6 of the report, one row a cell, with what it is a share of."""
+    frame = published.load("openlab-2003")
+    names = {"throughput_MBps": "then_MBps", "bus_MBps": "then_ceiling_MBps"}
+    frame = frame[frame["table"].isin(TABLES)].rename(columns=names)
+    return frame.rename(columns={"percent_of_bus": "then_percent"})
+
+
+def comparable(m: Measured) -> pd.DataFrame:
+    """Cells that both studies have: same table and direction, same levels, a valid run.
+
+    Returns
+    -------
+    DataFrame
+        :data:`CELL_COLUMNS`. The measured ceiling is the bus of the cell; without a known bus,
+        what the runs recorded as their ceiling; NaN without either. ``now_percent_low`` and
+        ``now_percent_high`` bound the cell's interval.
+    """
+    cells = m.cells[(m.cells["n_valid"] > 0) & m.cells["table"].isin(TABLES)]
+    cells = cells.astype({"table": "int64"})
+    recorded = valid(m.runs).groupby(list(CELL_KEYS))["ceiling_MBps"].median()
+    recorded = recorded.reindex(pd.MultiIndex.from_frame(cells[list(CELL_KEYS)]))
+    ceiling = cells["bus_MBps"].where(cells["bus_MBps"] > 0, recorded.to_numpy(dtype=float))
+    cells = cells.assign(now_MBps=cells["goodput_MBps"], now_ceiling_MBps=ceiling)
+    for ending, column in (("", "goodput"), ("_low", "low"), ("_high", "high")):
+        cells[f"now_percent{ending}"] = 100 * cells[f"{column}_MBps"] / ceiling
+    keys = ["table", "direction", "tuning", "mtu_B", "streams"]
+    then = published_cells()[[*keys, "then_MBps", "then_ceiling_MBps", "then_percent"]]
+    return cells.merge(then, on=keys)[list(CELL_COLUMNS)]
+
+
+def nothing_because(m: Measured) -> str:
+    """Why no cell can be compared; empty where some can."""
+    if len(comparable(m)):
+        return ""
+    cells = m.cells[m.cells["table"].isin(TABLES)]
+    if cells.empty:
+        return "no group of this study states which of tables 2 to 6 of the report it repeats"
+    then = published_cells()
+    for column, words in (
+        ("tuning", "tunings"),
+        ("mtu_B", "MTUs in bytes"),
+        ("streams", "stream counts"),
+    ):
+        known, here = then[column].unique(), cells[column].unique()
+        if not set(known) & set(here):
+            listed = [", ".join(map(str, values)) for values in (sorted(here), sorted(known))]
+            return (
+                f"the {words} of this study ({listed[0]}) are none of those of 2003 ({listed[1]})"
+            )
+    if not (cells["n_valid"] > 0).any():
+        return "no cell of a group that repeats one of the report's tables has a valid run"
+    return "no valid cell of this study has the direction and the levels of a published one"
+
+
+def findings(cells: pd.DataFrame) -> tuple[Finding, ...]:
+    """Every step that the comparable cells allow, in the order of :data:`FACTORS`."""
+    tunings = [t for t in HEADING_OF_TUNING if (cells["tuning"] == t).any()]
+    mtus = sorted(cells["mtu_B"].unique())
+    streams = tuple(sorted(cells["streams"].unique()))
+    return (
+        *_jumbo_frames(tunings, mtus),
+        *_stream_count(tunings, mtus, streams),
+        *_tuning_steps(tunings, streams),
+        *_directions(tunings),
+    )
+
+
+def _jumbo_frames(tunings: list, mtus: list) -> Iterator[Finding]:
+    for a, b in pairwise(mtus):
+        for tuning in tunings:
+            sides = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
+            step, match = f"{a} B to {b} B", ("group", "path", "table", "streams")
+            yield Finding("jumbo frames", step, TUNING_WORDS[tuning], *sides, match)
+
+
+def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Finding]:
+    if len(streams) < 2:
+        return
+    step = f"{streams[0]} to {streams[-1]} streams"
+    small, large = tuple(m for m in mtus if m <= 1500), tuple(m for m in mtus if m > 1500)
+    for tuning in tunings:
+        for sizes, words in ((small, "1500 B"), (large, "larger MTUs")):
+            sides = (
+                {"streams": (n,), "tuning": (tuning,), "mtu_B": sizes}
+                for n in (streams[0], streams[-1])
+            )
+            where, match = f"{TUNING_WORDS[tuning]}, {words}", ("group", "path", "table", "mtu_B")
+            yield Finding("stream count", step, where, *sides, match)
+
+
+def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Finding]:
+    for a, b in pairwise(tunings):
+        for counts in filter(None, (streams[:1], streams[1:])):
+            sides = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
+            step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
+            where = f"{_listed(counts)} {'stream' if counts == (1,) else 'streams'}"
+            match = ("group", "path", "table", "mtu_B", "streams")
+            yield Finding("tuning", step, where, *sides, match)
+
+
+def _directions(tunings: list) -> Iterator[Finding]:
+    for before, after, step in DIRECTIONS:
+        for tuning in tunings:
+            sides = ({"table": (number,), "tuning": (tuning,)} for number in (before, after))
+            match = ("path", "mtu_B", "streams")
+            yield Finding("direction", step, TUNING_WORDS[tuning], *sides, match)
+
+
+def _listed(counts: tuple) -> str:
+    *most, last = map(str, counts)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def side(ratio: float) -> str:
+    """``rises``, ``falls`` or ``stays``: where a published ratio lies to the band around 1."""
+    if ratio > BAND:
+        return RISES
+    return FALLS if ratio < 1 / BAND else STAYS
+
+
+def verdict(said: str, low: float, high: float) -> str:
+    """Whether what 2003 said recurs, by the measured interval of the same ratio.
+
+    Parameters
+    ----------
+    said : str
+        ``rises``, ``falls`` or ``stays``.
+    low, high : float
+        Ends of the measured interval; NaN where there is none.
+    """
+    if math.isnan(low) or math.isnan(high):
+        return UNDECIDED
+    if said == FALLS:
+        return verdict(RISES, 1 / high, 1 / low)
+    if said == RISES:
+        if high <= BAND:
+            return DOES_NOT
+        return RECURS if low > 1 else UNDECIDED
+    if low >= 1 / BAND and high <= BAND:
+        return RECURS
+    return DOES_NOT if low > BAND or high < 1 / BAND else UNDECIDED
+
+
+def compare(m: Measured) -> pd.DataFrame:
+    """Every finding in every group, both sides' numbers, and whether it recurs.
+
+    Returns
+    -------
+    DataFrame
+        :data:`COMPARED_COLUMNS`, one row a finding and group (direction: a pair of groups).
+        ``cases`` counts the ratios that were averaged, on both sides the same; ``left_out``
+        those that could not be, for want of a second valid run in one of their cells; ``alike``
+        the cases that by themselves lie on the same side on both sides. Percentages are
+        geometric means of the shares of the ceiling before and after the step.
+    """
+    cells = comparable(m)
+    usable = valid(m.runs)
+    usable = usable[usable["goodput_MBps"] > 0]
+    goodputs = {
+        key: part.to_numpy(dtype=float)
+        for key, part in usable.groupby(list(CELL_KEYS))["goodput_MBps"]
+    }
+    rows = []
+    for finding in findings(cells) if len(cells) else ():
+        pairs = _sides(finding.pairs(cells))
+        for names, part in pairs.groupby(["group_a", "group_b"], sort=False):
+            row = _compared(part, goodputs, m.study.confidence)
+            if row is not None:
+                group = names[0] if names[0] == names[1] else f"{names[1]} over {names[0]}"
+                words = {"factor": finding.factor, "step": finding.step, "where": finding.where}
+                rows.append(words | {"group": group} | row)
+    return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
+
+
+def _sides(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs with all columns on both sides, also those that they agree in."""
+    agreed = [c for c in CELL_COLUMNS if c in pairs]
+    return pairs.assign(**{c + ending: pairs[c] for c in agreed for ending in ("_a", "_b")})
+
+
+def _compared(part: pd.DataFrame, goodputs: dict, confidence: float) -> dict | None:
+    both, counted = [], []
+    for pair in part.to_dict("records"):
+        keys = (tuple(pair[name + ending] for name in CELL_KEYS) for ending in ("_a", "_b"))
+        found = tuple(goodputs.get(key, ()) for key in keys)
+        both.append(found)
+        counted.append(min(map(len, found)) > 1)
+    # Without any repeat the ratio is still shown, and has no interval.
+    kept = counted if any(counted) else [min(map(len, found)) > 0 for found in both]
+    if not any(kept):
+        return None
+    part = part[kept]
+    values = [found for found, keep in zip(both, kept, strict=True) if keep]
+    now = mean_ratio(values, confidence)
+    singles = [mean_ratio([found], confidence).ratio for found in values]
+    ratios = part["then_MBps_b"] / part["then_MBps_a"]
+    then = _geometric_mean(ratios)
+    said = side(then)
+    a, b = part.iloc[0]["table_a"], part.iloc[0]["table_b"]
+    return {
+        "tables": str(a) if a == b else f"{b} over {a}",
+        "cases": len(part),
+        "left_out": len(both) - len(part),
+        "alike": sum(side(t) == side(n) for t, n in zip(ratios, singles, strict=True)),
+        "then_ratio": then,
+        "then_low": then / BAND,
+        "then_high": then * BAND,
+        "said": said,
+        "now_ratio": now.ratio,
+        "now_low": now.low,
+        "now_high": now.high,
+        "verdict": verdict(said, now.low, now.high),
+        **{
+            f"{when}_{end}_percent": _geometric_mean(part[f"{when}_percent{ending}"])
+            for when in ("then", "now")
+            for end, ending in (("from", "_a"), ("to", "_b"))
+        },
+    }
+
+
+def _geometric_mean(values: pd.Series) -> float:
+    return float(np.exp(np.log(values.to_numpy(dtype=float)).mean()))
+
+
+def summary(compared: pd.DataFrame) -> pd.DataFrame:
+    """One row a finding over all groups.
+
+    Returns
+    -------
+    DataFrame
+        ``factor, step, where, then_ratio, now_ratio`` (geometric means over the groups), the
+        number of groups by what 2003 said (``rises, falls, stays``) and by verdict (``recurs,
+        does not recur, undecided``), and ``verdict``: ``recurs`` or ``does not recur`` where at
+        least two thirds of the groups say so, else ``undecided``.
+    """
+    rows = []
+    for key, part in compared.groupby(["factor", "step", "where"], sort=False):
+        counts = {word: int((part["verdict"] == word).sum()) for word in VERDICTS}
+        said = {word: int((part["said"] == word).sum()) for word in (RISES, FALLS, STAYS)}
+        overall = [w for w in (RECURS, DOES_NOT) if counts[w] >= AGREEMENT * len(part)]
+        ratios = {name: _geometric_mean(part[name]) for name in ("then_ratio", "now_ratio")}
+        rows.append(
+            dict(zip(("factor", "step", "where"), key, strict=True))
+            | {**ratios, **said, **counts, "verdict": overall[0] if overall else UNDECIDED}
+        )
+    columns = ["factor", "step", "where", "then_ratio", "now_ratio"]
+    columns += [RISES, FALLS, STAYS, *VERDICTS, "verdict"]
+    return pd.DataFrame.from_records(rows, columns=columns)

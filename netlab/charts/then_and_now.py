@@ -1,0 +1,203 @@
+"""Charts of a measured study beside the published one: shares of the ceiling, and ratios."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from netlab.analysis.then_and_now import BAND, FLUCTUATION, TUNING_WORDS
+from netlab.charts.style import (
+    CEILING_COLOUR,
+    MARKERS,
+    PALETTE,
+    Chart,
+    Gallery,
+    apply_style,
+    label_lines,
+    line_style,
+    show,
+)
+
+PAIR_SIZE_IN = (5.0, 3.1)
+RATIO_WIDTH_IN = 4.9
+RATIO_ROW_IN = 0.34
+HEADROOM = 1.06
+CLIP_ABOVE_MEAN = 1.25
+"""An interval may stretch the axis to this much above the highest mean, and no further."""
+RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+CLIP_BEYOND_RATIO = 2.0
+"""A ratio's interval may stretch its axis to this much beyond the outermost ratio."""
+
+
+def beside(cells: pd.DataFrame) -> Gallery:
+    """Throughput over streams then and now, one chart a group and tuning.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :func:`netlab.analysis.then_and_now.comparable`.
+
+    Returns
+    -------
+    Gallery
+        Two axes a chart on one scale, each side in per cent of its own ceiling, one line an MTU.
+        A group without a measured ceiling has no chart.
+    """
+    charts = []
+    known = cells[cells["now_percent"].notna()]
+    for _, whole in known.groupby(["table", "group"]):
+        for tuning in [t for t in TUNING_WORDS if (whole["tuning"] == t).any()]:
+            charts.append(_pair(whole, tuning))
+    return Gallery(tuple(charts))
+
+
+def _pair(whole: pd.DataFrame, tuning: str) -> Chart:
+    part = whole[whole["tuning"] == tuning]
+    group, table = part.iloc[0]["group"], part.iloc[0]["table"]
+    apply_style()
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
+    mtus = sorted(whole["mtu_B"].unique())
+    words = []
+    for ax, side, title in zip(axes, ("then", "now"), ("2003", "measured"), strict=True):
+        for mtu_B in (m for m in mtus if (part["mtu_B"] == m).any()):
+            line = part[part["mtu_B"] == mtu_B].sort_values("streams")
+            values = line[f"{side}_percent"].to_numpy()
+            style = line_style(mtus.index(mtu_B))
+            ax.plot(line["streams"], values, label=f"{mtu_B} B", **style)
+            low, high = _ends(line, side)
+            bars = [np.nan_to_num(values - low), np.nan_to_num(high - values)]
+            ax.errorbar(line["streams"], values, yerr=bars, fmt="none", capsize=2.5,
+                        elinewidth=1, ecolor=style["color"], label="_interval")  # fmt: skip
+            listed = ", ".join(f"{v:.0f} with {n}" for v, n in zip(values, line["streams"],
+                                                                  strict=True))  # fmt: skip
+            words.append(f"{title}, {mtu_B} B: {listed}")
+        ax.axhline(100, color=CEILING_COLOUR, linewidth=1.2, linestyle=(0, (1, 1)), zorder=1,
+                   label="_ceiling")  # fmt: skip
+        ticks = sorted(part["streams"].unique())
+        ax.set_xticks(ticks, [str(n) for n in ticks])
+        ax.set(title=title, xlabel="Streams", xlim=(0, max(ticks) * 1.05), ylim=(0, _top(whole)))
+    axes[0].set_ylabel("Throughput, % of ceiling")
+    fig.suptitle(f"Table {table}: {group}, {TUNING_WORDS[tuning]}", x=0.02, ha="left",
+                 fontweight="bold", fontsize=10)  # fmt: skip
+    for ax in axes:
+        label_lines(ax)
+    ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
+    return show(
+        fig,
+        f"Line charts side by side on one scale, table {table}, {group}, {TUNING_WORDS[tuning]}: "
+        f"throughput in per cent of the ceiling ({ceilings[0]:.0f} MB/s in 2003, "
+        f"{ceilings[1]:.0f} MB/s measured) by number of streams. {'; '.join(words)}.",
+    )
+
+
+def _ends(line: pd.DataFrame, side: str) -> tuple[np.ndarray, np.ndarray]:
+    if side == "now":
+        return line["now_percent_low"].to_numpy(), line["now_percent_high"].to_numpy()
+    values = line["then_percent"].to_numpy()
+    return values * (1 - FLUCTUATION), values * (1 + FLUCTUATION)
+
+
+def _top(whole: pd.DataFrame) -> float:
+    means = max(whole["now_percent"].max(), whole["then_percent"].max(), 100.0)
+    highest = min(whole["now_percent_high"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
+    return HEADROOM * max(means, highest)
+
+
+def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
+    """What the steps of a factor did then and now, one chart a step and condition.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        From :func:`netlab.analysis.then_and_now.compare`.
+    factor : str
+        One of :data:`netlab.analysis.then_and_now.FACTORS`.
+
+    Returns
+    -------
+    Gallery
+        One row a group: the published ratio with its tolerance above the measured one with its
+        interval, the verdict at the right end. The charts share their logarithmic axis. The grey
+        band is what 2003 could not tell from no change.
+    """
+    part = compared[compared["factor"] == factor]
+    if part.empty:
+        return Gallery(())
+    reach = _reach(part)
+    if factor == "direction":  # one pair of groups a step: the tunings make the rows
+        return Gallery(
+            tuple(
+                _forest(rows, step, rows["where"].tolist(), reach)
+                for step, rows in part.groupby("step", sort=False)
+            )
+        )
+    return Gallery(
+        tuple(
+            _forest(rows, f"{step}\n{where}", [f"Table {t}" for t in rows["tables"]], reach)
+            for (step, where), rows in part.groupby(["step", "where"], sort=False)
+        )
+    )
+
+
+def _reach(part: pd.DataFrame) -> tuple[float, float]:
+    """Ends of the axis: all ratios, and their intervals as far as they are not very wide."""
+    points = part[["then_low", "then_high", "now_ratio"]].to_numpy()
+    low, high = min(points.min(), 1 / BAND), max(points.max(), BAND)
+    low = max(np.nanmin([low, part["now_low"].min()]), low / CLIP_BEYOND_RATIO)
+    high = min(np.nanmax([high, part["now_high"].max()]), high * CLIP_BEYOND_RATIO)
+    return low / HEADROOM, high * HEADROOM
+
+
+def _forest(rows: pd.DataFrame, title: str, names: list[str], reach: tuple) -> Chart:
+    apply_style()
+    places = np.arange(len(rows))[::-1]
+    height = 1.35 + 0.17 * title.count("\n") + RATIO_ROW_IN * len(rows)
+    fig, ax = plt.subplots(figsize=(RATIO_WIDTH_IN, height))
+    ax.axvspan(1 / BAND, BAND, color="#e4e4e4", zorder=0)
+    ax.axvline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    for i, (side, label) in enumerate((("then", "2003"), ("now", "measured"))):
+        values = rows[f"{side}_ratio"].to_numpy()
+        bars = [values - rows[f"{side}_low"], rows[f"{side}_high"] - values]
+        ax.errorbar(
+            values, places + 0.17 - 0.34 * i, xerr=np.nan_to_num(bars), fmt=MARKERS[i],
+            color=PALETTE[i], markersize=5, capsize=2.5, elinewidth=1.3, label=label,
+        )  # fmt: skip
+    ax.set(ylim=(-0.6, len(rows) - 0.4), xlim=reach, title=title, xlabel="Ratio after / before")
+    _ratio_axis(ax, reach)
+    ax.set_yticks(places, names)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="y", visible=False)
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(places, rows["verdict"].tolist())
+    right.tick_params(axis="y", length=0)
+    right.spines["right"].set_visible(False)
+    fig.legend(loc="outside lower center", ncols=2)
+    words = "; ".join(
+        f"{name}: 2003 ×{row.then_ratio:.2f}, measured ×{row.now_ratio:.2f}{_span(row)}, "
+        f"{row.verdict}"
+        for name, row in zip(names, rows.itertuples(), strict=True)
+    )
+    what = title.replace("\n", ", ")
+    return show(fig, f"Ratio of throughput, {what}, by row on a logarithmic axis. {words}.")
+
+
+def _span(row) -> str:
+    if math.isnan(row.now_low):
+        return " (no interval)"
+    return f" ({row.now_low:.2f} to {row.now_high:.2f})"
+
+
+def _ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
+    ax.set_xscale("log")
+    ticks = [t for t in RATIO_TICKS if reach[0] <= t <= reach[1]]
+    if len(ticks) < 3:
+        ticks = [t for t in (0.5, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2) if reach[0] <= t <= reach[1]]
+    ax.set_xticks(ticks, [f"×{t:g}" for t in ticks])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.grid(axis="x", visible=True)

@@ -1,0 +1,179 @@
+"""Tables and plain statements of a measured study beside the published one."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from netlab.analysis import printed
+from netlab.analysis import then_and_now as analysis
+from netlab.analysis.measured import Measured
+from netlab.report.tables import Sentence, Tables
+from netlab.tables import Table
+
+NOTHING = "Nothing to compare."
+STATED = {
+    analysis.RECURS: "Recur here",
+    analysis.DOES_NOT: "Do not recur",
+    analysis.UNDECIDED: "Undecided",
+}
+
+
+def opening(m: Measured) -> Table | Sentence:
+    """What stands beside what: the groups, their ceilings and best cells; or why nothing does."""
+    because = analysis.nothing_because(m)
+    if because:
+        return Sentence(f"There is nothing to compare with 2003: {because}.")
+    cells = analysis.comparable(m)
+    rows = []
+    for (table, group), part in cells.groupby(["table", "group"]):
+        rows.append(
+            {
+                "table": f"Table {table}",
+                "group": group,
+                "cells": len(part),
+                "then_ceiling": part["then_ceiling_MBps"].max(),
+                "now_ceiling": part["now_ceiling_MBps"].median(),
+                "then_best": part["then_percent"].max(),
+                "now_best": part["now_percent"].max(),
+            }
+        )
+    heads = {
+        "then_ceiling": "ceiling 2003, MB/s",
+        "now_ceiling": "ceiling measured, MB/s",
+        "then_best": "best 2003, %",
+        "now_best": "best measured, %",
+    }
+    formats = {"then_ceiling": ".0f", "now_ceiling": ".0f", "then_best": ".1f", "now_best": ".1f"}
+    note = (
+        f"{m.study.title} ({m.study.name}): {len(cells)} of the {len(analysis.published_cells())} "
+        "cells of tables 2 to 6 have a valid run here. The ceiling is the slower of the two hosts' "
+        "buses, and twice that for both directions where each has it whole; where a measured path "
+        "has no known bus, what its runs recorded as their ceiling. Percentages are of the ceiling."
+    )
+    if cells["now_percent"].isna().any():
+        note += f" {printed.MISSING}: no ceiling is known, and the charts leave the group out."
+    return Table(pd.DataFrame(rows), "Groups that both studies have", heads, formats, note)
+
+
+def statement(m: Measured, compared: pd.DataFrame) -> Tables:
+    """One paragraph a factor: which of its findings recur here, which do not, which are open."""
+    if compared.empty:
+        return Tables((Sentence(_nothing(m)),))
+    whole = analysis.summary(compared)
+    return Tables(tuple(Sentence(_said(whole, factor)) for factor in analysis.FACTORS))
+
+
+def _nothing(m: Measured) -> str:
+    because = analysis.nothing_because(m)
+    why = because or "no two comparable cells of this study differ in one factor alone"
+    return f"{NOTHING} No finding of 2003 can be tested: {why}."
+
+
+def _said(whole: pd.DataFrame, factor: str) -> str:
+    part = whole[whole["factor"] == factor]
+    name = factor.capitalize()
+    if part.empty:
+        return f"{name}: nothing to compare."
+    text = [f"{name}, {_plural(len(part), 'finding')} of 2003."]
+    for verdict, words in STATED.items():
+        rows = part[part["verdict"] == verdict]
+        listed = "; ".join(
+            f"{step} ({'; '.join(same['where'])})"
+            for step, same in rows.groupby("step", sort=False)
+        )
+        text.append(f"{words}: {listed}." if listed else f"{words}: none.")
+    return " ".join(text)
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
+def summary(compared: pd.DataFrame) -> Table | Sentence:
+    """Every finding over all groups."""
+    if compared.empty:
+        return Sentence(NOTHING)
+    frame = analysis.summary(compared)
+    shown = pd.DataFrame(
+        {
+            "factor": frame["factor"],
+            "step": frame["step"].map(_kept),
+            "where": frame["where"].map(_kept),
+            "2003": [f"×{v:.2f}" for v in frame["then_ratio"]],
+            "said": [_directions(row) for row in frame.to_dict("records")],
+            "measured": [f"×{v:.2f}" for v in frame["now_ratio"]],
+            **{word: frame[word] for word in analysis.VERDICTS},
+            "verdict": frame["verdict"],
+        }
+    )
+    heads = {"said": "in 2003 it", "verdict": "finding"}
+    note = (
+        "Ratios are geometric means over the groups. The counts are groups (for a direction, "
+        "pairs of groups); the finding recurs, or does not, where at least two thirds of them say "
+        "so, and is undecided otherwise."
+    )
+    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
+    return Table(shown, "Findings of 2003, over all groups", heads, note=note, bold=bold)
+
+
+def _kept(text: str) -> str:
+    """The text with no line break between a number and its unit."""
+    return text.replace(" B", "\u00a0B")
+
+
+def _directions(row: dict) -> str:
+    words = (analysis.RISES, analysis.FALLS, analysis.STAYS)
+    found = [word for word in words if row[word]]
+    return found[0] if len(found) == 1 else ", ".join(f"{word} in {row[word]}" for word in found)
+
+
+def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sentence:
+    """The findings of one factor, group by group, with both sides' numbers."""
+    frame = compared[compared["factor"] == factor]
+    if frame.empty:
+        return Sentence(f"{factor.capitalize()}: nothing to compare.")
+    rows = frame.to_dict("records")
+    shown = pd.DataFrame(
+        {
+            "step": frame["step"].map(_kept),
+            "where": frame["where"].map(_kept),
+            "table": frame["tables"],
+            "2003, %": [_step(row, "then") for row in rows],
+            "2003, ratio": [_ratio(row, "then") for row in rows],
+            "said": frame["said"],
+            "measured, %": [_step(row, "now") for row in rows],
+            "measured, ratio": [_ratio(row, "now") for row in rows],
+            "verdict": frame["verdict"],
+            "alike": [f"{row['alike']} of {row['cases']}" for row in rows],
+        }
+    ).reset_index(drop=True)
+    level = f"{100 * m.study.confidence:g} %"
+    note = (
+        "Per cent of the ceiling before and after the step, and the ratio of throughput: geometric "
+        f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
+        f"cell; the {level} interval of the measured ratio. Alike: cases that rise, fall or stay "
+        "on both sides by themselves."
+    )
+    if factor == "direction":
+        note += " Where each direction has the bus whole, the ceiling of both is twice that of one."
+    left_out = int(frame["left_out"].sum())
+    if left_out:
+        note += f" Left out for want of a second valid run: {_plural(left_out, 'case')}."
+    heads = {"said": "in 2003 it", "verdict": "finding"}
+    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
+    return Table(shown, f"{factor.capitalize()}, then and now", heads, note=note, bold=bold)
+
+
+def _step(row: dict, side: str) -> str:
+    ends = row[f"{side}_from_percent"], row[f"{side}_to_percent"]
+    if any(map(math.isnan, ends)):
+        return printed.MISSING
+    return f"{ends[0]:.1f} → {ends[1]:.1f}"
+
+
+def _ratio(row: dict, side: str) -> str:
+    ratio, low, high = (row[f"{side}_{name}"] for name in ("ratio", "low", "high"))
+    interval = "no interval" if math.isnan(low) else f"{low:.2f}–{high:.2f}"
+    return f"×{ratio:.2f} ({interval})"

@@ -1,0 +1,275 @@
+"""What 2003 found is held against measured intervals, and judged only where they can tell."""
+
+import math
+
+import pandas as pd
+import pytest
+import synthetic
+import yaml
+from openlab import changed
+
+from netlab import published
+from netlab import study as studies
+from netlab.analysis import then_and_now as tn
+from netlab.analysis.measured import from_frames
+from netlab.errors import BadInput
+from netlab.study import Study
+from netlab.yamlfile import validated
+
+PUBLISHED = {
+    (row.table, row.tuning, row.mtu_B, row.streams): row.throughput_MBps
+    for row in published.load("openlab-2003").itertuples()
+}
+
+
+def again(study, group, tuning, mtu_B, streams):
+    """Twice what was published for the cell."""
+    return 2 * PUBLISHED[group.table, tuning, mtu_B, streams], "bus"
+
+
+def upside_down(study, group, tuning, mtu_B, streams):
+    """The fast cells of 2003 slow and the slow ones fast."""
+    return 5e5 / PUBLISHED[group.table, tuning, mtu_B, streams], "bus"
+
+
+def measured(study, **how):
+    return from_frames(study, synthetic.runs_of(study, **how), None, None)
+
+
+def only_row(frame, **levels):
+    for name, value in levels.items():
+        frame = frame[frame[name] == value]
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+@pytest.fixture(scope="module")
+def study():
+    return synthetic.openlab()
+
+
+@pytest.fixture(scope="module")
+def same(study):
+    """A study that measured 2003 again, with little noise."""
+    return measured(study, value=again, noise=0.002)
+
+
+@pytest.mark.parametrize(
+    ("said", "low", "high", "expected"),
+    [
+        ("rises", 1.2, 1.4, "recurs"),
+        ("rises", 1.01, 1.4, "recurs"),
+        ("rises", 0.99, 1.4, "undecided"),
+        ("rises", 0.9, 1.05, "does not recur"),
+        ("rises", 1.01, 1.02, "does not recur"),
+        ("rises", 0.5, 0.7, "does not recur"),
+        ("falls", 0.7, 0.8, "recurs"),
+        ("falls", 0.7, 1.01, "undecided"),
+        ("falls", 0.98, 1.3, "does not recur"),
+        ("stays", 0.96, 1.05, "recurs"),
+        ("stays", 0.9, 1.05, "undecided"),
+        ("stays", 1.07, 1.3, "does not recur"),
+        ("stays", 0.5, 0.9, "does not recur"),
+        ("rises", math.nan, math.nan, "undecided"),
+        ("falls", math.nan, math.nan, "undecided"),
+    ],
+)
+def test_a_verdict_follows_from_the_interval(said, low, high, expected):
+    assert tn.verdict(said, low, high) == expected
+
+
+def test_a_published_ratio_within_its_tolerance_of_one_says_no_change():
+    assert abs(tn.BAND - 1.03 / 0.97) < 1e-12
+    said = [tn.side(r) for r in (1.07, 1.06, 1.0, 0.95, 0.94)]
+    assert said == ["rises", "stays", "stays", "stays", "falls"]
+
+
+def test_every_cell_of_tables_2_to_6_is_comparable(same):
+    cells = tn.comparable(same)
+    assert len(cells) == len(tn.published_cells()) == 140
+    assert sorted(cells["table"].unique()) == [2, 3, 4, 5, 6]
+    row = only_row(cells, table=4, tuning="full", mtu_B=16114, streams=4)
+    assert (row.then_MBps, row.then_ceiling_MBps, row.now_ceiling_MBps) == (283, 800, 1600)
+    assert row.now_percent == pytest.approx(row.then_percent, rel=0.01)
+    assert row.now_percent_low < row.now_percent < row.now_percent_high
+
+
+def test_without_a_bus_the_recorded_ceiling_is_the_measured_one(study):
+    hosts = {name: {"kind": "lab"} for name in study.hosts}
+    plain = validated(Study, changed("hosts", hosts), "my.yml")
+
+    def change(row):
+        row["ceiling_MBps"] = 1000.0
+        return row["streams"] < 12
+
+    cells = tn.comparable(measured(plain, value=again, change=change))
+    assert set(cells["now_ceiling_MBps"]) == {1000.0}
+    assert cells["now_percent"].tolist() == pytest.approx((cells["now_MBps"] / 10).tolist())
+
+
+def test_a_cell_without_a_valid_run_or_of_another_direction_is_not_comparable(study):
+    def change(row):
+        if row["table"] == 2 and row["streams"] == 20:
+            row["flags"] = "stalled"
+
+    assert len(tn.comparable(measured(study, value=again, change=change))) == 140 - 7
+    groups = [{**g.model_dump(mode="json"), "direction": "->"} for g in study.groups]
+    turned = validated(Study, changed("groups", groups), "my.yml")
+    assert sorted(tn.comparable(measured(turned, value=again))["table"].unique()) == [2, 4, 5]
+
+
+def test_both_sides_numbers_are_those_of_the_cells(same):
+    row = only_row(tn.compare(same), tables="2", step="1500 B to 9000 B", where="no tuning")
+    before, after = 170 * 388 * 460 * 398, 182 * 355 * 632 * 694
+    assert row.then_ratio == pytest.approx((after / before) ** 0.25)
+    assert row.then_from_percent == pytest.approx(100 * before**0.25 / 1064)
+    assert row.then_low == pytest.approx(row.then_ratio * 0.97 / 1.03)
+    assert row.now_ratio == pytest.approx(row.then_ratio, rel=0.01)
+    assert row.now_low < row.now_ratio < row.now_high
+    assert (row.cases, row.alike, row.said, row.verdict) == (4, 4, "rises", "recurs")
+
+
+def test_what_was_measured_again_recurs_and_nothing_fails_to(same):
+    compared = tn.compare(same)
+    assert set(compared["factor"]) == set(tn.FACTORS)
+    assert len(compared) == 20 + 30 + 20 + 12
+    assert "does not recur" not in set(compared["verdict"])
+    clear = compared[(compared["then_ratio"] > 1.15) | (compared["then_ratio"] < 0.9)]
+    assert len(clear) > 40 and set(clear["verdict"]) == {"recurs"}
+
+
+def test_the_contrary_does_not_recur(study):
+    compared = tn.compare(measured(study, value=upside_down, noise=0.002))
+    changes = compared[compared["said"] != "stays"]
+    assert len(changes) > 50 and set(changes["verdict"]) == {"does not recur"}
+
+
+def test_noise_leaves_everything_undecided_that_it_hides(study):
+    def flat(*_):
+        return 500.0, "bus"
+
+    compared = tn.compare(measured(study, value=flat, noise=0.2))
+    single = compared[compared["cases"] == 1]
+    assert (single["verdict"] == "undecided").mean() > 0.8
+
+
+def test_one_repeat_gives_numbers_but_no_verdict(study):
+    one = study.model_copy(update={"timing": study.timing.model_copy(update={"repeats": 1})})
+    compared = tn.compare(measured(one, value=again))
+    assert set(compared["verdict"]) == {"undecided"} and compared["now_ratio"].notna().all()
+    assert compared[["now_low", "now_high"]].isna().all(axis=None)
+
+
+def test_a_case_without_a_second_valid_run_is_left_out_on_both_sides(study):
+    runs = synthetic.runs_of(study, value=again, noise=0.002)
+    first = runs["repeat"].min()
+    here = (runs["table"] == 2) & (runs["tuning"] == "none") & (runs["streams"] == 1)
+    lone = here & (runs["mtu_B"] == 9000) & (runs["repeat"] > first)
+    compared = tn.compare(from_frames(study, runs[~lone], None, None))
+    row = only_row(compared, tables="2", step="1500 B to 9000 B", where="no tuning")
+    assert (row.cases, row.left_out) == (3, 1)
+    assert row.then_ratio == pytest.approx((355 * 632 * 694 / (388 * 460 * 398)) ** (1 / 3))
+
+
+def test_the_steps_are_those_of_the_levels_that_both_have(study):
+    levels = [{"name": "none", "mtus_B": [1500, 16114]}, {"name": "full", "mtus_B": [16114, 1400]}]
+    content = changed("tunings", levels) | {"streams": [4, 12, 64]}
+    part = validated(Study, content, "my.yml")
+
+    def some(study, group, tuning, mtu_B, streams):
+        return 100.0 + streams, "bus"
+
+    compared = tn.compare(measured(part, value=some))
+    within = compared[compared["factor"] != "direction"]
+    assert set(within["step"]) == {"4 to 12 streams"}
+    assert set(within["where"]) == {"full tuning, larger MTUs", "no tuning, 1500 B"}
+
+
+def test_a_study_without_tables_has_nothing_to_compare(tmp_path, foreign):
+    m = measured(foreign)
+    assert "states which of tables 2 to 6" in tn.nothing_because(m)
+    compared = tn.compare(m)
+    assert compared.empty and tuple(compared.columns) == tn.COMPARED_COLUMNS
+    assert tn.summary(compared).empty
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "because"),
+    [
+        ("streams", [2, 64], "the stream counts of this study (2, 64) are none of those of 2003"),
+        ("tunings", [{"name": "mine", "mtus_B": [1500]}], "the tunings of this study (mine)"),
+        ("tunings", [{"name": "none", "mtus_B": [1400]}], "the MTUs in bytes of this study (1400)"),
+    ],
+)
+def test_levels_that_2003_does_not_have_are_named(key, value, because):
+    part = validated(Study, changed(key, value), "my.yml")
+    assert because in tn.nothing_because(measured(part))
+
+
+def test_a_study_whose_runs_are_all_flagged_says_so(study):
+    def change(row):
+        row["flags"] = "stalled"
+        return row["streams"] == 1
+
+    assert "has a valid run" in tn.nothing_because(measured(study, change=change))
+
+
+def test_a_finding_needs_two_thirds_of_the_groups():
+    rows = pd.DataFrame(
+        {
+            "factor": "tuning",
+            "step": "a",
+            "where": ["x"] * 3 + ["y"] * 3 + ["z"] * 3,
+            "then_ratio": [2.0, 0.5, 1.0] * 3,
+            "now_ratio": 1.0,
+            "said": ["rises", "falls", "stays"] * 3,
+            "verdict": [
+                *("recurs", "recurs", "undecided"),
+                *("does not recur", "does not recur", "recurs"),
+                *("recurs", "does not recur", "undecided"),
+            ],
+        }
+    )
+    found = tn.summary(rows)
+    assert found["verdict"].tolist() == ["recurs", "does not recur", "undecided"]
+    assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
+    assert found[["rises", "falls", "stays"]].to_numpy().tolist() == [[1, 1, 1]] * 3
+
+
+def freeze(study, directory):
+    content = study.model_dump(mode="json") | {"quick": None}
+    (directory / "study.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+def quick_store(directory):
+    """A few quick results, with the study frozen beside them."""
+    quick = studies.load(synthetic.openlab_file(), quick=True)
+    quick = quick.model_copy(update={"title": "as it was measured"})
+    runs = synthetic.runs_of(quick, change=synthetic.only(tuning=("none",), streams=(1,)))
+    synthetic.store_of(directory, quick, runs)
+    freeze(quick, directory)
+    return quick
+
+
+def test_the_study_frozen_beside_the_results_is_used(tmp_path):
+    quick = quick_store(tmp_path / "results")
+    m = tn.load(str(tmp_path / "results"), "openlab-2003")
+    assert m.study.title == quick.title and len(tn.comparable(m)) == 10
+
+
+def test_without_a_directory_the_quick_results_are_found(tmp_path, monkeypatch):
+    quick_store(tmp_path / "results" / "openlab-2003-quick")
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "openlab-2003.yml").write_bytes(synthetic.openlab_file().read_bytes())
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
+    m = tn.load("", "openlab-2003")
+    assert m.study.name == "openlab-2003-quick"
+
+
+def test_results_of_another_study_or_none_are_refused(tmp_path, foreign):
+    synthetic.store_of(tmp_path / "store", foreign)
+    freeze(foreign, tmp_path / "store")
+    with pytest.raises(BadInput, match="the study is 'openlab-2003'"):
+        tn.load(str(tmp_path / "store"), "openlab-2003")
+    with pytest.raises(BadInput, match="measure the study first"):
+        tn.load(str(tmp_path / "nowhere"), "openlab-2003")

@@ -1,0 +1,95 @@
+"""A run is flagged for what is wrong with it, and only for that."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.flags import STALL_S, flags_of
+from netlab.study import Timing
+
+TIMING = Timing(repeats=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
+FINE = {
+    "window_s": 1.0,
+    "percent_of_ceiling": 80.0,
+    "ceiling_kind": "bus",
+    "steal_percent": 0.0,
+    "foreign_cpu_percent": 0.0,
+}
+
+
+def outcome(**result) -> Outcome:
+    """A run whose two agents gave the same result."""
+    answer = {"status": "ok", "message": None, "meter": None, **result}
+    return Outcome((Flow(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
+
+
+def intervals(moved: list[int], direction: str = "forward") -> pd.DataFrame:
+    """Samples of one stream, 100 ms each, all in the window."""
+    rows = [
+        {"direction": direction, "t_s": 0.1 * (k + 1), "interval_s": 0.1, "bytes": count}
+        for k, count in enumerate(moved)
+    ]
+    return pd.DataFrame(rows).assign(in_window=True, stream=0, run_id="r")
+
+
+BUSY = intervals([1000] * 10)
+
+
+def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY) -> dict[str, str]:
+    """Flags of a run that is fine but for what is given."""
+    return flags_of(
+        FINE | dict(row), outcome(**dict(result)), list(problems), list(drift), samples, TIMING
+    )
+
+
+def test_a_run_without_fault_has_no_flag():
+    assert flagged() == {}
+
+
+@pytest.mark.parametrize(
+    ("fault", "flag", "says"),
+    [
+        ({"result": {"status": "timeout", "message": "late"}}, "failed", "late"),
+        ({"result": {"status": "stopped"}}, "failed", "stopped"),
+        ({"row": {"window_s": 0.5}}, "stalled", "ended before"),
+        ({"row": {"window_s": None}}, "stalled", "ended before"),
+        ({"row": {"percent_of_ceiling": 101.5}}, "implausible", "101.5 % of the bus"),
+        ({"problems": ["sent 2 B, read 1 B"]}, "ledger_mismatch", "read 1 B"),
+        ({"row": {"steal_percent": 9.0}}, "interference", "steal 9.0 %"),
+        ({"row": {"foreign_cpu_percent": 40.0}}, "interference", "foreign CPU load 40.0 %"),
+        ({"drift": ["left: mtu was 9000, is 1500"]}, "tuning_drift", "is 1500"),
+        (
+            {"result": {"meter": {"window": None, "total": {"interface": {"reset": True}}}}},
+            "counter_reset",
+            "backwards",
+        ),
+    ],
+)
+def test_each_fault_has_its_flag_and_its_reason(fault, flag, says):
+    found = flagged(**fault)
+    assert list(found) == [flag]
+    assert says in found[flag]
+
+
+def test_a_silence_as_long_as_a_retransmission_timeout_is_a_stall():
+    silent = round(STALL_S / 0.1)
+    assert "stalled" in flagged(samples=intervals([1000] * 4 + [0] * silent + [1000] * 4))
+    pause = intervals([1000] * 4 + [0] * (silent - 1) + [1000] * 4)
+    assert flagged(samples=pause) == {}
+
+
+def test_one_silent_direction_of_two_is_a_stall():
+    both = pd.concat([BUSY, intervals([0] * 10, "reverse")])
+    assert "reverse" in flagged(samples=both)["stalled"]
+
+
+def test_a_silent_stream_among_busy_ones_is_no_stall():
+    quiet = intervals([0] * 10).assign(stream=1)
+    assert flagged(samples=pd.concat([BUSY, quiet])) == {}
+
+
+def test_unknown_shares_are_no_fault():
+    unknown = dict.fromkeys(("percent_of_ceiling", "steal_percent", "foreign_cpu_percent"))
+    assert flagged(row=unknown) == {}
