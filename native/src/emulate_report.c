@@ -93,6 +93,16 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_lane lane[2
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
 
+/* Every step-th of the numbers, count of them. */
+static void numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
+		    size_t step)
+{
+	nl_json_array(j, key);
+	for (size_t i = 0; i < count; i++)
+		nl_json_u64(j, NULL, first[i * step]);
+	nl_json_array_end(j);
+}
+
 static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *lane,
 		      uint64_t now_ns, struct nl_json *j)
 {
@@ -139,14 +149,8 @@ static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *
 	nl_json_open(j, "lateness");
 	nl_json_u64(j, "max_ns", late->max_ns);
 	nl_json_u64(j, "late", late->late);
-	nl_json_array(j, "below_us");
-	for (int b = 0; b < NL_LATENESS_BINS - 1; b++)
-		nl_json_u64(j, NULL, bin_us[b]);
-	nl_json_array_end(j);
-	nl_json_array(j, "count");
-	for (int b = 0; b < NL_LATENESS_BINS; b++)
-		nl_json_u64(j, NULL, late->bin[b]);
-	nl_json_array_end(j);
+	numbers(j, "below_us", bin_us, NL_LATENESS_BINS - 1, 1);
+	numbers(j, "count", late->bin, NL_LATENESS_BINS, 1);
 	nl_json_close(j);
 	nl_json_close(j);
 }
@@ -155,22 +159,15 @@ static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
 {
 	static const char *const key[2][2] = {{"ab_queue_B", "ab_queue_packets"},
 					      {"ba_queue_B", "ba_queue_packets"}};
+	const struct nl_emulate_sample *first = r->sample;
+	const size_t step = sizeof(*first) / sizeof(uint64_t);
 
 	nl_json_open(j, "samples");
 	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
-	nl_json_array(j, "t_ns");
-	for (size_t i = 0; i < r->samples; i++)
-		nl_json_u64(j, NULL, r->sample[i].t_ns);
-	nl_json_array_end(j);
+	numbers(j, "t_ns", &first->t_ns, r->samples, step);
 	for (int lane = 0; lane < 2; lane++) {
-		nl_json_array(j, key[lane][0]);
-		for (size_t i = 0; i < r->samples; i++)
-			nl_json_u64(j, NULL, r->sample[i].queue_B[lane]);
-		nl_json_array_end(j);
-		nl_json_array(j, key[lane][1]);
-		for (size_t i = 0; i < r->samples; i++)
-			nl_json_u64(j, NULL, r->sample[i].queue_packets[lane]);
-		nl_json_array_end(j);
+		numbers(j, key[lane][0], &first->queue_B[lane], r->samples, step);
+		numbers(j, key[lane][1], &first->queue_packets[lane], r->samples, step);
 	}
 	nl_json_close(j);
 }

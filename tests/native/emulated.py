@@ -74,6 +74,7 @@ class Emulated:
         script = Path(__file__).with_name("datagrams.py")
         receiver = subprocess.Popen(
             self.inside("b", sys.executable, script, "receive", ADDRESS["b"]),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -81,6 +82,7 @@ class Emulated:
             port = receiver.stdout.readline().strip()
             numbers = (str(count), str(size_B), str(pace_us))
             run(*self.inside("a", sys.executable, script, "send", ADDRESS["b"], port, *numbers))
+            receiver.stdin.close()
             return json.loads(receiver.stdout.read())
 
     @contextlib.contextmanager
