@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from conftest import Agent, request
+from spoken_agent import Agent, request
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
 DEVICE = "data0"
