@@ -248,8 +248,8 @@ class _Session:
     def _setting(self) -> Setting:
         path = self.study.paths[self.block.path]
         link_MBps = path.link_MBps
-        if path.link is not None and path.link.rate_Mbps is not None:
-            link_MBps = path.link.rate_Mbps / 8
+        if path.link is not None and path.link.shaped_Mbps is not None:
+            link_MBps = path.link.shaped_Mbps / 8
         return Setting(
             mtu_B=self.block.mtu_B,
             bus_MBps=self.study.bus_MBps(self.block.path),

@@ -109,6 +109,58 @@ class End(Model):
         return value
 
 
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
+
+
+class Emulator(Model):
+    """A long path between two lab hosts, which netlab's own emulator forwards over.
+
+    Parameters
+    ----------
+    rtt_ms : float, optional
+        Round-trip time without queueing, half of it each way.
+    delay_ms : tuple of float, optional
+        In place of it the delay from the first end to the second, and back.
+    rate_Mbps : float, optional
+        Rate of each direction in 10^6 bit/s of frames: of every packet its IP bytes and 14 of an
+        Ethernet header. Without it the path has no rate and no queue.
+    queue_B, queue_packets : int, optional
+        What may wait for the rate, each way; what is more is dropped (tail drop). Without either
+        the queue has no limit but memory.
+    loss, reorder : float
+        Probability that a packet is lost, or comes `reorder_ms` later than its turn.
+    jitter_ms : float
+        The delay varies uniformly by this much either way; the order is kept.
+    seed : int
+        Of loss, jitter and reordering.
+    """
+
+    rtt_ms: Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)] | None = None
+    delay_ms: Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None = None
+    rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
+    queue_B: Annotated[int, Field(ge=1, le=2**30)] | None = None
+    queue_packets: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    loss: Probability = 0.0
+    jitter_ms: Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)] = 0.0
+    reorder: Probability = 0.0
+    reorder_ms: Milliseconds = 1.0
+    seed: Annotated[int, Field(ge=0, le=2**62)] = 0
+
+    @model_validator(mode="after")
+    def _is_one_path(self) -> Self:
+        if self.rtt_ms is not None and self.delay_ms is not None:
+            raise ValueError("rtt_ms and delay_ms say the same in two ways: give one")
+        if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
+            raise ValueError("a queue needs a rate_Mbps to wait for")
+        return self
+
+    @property
+    def each_way_ms(self) -> tuple[float, float]:
+        """Delay from the first end to the second, and back."""
+        return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+
+
 class LabLink(Model):
     """What joins two lab hosts: a veth pair with real kernel parts that model a card.
 
@@ -122,12 +174,28 @@ class LabLink(Model):
         units of 0.8192 us is 52.4288 us (preliminary notes, appendix).
     segmentation_offload, checksum_offload : bool
         TSO, GSO and GRO merging; checksums by the device. The 2003 card had neither untuned.
+    emulator : Emulator, optional
+        A long path in place of the cable; the link then models no card.
     """
 
     rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
     interrupt_delay_us: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 52.4288
     segmentation_offload: bool = False
     checksum_offload: bool = False
+    emulator: Emulator | None = None
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if self.emulator is not None:
+            for key, field in type(self).model_fields.items():
+                if key != "emulator" and getattr(self, key) != field.default:
+                    raise ValueError(f"a link with an emulator models no card: it takes no {key}")
+        return self
+
+    @property
+    def shaped_Mbps(self) -> float | None:
+        """The rate that the link itself is given, 10^6 bit/s; None if it is given none."""
+        return self.rate_Mbps if self.emulator is None else self.emulator.rate_Mbps
 
 
 class Path(Model):

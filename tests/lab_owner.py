@@ -1,4 +1,4 @@
-"""A process that owns a lab: ``python lab_owner.py LAB_ID [persist]`` says up, then waits."""
+"""A process that owns a lab: ``lab_owner.py LAB_ID [persist] [emulated]`` says up, then waits."""
 
 import sys
 import time
@@ -9,7 +9,11 @@ from netlab.hosts.lab import Lab
 
 
 def main(lab_id: str, *words: str) -> None:
-    study = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
+    link = {"emulator": {"rtt_ms": 10.0}} if "emulated" in words else {}
+    study = lab_study(
+        {"a": bus(2128.0), "b": bus(1600.0)},
+        {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": link}},
+    )
     print("start", flush=True)
     with Lab.up(study, lab_id=lab_id, owned="persist" not in words):
         print("up", flush=True)

@@ -78,7 +78,7 @@ def test_a_shared_bus_at_either_end_is_shared():
 def test_quick_takes_the_quick_timing_and_says_so_in_the_name():
     study = load(OPENLAB, quick=True)
     assert study.name == "openlab-2003-quick"
-    assert (study.timing.repeats, study.timing.seconds) == (2, 0.3)
+    assert (study.timing.repeats, study.timing.seconds) == (2, 0.2)
     assert study.digest() != load(OPENLAB).digest()
 
 

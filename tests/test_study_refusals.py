@@ -67,6 +67,17 @@ BAD = {
     "infinite bus": (("hosts", "linux32", "bus", "bandwidth_MBps", math.inf), None, math.inf),
     "negative bus": (("hosts", "linux32", "bus", "bandwidth_MBps", -1), None, -1),
     "rate": (("paths", "64-64", "link", {"rate_Mbps": -1.0}), "paths.64-64.link.rate_Mbps", -1.0),
+    **{
+        f"emulator {key}": (
+            ("paths", "64-64", "link", {"emulator": {key: value}}),
+            f"paths.64-64.link.emulator.{key}",
+            value,
+        )
+        for key, value in (
+            *(("rtt_ms", -1.0), ("rate_Mbps", 0.0), ("loss", 1.5), ("reorder", math.inf)),
+            *(("queue_B", 0), ("queue_packets", True), ("seed", -1), ("colour", "red")),
+        )
+    },
     "congestion": (("congestion", "cubic; id"), "congestion", "cubic; id"),
     "seed": (("seed", 2**63), "seed", 2**63),
     "negative seed": (("seed", -1), "seed", -1),

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "error.h"
 #include "jobs.h"
+#include "lines.h"
 #include "netlab.h"
 #include "options.h"
 #include "outbox.h"
@@ -26,9 +27,7 @@ struct agent {
 	struct nl_outbox *outbox;
 	struct nl_json json; /* of the thread that reads requests */
 	struct nl_jobs *jobs;
-	char line[NL_LINE_MAX + 2];
-	size_t have;
-	int overlong; /* skipping to the end of a line that is too long */
+	struct nl_lines lines;
 	int quit;
 };
 
@@ -197,46 +196,18 @@ static void handle_line(struct agent *agent, const char *line, size_t len)
 
 /* -- input --------------------------------------------------------------------------- */
 
-static void too_long(struct agent *agent)
+static int hear_line(void *context, const char *line, size_t len)
 {
+	struct agent *agent = context;
 	struct nl_err err;
 
-	nl_fail(&err, NL_BAD_REQUEST, "%s", nl_words_message(NL_WORDS_TOO_LONG));
-	answer_error(agent, NULL, &err);
-}
-
-static void take_lines(struct agent *agent)
-{
-	char *start = agent->line, *end = agent->line + agent->have, *newline;
-
-	while (!agent->quit && (newline = memchr(start, '\n', (size_t)(end - start)))) {
-		if (!agent->overlong)
-			handle_line(agent, start, (size_t)(newline - start));
-		agent->overlong = 0;
-		start = newline + 1;
+	if (line) {
+		handle_line(agent, line, len);
+	} else {
+		nl_fail(&err, NL_BAD_REQUEST, "%s", nl_words_message(NL_WORDS_TOO_LONG));
+		answer_error(agent, NULL, &err);
 	}
-	agent->have = (size_t)(end - start);
-	memmove(agent->line, start, agent->have);
-	if (agent->have > NL_LINE_MAX) {
-		if (!agent->overlong)
-			too_long(agent);
-		agent->overlong = 1;
-		agent->have = 0;
-	}
-}
-
-/* 1 while there may be more to read. */
-static int read_some(struct agent *agent)
-{
-	ssize_t n = read(agent->in_fd, agent->line + agent->have, sizeof(agent->line) - agent->have);
-
-	if (n < 0)
-		return errno == EINTR || errno == EAGAIN;
-	if (n == 0)
-		return 0;
-	agent->have += (size_t)n;
-	take_lines(agent);
-	return 1;
+	return agent->quit;
 }
 
 static void serve_requests(struct agent *agent)
@@ -251,7 +222,7 @@ static void serve_requests(struct agent *agent)
 			return;
 		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)))
 			return;
-		if (fds[0].revents && !read_some(agent))
+		if (fds[0].revents && !nl_lines_read(&agent->lines, agent->in_fd, hear_line, agent))
 			return;
 		if (agent->quit)
 			return;

@@ -1,4 +1,5 @@
 #include "jobs.h"
+#include "run.h"
 
 #include "clock.h"
 #include "error.h"
@@ -171,6 +172,11 @@ int nl_jobs_start(struct nl_jobs *jobs, const struct nl_run_opts *opts, struct n
 void nl_jobs_stop(struct nl_jobs *jobs, const uint64_t *id)
 {
 	pthread_mutex_lock(&jobs->lock);
+	/* All are told before one is woken: else a run sees the other end of itself close,
+	 * and calls that a peer that vanished. */
+	for (int i = 0; i < JOBS_MAX; i++)
+		if (jobs->job[i].run && (!id || jobs->job[i].id == *id))
+			atomic_store(&jobs->job[i].run->told_to_stop, 1);
 	for (int i = 0; i < JOBS_MAX; i++)
 		if (jobs->job[i].run && (!id || jobs->job[i].id == *id))
 			nl_run_stop(jobs->job[i].run);

@@ -1,5 +1,6 @@
 /* gensink: one binary, several faces. */
 #include "agent.h"
+#include "emulate.h"
 #include "faces.h"
 #include "netlab.h"
 #include "tune.h"
@@ -17,6 +18,16 @@ static int agent_main(int argc, char **argv)
 		return 2;
 	}
 	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO);
+}
+
+static int emulate_main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		fprintf(stderr, "gensink: emulate takes no arguments; requests come on standard input\n");
+		return 2;
+	}
+	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
 }
 
 static int version_main(int argc, char **argv)
@@ -38,6 +49,7 @@ static const struct {
 	{"sink", nl_sink_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "throughput of an interface from its counters"},
 	{"agent", agent_main, "be driven by a controller over standard input and output"},
+	{"emulate", emulate_main, "be the path between two hosts: rate, delay, queue, loss"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.hosts import link, needs, reaper, sshd
+from netlab.hosts import emulator, link, needs, reaper, sshd
 from netlab.hosts.namespaces import inside, tool
 from netlab.hosts.ssh import SshHost
 from netlab.hosts.topology import LabEnd, Topology, topology
@@ -84,6 +84,8 @@ class Lab:
         plan = topology(study)
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
             raise BadInput("a lab id is one to eight small letters or digits", value=lab_id)
+        if any(path.emulator is not None for path in plan.paths):
+            emulator.check()
         needs.check(shaped=any(path.settings.rate_bps is not None for path in plan.paths))
         lab_id = lab_id or secrets.token_hex(3)
         token = secrets.token_hex(8)
@@ -165,6 +167,23 @@ class Lab:
             proxy_command=sshd.proxy_command(self.state, self.id, name),
             known_hosts=self.state / "known_hosts",
         )
+
+    def emulator(self, path: str) -> emulator.LabEmulator:
+        """The emulator between the ends of a path.
+
+        Raises
+        ------
+        BadInput
+            No path of that name has one.
+        """
+        emulated = [known.name for known in self.topology.paths if known.emulator is not None]
+        if path not in emulated:
+            raise BadInput(
+                f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}",
+                where="paths",
+                value=path,
+            )
+        return emulator.LabEmulator(self.state, path)
 
     def fits(self, study: Study) -> bool:
         """Whether this lab is what `study` would make."""
@@ -302,6 +321,10 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
         list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))
         for path in plan.paths:
             first, second = path.ends
+            if path.emulator is not None:
+                places = tuple((names[end.host], end.interface) for end in path.ends)
+                emulator.start(state, path.name, places, path.emulator)
+                continue
             # Made where it belongs: the machine's own namespace never sees the pair.
             line = (
                 f"link add {first.interface} type veth "

@@ -27,13 +27,16 @@ BURST_S = 0.0005
 # A bus makes its sender wait and drops nothing, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
-# Arguments: interface, on|off for segmentation, on|off for checksums, flush timeout in ns, defer.
+# Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
+# flush timeout in ns, defer.
 SETTINGS = r"""
 set -e
-d=/sys/class/net/$1
-ethtool -K "$1" gro on tso "$2" gso "$2" tx "$3" rx "$3" >/dev/null
-echo "$4" > "$d/gro_flush_timeout"
-echo "$5" > "$d/napi_defer_hard_irqs"
+if [ $# -gt 1 ]; then
+  d=/sys/class/net/$1
+  ethtool -K "$1" gro on tso "$2" gso "$2" tx "$3" rx "$3" >/dev/null
+  echo "$4" > "$d/gro_flush_timeout"
+  echo "$5" > "$d/napi_defer_hard_irqs"
+fi
 c=/proc/sys/net/ipv6/conf/$1
 if [ -e "$c/disable_ipv6" ]; then echo 0 > "$c/disable_ipv6"; fi
 """
@@ -56,7 +59,7 @@ class LinkSettings:
     """What one end of a link is set to, in the kernel's units.
 
     ``rate_bps`` is of Ethernet frames as tbf counts them: MTU + 14 bytes, without preamble and
-    check sequence. None leaves the end unshaped.
+    check sequence. None leaves the end unshaped. `card` is whether there is one to set.
     """
 
     rate_bps: int | None
@@ -65,6 +68,7 @@ class LinkSettings:
     interrupt_delay_ns: int
     segmentation_offload: bool
     checksum_offload: bool
+    card: bool = True
 
     @classmethod
     def of(cls, link: LabLink, bus_MBps: float | None) -> LinkSettings:
@@ -81,13 +85,16 @@ class LinkSettings:
             rate_bps = round(link.rate_Mbps * 1e6)
         else:
             rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
+        # What an emulator forwards over has no interrupts, and both offloads for good.
+        emulated = link.emulator is not None
         return cls(
             rate_bps=rate_bps,
             burst_B=max(MIN_BURST_B, round((rate_bps or 0) / 8 * BURST_S)),
             limit_B=QUEUE_LIMIT_B,
-            interrupt_delay_ns=round(link.interrupt_delay_us * 1000),
-            segmentation_offload=link.segmentation_offload,
-            checksum_offload=link.checksum_offload,
+            interrupt_delay_ns=0 if emulated else round(link.interrupt_delay_us * 1000),
+            segmentation_offload=emulated or link.segmentation_offload,
+            checksum_offload=emulated or link.checksum_offload,
+            card=not emulated,
         )
 
     def ip_lines(self, interface: str) -> list[str]:
@@ -108,12 +115,11 @@ class LinkSettings:
 
     def settings_argv(self, interface: str) -> tuple[str, ...]:
         """What sets offloads and interrupt deferral when run inside the namespace."""
+        argv = ("sh", "-c", SETTINGS, "settings", interface)
+        if not self.card:
+            return argv
         return (
-            "sh",
-            "-c",
-            SETTINGS,
-            "settings",
-            interface,
+            *argv,
             "on" if self.segmentation_offload else "off",
             "on" if self.checksum_offload else "off",
             str(self.interrupt_delay_ns),
@@ -141,7 +147,7 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
         "interface": interface,
         "mtu_B": link["mtu"],
         "txqueuelen": link["txqlen"],
-        "mac_address": link["address"],
+        "mac_address": link.get("address"),
         "gro_max_size_B": link.get("gro_max_size"),
         "rate_bps": None if not shape else shape["rate"] * 8,
         "burst_B": shape.get("burst"),

@@ -7,6 +7,7 @@ import re
 from dataclasses import asdict, dataclass
 
 from netlab.errors import BadInput
+from netlab.hosts.emulator import EmulatorSettings
 from netlab.hosts.link import LinkSettings
 from netlab.study import LabLink, Study
 
@@ -42,11 +43,12 @@ class LabEnd:
 
 @dataclass(frozen=True)
 class LabPath:
-    """A path in the lab: its two ends and how both are set."""
+    """A path in the lab: its two ends, how both are set, and what an emulator does between."""
 
     name: str
     ends: tuple[LabEnd, LabEnd]
     settings: LinkSettings
+    emulator: EmulatorSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Topology:
                         for end in path.ends
                     ],
                     "settings": asdict(path.settings),
+                    "emulator": None if path.emulator is None else asdict(path.emulator),
                 }
                 for path in self.paths
             ],
@@ -102,6 +105,7 @@ class Topology:
                         for end in path["ends"]
                     ),
                     settings=LinkSettings(**path["settings"]),
+                    emulator=EmulatorSettings.from_dict(path.get("emulator")),
                 )
                 for path in content["paths"]
             ),
@@ -136,8 +140,10 @@ def topology(study: Study) -> Topology:
                     peers=tuple(pair[sides[1]] for pair in pairs),
                 )
             )
-        settings = LinkSettings.of(path.link or LabLink(), study.bus_MBps(path_name))
-        paths.append(LabPath(path_name, (ends[0], ends[1]), settings))
+        link = path.link or LabLink()
+        settings = LinkSettings.of(link, study.bus_MBps(path_name))
+        emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
+        paths.append(LabPath(path_name, (ends[0], ends[1]), settings, emulator))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
 

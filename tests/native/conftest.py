@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
-import json
 import os
-import secrets
-import select
 import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from spoken_agent import Agent
 
 from netlab import core
 
@@ -67,78 +64,6 @@ def build() -> Callable[..., Path]:
         return done[name]
 
     return make
-
-
-class Agent:
-    """A gensink agent and its standard streams."""
-
-    def __init__(self, *argv: str | Path):
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        self._rest = b""
-
-    def say(self, line: str) -> None:
-        self.process.stdin.write(line.encode() + b"\n")
-        self.process.stdin.flush()
-
-    def hear(self, timeout_s: float = 30) -> dict:
-        """The next event."""
-        deadline = time.monotonic() + timeout_s
-        while b"\n" not in self._rest:
-            left = deadline - time.monotonic()
-            ready = select.select([self.process.stdout], [], [], max(left, 0))[0]
-            assert ready, f"the agent says nothing for {timeout_s} s"
-            some = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert some, f"the agent is gone: {self.process.stderr.read().decode()[-3000:]}"
-            self._rest += some
-        line, _, self._rest = self._rest.partition(b"\n")
-        return json.loads(line)
-
-    def hear_results(self, count: int = 2, timeout_s: float = 30) -> dict[tuple[str, int], dict]:
-        """The next events by kind and run."""
-        events = [self.hear(timeout_s) for _ in range(count)]
-        return {(event["event"], event["run"]): event for event in events}
-
-    def ask(self, line: str) -> dict:
-        self.say(line)
-        return self.hear()
-
-    def sink(self, run: int = 1, **settings: object) -> tuple[int, str]:
-        """Start a sink; its port and token."""
-        token = str(settings.pop("token", secrets.token_hex(16)))
-        base = {
-            "run": run, "bind": "127.0.0.1", "streams": 1, "token": token, "record_B": 65536,
-            "congestion": "cubic", "window_ms": 200, "interval_ms": 50,
-        }  # fmt: skip
-        event = self.ask(request("sink", {**base, **settings}))
-        assert event["event"] == "listening", event
-        return event["port"], token
-
-    def gen(self, port: int, token: str, run: int = 1, **settings: object) -> None:
-        """Start a gen; a window of 200 ms unless bytes are given."""
-        base = {
-            "run": run, "to": "127.0.0.1", "port": port, "streams": 1, "token": token,
-            "record_B": 65536, "congestion": "cubic", "tail_ms": 50, "interval_ms": 50,
-        }  # fmt: skip
-        if "bytes" not in settings:
-            base["window_ms"] = 200
-        self.say(request("gen", {**base, **settings}))
-
-    def close(self) -> int:
-        """End its input; the exit code."""
-        self.process.stdin.close()
-        try:
-            return self.process.wait(10)
-        finally:
-            self.process.kill()
-            self.process.stdout.close()
-            self.process.stderr.close()
-
-
-def request(verb: str, settings: dict[str, object]) -> str:
-    """A request line."""
-    return " ".join((verb, *(f"{key}={value}" for key, value in settings.items())))
 
 
 @pytest.fixture

@@ -45,7 +45,10 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["hello", "json", "options", "procfs", "rtnl", "samples", "words"])
+@pytest.mark.parametrize(
+    "name",
+    ["hello", "json", "lane", "options", "procfs", "rtnl", "samples", "superpacket", "words"],
+)
 def test_c_unit(address_build, name):
     run(address_build / "tests" / f"test_{name}")
 

@@ -1,0 +1,10 @@
+/* emulate: the face of gensink that is the path between two hosts; see PROTOCOL.md.
+ *
+ * One thread moves the packets; it sleeps until one arrives or is due. */
+#ifndef NL_EMULATE_H
+#define NL_EMULATE_H
+
+/* Serve requests from in_fd, answer on out_fd until the input ends. The exit code. */
+int nl_emulate_serve(int in_fd, int out_fd);
+
+#endif

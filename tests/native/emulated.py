@@ -1,0 +1,134 @@
+"""Two hosts and an emulator between them, for tests: namespaces of their own, gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from spoken_agent import Agent, request
+
+ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
+DEVICE = "data0"
+
+
+def run(*argv: str | Path, timeout: float = 20) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=timeout)
+    assert done.returncode == 0, (argv, done.stdout, done.stderr)
+    return done.stdout
+
+
+class Emulated:
+    """An emulated path between the namespaces `a` and `b`."""
+
+    def __init__(self, gensink: Path, names: dict[str, str], emulator: Agent):
+        self.gensink = gensink
+        self.names = names
+        self.emulator = emulator
+
+    def inside(self, side: str, *argv: str | Path) -> tuple[str | Path, ...]:
+        return ("ip", "netns", "exec", self.names[side], *argv)
+
+    def set(self, direction: str, **options: int) -> None:
+        event = self.emulator.ask(request("set", {"direction": direction, **options}))
+        assert event["event"] == "set", event
+
+    def both(self, **options: int) -> None:
+        for direction in ("ab", "ba"):
+            self.set(direction, **options)
+
+    def open(self, mtu_B: int = 1500, **options: int) -> None:
+        ends = {
+            f"{side}_{key}": value
+            for side in ("a", "b")
+            for key, value in (("netns", f"/run/netns/{self.names[side]}"), ("device", DEVICE))
+        }
+        event = self.emulator.ask(request("open", {**ends, **options}))
+        assert event["event"] == "opened", event
+        for side, peer in (("a", "b"), ("b", "a")):
+            ip = ("ip", "-n", self.names[side])
+            run(*ip, "link", "set", "dev", DEVICE, "addrgenmode", "none")
+            run(*ip, "link", "set", "dev", DEVICE, "mtu", str(mtu_B), "up")
+            run(*ip, "address", "add", ADDRESS[side], "peer", ADDRESS[peer], "dev", DEVICE)
+
+    def report(self, samples: int = 0) -> dict:
+        event = self.emulator.ask(f"report samples={samples}")
+        assert event["event"] == "emulation", event
+        return event
+
+    def ping_ms(self, count: int, interval_s: float = 0.02) -> float:
+        """Mean round-trip time over pings from a to b, none of which may be lost."""
+        argv = ("ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), ADDRESS["b"])
+        printed = run(*self.inside("a", *argv))
+        assert f"{count} received" in printed, printed
+        return float(re.search(r"= [\d.]+/([\d.]+)/", printed)[1])
+
+    def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> list[int]:
+        """Send numbered datagrams from a to b; the numbers that arrived, as they came."""
+        script = Path(__file__).with_name("datagrams.py")
+        receiver = subprocess.Popen(
+            self.inside("b", sys.executable, script, "receive", ADDRESS["b"]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with receiver:
+            port = receiver.stdout.readline().strip()
+            numbers = (str(count), str(size_B), str(pace_us))
+            run(*self.inside("a", sys.executable, script, "send", ADDRESS["b"], port, *numbers))
+            receiver.stdin.close()
+            return json.loads(receiver.stdout.read())
+
+    @contextlib.contextmanager
+    def agents(self) -> Iterator[tuple[Agent, Agent]]:
+        """The gen at a and the sink at b."""
+        started: list[Agent] = []
+        try:
+            for side in ("a", "b"):
+                started.append(Agent(*self.inside(side, self.gensink, "agent")))
+                assert started[-1].hear()["event"] == "ready"
+            yield started[0], started[1]
+        finally:
+            for agent in started:
+                agent.close()
+
+
+def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) -> dict[str, dict]:
+    """One run from a to b; what gen and sink say of it."""
+    gen, sink = agents
+    run_id = secrets.randbelow(1 << 32)
+    common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
+    sink_only = {key: common.pop(key) for key in ("accept_ms", "receive") if key in common}
+    gen_only = {key: common.pop(key) for key in ("tail_ms", "connect_ms", "bytes") if key in common}
+    if "bytes" in gen_only:
+        sink_only["window_ms"] = 0
+    port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
+    gen.gen(port, token, to=ADDRESS["b"], **common, **gen_only)
+    return {"gen": gen.hear(60), "sink": sink.hear(60)}
+
+
+@contextlib.contextmanager
+def emulated(gensink: Path, *wrapper: str, binary: Path | None = None) -> Iterator[Emulated]:
+    """Make the hosts and start the emulator in the first; nothing is open yet."""
+    tag = f"nlemu{os.getpid()}x{secrets.token_hex(2)}"
+    names = {side: f"{tag}-{side}" for side in ("a", "b")}
+    emulator = None
+    try:
+        for name in names.values():
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "dev", "lo", "up")
+        inside_a = ("ip", "netns", "exec", names["a"])
+        emulator = Agent(*inside_a, *wrapper, binary or gensink, "emulate")
+        assert emulator.hear()["event"] == "ready"
+        yield Emulated(gensink, names, emulator)
+    finally:
+        if emulator is not None and not emulator.process.stdin.closed:
+            emulator.close()
+        for name in names.values():
+            subprocess.run(("ip", "netns", "delete", name), capture_output=True)

@@ -1,0 +1,271 @@
+"""The path emulator, between two hosts of its own: what it is asked for is what packets see.
+
+Other work on the machine can only add to a round trip, lower a rate or hold a packet back, so
+where time is measured the best of a few tries counts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
+from test_native_builds import FIXED_LAYOUT
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="network namespaces and TUN devices need root"
+)
+TRIES = 12
+OVERHEAD_B = 14
+
+
+@pytest.fixture
+def path(gensink) -> Iterator[Emulated]:
+    with emulated(gensink) as path:
+        yield path
+
+
+def tolerance_ms(rtt_ms: float) -> float:
+    return max(0.2, 0.005 * rtt_ms)
+
+
+def links(path: Emulated, side: str) -> str:
+    return run("ip", "-n", path.names[side], "-o", "link")
+
+
+def wait_until_drained(path: Emulated) -> None:
+    """Until what was sent has come out; the last retransmission may take a while."""
+    for _ in range(50):
+        before = path.report()["directions"]
+        time.sleep(0.1)
+        if path.report()["directions"] == before:
+            return
+    raise AssertionError(before)
+
+
+@pytest.mark.parametrize(("there_us", "back_us"), [(0, 0), (500, 1500), (60_000, 123_200)])
+def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
+    path.set("ab", delay_us=there_us)
+    path.set("ba", delay_us=back_us)
+    path.open()
+    rtt_ms = (there_us + back_us) / 1000
+    path.ping_ms(1)
+    for _ in range(TRIES):
+        measured_ms = path.ping_ms(5)
+        if abs(measured_ms - rtt_ms) <= tolerance_ms(rtt_ms):
+            break
+    assert measured_ms == pytest.approx(rtt_ms, abs=tolerance_ms(rtt_ms))
+    # a mean of times that are never early
+    assert measured_ms > rtt_ms
+
+
+def test_a_round_trip_is_as_long_under_load(path):
+    """A window of some MB over 40 ms: hundreds of Mb/s pass through the emulator meanwhile."""
+    path.both(delay_us=20_000)
+    path.open(9000)
+    with path.agents() as (gen, sink):
+        settings = {
+            "force_buffer": 1, "buffer_B": 4_000_000, "congestion": "reno",
+            "warmup_ms": 700, "window_ms": 1500,
+        }  # fmt: skip
+        port, token = sink.sink(bind=ADDRESS["b"], **settings)
+        gen.gen(port, token, to=ADDRESS["b"], **settings)
+        time.sleep(0.7)
+        for _ in range(TRIES):
+            measured_ms = path.ping_ms(5, 0.01)
+            if abs(measured_ms - 40) <= tolerance_ms(40):
+                break
+        result = sink.hear(30)
+    assert result["status"] == "ok"
+    assert result["window"]["bytes"] * 8 / 1.5 > 50e6
+    assert measured_ms == pytest.approx(40, abs=tolerance_ms(40))
+
+
+@pytest.mark.parametrize(("rate_bps", "mtu_B"), [(100_000_000, 1500), (1_000_000_000, 9000)])
+def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
+    """Of every packet MTU + 14 bytes count, of which 52 are headers of IP and TCP."""
+    path.both(rate_bps=rate_bps, delay_us=1000, queue_B=rate_bps // 8 // 50)
+    path.open(mtu_B)
+    carried_bps = rate_bps * (mtu_B - 52) / (mtu_B + OVERHEAD_B)
+    with path.agents() as agents:
+        for _ in range(TRIES):
+            result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
+            window = result["sink"]["window"]
+            goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
+            if abs(goodput_bps - carried_bps) <= 0.01 * carried_bps:
+                break
+    assert goodput_bps == pytest.approx(carried_bps, rel=0.01)
+
+
+@pytest.mark.parametrize("limit", [{"queue_packets": 40}, {"queue_B": 40 * (1028 + OVERHEAD_B)}])
+def test_the_tail_is_dropped_where_the_queue_says(path, limit):
+    """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by."""
+    path.set("ab", rate_bps=1_000_000, **limit)
+    path.open()
+    arrived = path.datagrams(300, 1000)
+    lane = path.report()["directions"][0]
+    assert lane["dropped"]["queue"] == 300 - len(arrived)
+    assert lane["max_queue_packets"] == 40
+    assert lane["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)
+    assert len(arrived) >= 40 and lane["dropped"]["queue"] > 100
+    # what came first is kept, not what came last
+    assert arrived[:40] == list(range(40))
+
+
+def test_loss_is_random_as_asked_and_the_same_for_a_seed(gensink):
+    """3,000 packets at 5 %: 150 lost, standard deviation 11.9."""
+    arrived = {}
+    for trial, seed in (("first", 7), ("again", 7), ("other", 8)):
+        with emulated(gensink) as path:
+            path.set("ab", loss_ppb=50_000_000, seed=seed)
+            path.open()
+            arrived[trial] = path.datagrams(3000, 100, 20)
+            lane = path.report()["directions"][0]
+        assert lane["dropped"]["loss"] == 3000 - len(arrived[trial])
+        assert abs(lane["dropped"]["loss"] - 150) < 4 * 11.9
+    assert arrived["first"] == arrived["again"] != arrived["other"]
+
+
+def test_jitter_keeps_the_order_and_reorder_does_not(path):
+    path.set("ab", delay_us=5000, jitter_us=3000, seed=1)
+    path.open()
+    assert path.datagrams(1000, 100, 100) == list(range(1000))
+    path.set("ab", jitter_us=0, reorder_ppb=50_000_000, reorder_us=2000)
+    arrived = path.datagrams(1000, 100, 100)
+    lane = path.report()["directions"][0]
+    assert sorted(arrived) == list(range(1000)) != arrived
+    assert 20 < lane["reordered"] < 90
+
+
+def test_a_scripted_drop_costs_a_stream_one_segment(path):
+    path.both(rate_bps=200_000_000, delay_us=5000)
+    path.open()
+    with path.agents() as agents:
+        path.set("ab", drop_at=200)
+        gen = transfer(path, agents, bytes=3_000_000, buffer_B=1_000_000)["gen"]
+    wait_until_drained(path)
+    lane = path.report()["directions"][0]
+    dropped = lane["dropped"]
+    assert dropped == dict.fromkeys(dropped, 0) | {"scripted": 1}
+    assert gen["status"] == "ok" and gen["per_stream"][0]["tcp"]["retransmits"] >= 1
+    assert lane["in_packets"] == lane["out_packets"] + 1
+
+
+def test_the_report_tells_queue_lateness_and_cpu(path):
+    path.both(rate_bps=10_000_000, delay_us=1000, queue_packets=500)
+    path.open(sample_ms=10, late_us=5000)
+    path.datagrams(200, 1000)
+    report = path.report(samples=1)
+    samples, lane = report["samples"], report["directions"][0]
+    assert max(samples["ab_queue_packets"]) > 50 and max(samples["ba_queue_B"]) == 0
+    assert max(samples["ab_queue_B"]) <= lane["max_queue_B"]
+    assert samples["t_ns"] == sorted(samples["t_ns"]) and samples["interval_ms"] == 10
+    assert sum(lane["lateness"]["count"]) == lane["out_writes"] == 200
+    assert len(lane["lateness"]["count"]) == len(lane["lateness"]["below_us"]) + 1
+    assert 0 <= lane["lateness"]["late"] <= 200 and lane["lateness"]["max_ns"] > 0
+    assert sum(report["process"].values()) > 0
+    assert set(report["flags"]) <= {"emulator_late", "emulator_short_of_cpu"}
+    assert path.report()["samples"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "says"),
+    [
+        ("set direction=up", "direction", "ab or ba"),
+        ("set direction=ab rate_bps=-1", "rate_bps", "whole number"),
+        ("set direction=ab loss_ppb=1000000001", "loss_ppb", "1000000000"),
+        ("set direction=ab colour=red", "colour", "no key"),
+        ("set direction=ab queue_B=1000", "rate_bps", "needs a rate"),
+        ("set direction=ab drop_at=1", "drop_at", "after open"),
+        ("open a_netns=x a_device=d b_netns=/y b_device=d", "a_netns", "whole path"),
+        ("open a_netns=/x a_device=d%25d b_netns=/y b_device=d", "a_device", "no kernel"),
+        ("open a_netns=/x a_device=d b_netns=/y", "b_device", "wanted"),
+        ("open a_netns=/nowhere a_device=d b_netns=/y b_device=d", None, "/nowhere"),
+        ("report", None, "no path is open"),
+        ("report samples=2", "samples", "0 or 1"),
+        ("dance", None, "no request dance"),
+        ("ping " + "x" * 5000, None, "too long"),
+    ],
+)
+def test_a_bad_request_is_named_and_changes_nothing(start_agent, gensink, line, key, says):
+    emulator = start_agent(gensink, "emulate")
+    event = emulator.ask(line)
+    assert event["event"] == "error" and event["key"] == key
+    assert says in event["message"]
+    assert emulator.ask("ping")["event"] == "pong"
+
+
+@pytest.mark.parametrize("end", ["input", "signal", "kill"])
+def test_its_devices_end_with_it(path, end):
+    path.open()
+    assert DEVICE in links(path, "a") and DEVICE in links(path, "b")
+    process = path.emulator.process
+    if end == "input":
+        process.stdin.close()
+        assert path.emulator.hear()["final"] is True
+        assert process.wait(5) == 0
+    else:
+        process.terminate() if end == "signal" else process.kill()
+        assert process.wait(5) == (0 if end == "signal" else -9)
+    assert DEVICE not in links(path, "a") and DEVICE not in links(path, "b")
+
+
+def test_it_ends_when_a_host_is_gone(path):
+    path.open()
+    run("ip", "-n", path.names["b"], "link", "delete", DEVICE)
+    event = path.emulator.hear(5)
+    assert event["event"] == "error" and "device b is gone" in event["message"]
+    assert path.emulator.hear(5)["final"] is True
+    assert path.emulator.process.wait(5) == 1
+
+
+def test_it_sleeps_when_nothing_happens(path):
+    path.both(delay_us=1000)
+    path.open()
+    before = path.report()
+    time.sleep(1)
+    after = path.report()
+    used_us = sum(
+        after["process"][key] - before["process"][key] for key in ("user_us", "system_us")
+    )
+    assert used_us < 50_000
+
+
+def resident_B(pid: int) -> int:
+    return 1024 * int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+def test_a_soak_of_everything_at_once_leaks_nothing(build, gensink):
+    """Loss, jitter, reorder and a full queue under a sanitizer; no packet goes missing."""
+    binary = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "gensink"
+    with emulated(gensink, *FIXED_LAYOUT, binary=binary) as path:
+        path.both(
+            rate_bps=300_000_000, delay_us=2000, jitter_us=500, queue_packets=200,
+            loss_ppb=1_000_000, reorder_ppb=1_000_000, reorder_us=1000, seed=5,
+        )  # fmt: skip
+        path.open()
+        sizes_B = []
+        with path.agents() as agents:
+            for _ in range(5):
+                result = transfer(
+                    path, agents, window_ms=800, streams=4, buffer_B=1_000_000, drain_ms=5000
+                )
+                assert result["sink"]["total_bytes"] > 0
+                sizes_B.append(resident_B(path.emulator.process.pid))
+        wait_until_drained(path)
+        process = path.emulator.process
+        process.stdin.close()
+        final = path.emulator.hear()
+        said = process.stderr.read().decode()
+        assert process.wait(10) == 0 and said == ""
+    for lane in final["directions"]:
+        dropped = lane["dropped"]
+        assert lane["in_packets"] == lane["out_packets"] + sum(dropped.values())
+        assert dropped["memory"] == dropped["malformed"] == 0
+    assert final["directions"][0]["dropped"]["loss"] > 0
+    assert final["directions"][0]["reordered"] > 0
+    assert sizes_B[-1] - sizes_B[1] < 16 << 20
