@@ -85,7 +85,7 @@ def test_quick_takes_the_quick_timing_and_says_so_in_the_name():
 def test_quick_and_given_timing_go_together():
     study = load(OPENLAB, quick=True, repeats=1, seconds=0.5)
     assert (study.timing.repeats, study.timing.seconds) == (1, 0.5)
-    assert study.timing.interval_ms == 50
+    assert study.timing.interval_ms == 40
     assert study.name == "openlab-2003-quick"
 
 

@@ -102,12 +102,21 @@ def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
 
 
 @pytest.mark.parametrize("limit", [{"queue_packets": 40}, {"queue_B": 40 * (1028 + OVERHEAD_B)}])
-def test_the_tail_is_dropped_where_the_queue_says(path, limit):
-    """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by."""
-    path.set("ab", rate_bps=1_000_000, **limit)
-    path.open()
-    arrived = path.datagrams(300, 1000)
-    lane = path.report()["directions"][0]
+def test_the_tail_is_dropped_where_the_queue_says(gensink, limit):
+    """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by.
+
+    On a busy machine the device's own queue may overflow before the emulator reads the burst, and
+    then the counts say nothing of the emulator's queue; one clean try of a few is asked for.
+    """
+    for attempt in range(1, TRIES + 1):
+        with emulated(gensink) as path:
+            path.set("ab", rate_bps=1_000_000, **limit)
+            path.open()
+            arrived = path.datagrams(300, 1000)
+            lane = path.report()["directions"][0]
+        if attempt < TRIES and lane["dropped"]["queue"] != 300 - len(arrived):
+            continue
+        break
     assert lane["dropped"]["queue"] == 300 - len(arrived)
     assert lane["max_queue_packets"] == 40
     assert lane["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)
