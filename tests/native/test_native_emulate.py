@@ -59,7 +59,7 @@ def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
         if abs(measured_ms - rtt_ms) <= tolerance_ms(rtt_ms):
             break
     assert measured_ms == pytest.approx(rtt_ms, abs=tolerance_ms(rtt_ms))
-    # a mean of times that are never early
+    # no packet is early
     assert measured_ms > rtt_ms
 
 
@@ -106,7 +106,8 @@ def test_the_tail_is_dropped_where_the_queue_says(gensink, limit):
     """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by.
 
     On a busy machine the device's own queue may overflow before the emulator reads the burst, and
-    then the counts say nothing of the emulator's queue; one clean try of a few is asked for.
+    then the counts say nothing of the emulator's queue; nor do they when the kernel sends a packet
+    of its own meanwhile. One clean try of a few is asked for.
     """
     for attempt in range(1, TRIES + 1):
         with emulated(gensink) as path:
@@ -114,9 +115,9 @@ def test_the_tail_is_dropped_where_the_queue_says(gensink, limit):
             path.open()
             arrived = path.datagrams(300, 1000)
             lane = path.report()["directions"][0]
-        if attempt < TRIES and lane["dropped"]["queue"] != 300 - len(arrived):
-            continue
-        break
+        ours = lane["dropped"]["queue"] == 300 - len(arrived) and lane["max_queue_packets"] == 40
+        if ours or attempt == TRIES:
+            break
     assert lane["dropped"]["queue"] == 300 - len(arrived)
     assert lane["max_queue_packets"] == 40
     assert lane["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)
