@@ -138,6 +138,12 @@ class Station:
         with self.tune_process() as lines:
             return Plan(self._session(lines, profile, mtu_B).plan())
 
+    def recover(self) -> tuple[dict, ...]:
+        """Put back what a netlab that died together with its guard left; what was looked at."""
+        with self.tune_process() as lines:
+            session = self._session(lines, NO_KNOBS, None)
+            return session.recover() if session.ready["stale"] else ()
+
     def _session(self, lines: _Lines, profile: Profile, mtu_B: int | None) -> TuningSession:
         return TuningSession(
             lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netlab.errors import BadInput
-from netlab.station import NO_KNOBS, open_stations, study_lab
+from netlab.station import open_stations, study_lab
 from netlab.study import Study
 from netlab.tuning.profiles import load_profile
 
@@ -57,9 +57,7 @@ def recover(study: Study) -> Iterator[str]:
         for path in study.paths:
             with open_stations(study, path, lab=lab) as stations:
                 for host, station in stations.items():
-                    with station.tune_process() as lines:
-                        session = station._session(lines, NO_KNOBS, None)
-                        answers = session.recover() if session.ready["stale"] else ()
+                    answers = station.recover()
                     for answer in answers:
                         words = (answer.get("knob"), answer.get("name"), answer.get("status"))
                         yield f"{host}: {' '.join(str(word) for word in words if word)}"

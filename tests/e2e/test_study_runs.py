@@ -162,6 +162,13 @@ def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_un
     assert "tcp_tw_recycle" in done.stdout
 
 
+def test_tune_recover_says_of_every_host_that_nothing_is_left(study_file: Path, machine_untouched):
+    """On hosts that nobody left tuned there is nothing to put back, and that is said."""
+    done = run_netlab("tune", "recover", str(study_file))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["left: nothing to recover", "right: nothing to recover"]
+
+
 def test_lab_up_status_down_leaves_no_trace(study_file: Path):
     """What `lab up` makes is listed by `lab status` and gone after `lab down`."""
     before, names = dumps.dump(), dumps.namespaces()
