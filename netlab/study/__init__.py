@@ -1,0 +1,31 @@
+"""A study as a YAML file: hosts, paths, factors and what is to be reported.
+
+Frozen models; every mistake in a file is a :class:`~netlab.errors.BadInput` that names the
+file, the key and the value.
+"""
+
+from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, slug
+from netlab.study.design import Study
+from netlab.study.file import load
+from netlab.study.groups import Group, Timing, TuningLevel
+from netlab.study.hosts import Bus, End, Host
+from netlab.study.link import Emulator, LabLink, Path
+
+__all__ = [
+    "INTERFACE",
+    "MAX_NAME",
+    "MAX_RUNS",
+    "QUICK",
+    "Bus",
+    "Emulator",
+    "End",
+    "Group",
+    "Host",
+    "LabLink",
+    "Path",
+    "Study",
+    "Timing",
+    "TuningLevel",
+    "load",
+    "slug",
+]

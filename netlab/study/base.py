@@ -1,0 +1,29 @@
+"""What all models of a study share: strict, frozen, and the names that files go by."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_NAME = 48
+QUICK = "-quick"
+Name = Annotated[str, Field(pattern=rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$")]
+Direction = Literal["->", "<->"]
+MTU = Annotated[int, Field(ge=576, le=65535)]
+Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
+MAX_RUNS = 100_000
+
+
+def slug(text: str) -> str:
+    """A name for files and run ids: letters, digits, ``-``; arrows become ``to`` and ``both``."""
+    text = text.replace("<->", " both ").replace("->", " to ")
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+
+
+class Model(BaseModel):
+    """What all models of a study share: frozen, strict, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,0 +1,127 @@
+"""A whole study: its parts hold together, and it has a digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from netlab.study.base import MAX_NAME, MAX_RUNS, QUICK, Model, Name, slug
+from netlab.study.groups import Group, Timing, TuningLevel
+from netlab.study.hosts import Host
+from netlab.study.link import Path
+
+
+class Study(Model):
+    """A whole study. Load one with :func:`load`."""
+
+    netlab: Literal[1]
+    name: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    description: str = ""
+    hosts: Annotated[dict[Name, Host], Field(min_length=2)]
+    paths: Annotated[dict[Name, Path], Field(min_length=1)]
+    groups: Annotated[tuple[Group, ...], Field(strict=False, min_length=1)]
+    tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)]
+    streams: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(strict=False, min_length=1)
+    ]
+    congestion: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")] = "cubic"
+    force_buffer: bool = False
+    receive: Literal["copy", "discard"] = "copy"
+    timing: Timing = Timing()
+    quick: Timing | None = None
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+
+    @field_validator("netlab", mode="before")
+    @classmethod
+    def _version(cls, value: object) -> object:
+        if type(value) is not int:  # True and 1.0 equal 1
+            raise ValueError("Input should be 1")
+        return value
+
+    @model_validator(mode="after")
+    def _names_resolve(self) -> Self:
+        for path_name, path in self.paths.items():
+            for end in path.ends:
+                host = self.hosts.get(end.host)
+                if host is None:
+                    raise ValueError(f"paths.{path_name}: no host is called {end.host!r}")
+                if host.kind == "ssh" and (end.address is None or end.interface is None):
+                    raise ValueError(
+                        f"paths.{path_name}: the end on ssh host {end.host!r} needs "
+                        "an address and an interface"
+                    )
+            kinds = {self.hosts[end.host].kind for end in path.ends}
+            if len(kinds) == 2:
+                raise ValueError(f"paths.{path_name}: a lab host and an ssh host cannot be joined")
+            if path.link is not None and kinds != {"lab"}:
+                raise ValueError(f"paths.{path_name}: only a lab path has a link")
+        seen: set[str] = set()
+        for group in self.groups:
+            if slug(group.name) in seen:
+                raise ValueError(f"groups: the name {group.name!r} is not unlike another's")
+            seen.add(slug(group.name))
+            if group.path not in self.paths:
+                raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
+            if group.sender not in {end.host for end in self.paths[group.path].ends}:
+                raise ValueError(
+                    f"groups: {group.name}: {group.sender!r} is no end of path {group.path!r}"
+                )
+        for label, values in (
+            ("streams", self.streams),
+            ("tunings", tuple(level.name for level in self.tunings)),
+            *((f"tunings.{level.name}.mtus_B", level.mtus_B) for level in self.tunings),
+        ):
+            twice = [value for index, value in enumerate(values) if value in values[:index]]
+            if twice:
+                raise ValueError(f"{label}: the level {twice[0]!r} is given twice")
+        if self.quick is not None and len(self.name) > MAX_NAME - len(QUICK):
+            raise ValueError(
+                f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
+                f"and the quick form adds {QUICK!r}"
+            )
+        cells = sum(len(level.mtus_B) for level in self.tunings)
+        cells *= len(self.streams) * len(self.groups)
+        for label, timing in (("timing", self.timing), ("quick", self.quick)):
+            if timing is not None and cells * timing.repeats > MAX_RUNS:
+                raise ValueError(
+                    f"{label}.repeats: {timing.repeats} repeats of {cells} cells are over "
+                    f"{MAX_RUNS} runs"
+                )
+        return self
+
+    def receiver(self, group: Group) -> str:
+        """Name of the host at the other end of a group's path."""
+        first, second = (end.host for end in self.paths[group.path].ends)
+        return second if group.sender == first else first
+
+    def profile(self, host: str, tuning: str) -> str:
+        """Name of the tuning profile a host takes for a tuning of the study."""
+        return self.hosts[host].profiles.get(tuning, tuning)
+
+    def bus_shared(self, path: str) -> bool:
+        """Whether any bus of a path carries both directions over the same wires."""
+        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        return any(bus is not None and bus.shared for bus in buses)
+
+    def bus_MBps(self, path: str) -> float | None:
+        """Bandwidth of the slower of the two hosts' buses, MB/s; None if one is unknown."""
+        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        known = [bus.bandwidth_MBps for bus in buses if bus is not None]
+        return min(known) if len(known) == len(buses) else None
+
+    def bus_of_group_MBps(self, group: Group) -> float | None:
+        """Bandwidth of the bus of a group's runs; twice it where each direction has it whole."""
+        bus_MBps = self.bus_MBps(group.path)
+        if bus_MBps is None:
+            return None
+        return bus_MBps * (2 if group.direction == "<->" and not self.bus_shared(group.path) else 1)
+
+    def digest(self) -> str:
+        """SHA-256 of the study's content, independent of layout and comments of the file."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,46 @@
+"""What is measured on a path, at which levels, how long and how often."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from netlab.study.base import MTU, Direction, Model, Name, slug
+
+
+class Group(Model):
+    """One table of the report: a direction over a path, all tunings, MTUs and stream counts."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60)]
+    path: Name
+    sender: Name
+    direction: Direction = "->"
+    table: Annotated[int, Field(ge=1, le=9999)] | None = None
+    record_length_B: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 65536
+    buffer_B: Annotated[int, Field(ge=0, le=2**30)] = 262144
+    target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _has_a_slug(cls, value: str) -> str:
+        if not slug(value):
+            raise ValueError("holds no letter or digit of ASCII to name its runs by")
+        return value
+
+
+class TuningLevel(Model):
+    """A tuning as a factor level: its name and the MTUs measured under it."""
+
+    name: Name
+    label: str | None = None
+    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)]
+
+
+class Timing(Model):
+    """How long and how often. ``seconds`` is the measured window; warm-up comes before it."""
+
+    repeats: Annotated[int, Field(ge=1, le=1000)] = 3
+    seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)] = 1.0
+    warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.3
+    interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 100

@@ -1,0 +1,121 @@
+"""What joins two hosts: a lab's cable and card, an emulated long path, or what there is."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from netlab.study.base import Megabytes, Model
+from netlab.study.hosts import End
+
+Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
+
+
+class Emulator(Model):
+    """A long path between two lab hosts, which netlab's own emulator forwards over.
+
+    Parameters
+    ----------
+    rtt_ms : float, optional
+        Round-trip time without queueing, half of it each way.
+    delay_ms : tuple of float, optional
+        In place of it the delay from the first end to the second, and back.
+    rate_Mbps : float, optional
+        Rate of each direction in 10^6 bit/s of frames: of every packet its IP bytes and 14 of an
+        Ethernet header. Without it the path has no rate and no queue.
+    queue_B, queue_packets : int, optional
+        What may wait for the rate, each way; what is more is dropped (tail drop). Without either
+        the queue has no limit but memory.
+    loss, reorder : float
+        Probability that a packet is lost, or comes `reorder_ms` later than its turn.
+    jitter_ms : float
+        The delay varies uniformly by this much either way; the order is kept.
+    seed : int
+        Of loss, jitter and reordering.
+    """
+
+    rtt_ms: Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)] | None = None
+    delay_ms: Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None = None
+    rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
+    queue_B: Annotated[int, Field(ge=1, le=2**30)] | None = None
+    queue_packets: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    loss: Probability = 0.0
+    jitter_ms: Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)] = 0.0
+    reorder: Probability = 0.0
+    reorder_ms: Milliseconds = 1.0
+    seed: Annotated[int, Field(ge=0, le=2**62)] = 0
+
+    @model_validator(mode="after")
+    def _is_one_path(self) -> Self:
+        if self.rtt_ms is not None and self.delay_ms is not None:
+            raise ValueError("rtt_ms and delay_ms say the same in two ways: give one")
+        if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
+            raise ValueError("a queue needs a rate_Mbps to wait for")
+        return self
+
+    @property
+    def each_way_ms(self) -> tuple[float, float]:
+        """Delay from the first end to the second, and back."""
+        return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
+
+
+class LabLink(Model):
+    """What joins two lab hosts: a veth pair with real kernel parts that model a card.
+
+    Parameters
+    ----------
+    rate_Mbps : float, optional
+        Shape both directions to this many 10^6 bit/s of frames (tbf). Without it the slower of
+        the two hosts' buses is the rate.
+    interrupt_delay_us : float
+        Software interrupt deferral (``gro_flush_timeout``); the 2003 default RxIntDelay of 64
+        units of 0.8192 us is 52.4288 us (preliminary notes, appendix).
+    segmentation_offload, checksum_offload : bool
+        TSO, GSO and GRO merging; checksums by the device. The 2003 card had neither untuned.
+    emulator : Emulator, optional
+        A long path in place of the cable; the link then models no card.
+    """
+
+    rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
+    interrupt_delay_us: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 52.4288
+    segmentation_offload: bool = False
+    checksum_offload: bool = False
+    emulator: Emulator | None = None
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if self.emulator is not None:
+            for key, field in type(self).model_fields.items():
+                if key != "emulator" and getattr(self, key) != field.default:
+                    raise ValueError(f"a link with an emulator models no card: it takes no {key}")
+        return self
+
+    @property
+    def shaped_Mbps(self) -> float | None:
+        """The rate that the link itself is given, 10^6 bit/s; None if it is given none."""
+        return self.rate_Mbps if self.emulator is None else self.emulator.rate_Mbps
+
+
+class Path(Model):
+    """An ordered pair of ends and what joins them."""
+
+    ends: Annotated[tuple[End, End], Field(strict=False)]
+    link: LabLink | None = None
+    link_MBps: Megabytes | None = None
+
+    @model_validator(mode="after")
+    def _two_hosts(self) -> Self:
+        if self.ends[0].host == self.ends[1].host:
+            raise ValueError(
+                f"the two ends of a path are different hosts, not {self.ends[0].host!r} twice"
+            )
+        given = [ipaddress.ip_address(end.address) for end in self.ends if end.address]
+        if len(given) == 2 and (given[0] == given[1] or given[0].version != given[1].version):
+            raise ValueError(
+                "the data addresses of a path differ and are both IPv4 or both IPv6, "
+                f"not {given[0]} and {given[1]}"
+            )
+        return self
