@@ -15,11 +15,11 @@ import netlab
 from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.errors import HostError, NetlabError, RunError
-from netlab.measure import Setting, Side, audit, interval_rows, measure, record
+from netlab.measure import Setting, Side, audit, interval_rows, measure, record, trace_rows
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.plan import Block, Run, provenance_key
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, SCHEMA_VERSION, Store, frame_of
+from netlab.results import RUN_COLUMNS, SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.station import Station, open_stations
 from netlab.study import Study
 from netlab.tuning.profiles import load_profile
@@ -30,6 +30,8 @@ SAVE_EVERY_S = 5.0
 MAX_FAILURES = 3
 """So many failed runs on end and the block is given up: the fault is not the run's."""
 
+
+SAMPLES = tuple(table for table in TABLES if table != "runs")
 
 STABLE_FACTS = (
     *("kernel", "machine", "cpu_model", "cpus", "governor"),
@@ -139,7 +141,7 @@ def run_block(
                 session.measure_all(todo, progress)
             finally:
                 session.save()
-        result = BlockResult(session.runs(), session.intervals(), len(todo), len(keep))
+        result = BlockResult(session.runs(), session.samples("intervals"), len(todo), len(keep))
     # the tunings are reverted here, and what that met is known
     for name, station in stations.items():
         if station.plan is not None:
@@ -164,11 +166,13 @@ class _Session:
         self.study, self.block, self.store = study, block, store
         self.stations, self.context = stations, context
         old_runs = store.block_runs(block.block_id)
-        old_intervals = store.block_intervals(block.block_id)
         self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
-        self._old_intervals = old_intervals[old_intervals["run_id"].isin(keep)]
         self._rows: list[dict] = []
-        self._intervals: list[pd.DataFrame] = []
+        # of each table besides the runs: the rows kept, and those of every run measured
+        self._samples: dict[str, list[pd.DataFrame]] = {}
+        for table in SAMPLES:
+            old = store.block(table, block.block_id)
+            self._samples[table] = [old[old["run_id"].isin(keep)]]
         self._saved_at = time.monotonic()
         self._unsaved = False
         self._memory_MBps = (
@@ -180,26 +184,26 @@ class _Session:
         failures = 0
         for run in todo:
             try:
-                row, intervals = self._measure(run)
+                row, samples = self._measure(run)
                 failures = 0
             except HostError as error:
-                self._add(self._failed(run, "lost_host", str(error)), None)
+                self._add(self._failed(run, "lost_host", str(error)))
                 raise
             except RunError as error:
                 failures += 1
-                self._add(self._failed(run, "failed", str(error)), None)
+                self._add(self._failed(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
                     raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error
                 progress(run.run_id)
                 continue
-            self._add(row, intervals)
+            self._add(row, **samples)
             progress(run.run_id)
 
-    def _add(self, row: dict, intervals: pd.DataFrame | None) -> None:
+    def _add(self, row: dict, **samples: pd.DataFrame) -> None:
         self._rows.append(row)
-        if intervals is not None:
-            self._intervals.append(intervals)
+        for table, frame in samples.items():
+            self._samples[table].append(frame)
         self._unsaved = True
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:
             self.save()
@@ -211,17 +215,16 @@ class _Session:
         both = pd.concat(frames, ignore_index=True) if frames else new
         return both.sort_values("order", ignore_index=True)
 
-    def intervals(self) -> pd.DataFrame:
-        """Interval samples kept and measured."""
-        frames = [frame for frame in (self._old_intervals, *self._intervals) if len(frame)]
-        if not frames:
-            return frame_of([], INTERVAL_COLUMNS)
-        return pd.concat(frames, ignore_index=True)
+    def samples(self, table: str) -> pd.DataFrame:
+        """Samples kept and measured, of one of the store's tables."""
+        frames = [frame for frame in self._samples[table] if len(frame)]
+        return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
 
     def save(self) -> None:
         """Write all that is there, whole or not at all."""
         if self._unsaved:
-            self.store.write_block(self.block.block_id, self.runs(), self.intervals())
+            samples = {table: self.samples(table) for table in SAMPLES}
+            self.store.write_block(self.block.block_id, self.runs(), **samples)
             self._saved_at, self._unsaved = time.monotonic(), False
 
     def _sides(self, run: Run) -> tuple[Side, Side, dict]:
@@ -232,6 +235,8 @@ class _Session:
             station = self.stations[name]
             send_max, receive_max = station.buffer_clamps()
             asked = run.group.buffer_B
+            if role == "receiver" and run.group.receive_buffer_B is not None:
+                asked = run.group.receive_buffer_B
             sides.append(
                 Side(
                     host=name,
@@ -259,7 +264,7 @@ class _Session:
             one_machine=path.link is not None,
         )
 
-    def _measure(self, run: Run) -> tuple[dict, pd.DataFrame]:
+    def _measure(self, run: Run) -> tuple[dict, dict[str, pd.DataFrame]]:
         started = time.monotonic()
         timing, group = self.study.timing, run.group
         both = group.direction == "<->"
@@ -267,13 +272,14 @@ class _Session:
         request = Request(
             streams=run.streams,
             record_length_B=group.record_length_B,
-            congestion=self.study.congestion,
+            congestion=self.study.congestion_of(group),
             force_buffer=self.study.force_buffer,
             receive=self.study.receive,
             warmup_ms=round(timing.warmup_s * 1e3),
             window_ms=round(timing.seconds * 1e3),
             interval_ms=timing.interval_ms,
             both=both,
+            trace=self.study.trace,
         )
         outcome = measure(sender, receiver, request)
         drift = [line for station in self.stations.values() for line in station.drift()]
@@ -287,7 +293,7 @@ class _Session:
         row["message"] = "; ".join(flags.values())
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - timing.warmup_s - (row["window_s"] or 0.0)
-        return row, intervals
+        return row, {"intervals": intervals, "traces": trace_rows(run.run_id, outcome.flows)}
 
     def _named(self, run: Run) -> dict:
         """The columns that name a run, its tuning and where it came from."""
@@ -317,7 +323,11 @@ class _Session:
             "buffer_B": group.buffer_B,
             "buffer_clamp_sender_B": clamps["sender"],
             "buffer_clamp_receiver_B": clamps["receiver"],
-            "congestion": study.congestion,
+            "receive_buffer_B": group.receive_buffer_B,
+            "congestion": study.congestion_of(group),
+            "congestion_source": None,
+            "generator": group.generator,
+            "generator_version": None,
             "engine": f"send/{study.receive}",
             "warmup_s": study.timing.warmup_s,
             "unsupported": json.dumps(

@@ -54,16 +54,19 @@ def blocks(study: Study) -> tuple[Block, ...]:
         groups = [group for group in study.groups if group.path == path]
         if not groups:
             continue
-        for level in study.tunings:
-            for mtu_B in level.mtus_B:
+        levels = {group.name: study.levels(group) for group in groups}
+        for tuning in study.tunings:
+            for mtu_B in tuning.mtus_B:
                 runs = [
                     (group, streams, repeat)
                     for group in groups
-                    for streams in study.streams
+                    for name, level_B, streams in levels[group.name]
+                    if (name, level_B) == (tuning.name, mtu_B)
                     for repeat in range(1, study.timing.repeats + 1)
                 ]
-                generator.shuffle(runs)
-                planned.append((path, level.name, mtu_B, runs))
+                if runs:
+                    generator.shuffle(runs)
+                    planned.append((path, tuning.name, mtu_B, runs))
     generator.shuffle(planned)
 
     order = 0
@@ -98,6 +101,10 @@ def measuring_s(study: Study, runs: int) -> float:
     return runs * (study.timing.warmup_s + study.timing.seconds)
 
 
+NOT_MEASURED = {"table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"}
+"""What of a group a run does not depend on, or has been said of the run itself."""
+
+
 def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
     """What a stored run must match not to be measured again.
 
@@ -127,15 +134,16 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         "hosts": hosts,
         "tuning": block.tuning,
         "mtu_B": block.mtu_B,
-        "group": run.group.model_dump(mode="json", exclude={"table", "target_percent_of_bus"}),
+        "group": run.group.model_dump(mode="json", exclude=NOT_MEASURED),
         "streams": run.streams,
         "repeat": run.repeat,
         "seconds": study.timing.seconds,
         "warmup_s": study.timing.warmup_s,
         "interval_ms": study.timing.interval_ms,
-        "congestion": study.congestion,
+        "congestion": study.congestion_of(run.group),
         "force_buffer": study.force_buffer,
         "receive": study.receive,
+        "trace": study.trace,
         "context": context,
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -115,7 +115,7 @@ def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> F
     request = Request(
         streams=1,
         record_length_B=65536,
-        congestion=study.congestion,
+        congestion=study.congestion.split("+")[0],
         force_buffer=False,
         receive=study.receive,
         warmup_ms=0,

@@ -1,7 +1,7 @@
-"""The results store: one row a run and one table of interval samples, as Parquet.
+"""The results store: one row a run, interval samples, traces, as Parquet.
 
-A block of a study is one pair of files, ``runs/<block>.parquet`` and
-``intervals/<block>.parquet``, under the study's results directory. Files are written to a
+A block of a study is a file in each of :data:`TABLES`: ``runs/<block>.parquet``,
+``intervals/<block>.parquet`` and so on, under the study's results directory. Files are written to a
 temporary name, fsynced and renamed, so a reader sees the old or the new one, never a half.
 """
 
@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 FLAGS = (
     "stalled",
@@ -88,7 +88,23 @@ RUN_COLUMNS = _columns(
         "limit a tuning sets by rmem_max, applied to the socket",
         "null",
     ),
-    ("congestion", "string", "", "congestion control"),
+    (
+        "receive_buffer_B",
+        "Int64",
+        "B",
+        "socket buffer asked for at the receiver, where it is another",
+        "null",
+    ),
+    ("congestion", "string", "", "congestion control, as the study names it"),
+    (
+        "congestion_source",
+        "string",
+        "",
+        "what the kernel was given: its own, a module or BPF, with version",
+        "null",
+    ),
+    ("generator", "string", "", "what sent and received: netlab or another tool"),
+    ("generator_version", "string", "", "of that other tool, both ends", "null"),
     ("engine", "string", "", "how bytes were sent and received, e.g. send/copy"),
     ("started_at", "datetime64[ns, UTC]", "", "when the run began"),
     ("wall_s", "float64", "s", "wall time of the run, from request to result"),
@@ -202,6 +218,16 @@ INTERVAL_COLUMNS = _columns(
     ("in_window", "bool", "", "wholly inside the measured window"),
 )
 
+TRACE_COLUMNS = _columns(
+    ("run_id", "string", "", "run"),
+    ("direction", "string", "", "forward or reverse"),
+    ("stream", "int64", "", "stream, from 0"),
+    ("t_s", "float64", "s", "from when the sender was let go, on the sender's clock"),
+    ("rtt_us", "int64", "us", "smoothed RTT at the sender"),
+    ("cwnd_segments", "int64", "", "congestion window"),
+    ("retransmits", "int64", "", "segments sent again so far"),
+)
+
 
 def _schema(columns: tuple[Column, ...]) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(
@@ -213,6 +239,11 @@ def _schema(columns: tuple[Column, ...]) -> pa.DataFrameSchema:
 
 RUNS = _schema(RUN_COLUMNS)
 INTERVALS = _schema(INTERVAL_COLUMNS)
+TRACES = _schema(TRACE_COLUMNS)
+SCHEMAS = {RUN_COLUMNS: RUNS, INTERVAL_COLUMNS: INTERVALS, TRACE_COLUMNS: TRACES}
+
+TABLES = {"runs": RUN_COLUMNS, "intervals": INTERVAL_COLUMNS, "traces": TRACE_COLUMNS}
+"""The tables of a store; a block has a file in each, of the last only where it has rows."""
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
@@ -247,9 +278,8 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
                 f"results do not fit schema version {SCHEMA_VERSION}: column {column.name!r} "
                 "may not be missing"
             )
-    schema = RUNS if columns is RUN_COLUMNS else INTERVALS
     try:
-        return schema.validate(frame)
+        return SCHEMAS[columns].validate(frame)
     except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
         reason = " ".join(str(error).split())[:200]
         raise NetlabError(f"results do not fit schema version {SCHEMA_VERSION}: {reason}") from None
@@ -354,32 +384,52 @@ class Store:
     def _file(self, kind: str, block_id: str) -> Path:
         return self.directory / kind / f"{block_id}.parquet"
 
-    def write_block(self, block_id: str, runs: pd.DataFrame, intervals: pd.DataFrame) -> None:
-        """Write a block's intervals and then its runs, so that a run never lacks its intervals."""
+    def write_block(
+        self,
+        block_id: str,
+        runs: pd.DataFrame,
+        intervals: pd.DataFrame,
+        **samples: pd.DataFrame,
+    ) -> None:
+        """Write a block's samples and then its runs, so that a run never lacks its samples.
+
+        Parameters
+        ----------
+        block_id : str
+        runs, intervals : DataFrame
+        **samples : DataFrame
+            By its name in :data:`TABLES`: a table that only some blocks have, left out when empty.
+        """
+        for table, frame in samples.items():
+            path = self._file(table, block_id)
+            if len(frame) or path.exists():
+                write_atomically(frame, path, TABLES[table])
         write_atomically(intervals, self._file("intervals", block_id), INTERVAL_COLUMNS)
         write_atomically(runs, self._file("runs", block_id), RUN_COLUMNS)
 
+    def block(self, table: str, block_id: str) -> pd.DataFrame:
+        """Rows of one block in one of :data:`TABLES`; empty when it has none."""
+        path, columns = self._file(table, block_id), TABLES[table]
+        return read(path, columns) if path.exists() else frame_of([], columns)
+
     def block_runs(self, block_id: str) -> pd.DataFrame:
         """Runs of one block; empty when it has none."""
-        path = self._file("runs", block_id)
-        return read(path, RUN_COLUMNS) if path.exists() else frame_of([])
+        return self.block("runs", block_id)
 
     def block_intervals(self, block_id: str) -> pd.DataFrame:
         """Interval samples of one block; empty when it has none."""
-        path = self._file("intervals", block_id)
-        if not path.exists():
-            return frame_of([], INTERVAL_COLUMNS)
-        return read(path, INTERVAL_COLUMNS)
+        return self.block("intervals", block_id)
+
+    def rows(self, table: str) -> pd.DataFrame:
+        """All rows of the study in one of :data:`TABLES`."""
+        columns = TABLES[table]
+        frames = [read(path, columns) for path in sorted(self.directory.glob(f"{table}/*.parquet"))]
+        return pd.concat(frames, ignore_index=True) if frames else frame_of([], columns)
 
     def runs(self) -> pd.DataFrame:
         """All runs of the study, in the order they were planned."""
-        frames = [read(p, RUN_COLUMNS) for p in sorted(self.directory.glob("runs/*.parquet"))]
-        if not frames:
-            return frame_of([])
-        return pd.concat(frames, ignore_index=True).sort_values("order", ignore_index=True)
+        return self.rows("runs").sort_values("order", ignore_index=True)
 
     def intervals(self) -> pd.DataFrame:
         """All interval samples of the study."""
-        paths = sorted(self.directory.glob("intervals/*.parquet"))
-        frames = [read(p, INTERVAL_COLUMNS) for p in paths]
-        return pd.concat(frames, ignore_index=True) if frames else frame_of([], INTERVAL_COLUMNS)
+        return self.rows("intervals")

@@ -9,7 +9,7 @@ import pandas as pd
 from netlab import plan
 from netlab import study as studies
 from netlab.paths import data_dir
-from netlab.results import INTERVAL_COLUMNS, Store, frame_of
+from netlab.results import INTERVAL_COLUMNS, SCHEMA_VERSION, Store, frame_of
 
 PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}
 SMALL_FRAME_LIMIT_MBps = {"none": 620.0, "kernel": 460.0, "full": 1050.0}
@@ -102,7 +102,7 @@ def record(study, block, run, rng, kind_and_goodput):
     buffers_B = per_stream * rtt_us * (2 if kind == "window" else 20)
     overhead_s = 0.12 + 0.02 * rng.random()
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "study": study.name,
         "study_digest": study.digest(),
         "provenance_key": "k" + run.run_id,
@@ -124,7 +124,8 @@ def record(study, block, run, rng, kind_and_goodput):
         "buffer_B": group.buffer_B,
         "buffer_clamp_sender_B": None,
         "buffer_clamp_receiver_B": None,
-        "congestion": study.congestion,
+        "congestion": study.congestion_of(group),
+        "generator": group.generator,
         "engine": "send/copy",
         "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
         + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),

@@ -157,6 +157,10 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
         ("receive", "discard"),
         ("groups", 2, "record_length_B", 32768),
         ("groups", 2, "buffer_B", 0),
+        ("groups", 2, "receive_buffer_B", 0),
+        ("groups", 2, "congestion", "reno"),
+        ("groups", 2, "generator", "iperf3"),
+        ("trace", True),
         ("paths", "32-64", "link", {"interrupt_delay_us": 0.0}),
         ("paths", "32-64", "link", {"rate_Mbps": 1000.0}),
         ("hosts", "linux32", "bus", "bandwidth_MBps", 800.0),
@@ -182,6 +186,9 @@ def test_what_a_run_depends_on_changes_its_key(study, change):
         ("groups", 2, "table", 44),
         ("groups", 2, "target_percent_of_bus", 50.0),
         ("groups", 0, "buffer_B", 0),
+        ("groups", 2, "congestion", "cubic"),
+        ("groups", 2, "streams", [4]),
+        ("groups", 2, "tunings", ["none"]),
         ("hosts", "linux64-b", "bus", "bandwidth_MBps", 1.0),
         ("hosts", "linux32", "profiles", {"full": "full"}),
         ("paths", "64-64", "link", {"rate_Mbps": 1000.0}),
@@ -202,3 +209,25 @@ def test_the_context_changes_the_key_and_its_order_does_not(study):
 def test_every_run_of_a_study_has_a_key_of_its_own(study):
     keys = {provenance_key(study, b, run, CONTEXT) for b in blocks(study) for run in b.runs}
     assert len(keys) == 420
+
+
+def test_a_group_may_take_only_some_of_the_studys_levels():
+    levels = {"tunings": ["kernel", "none"], "mtus_B": [9000], "streams": [20, 1]}
+    one = {**CONTENT["groups"][0], **levels}
+    study = study_with("groups", [one, *CONTENT["groups"][1:]])
+    cells = [("none", 9000, 1), ("none", 9000, 20), ("kernel", 9000, 1), ("kernel", 9000, 20)]
+    assert list(study.levels(study.groups[0])) == cells
+    found = {
+        (planned.tuning, planned.mtu_B, run.streams)
+        for planned in blocks(study)
+        for run in planned.runs
+        if run.group == study.groups[0]
+    }
+    assert found == set(cells)
+
+
+def test_a_block_that_no_group_wants_is_not_planned():
+    alone = [{**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [1500]}]
+    assert [b.block_id for b in blocks(study_with("groups", alone))] == [
+        f"{CONTENT['groups'][0]['path']}@none@1500"
+    ]

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 
 from netlab import results
 from netlab.errors import NetlabError
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Store, checked, frame_of, read
+from netlab.results import (
+    INTERVAL_COLUMNS,
+    RUN_COLUMNS,
+    TABLES,
+    TRACE_COLUMNS,
+    Store,
+    checked,
+    frame_of,
+    read,
+)
 
 EXAMPLES = {
     "int64": 3,
@@ -56,7 +65,7 @@ def records(columns):
     return st.lists(st.fixed_dictionaries(fields), max_size=3)
 
 
-@pytest.mark.parametrize("columns", [RUN_COLUMNS, INTERVAL_COLUMNS], ids=["runs", "intervals"])
+@pytest.mark.parametrize("columns", TABLES.values(), ids=TABLES)
 def test_any_records_come_back_exactly(columns, tmp_path_factory):
     path = tmp_path_factory.mktemp("trip") / "a.parquet"
 
@@ -75,7 +84,7 @@ def test_any_records_come_back_exactly(columns, tmp_path_factory):
     trip()
 
 
-@pytest.mark.parametrize("columns", [RUN_COLUMNS, INTERVAL_COLUMNS], ids=["runs", "intervals"])
+@pytest.mark.parametrize("columns", TABLES.values(), ids=TABLES)
 def test_the_file_says_its_version_and_every_columns_unit_and_meaning(columns, tmp_path):
     path = tmp_path / "a.parquet"
     results.write_atomically(frame_of([record(columns)], columns), path, columns)
@@ -169,7 +178,7 @@ def test_another_schema_version_is_refused(stored):
     table = pyarrow.parquet.read_table(stored)
     metadata = {**table.schema.metadata, b"netlab.schema_version": b"99"}
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
-    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 1"):
+    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 2"):
         read(stored, RUN_COLUMNS)
 
 
@@ -410,3 +419,17 @@ def test_interval_frames_from_numpy_fit(tmp_path):
     )
     Store(tmp_path).write_block("a", frame_of([]), frame)
     assert Store(tmp_path).intervals()["bytes"].tolist() == [1, 2, 3]
+
+
+def test_a_table_that_a_block_has_no_rows_of_is_no_file_and_reads_as_empty(tmp_path):
+    store = Store(tmp_path)
+    runs, intervals = frame_of([record()]), frame_of([record(INTERVAL_COLUMNS)], INTERVAL_COLUMNS)
+    traces = frame_of([record(TRACE_COLUMNS)], TRACE_COLUMNS)
+    store.write_block("a", runs, intervals, traces=traces.iloc[:0])
+    store.write_block("b", runs, intervals, traces=traces)
+    assert not (tmp_path / "traces" / "a.parquet").exists()
+    assert store.block("traces", "a").empty
+    pd.testing.assert_frame_equal(store.rows("traces"), traces)
+    # rows that are measured again may be none
+    store.write_block("b", runs, intervals, traces=traces.iloc[:0])
+    assert store.rows("traces").empty

@@ -79,6 +79,8 @@ BAD = {
         )
     },
     "congestion": (("congestion", "cubic; id"), "congestion", "cubic; id"),
+    "mixed congestion": (("congestion", "cubic+"), "congestion", "cubic+"),
+    "generator": (("groups", 0, "generator", "curl"), "groups.0.generator", "curl"),
     "seed": (("seed", 2**63), "seed", 2**63),
     "negative seed": (("seed", -1), "seed", -1),
     "confidence": (("confidence", 95), "confidence", 95),
@@ -160,6 +162,15 @@ SENTENCES = {
     "one end": (("paths", "64-64", "ends", [{"host": "linux32"}]), "paths.64-64.ends.1"),
     "design too large": (("timing", "repeats", 999), "timing.repeats: 999 repeats of 140 cells"),
     "quick too large": (("quick", "repeats", 999), "quick.repeats: 999 repeats of 140 cells"),
+    "group of no level": (
+        ("groups", 0, "streams", [4, 5]),
+        "groups: Linux64 -> Linux64: streams: the study has no level 5",
+    ),
+    "group's level twice": (("groups", 0, "streams", [4, 4]), "streams: a level is given twice"),
+    "group without a cell": (
+        ("groups", 0, {**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [16114]}),
+        "none of its tunings has any of its MTUs",
+    ),
     "no room for -quick": (("name", "x" * 43), "over 42 characters"),
 }
 

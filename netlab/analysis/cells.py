@@ -233,10 +233,8 @@ def _design(study: Study | None):
     if study is None:
         return
     for group in study.groups:
-        for level in study.tunings:
-            for mtu_B in level.mtus_B:
-                for streams in study.streams:
-                    yield group.name, level.name, mtu_B, streams
+        for level in study.levels(group):
+            yield group.name, *level
 
 
 def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:

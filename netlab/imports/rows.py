@@ -180,6 +180,8 @@ def row_of(
         record_length_B=length_B or 0,
         buffer_B=buffer_B or 0,
         congestion=congestion or UNKNOWN,
+        generator=record.tool,
+        generator_version=record.version,
         engine=record.tool,
         started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
         wall_s=wall_s,

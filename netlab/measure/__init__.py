@@ -2,6 +2,16 @@
 
 from netlab.measure.exchange import Outcome, Side, measure
 from netlab.measure.ledger import Ledger, audit
-from netlab.measure.record import Setting, interval_rows, record
+from netlab.measure.record import Setting, interval_rows, record, trace_rows
 
-__all__ = ["Ledger", "Outcome", "Setting", "Side", "audit", "interval_rows", "measure", "record"]
+__all__ = [
+    "Ledger",
+    "Outcome",
+    "Setting",
+    "Side",
+    "audit",
+    "interval_rows",
+    "measure",
+    "record",
+    "trace_rows",
+]

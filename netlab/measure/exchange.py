@@ -79,6 +79,7 @@ class Request:
     window_ms: int
     interval_ms: int
     both: bool
+    trace: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,7 @@ def measure(
         "streams": request.streams,
         "record_B": request.record_length_B,
         "force_buffer": int(request.force_buffer),
-        "congestion": request.congestion,
+        "congestion": request.congestion.replace("+", ","),
         "warmup_ms": request.warmup_ms,
         "window_ms": request.window_ms,
         "interval_ms": request.interval_ms,
@@ -212,6 +213,7 @@ def measure(
                 interface=of.interface,
                 tail_ms=TAIL_MS,
                 connect_ms=ACCEPT_MS,
+                **({"trace": 1} if request.trace else {}),
                 **common,
             )
         deadline = now() + GRACE_S + (request.warmup_ms + request.window_ms) / 1e3

@@ -36,6 +36,7 @@ class Setting:
 
 
 FRAME_HEADER_B = 14
+TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 
 
 def goodput_MBps(sink: dict) -> float | None:
@@ -254,6 +255,37 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
 
 def _percent(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else 100 * part / whole
+
+
+def trace_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+    """What a run's senders saw of TCP at every sample, one row a stream and sample.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns of :data:`netlab.results.TRACE_COLUMNS`; empty for a run without a trace.
+    """
+    frames = []
+    for name, flow in zip(("forward", "reverse"), flows, strict=False):
+        trace = flow.gen.get("trace")
+        if trace is None:
+            continue
+        t_s = (np.asarray(flow.gen["samples"]["t_ns"], np.int64) - flow.gen["t_go_ns"]) / 1e9
+        values = {key: np.asarray(trace[key], dtype=np.int64) for key in TRACED}
+        streams = len(trace["rtt_us"])
+        frames.append(
+            pd.DataFrame(
+                {
+                    "run_id": run_id,
+                    "direction": name,
+                    "stream": np.repeat(np.arange(streams), t_s.size),
+                    "t_s": np.tile(t_s, streams),
+                    **{key: value.ravel() for key, value in values.items()},
+                }
+            )
+        )
+    columns = ["run_id", "direction", "stream", "t_s", *TRACED]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
 def interval_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:

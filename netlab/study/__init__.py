@@ -4,7 +4,7 @@ Frozen models; every mistake in a file is a :class:`~netlab.errors.BadInput` tha
 file, the key and the value.
 """
 
-from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, slug
+from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, slug
 from netlab.study.design import Study
 from netlab.study.file import load
 from netlab.study.groups import Group, Timing, TuningLevel
@@ -22,6 +22,7 @@ __all__ = [
     "Group",
     "Host",
     "LabLink",
+    "Name",
     "Path",
     "Study",
     "Timing",

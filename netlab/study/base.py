@@ -12,6 +12,10 @@ QUICK = "-quick"
 Name = Annotated[str, Field(pattern=rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$")]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65535)]
+Streams = Annotated[int, Field(ge=1, le=10_000)]
+Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}){0,7}$")]
+"""A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""
+Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
 MAX_RUNS = 100_000

@@ -8,14 +8,26 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from netlab.study.base import MAX_NAME, MAX_RUNS, QUICK, Model, Name, slug
+from netlab.study.base import (
+    MAX_NAME,
+    MAX_RUNS,
+    QUICK,
+    Congestion,
+    Model,
+    Name,
+    Streams,
+    slug,
+)
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Host
 from netlab.study.link import Path
 
 
 class Study(Model):
-    """A whole study. Load one with :func:`load`."""
+    """A whole study. Load one with :func:`load`.
+
+    ``trace`` keeps RTT, congestion window and retransmits of every stream at every interval.
+    """
 
     netlab: Literal[1]
     name: Name
@@ -25,12 +37,11 @@ class Study(Model):
     paths: Annotated[dict[Name, Path], Field(min_length=1)]
     groups: Annotated[tuple[Group, ...], Field(strict=False, min_length=1)]
     tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)]
-    streams: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(strict=False, min_length=1)
-    ]
-    congestion: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,15}$")] = "cubic"
+    streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
+    congestion: Congestion = "cubic"
     force_buffer: bool = False
     receive: Literal["copy", "discard"] = "copy"
+    trace: bool = False
     timing: Timing = Timing()
     quick: Timing | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
@@ -84,8 +95,10 @@ class Study(Model):
                 f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
                 f"and the quick form adds {QUICK!r}"
             )
-        cells = sum(len(level.mtus_B) for level in self.tunings)
-        cells *= len(self.streams) * len(self.groups)
+        cells = 0
+        for group in self.groups:
+            self._levels_are_there(group)
+            cells += len(self.levels(group))
         for label, timing in (("timing", self.timing), ("quick", self.quick)):
             if timing is not None and cells * timing.repeats > MAX_RUNS:
                 raise ValueError(
@@ -93,6 +106,38 @@ class Study(Model):
                     f"{MAX_RUNS} runs"
                 )
         return self
+
+    def _levels_are_there(self, group: Group) -> None:
+        for label, chosen, there in (
+            ("tunings", group.tunings, {level.name for level in self.tunings}),
+            ("mtus_B", group.mtus_B, {mtu_B for level in self.tunings for mtu_B in level.mtus_B}),
+            ("streams", group.streams, set(self.streams)),
+        ):
+            for value in chosen or ():
+                if value not in there:
+                    raise ValueError(
+                        f"groups: {group.name}: {label}: the study has no level {value!r}"
+                    )
+            if chosen is not None and len(set(chosen)) < len(chosen):
+                raise ValueError(f"groups: {group.name}: {label}: a level is given twice")
+        if not self.levels(group):
+            raise ValueError(f"groups: {group.name}: none of its tunings has any of its MTUs")
+
+    def levels(self, group: Group) -> tuple[tuple[str, int, int], ...]:
+        """Tuning, MTU in B and stream count of every cell of a group, in the study's order."""
+        return tuple(
+            (level.name, mtu_B, streams)
+            for level in self.tunings
+            if group.tunings is None or level.name in group.tunings
+            for mtu_B in level.mtus_B
+            if group.mtus_B is None or mtu_B in group.mtus_B
+            for streams in self.streams
+            if group.streams is None or streams in group.streams
+        )
+
+    def congestion_of(self, group: Group) -> str:
+        """Congestion control of a group's runs, as the study names it."""
+        return group.congestion or self.congestion
 
     def receiver(self, group: Group) -> str:
         """Name of the host at the other end of a group's path."""

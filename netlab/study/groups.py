@@ -6,11 +6,26 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from netlab.study.base import MTU, Direction, Model, Name, slug
+from netlab.study.base import MTU, Congestion, Direction, Generator, Model, Name, Streams, slug
 
 
 class Group(Model):
-    """One table of the report: a direction over a path, all tunings, MTUs and stream counts."""
+    """One table of the report: a direction over a path, all tunings, MTUs and stream counts.
+
+    Parameters
+    ----------
+    record_length_B : int
+        Bytes of one send() or recv().
+    buffer_B, receive_buffer_B : int
+        Socket buffers asked for at both ends, or at the sender alone where `receive_buffer_B`
+        says the receiver's; 0 leaves the kernel's.
+    congestion : str, optional
+        In place of the study's.
+    generator : str
+        What sends and receives: netlab, or another tool that is installed on both hosts.
+    tunings, mtus_B, streams : tuple, optional
+        Only these of the study's levels.
+    """
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
     path: Name
@@ -19,6 +34,12 @@ class Group(Model):
     table: Annotated[int, Field(ge=1, le=9999)] | None = None
     record_length_B: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 65536
     buffer_B: Annotated[int, Field(ge=0, le=2**30)] = 262144
+    receive_buffer_B: Annotated[int, Field(ge=0, le=2**30)] | None = None
+    congestion: Congestion | None = None
+    generator: Generator = "netlab"
+    tunings: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
+    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
+    streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None = None
     target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
 
     @field_validator("name")

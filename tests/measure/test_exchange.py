@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from scripted import Clock, ScriptedAgent, good_agent, request, result, side
@@ -245,3 +246,12 @@ def test_a_run_that_did_not_end_well_has_a_result_that_says_so(clock):
         side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7
     )
     assert outcome.flows[0].sink["status"] == "timeout"
+
+
+def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_sender(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    asked = replace(request(), congestion="scalable+reno", trace=True)
+    measure(side("a", a), side("b", b), asked, now=clock)
+    assert a.told("gen")[0]["congestion"] == "scalable,reno"
+    assert a.told("gen")[0]["trace"] == 1
+    assert "trace" not in b.told("sink")[0]

@@ -11,7 +11,7 @@ from scripted import SECOND_NS, result
 from netlab import results
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.ledger import audit
-from netlab.measure.record import Setting, ceiling, goodput_MBps, interval_rows, record
+from netlab.measure.record import Setting, ceiling, goodput_MBps, interval_rows, record, trace_rows
 
 SETTING = Setting(
     mtu_B=1500,
@@ -256,3 +256,18 @@ def test_a_run_that_was_never_sampled_has_no_rows_and_fits_the_schema(t_ns):
 def test_intervals_fit_the_schema():
     frame = results.checked(interval_rows("r", outcome().flows), results.INTERVAL_COLUMNS)
     assert math.isclose(frame["interval_s"].sum(), 2.8)
+
+
+def test_a_trace_becomes_a_row_a_stream_and_sample():
+    of = outcome(streams=2)
+    assert trace_rows("r", of.flows).empty
+    count = len(of.flows[0].gen["samples"]["t_ns"])
+    of.flows[0].gen["trace"] = {
+        name: [[first + 10 * stream + k for k in range(count)] for stream in range(2)]
+        for name, first in (("rtt_us", 100), ("cwnd_segments", 200), ("retransmits", 300))
+    }
+    rows = results.checked(trace_rows("r", of.flows), results.TRACE_COLUMNS)
+    assert len(rows) == 2 * count
+    row = rows[(rows["stream"] == 1) & (rows["t_s"] == 0.3)].iloc[0]
+    assert (row["rtt_us"], row["cwnd_segments"], row["retransmits"]) == (113, 213, 313)
+    assert set(rows["run_id"]) == {"r"} and set(rows["direction"]) == {"forward"}
