@@ -45,6 +45,31 @@ static int nothing_else(const struct nl_words *words, struct nl_err *err)
 	return key ? nl_fail_key(err, key, "%s has no key %s", words->verb, key) : NL_OK;
 }
 
+/* Numbers that ascend, with commas between them. */
+static int numbers(struct nl_words *words, const char *key, uint64_t out[NL_SCRIPT_MAX],
+		   uint32_t *count, struct nl_err *err)
+{
+	const char *value = nl_words_get(words, key), *comma;
+	char text[NL_LINE_MAX + 1];
+
+	*count = 0;
+	for (; value; value = comma ? comma + 1 : NULL) {
+		uint64_t least = *count ? out[*count - 1] + 1 : 1;
+		size_t len;
+
+		comma = strchr(value, ',');
+		len = comma ? (size_t)(comma - value) : strlen(value);
+		memcpy(text, value, len);
+		text[len] = '\0';
+		if (*count == NL_SCRIPT_MAX ||
+		    nl_words_decimal(text, least, UINT64_MAX - 1, &out[*count]))
+			return nl_fail_key(err, key, "%s is 1 to %d ascending numbers from 1, "
+					   "with commas between them", key, NL_SCRIPT_MAX);
+		++*count;
+	}
+	return NL_OK;
+}
+
 int nl_emulate_set_words(struct nl_words *words, int *lane, struct nl_lane_opts opts[2],
 			 struct nl_emulate_script *script, struct nl_err *err)
 {
@@ -67,7 +92,7 @@ int nl_emulate_set_words(struct nl_words *words, int *lane, struct nl_lane_opts 
 		memcpy((char *)&changed + lane_option[i].at, &value, sizeof(value));
 	}
 	*script = (struct nl_emulate_script){.drop_at_ms = UINT64_MAX};
-	if (number(words, "drop_at", 1, UINT64_MAX, &script->drop_at, err) ||
+	if (numbers(words, "drop_at", script->drop_at, &script->drops, err) ||
 	    number(words, "drop_at_ms", 0, 86400000, &script->drop_at_ms, err) ||
 	    nothing_else(words, err))
 		return err->code;

@@ -16,7 +16,8 @@ struct nl_emulate_ends {
 
 /* What `set` asks for beyond lasting options. */
 struct nl_emulate_script {
-	uint64_t drop_at;    /* 0: none */
+	uint64_t drop_at[NL_SCRIPT_MAX];
+	uint32_t drops;      /* 0: none */
 	uint64_t drop_at_ms; /* UINT64_MAX: none */
 };
 

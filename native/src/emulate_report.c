@@ -138,6 +138,10 @@ static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *
 	nl_json_u64(j, "malformed", c->dropped_malformed);
 	nl_json_u64(j, "refused", c->dropped_refused);
 	nl_json_close(j);
+	if (lane->script.last_ns)
+		nl_json_u64(j, "scripted_ns", lane->script.last_ns);
+	else
+		nl_json_null(j, "scripted_ns");
 	nl_json_u64(j, "reordered", c->reordered);
 	nl_lane_queue(lane, now_ns, &bytes, &packets);
 	nl_json_u64(j, "queue_B", bytes);

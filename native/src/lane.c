@@ -133,23 +133,12 @@ static uint64_t send_ns(struct nl_lane *lane, uint64_t now_ns, uint64_t bytes)
 
 enum fate { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
 
-static int scripted(struct nl_lane *lane, uint64_t now_ns)
-{
-	if (lane->drop_at && --lane->drop_at == 0)
-		return 1;
-	if (lane->drop_from_ns && now_ns >= lane->drop_from_ns) {
-		lane->drop_from_ns = 0;
-		return 1;
-	}
-	return 0;
-}
-
 static enum fate fate_of(struct nl_lane *lane, uint64_t now_ns, uint64_t weight_B, int data,
 			 uint64_t unwritten_packets)
 {
 	const struct nl_lane_opts *o = &lane->opts;
 
-	if (data && scripted(lane, now_ns))
+	if (data && nl_script_drops(&lane->script, now_ns))
 		return DROPPED_SCRIPTED;
 	if (nl_draw_happens(&lane->loss, o->loss_ppb))
 		return DROPPED_LOSS;

@@ -17,6 +17,7 @@
 
 #include "draw.h"
 #include "fifo.h"
+#include "script.h"
 #include "store.h"
 #include "superpacket.h"
 
@@ -64,8 +65,7 @@ struct nl_lane {
 	uint64_t waiting_packets;
 	uint64_t free_ns, free_rest; /* when the link is free; rest of the division */
 	uint64_t last_ns;            /* departure of the last piece in order */
-	uint64_t drop_at;            /* so many data packets from now is dropped; 0: none */
-	uint64_t drop_from_ns;       /* the first data packet from then on is; 0: none */
+	struct nl_script script;
 };
 
 /* Memory for a lane of these options: what is in flight and queued, twice, with room for

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -107,6 +108,37 @@ class LabEmulator:
             The emulator is gone, or does not answer within 10 s.
         """
         return self._ask(f"report samples={int(samples)}", "emulation")
+
+    def drop_at(self, direction: str, packets: Sequence[int]) -> None:
+        """Let the emulator drop these packets, each exactly once.
+
+        Parameters
+        ----------
+        direction : str
+            ``ab``, from the path's first end to its second, or ``ba``.
+        packets : sequence of int
+            At most 16 numbers, ascending: packets that carry data, counted from 1 from now on, each
+            segment of a super-packet by itself. They take the place of any named before.
+
+        Raises
+        ------
+        HostError
+            The emulator is gone, or these are no such numbers.
+        """
+        self._ask(f"set direction={direction} drop_at={','.join(map(str, packets))}", "set")
+
+    def force_loss(self, direction: str, after_s: float) -> None:
+        """Let the emulator drop one packet, some time after data begin to flow.
+
+        Parameters
+        ----------
+        direction : str
+            ``ab`` or ``ba``.
+        after_s : float
+            The time, in whole ms, from the first packet that carries data from now on; the first
+            one after that is dropped. ``scripted_ns`` of the report tells when it was.
+        """
+        self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
     def _ask(self, line: str, event: str) -> dict:
         try:

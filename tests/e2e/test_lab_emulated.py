@@ -18,6 +18,12 @@ from netlab.hosts.lab import Lab
 
 ROOT = Path(lab_owner.__file__).parents[1]
 pytestmark = pytest.mark.e2e
+DATAGRAMS = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+    for _ in range(10):
+        s.sendto(b"data", (sys.argv[1], 9))
+"""
 STUDY = lab_study(
     {"a": {"kind": "lab"}, "b": {"kind": "lab"}, "c": {"kind": "lab"}},
     {
@@ -70,6 +76,28 @@ def test_its_ends_are_set_like_any_interface(lab):
         namespace = lab.namespace(host)
         subprocess.run(("ip", "-n", namespace, "link", "set", "data0", "mtu", "9000"), check=True)
     assert {end["mtu_B"] for end in lab.describe()["long"].values()} == {9000}
+
+
+def test_packets_are_dropped_where_and_when_it_is_told_to(lab):
+    """Ten datagrams, of which the second and the tenth, then the first are told to be dropped."""
+    emulator, address = lab.emulator("long"), data_address(STUDY, "long", "b")
+
+    def dropped() -> int:
+        return emulator.report()["directions"][0]["dropped"]["scripted"]
+
+    def send() -> None:
+        inside = ("ip", "netns", "exec", lab.namespace("a"), sys.executable, "-c", DATAGRAMS)
+        subprocess.run((*inside, address), check=True, timeout=20)
+
+    emulator.drop_at("ab", [2, 10])
+    send()
+    assert dropped() == 2
+    emulator.force_loss("ab", 0.0)
+    send()
+    send()
+    assert dropped() == 3
+    with pytest.raises(HostError, match="ascending"):
+        emulator.drop_at("ab", [10, 2])
 
 
 def test_a_path_without_an_emulator_has_no_report(lab):

@@ -246,18 +246,58 @@ static void a_scripted_drop_takes_one_data_packet(void)
 	uint32_t seq;
 
 	opened(&lane, &opts);
-	lane.drop_at = 5;
+	nl_script_numbers(&lane.script, (uint64_t[]){5}, 1);
 	arrive(&lane, 0, 10, 0);
-	CHECK(lane.count.dropped_scripted == 1 && lane.drop_at == 0);
+	CHECK(lane.count.dropped_scripted == 1);
 	take(&lane, &seq, &payload_B);
 	CHECK(seq == 0 && payload_B == 4 * GSO_B);
 	take(&lane, &seq, &payload_B);
 	CHECK(seq == 5 * GSO_B && payload_B == 5 * GSO_B);
-	lane.drop_from_ns = 10 * MS;
-	arrive(&lane, 9 * MS, 1, 0);
+	arrive(&lane, MS, 40, 0);
 	CHECK(lane.count.dropped_scripted == 1);
-	arrive(&lane, 11 * MS, 2, 0);
+	nl_lane_close(&lane);
+}
+
+static void each_number_of_a_script_is_dropped_once(void)
+{
+	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
+	struct nl_lane_opts opts = {.delay_ns = MS};
+	struct nl_lane lane;
+	size_t payload_B;
+	uint32_t seq;
+
+	opened(&lane, &opts);
+	nl_script_numbers(&lane.script, first, 3);
+	arrive(&lane, 0, 10, 0);
+	take(&lane, &seq, &payload_B);
+	CHECK(seq == 2 * GSO_B && payload_B == 8 * GSO_B);
+	arrive(&lane, 0, 9, 0);
 	CHECK(lane.count.dropped_scripted == 2);
+	arrive(&lane, 7, 1, 0);
+	CHECK(lane.count.dropped_scripted == 3 && lane.script.last_ns == 7);
+	/* a new script counts from its own beginning and leaves nothing of the old one */
+	nl_script_numbers(&lane.script, first, 3);
+	nl_script_numbers(&lane.script, second, 1);
+	arrive(&lane, 0, 2, 0);
+	CHECK(lane.count.dropped_scripted == 3);
+	arrive(&lane, 0, 30, 0);
+	CHECK(lane.count.dropped_scripted == 4);
+	nl_lane_close(&lane);
+}
+
+static void a_moment_is_counted_from_the_first_data_packet(void)
+{
+	struct nl_lane_opts opts = {.delay_ns = MS};
+	struct nl_lane lane;
+
+	opened(&lane, &opts);
+	nl_script_moment(&lane.script, 10 * MS);
+	arrive(&lane, 100 * MS, 2, 0);
+	arrive(&lane, 109 * MS, 2, 0);
+	CHECK(lane.count.dropped_scripted == 0);
+	arrive(&lane, 111 * MS, 3, 0);
+	arrive(&lane, 112 * MS, 3, 0);
+	CHECK(lane.count.dropped_scripted == 1 && lane.script.last_ns == 111 * MS);
 	nl_lane_close(&lane);
 }
 
@@ -319,6 +359,8 @@ int main(void)
 	jitter_stays_in_bounds_and_keeps_the_order();
 	some_are_overtaken_when_asked();
 	a_scripted_drop_takes_one_data_packet();
+	each_number_of_a_script_is_dropped_once();
+	a_moment_is_counted_from_the_first_data_packet();
 	memory_is_bounded_and_its_end_is_counted();
 	memory_asked_for_holds_what_flies();
 	return 0;

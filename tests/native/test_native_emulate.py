@@ -165,6 +165,28 @@ def test_a_scripted_drop_costs_a_stream_one_segment(path):
     assert lane["in_packets"] == lane["out_packets"] + 1
 
 
+def test_each_of_the_packets_named_is_dropped_once(path):
+    path.open()
+    assert path.report()["directions"][0]["scripted_ns"] is None
+    path.set("ab", drop_at="1,7,8,500")
+    arrived = path.datagrams(600, 100, 20)
+    # only what carries data counts, so what the kernel sends of its own does not
+    assert arrived == [number for number in range(600) if number + 1 not in (1, 7, 8, 500)]
+    lane = path.report()["directions"][0]
+    assert lane["dropped"]["scripted"] == 4 and lane["scripted_ns"] > 0
+
+
+def test_a_drop_at_a_time_counts_from_the_first_data(path):
+    """Counted from the request, which is older than that, the first one would be dropped."""
+    path.open()
+    path.set("ab", drop_at_ms=200)
+    time.sleep(0.3)
+    arrived = path.datagrams(400, 100, 1000)
+    (missing,) = set(range(400)) - set(arrived)
+    # about the 200th; the sender, or the emulator at its first packet, may be held up
+    assert 0 < missing < 399
+
+
 def test_the_report_tells_queue_lateness_and_cpu(path):
     path.both(rate_bps=10_000_000, delay_us=1000, queue_packets=500)
     path.open(sample_ms=10, late_us=5000)
@@ -191,6 +213,11 @@ def test_the_report_tells_queue_lateness_and_cpu(path):
         ("set direction=ab colour=red", "colour", "no key"),
         ("set direction=ab queue_B=1000", "rate_bps", "needs a rate"),
         ("set direction=ab drop_at=1", "drop_at", "after open"),
+        ("set direction=ab drop_at=0", "drop_at", "from 1"),
+        ("set direction=ab drop_at=", "drop_at", "from 1"),
+        ("set direction=ab drop_at=3,", "drop_at", "commas"),
+        ("set direction=ab drop_at=5,5", "drop_at", "ascending"),
+        ("set direction=ab drop_at=" + ",".join(map(str, range(1, 18))), "drop_at", "to 16"),
         ("open a_netns=x a_device=d b_netns=/y b_device=d", "a_netns", "whole path"),
         ("open a_netns=/x a_device=d%25d b_netns=/y b_device=d", "a_device", "no kernel"),
         ("open a_netns=/x a_device=d b_netns=/y", "b_device", "wanted"),

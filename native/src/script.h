@@ -1,0 +1,31 @@
+/* script: packets that are dropped because someone said which, each exactly once.
+ *
+ * Only packets that carry data count. Two scripts run side by side: numbers, counted from
+ * when they were given, and a moment, which is so long after the first data packet that
+ * follows it being given: then a run that starts late has its loss late as well. A new
+ * script of a kind takes the place of the old one. Free of clocks; one thread at a time. */
+#ifndef NL_SCRIPT_H
+#define NL_SCRIPT_H
+
+#include <stdint.h>
+
+enum { NL_SCRIPT_MAX = 16 };
+
+struct nl_script {
+	uint64_t at[NL_SCRIPT_MAX]; /* ascending, from 1 */
+	uint32_t count, next;
+	uint64_t seen;
+	int timed;         /* a moment was given and has not come */
+	uint64_t after_ns; /* since the first data packet */
+	uint64_t first_ns; /* when that came; 0: not yet */
+	uint64_t last_ns;  /* when a packet was dropped last; 0: none was */
+};
+
+/* Numbers at[0 .. count - 1], ascending from 1, count at most NL_SCRIPT_MAX. */
+void nl_script_numbers(struct nl_script *s, const uint64_t *at, uint32_t count);
+void nl_script_moment(struct nl_script *s, uint64_t after_ns);
+
+/* A data packet arrives: whether it is dropped. */
+int nl_script_drops(struct nl_script *s, uint64_t now_ns);
+
+#endif
