@@ -114,8 +114,11 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
 		return NL_SUPERPACKET_OK;
 	if (type != (out->version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4 : VIRTIO_NET_HDR_GSO_TCPV6))
 		return NL_SUPERPACKET_GSO_TYPE;
-	if (!(vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || vnet.csum_start < transport_at)
+	if (!(vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || vnet.csum_start < transport_at ||
+	    vnet.csum_offset != TCP_CHECK_AT)
 		return NL_SUPERPACKET_CHECKSUM;
+	if (out->version == 4 && (protocol != IPPROTO_TCP || vnet.csum_start != transport_at))
+		return NL_SUPERPACKET_GSO_TYPE;
 	/* the kernel's word, so that extension headers need not be walked */
 	transport_at = vnet.csum_start;
 	if (transport_at > 60 + 40 || out->ip_B < transport_at + TCP_MIN_B)

@@ -25,7 +25,7 @@ enum nl_superpacket_code {
 	NL_SUPERPACKET_LENGTH,   /* the IP header says another length than was read */
 	NL_SUPERPACKET_GSO_TYPE, /* segments of something else than TCP over its IP version */
 	NL_SUPERPACKET_GSO_SIZE, /* segments without payload */
-	NL_SUPERPACKET_CHECKSUM, /* a checksum place outside the packet */
+	NL_SUPERPACKET_CHECKSUM, /* a checksum place outside the packet, or not TCP's */
 };
 
 struct nl_superpacket {

@@ -183,6 +183,15 @@ static void every_cut_and_every_lie_is_found(void)
 	whole[7] = 0xff; /* csum_start */
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_CHECKSUM);
 	len = make(whole, 4, 1000, 3500);
+	whole[8] = 200; /* csum_offset: in the payload */
+	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_CHECKSUM);
+	len = make(whole, 4, 1000, 3500);
+	whole[6] = 24; /* csum_start: after the TCP header's first bytes */
+	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_TYPE);
+	len = make(whole, 4, 1000, 3500);
+	whole[NL_VNET_B + 9] = IPPROTO_UDP;
+	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_GSO_TYPE);
+	len = make(whole, 4, 1000, 3500);
 	whole[NL_VNET_B + IP4_B + 12] = 0xf0;
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_OK && sp.head_B == 80);
 	whole[NL_VNET_B + IP4_B + 12] = 0x40;
