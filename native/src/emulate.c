@@ -148,15 +148,19 @@ static int only_keys(const struct nl_words *words, struct nl_err *err)
 
 static int request_report(struct emulator *e, struct nl_words *words, struct nl_err *err)
 {
-	uint64_t samples = 0;
+	uint64_t samples = 0, restart_ms = 0;
 
 	if (nl_words_u64(words, "samples", 0, 1, &samples) < 0)
 		return nl_fail_key(err, "samples", "samples is 0 or 1");
+	if (nl_words_u64(words, "restart_ms", 1, 60000, &restart_ms) < 0)
+		return nl_fail_key(err, "restart_ms", "restart_ms is from 1 to 60000");
 	if (only_keys(words, err))
 		return err->code;
 	if (!e->open)
 		return nl_fail(err, NL_BAD_REQUEST, "no path is open: `open` comes first");
 	say_report(e, 0, (int)samples);
+	if (restart_ms)
+		nl_emulate_report_restart(&e->report, e->lane, nl_now_ns(), restart_ms);
 	return NL_OK;
 }
 

@@ -60,6 +60,21 @@ void nl_emulate_report_free(struct nl_emulate_report *r)
 	r->sample = NULL;
 }
 
+void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_lane lane[2],
+			       uint64_t now_ns, uint64_t sample_ms)
+{
+	r->samples = 0;
+	r->sample_ns = sample_ms * 1000000;
+	r->next_sample_ns = now_ns;
+	r->turn_max_ns = 0;
+	for (int i = 0; i < 2; i++) {
+		struct nl_lane_count *c = &lane[i].count;
+
+		r->lateness[i].max_ns = 0;
+		nl_lane_queue(&lane[i], now_ns, &c->max_queue_B, &c->max_queue_packets);
+	}
+}
+
 void nl_emulate_report_left(struct nl_emulate_report *r, int lane, uint64_t late_ns)
 {
 	struct nl_lateness *l = &r->lateness[lane];
@@ -77,6 +92,7 @@ void nl_emulate_report_left(struct nl_emulate_report *r, int lane, uint64_t late
 void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_lane lane[2], uint64_t now_ns)
 {
 	struct nl_emulate_sample *s;
+	uint64_t cpu[2];
 
 	if (now_ns < r->next_sample_ns)
 		return;
@@ -90,6 +106,10 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_lane lane[2
 	s->t_ns = now_ns;
 	for (int i = 0; i < 2; i++)
 		nl_lane_queue(&lane[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
+	for (int i = 0; i < 2; i++)
+		s->dropped[i] = nl_lane_dropped(&lane[i]);
+	cpu_us(cpu);
+	s->cpu_us = cpu[0] + cpu[1] - r->cpu0_us[0] - r->cpu0_us[1];
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
 
@@ -161,8 +181,8 @@ static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *
 
 static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
 {
-	static const char *const key[2][2] = {{"ab_queue_B", "ab_queue_packets"},
-					      {"ba_queue_B", "ba_queue_packets"}};
+	static const char *const key[2][3] = {{"ab_queue_B", "ab_queue_packets", "ab_dropped"},
+					      {"ba_queue_B", "ba_queue_packets", "ba_dropped"}};
 	const struct nl_emulate_sample *first = r->sample;
 	const size_t step = sizeof(*first) / sizeof(uint64_t);
 
@@ -172,7 +192,9 @@ static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
 	for (int lane = 0; lane < 2; lane++) {
 		numbers(j, key[lane][0], &first->queue_B[lane], r->samples, step);
 		numbers(j, key[lane][1], &first->queue_packets[lane], r->samples, step);
+		numbers(j, key[lane][2], &first->dropped[lane], r->samples, step);
 	}
+	numbers(j, "cpu_us", &first->cpu_us, r->samples, step);
 	nl_json_close(j);
 }
 

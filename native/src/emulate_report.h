@@ -14,6 +14,8 @@ struct nl_lateness {
 
 struct nl_emulate_sample {
 	uint64_t t_ns, queue_B[2], queue_packets[2];
+	uint64_t dropped[2]; /* packets so far, whatever the reason */
+	uint64_t cpu_us;     /* of this process so far */
 };
 
 struct nl_emulate_report {
@@ -29,6 +31,10 @@ struct nl_emulate_report {
 int nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
 			    uint64_t late_us);
 void nl_emulate_report_free(struct nl_emulate_report *r);
+
+/* Begin the samples and every maximum anew; counts go on. */
+void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_lane lane[2],
+			       uint64_t now_ns, uint64_t sample_ms);
 
 void nl_emulate_report_left(struct nl_emulate_report *r, int lane, uint64_t late_ns);
 /* Take a sample if one is due. When there are too many, every other one is dropped and the

@@ -308,6 +308,14 @@ void nl_lane_overflow(struct nl_lane *lane, const uint8_t *frame, size_t len)
 		lane->count.dropped_memory += sp.segments;
 }
 
+uint64_t nl_lane_dropped(const struct nl_lane *lane)
+{
+	const struct nl_lane_count *c = &lane->count;
+
+	return c->dropped_queue + c->dropped_loss + c->dropped_scripted + c->dropped_memory +
+	       c->dropped_malformed + c->dropped_refused;
+}
+
 /* -- departure ----------------------------------------------------------------------- */
 
 static const struct nl_fifo *first_fifo(const struct nl_lane *lane)

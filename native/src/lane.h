@@ -88,6 +88,9 @@ void nl_lane_arrive(struct nl_lane *lane, uint64_t now_ns, size_t len);
 /* A frame for which there was no room arrived. */
 void nl_lane_overflow(struct nl_lane *lane, const uint8_t *frame, size_t len);
 
+/* Packets dropped so far, for whatever reason. */
+uint64_t nl_lane_dropped(const struct nl_lane *lane);
+
 /* When the next piece is due, UINT64_MAX when there is none. */
 uint64_t nl_lane_next_ns(const struct nl_lane *lane);
 /* The piece due first. Only when there is one. */

@@ -57,8 +57,8 @@ class Emulated:
             run(*ip, "link", "set", "dev", DEVICE, "mtu", str(mtu_B), "up")
             run(*ip, "address", "add", ADDRESS[side], "peer", ADDRESS[peer], "dev", DEVICE)
 
-    def report(self, samples: int = 0) -> dict:
-        event = self.emulator.ask(f"report samples={samples}")
+    def report(self, **options: int) -> dict:
+        event = self.emulator.ask(request("report", options))
         assert event["event"] == "emulation", event
         return event
 

@@ -201,7 +201,28 @@ def test_the_report_tells_queue_lateness_and_cpu(path):
     assert 0 <= lane["lateness"]["late"] <= 200 and lane["lateness"]["max_ns"] > 0
     assert sum(report["process"].values()) > 0
     assert set(report["flags"]) <= {"emulator_late", "emulator_short_of_cpu"}
+    assert samples["ab_dropped"] == [0] * len(samples["t_ns"])
+    assert samples["cpu_us"] == sorted(samples["cpu_us"])
     assert path.report()["samples"] is None
+
+
+def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
+    path.both(rate_bps=10_000_000, queue_packets=100)
+    path.open(sample_ms=10)
+    path.datagrams(200, 1000)
+    wait_until_drained(path)
+    before = path.report(samples=1, restart_ms=20)
+    lane = before["directions"][0]
+    assert before["samples"]["ab_dropped"][-1] == lane["dropped"]["queue"] > 0
+    path.datagrams(5, 1000, 5000)
+    after = path.report(samples=1)
+    lane, old = after["directions"][0], lane
+    assert after["samples"]["interval_ms"] == 20
+    assert after["samples"]["t_ns"][0] > before["t_ns"]
+    assert set(after["samples"]["ab_dropped"]) == {old["dropped"]["queue"]}
+    assert lane["max_queue_packets"] < old["max_queue_packets"] == 100
+    assert lane["in_packets"] >= old["in_packets"] + 5
+    assert sum(lane["lateness"]["count"]) >= sum(old["lateness"]["count"]) + 5
 
 
 @pytest.mark.parametrize(
@@ -224,6 +245,7 @@ def test_the_report_tells_queue_lateness_and_cpu(path):
         ("open a_netns=/nowhere a_device=d b_netns=/y b_device=d", None, "/nowhere"),
         ("report", None, "no path is open"),
         ("report samples=2", "samples", "0 or 1"),
+        ("report restart_ms=0", "restart_ms", "from 1"),
         ("dance", None, "no request dance"),
         ("ping " + "x" * 5000, None, "too long"),
     ],
