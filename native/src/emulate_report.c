@@ -168,6 +168,8 @@ static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *
 	nl_json_u64(j, "queue_packets", packets);
 	nl_json_u64(j, "max_queue_B", c->max_queue_B);
 	nl_json_u64(j, "max_queue_packets", c->max_queue_packets);
+	nl_json_u64(j, "stored_packets", lane->stored_packets);
+	nl_json_u64(j, "stored_B", lane->store.used_B);
 	nl_json_u64(j, "memory_B", lane->store.cap_B);
 	nl_json_u64(j, "max_memory_B", lane->store.max_used_B);
 	nl_json_open(j, "lateness");

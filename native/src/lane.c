@@ -184,6 +184,7 @@ static void launch(struct nl_lane *lane, unsigned char *block, const struct run 
 		lane->count.reordered++;
 	}
 	nl_fifo_push(overtaken ? &lane->late : &lane->kept, &piece);
+	lane->stored_packets += run->count;
 	if (o->rate_bps) {
 		served.packet_ns = (run->end_ns - run->begin_ns) / run->count;
 		nl_fifo_push(&lane->waiting, &served);
@@ -361,6 +362,7 @@ void nl_lane_sent(struct nl_lane *lane, int refused)
 		for (uint32_t i = 0; i < piece.count; i++)
 			lane->count.out_bytes += nl_superpacket_segment_B(sp, piece.first + i);
 	}
+	lane->stored_packets -= piece.count;
 	nl_fifo_pop(fifo);
 	nl_store_release(&lane->store, piece.block);
 }

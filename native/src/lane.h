@@ -63,6 +63,7 @@ struct nl_lane {
 	struct nl_fifo kept, late; /* struct nl_piece: in order, and the overtaken ones */
 	struct nl_fifo waiting;    /* struct served: what the link has not sent yet */
 	uint64_t waiting_packets;
+	uint64_t stored_packets; /* admitted and not yet sent */
 	uint64_t free_ns, free_rest; /* when the link is free; rest of the division */
 	uint64_t last_ns;            /* departure of the last piece in order */
 	struct nl_script script;
