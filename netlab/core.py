@@ -229,7 +229,8 @@ def _stream(row: Any) -> dict[str, Any]:
         **{
             name: int(getattr(row, name))
             for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
-                         "t_end_ns", "sndbuf_B", "rcvbuf_B")
+                         "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp", "mss_B",
+                         "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
         },
         "congestion": _text(row.congestion),
         "tcp": _struct(row.tcp) if row.has_tcp else None,

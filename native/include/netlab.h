@@ -43,6 +43,8 @@ enum {
 	NL_MESSAGE_MAX = 256,
 	NL_NAME_MAX = 32, /* option keys, congestion control and interface names */
 	NL_ADDRESS_MAX = 64,
+	NL_LIST_MAX = 256, /* a list of names or CPUs, as text */
+	NL_CONGESTIONS_MAX = 8,
 	NL_TOKEN_B = 16,
 	NL_HELLO_B = 64,
 	NL_CPUS_MAX = 1024, /* CPUs beyond are not metered */
@@ -74,9 +76,10 @@ enum nl_option_kind {
 	NL_KIND_FLAG = 1,      /* 0 or 1 */
 	NL_KIND_ADDRESS = 2,   /* numeric IPv4 or IPv6, %scope allowed */
 	NL_KIND_TOKEN = 3,     /* 32 hex digits */
-	NL_KIND_WORD = 4,      /* a congestion control, `-` for the host's own */
+	NL_KIND_WORD = 4,      /* up to 8 congestion controls with commas, `-` for the host's own */
 	NL_KIND_INTERFACE = 5, /* an interface name */
 	NL_KIND_RECEIVE = 6,   /* copy or discard */
+	NL_KIND_CPUS = 7,      /* numbers and ranges with commas; empty: none */
 };
 
 struct nl_option {
@@ -108,8 +111,12 @@ struct nl_run_opts {
 	uint64_t drain_ms;
 	uint64_t trace;
 	uint64_t discard; /* sink: let the kernel drop the bytes instead of copying them out */
+	uint64_t follow_incoming_cpu; /* keep each thread where its packets come in */
+	uint64_t pacing_Bps;          /* gen: of each stream; 0: as fast as it goes */
+	uint64_t dscp, mss_B, nodelay, busy_poll_us; /* 0 leaves the kernel's own */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
-	char congestion[NL_NAME_MAX];
+	char congestion[NL_LIST_MAX]; /* stream i takes item i mod n of the list */
+	char cpus[NL_LIST_MAX];       /* the threads take them in turn; empty: the scheduler's */
 	char interface[NL_NAME_MAX]; /* empty: none is metered */
 	uint8_t token[NL_TOKEN_B];
 };
@@ -199,6 +206,9 @@ struct nl_stream_report {
 	uint64_t calls; /* send or recv calls that moved bytes */
 	uint64_t t_first_ns, t_end_ns; /* sink: first byte read, end of stream seen; 0: never */
 	uint64_t sndbuf_B, rcvbuf_B;   /* effective, as getsockopt tells */
+	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* the same, at the start */
+	int32_t cpu, incoming_cpu; /* of the thread, -1: not held to one; of the last packet */
+	uint32_t moves;            /* how often the thread was moved after its packets */
 	uint64_t has_tcp, has_tcp_t1;
 	struct nl_tcp tcp;    /* when data had ended, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */

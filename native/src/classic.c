@@ -77,7 +77,7 @@ static int join_sink(struct classic *classic, struct nl_err *err)
 	socklen_t len = sizeof(error);
 
 	nl_address_parse(classic->opts.address, classic->opts.port, &to);
-	code = nl_sock_new(&classic->opts, &to, &fd, err);
+	code = nl_sock_new(&classic->opts, &to, 0, &fd, err);
 	if (code)
 		return code;
 	if (connect(fd, (struct sockaddr *)&to.storage, to.len)) {

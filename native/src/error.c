@@ -69,6 +69,26 @@ static int code_of(int errnum)
 	}
 }
 
+static void add_key(struct nl_err *err)
+{
+	size_t at = strlen(err->message);
+
+	snprintf(err->message + at, sizeof(err->message) - at, " (%s)", err->key);
+}
+
+static void add_errno(struct nl_err *err, int errnum)
+{
+	size_t at;
+	char text[96];
+
+	if (!err)
+		return;
+	at = strlen(err->message);
+	/* the GNU strerror_r: may return its own storage, never fails */
+	snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
+		 strerror_r(errnum, text, sizeof(text)), errnum);
+}
+
 int nl_fail_errno(struct nl_err *err, int errnum, const char *format, ...)
 {
 	int code = code_of(errnum);
@@ -77,13 +97,21 @@ int nl_fail_errno(struct nl_err *err, int errnum, const char *format, ...)
 	va_start(args, format);
 	fill(err, code, NULL, format, args);
 	va_end(args);
-	if (err) {
-		size_t at = strlen(err->message);
-		char text[96];
+	add_errno(err, errnum);
+	return code;
+}
 
-		/* the GNU strerror_r: may return its own storage, never fails */
-		snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
-			 strerror_r(errnum, text, sizeof(text)), errnum);
-	}
+int nl_fail_option(struct nl_err *err, const char *key, int errnum, const char *format, ...)
+{
+	int code = errnum ? code_of(errnum) : NL_REFUSED;
+	va_list args;
+
+	va_start(args, format);
+	fill(err, code, key, format, args);
+	va_end(args);
+	if (err)
+		add_key(err);
+	if (errnum)
+		add_errno(err, errnum);
 	return code;
 }

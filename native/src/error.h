@@ -16,4 +16,8 @@ int nl_fail_key(struct nl_err *err, const char *key, const char *format, ...)
 int nl_fail_errno(struct nl_err *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The same for an option that could not be had: "what (key): strerror". errnum 0: no strerror. */
+int nl_fail_option(struct nl_err *err, const char *key, int errnum, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 #endif

@@ -29,7 +29,7 @@ static void print_help(const char *face, int role)
 	printf("Usage: gensink %s [--json] [--option value ...]\n\n", face);
 	for (size_t i = 0; i < count; i++)
 		if (option[i].roles & (uint32_t)role)
-			printf("  --%-14s %s%s%s%s\n", option[i].name, option[i].help,
+			printf("  --%-19s %s%s%s%s\n", option[i].name, option[i].help,
 			       option[i].initial && option[i].initial[0] ? " [" : "",
 			       option[i].initial ? option[i].initial : "",
 			       option[i].initial && option[i].initial[0] ? "]" : "");

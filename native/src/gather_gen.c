@@ -48,7 +48,7 @@ static int open_next(struct start *start, struct nl_err *err)
 	const struct nl_run_opts *opts = &start->run->opts;
 	uint64_t id = start->opened;
 	struct nl_stream *stream = &start->run->stream[id];
-	int code = nl_sock_new(opts, &start->to, &stream->fd, err);
+	int code = nl_sock_new(opts, &start->to, id, &stream->fd, err);
 
 	if (code)
 		return code;

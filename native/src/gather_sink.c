@@ -8,6 +8,7 @@
 #include "hello.h"
 #include "run.h"
 #include "sock.h"
+#include "sockopts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -196,9 +197,14 @@ int nl_sink_gather(struct nl_run *run, struct nl_err *err)
 	free(door);
 	close(run->listener);
 	run->listener = -1;
-	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++)
-		if (run->stream[i].fd >= 0 && nl_sock_blocking(run->stream[i].fd))
+	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
+		if (run->stream[i].fd < 0)
+			continue;
+		/* streams arrive in any order, so the listener could not give them theirs */
+		code = nl_sockopts_congestion(run->stream[i].fd, &run->opts, i, err);
+		if (!code && nl_sock_blocking(run->stream[i].fd))
 			code = nl_fail_errno(err, errno, "fcntl");
+	}
 	return code;
 }
 

@@ -17,13 +17,16 @@
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
+enum { LOOK_MS = 250 }; /* how often threads are moved after their packets */
+
 enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
 
 struct watch {
 	struct nl_run *run;
-	struct nl_meter *meter; /* [SNAPSHOTS] */
+	struct nl_worker *worker; /* [streams] */
+	struct nl_meter *meter;   /* [SNAPSHOTS] */
 	enum phase phase;
-	uint64_t sample_due_ns;
+	uint64_t sample_due_ns, look_due_ns;
 	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
 	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
 };
@@ -103,7 +106,7 @@ static uint64_t next_due(const struct watch *watch)
 		due = edge;
 	if (watch->end_due_ns && watch->end_due_ns < due)
 		due = watch->end_due_ns;
-	return due;
+	return watch->look_due_ns < due ? watch->look_due_ns : due;
 }
 
 static void plan_sample(struct watch *watch, uint64_t t_ns)
@@ -145,6 +148,12 @@ static void sample(struct watch *watch)
 		}
 	}
 	plan_sample(watch, t_ns);
+}
+
+static void look(struct watch *watch, uint64_t now)
+{
+	nl_workers_follow(watch->run, watch->worker);
+	watch->look_due_ns = now + LOOK_MS * NL_NS_PER_MS;
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
@@ -210,6 +219,8 @@ static void watch_streams(struct watch *watch)
 		}
 		if (now >= watch->sample_due_ns || (edge && now >= edge))
 			sample(watch);
+		if (now >= watch->look_due_ns)
+			look(watch, now);
 		if (watch->end_due_ns && now >= watch->end_due_ns)
 			at_end(watch, now);
 	}
@@ -305,6 +316,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	if (run->opts.window_ms == 0)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
+	watch->look_due_ns = run->report.t_go_ns + LOOK_MS * NL_NS_PER_MS;
 	nl_workers_release(run);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);
@@ -316,7 +328,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct nl_worker *worker = calloc(run->opts.streams, sizeof(*worker));
-	struct watch watch = {.run = run, .phase = WARMING};
+	struct watch watch = {.run = run, .worker = worker, .phase = WARMING};
 	uint64_t started = 0;
 	int code;
 

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "cpulist.h"
 #include "error.h"
 #include "sock.h"
 
@@ -32,7 +33,7 @@ static const struct nl_option table[] = {
 	 0, 1 << 30, AT(buffer_B)},
 	{"force_buffer", "0", "go past wmem_max and rmem_max", NL_KIND_FLAG, BOTH, 0, 0, 1,
 	 AT(force_buffer)},
-	{"congestion", "-", "congestion control; - is the host's own", NL_KIND_WORD, BOTH, 0, 0, 0,
+	{"congestion", "-", "congestion control, or a list dealt to the streams; - is the host's own", NL_KIND_WORD, BOTH, 0, 0, 0,
 	 AT(congestion)},
 	{"warmup_ms", "0", "left out of the window at its start", NL_KIND_COUNT, BOTH, 0, 0, HOUR_MS,
 	 AT(warmup_ms)},
@@ -53,6 +54,18 @@ static const struct nl_option table[] = {
 	{"interface", "", "interface whose counters are read", NL_KIND_INTERFACE, BOTH, 0, 0, 0,
 	 AT(interface)},
 	{"trace", "0", "TCP_INFO at every sample", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(trace)},
+	{"cpus", "", "CPUs that the streams' threads take in turn, as 0,2-3", NL_KIND_CPUS, BOTH, 0, 0, 0,
+	 AT(cpus)},
+	{"follow_incoming_cpu", "0", "keep each thread on the CPU that its packets come in on",
+	 NL_KIND_FLAG, BOTH, 0, 0, 1, AT(follow_incoming_cpu)},
+	{"pacing_Bps", "0", "SO_MAX_PACING_RATE of each stream; 0 is none", NL_KIND_COUNT, NL_GEN, 0, 0,
+	 UINT64_C(1000000000000), AT(pacing_Bps)},
+	{"dscp", "0", "differentiated services code point of what is sent", NL_KIND_COUNT, BOTH, 0, 0, 63,
+	 AT(dscp)},
+	{"mss_B", "0", "TCP_MAXSEG; 0 leaves the path's", NL_KIND_COUNT, BOTH, 0, 0, 32767, AT(mss_B)},
+	{"nodelay", "0", "TCP_NODELAY", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(nodelay)},
+	{"busy_poll_us", "0", "SO_BUSY_POLL; 0 leaves the host's", NL_KIND_COUNT, BOTH, 0, 0, 1000000,
+	 AT(busy_poll_us)},
 	{"receive", "copy", "copy bytes out to memory, or discard them in the kernel", NL_KIND_RECEIVE,
 	 NL_SINK, 0, 0, 0, AT(discard)},
 };
@@ -113,6 +126,46 @@ static int set_name(const struct nl_option *option, const char *text, size_t max
 	return NL_OK;
 }
 
+/* Congestion controls with commas between: each a name of its own for the kernel. */
+static int set_names(const struct nl_option *option, const char *text, char *out,
+		     struct nl_err *err)
+{
+	char list[NL_LIST_MAX], name[16]; /* TCP_CA_NAME_MAX */
+	size_t items = 0, len;
+	const char *at = text;
+
+	if (strlen(text) >= sizeof(list))
+		return nl_fail_key(err, option->name, "%s is too long a list", option->name);
+	do {
+		at += items > 0; /* past the comma */
+		len = strcspn(at, ",");
+		if (++items > NL_CONGESTIONS_MAX)
+			return nl_fail_key(err, option->name, "%s is a list of at most %d",
+					   option->name, NL_CONGESTIONS_MAX);
+		if (len == 0 && (*at || items > 1))
+			return nl_fail_key(err, option->name, "%s holds an empty name", option->name);
+		snprintf(list, sizeof(list), "%.*s", (int)len, at);
+		if (set_name(option, list, sizeof(name) - 1, name, err))
+			return NL_BAD_REQUEST;
+		at += len;
+	} while (*at);
+	memcpy(out, text, strlen(text) + 1);
+	return NL_OK;
+}
+
+static int set_cpus(const struct nl_option *option, const char *text, char *out, struct nl_err *err)
+{
+	uint16_t cpu[NL_CPUS_MAX];
+	size_t count;
+
+	if (strlen(text) >= NL_LIST_MAX || (*text && nl_cpulist_parse(text, cpu, NL_CPUS_MAX, &count)))
+		return nl_fail_key(err, option->name,
+				   "%s is a list as 0,2-3 of at most %d CPUs, none twice",
+				   option->name, NL_CPUS_MAX);
+	memcpy(out, text, strlen(text) + 1);
+	return NL_OK;
+}
+
 static int set_address(const struct nl_option *option, const char *text, char *out,
 		       struct nl_err *err)
 {
@@ -148,11 +201,13 @@ static int set(struct nl_run_opts *opts, const struct nl_option *option, const c
 	case NL_KIND_TOKEN:
 		return set_token(option, text, field, err);
 	case NL_KIND_WORD:
-		return set_name(option, text, 15, field, err); /* TCP_CA_NAME_MAX less its NUL */
+		return set_names(option, text, field, err);
 	case NL_KIND_INTERFACE:
 		return set_name(option, text, 15, field, err); /* IFNAMSIZ less its NUL */
 	case NL_KIND_RECEIVE:
 		return set_receive(option, text, field, err);
+	case NL_KIND_CPUS:
+		return set_cpus(option, text, field, err);
 	}
 	return nl_fail(err, NL_INTERNAL, "option of an unknown kind");
 }
@@ -212,6 +267,9 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 		return nl_fail_key(err, "bytes", "bytes and window_ms exclude each other");
 	if (opts->role == NL_GEN && !opts->bytes && !opts->window_ms)
 		return nl_fail_key(err, "window_ms", "a gen needs window_ms or bytes");
+	if (opts->follow_incoming_cpu && opts->cpus[0])
+		return nl_fail_key(err, "follow_incoming_cpu",
+				   "cpus and follow_incoming_cpu exclude each other");
 	if (opts->record_B > buffers_max_B / opts->streams)
 		return nl_fail(err, NL_LIMIT, "%llu records of %llu B are more than %llu MiB",
 			       (unsigned long long)opts->streams, (unsigned long long)opts->record_B,

@@ -45,13 +45,26 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 	nl_json_close(j);
 }
 
+static void put_cpu(struct nl_json *j, const char *key, int32_t cpu)
+{
+	if (cpu < 0)
+		nl_json_null(j, key);
+	else
+		nl_json_i64(j, key, cpu);
+}
+
 static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 {
 	nl_json_open(j, NULL);
 	PUT_MEMBERS(j, {"stream", row->stream}, {"bytes", row->bytes},
 		    {"window_bytes", row->window_bytes}, {"calls", row->calls},
 		    {"t_first_ns", row->t_first_ns}, {"t_end_ns", row->t_end_ns},
-		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B});
+		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B},
+		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
+		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
+		    {"moves", row->moves});
+	put_cpu(j, "cpu", row->cpu);
+	put_cpu(j, "incoming_cpu", row->incoming_cpu);
 	nl_json_text(j, "congestion", row->congestion);
 	nl_json_i64(j, "errno", row->errnum);
 	if (row->has_tcp)

@@ -51,6 +51,7 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 		stream->record_B = run->opts.record_B;
 		stream->to_send = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
 		run->report.per_stream[i].stream = (uint32_t)i;
+		run->report.per_stream[i].cpu = run->report.per_stream[i].incoming_cpu = -1;
 	}
 	return NL_OK;
 }
@@ -72,7 +73,9 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 		if (code)
 			return code;
 	}
-	code = open_streams(run, err);
+	code = nl_placement_open(&run->placement, &run->opts, err);
+	if (!code)
+		code = open_streams(run, err);
 	if (!code)
 		code = open_buffers(run, err);
 	if (!code)

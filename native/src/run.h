@@ -2,12 +2,14 @@
 #ifndef NL_RUN_H
 #define NL_RUN_H
 
+#include "placement.h"
 #include "stream.h"
 
 #include <pthread.h>
 
 struct nl_run {
 	struct nl_run_opts opts;
+	struct nl_placement placement;
 	const struct nl_engine *engine;
 	struct nl_stream *stream; /* [streams] */
 	struct nl_report report;

@@ -1,6 +1,7 @@
 #include "sock.h"
 
 #include "error.h"
+#include "sockopts.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,39 +45,15 @@ int nl_address_parse(const char *text, uint64_t port, struct nl_address *out)
 	return 0;
 }
 
-static int set_buffers(int fd, const struct nl_run_opts *opts, struct nl_err *err)
+int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
+		int *fd, struct nl_err *err)
 {
-	static const struct {
-		int plain, force;
-		const char *name;
-	} row[] = {{SO_SNDBUF, SO_SNDBUFFORCE, "SO_SNDBUF"}, {SO_RCVBUF, SO_RCVBUFFORCE, "SO_RCVBUF"}};
-	int size = (int)opts->buffer_B;
+	int family = address->storage.ss_family, code;
 
-	if (opts->buffer_B == 0)
-		return NL_OK;
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		int option = opts->force_buffer ? row[i].force : row[i].plain;
-
-		if (setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)))
-			return nl_fail_errno(err, errno, "setsockopt %s%s %d", row[i].name,
-					     opts->force_buffer ? "FORCE" : "", size);
-	}
-	return NL_OK;
-}
-
-int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, int *fd,
-		struct nl_err *err)
-{
-	const char *name = opts->congestion;
-	int code;
-
-	*fd = socket(address->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (*fd < 0)
 		return nl_fail_errno(err, errno, "socket");
-	code = set_buffers(*fd, opts, err);
-	if (!code && name[0] && strcmp(name, "-") != 0 &&
-	    setsockopt(*fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)))
-		code = nl_fail_errno(err, errno, "setsockopt TCP_CONGESTION %s", name);
+	code = nl_sockopts_set(*fd, opts, family, stream, err);
 	if (code) {
 		close(*fd);
 		*fd = -1;
@@ -92,14 +69,19 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 
 	if (nl_address_parse(opts->address, opts->port, &address))
 		return nl_fail_key(err, "bind", "%s is not a numeric address", opts->address);
-	code = nl_sock_new(opts, &address, fd, err);
+	code = nl_sock_new(opts, &address, 0, fd, err);
 	if (code)
 		return code;
+	/* what a stream cannot have is said now; the listener ends with that of stream 0 */
+	for (uint64_t i = nl_sockopts_congestions(opts); !code && i-- > 0;)
+		code = nl_sockopts_congestion(*fd, opts, i, err);
 	/* a chosen port must be free again at once after a run, TIME_WAIT or not */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (address.storage.ss_family == AF_INET6)
 		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
+	if (code)
+		; /* said already */
+	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
 		code = nl_fail_errno(err, errno, "bind %s port %u", opts->address,
 				     (unsigned)opts->port);
 	else if (listen(*fd, backlog))

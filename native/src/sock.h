@@ -16,10 +16,10 @@ struct nl_address {
  * look-up of an interface's number. */
 int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
 
-/* A socket of the address's family with buffer and congestion control as asked;
+/* A socket of the address's family with the options of the run and that stream;
  * nonblocking, close-on-exec. */
-int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, int *fd,
-		struct nl_err *err);
+int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
+		int *fd, struct nl_err *err);
 
 /* nl_sock_new, bound and listening; *port is what it was bound to. */
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -47,7 +48,18 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    ["hello", "json", "lane", "options", "procfs", "rtnl", "samples", "superpacket", "words"],
+    [
+        "hello",
+        "json",
+        "lane",
+        "options",
+        "placement",
+        "procfs",
+        "rtnl",
+        "samples",
+        "superpacket",
+        "words",
+    ],
 )
 def test_c_unit(address_build, name):
     run(address_build / "tests" / f"test_{name}")
@@ -97,6 +109,21 @@ def test_a_sanitized_agent_moves_20_streams_both_ways(request, start_agent, buil
     said = agent.process.stderr.read().decode()
     assert agent.process.wait(10) == 0, said
     assert said == ""
+
+
+@pytest.mark.parametrize("build_name", ["address_build", "thread_build"])
+def test_a_sanitized_agent_places_threads_and_sets_sockets(request, start_agent, build_name):
+    agent = start_agent(*FIXED_LAYOUT, request.getfixturevalue(build_name) / "gensink", "agent")
+    asked = {"streams": 6, "window_ms": 800, "congestion": "reno,cubic", "dscp": 8, "nodelay": 1}
+    port, token = agent.sink(**asked, follow_incoming_cpu=1)
+    cpu = min(os.sched_getaffinity(0))
+    agent.gen(port, token, **asked, cpus=cpu, pacing_Bps=20_000_000, mss_B=1400)
+    results = agent.hear_results()
+    assert {end["status"] for end in results.values()} == {"ok"}
+    assert {row["cpu"] for row in results["gen_result", 1]["per_stream"]} == {cpu}
+    agent.process.stdin.close()
+    said = agent.process.stderr.read().decode()
+    assert (agent.process.wait(10), said) == (0, "")
 
 
 def test_no_unbounded_string_function_is_called():

@@ -24,6 +24,10 @@ static void requests_fill_the_options(void)
 	CHECK(opts.token[15] == 15 && strcmp(opts.congestion, "cubic") == 0);
 	CHECK(parse(NL_GEN, GEN " bytes=1000", &opts, &err) == NL_OK);
 	CHECK(opts.bytes == 1000 && opts.window_ms == 0);
+	CHECK(parse(NL_GEN, GEN " bytes=1 congestion=a,b,c,d,e,f,g,h cpus=1,0 pacing_Bps=1000000000000 "
+			    "dscp=63 mss_B=32767 nodelay=1 busy_poll_us=1000000", &opts, &err) == NL_OK);
+	CHECK(strcmp(opts.congestion, "a,b,c,d,e,f,g,h") == 0 && strcmp(opts.cpus, "1,0") == 0);
+	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
 }
 
 static void bad_requests_name_the_key(void)
@@ -40,7 +44,20 @@ static void bad_requests_name_the_key(void)
 		{NL_SINK, SINK " trace=2", "trace"},
 		{NL_SINK, SINK " receive=perhaps", "receive"},
 		{NL_SINK, SINK " congestion=far_too_long_a_name", "congestion"},
+		{NL_SINK, SINK " congestion=reno,far_too_long_a_name", "congestion"},
+		{NL_SINK, SINK " congestion=reno,,cubic", "congestion"},
+		{NL_SINK, SINK " congestion=reno,", "congestion"},
+		{NL_SINK, SINK " congestion=,reno", "congestion"},
+		{NL_SINK, SINK " congestion=a,b,c,d,e,f,g,h,i", "congestion"},
 		{NL_SINK, SINK " interface=a/b", "interface"},
+		{NL_SINK, SINK " pacing_Bps=5", "pacing_Bps"},
+		{NL_SINK, SINK " dscp=64", "dscp"},
+		{NL_SINK, SINK " mss_B=32768", "mss_B"},
+		{NL_SINK, SINK " nodelay=2", "nodelay"},
+		{NL_SINK, SINK " busy_poll_us=1000001", "busy_poll_us"},
+		{NL_SINK, SINK " cpus=3-1", "cpus"},
+		{NL_SINK, SINK " cpus=0,0", "cpus"},
+		{NL_SINK, SINK " cpus=0 follow_incoming_cpu=1", "follow_incoming_cpu"},
 		{NL_GEN, GEN, "window_ms"},
 		{NL_GEN, GEN " window_ms=0", "window_ms"},
 		{NL_GEN, GEN " window_ms=5 bytes=5", "bytes"},

@@ -1,0 +1,33 @@
+/* placement: which CPU moves the bytes of a stream.
+ *
+ * Threads take the CPUs of a list in turn, or each is kept on the CPU that the packets of
+ * its stream come in on (SO_INCOMING_CPU). Without either the kernel's scheduler decides. */
+#ifndef NL_PLACEMENT_H
+#define NL_PLACEMENT_H
+
+#include "netlab.h"
+
+#include <pthread.h>
+
+struct nl_placement {
+	uint64_t follow;
+	size_t count; /* 0: no list */
+	uint16_t cpu[NL_CPUS_MAX];
+};
+
+/* From the options; every CPU of the list is tried: one that is not there or that this
+ * process may not run on is an error. */
+int nl_placement_open(struct nl_placement *placement, const struct nl_run_opts *opts,
+		      struct nl_err *err);
+
+/* Put the calling thread, the index-th of its run, where it belongs; fd is the (first)
+ * stream it moves. 0 or errno. */
+int nl_placement_settle(const struct nl_placement *placement, uint64_t index, int fd);
+
+/* Move a living thread after its packets, when that was asked for; 1 when it was moved. */
+int nl_placement_follow(const struct nl_placement *placement, pthread_t thread, int fd);
+
+/* Where the calling thread may run and fd's packets come in, into cpu and incoming_cpu. */
+void nl_placement_describe(int fd, struct nl_stream_report *out);
+
+#endif
