@@ -156,7 +156,8 @@ class Report:
     status, code, message : str
         ``ok``, ``stopped``, ``timeout`` or ``error``; unless ok, why.
     t_go_ns, t_first_byte_ns, t_last_byte_ns : int
-        The common start, the first byte moved, the end of the last stream.
+        The common start, the first byte sent or read, the last one; in a timed run the end of
+        the last stream. Nothing here depends on when samples are taken.
     window_t0_ns, window_t1_ns, window_bytes : int
         The measured window and the bytes in it.
     total_bytes, interval_sum_bytes : int
@@ -229,8 +230,8 @@ def _stream(row: Any) -> dict[str, Any]:
         **{
             name: int(getattr(row, name))
             for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
-                         "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp", "mss_B",
-                         "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
+                         "t_last_ns", "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp",
+                         "mss_B", "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
         },
         "congestion": _text(row.congestion),
         "tcp": _struct(row.tcp) if row.has_tcp else None,

@@ -204,7 +204,10 @@ struct nl_stream_report {
 	int32_t errnum; /* errno that ended the stream, or 0 */
 	uint64_t bytes, window_bytes;
 	uint64_t calls; /* send or recv calls that moved bytes */
-	uint64_t t_first_ns, t_end_ns; /* sink: first byte read, end of stream seen; 0: never */
+	/* gen: before its first send, after its last; sink: first bytes read, end of stream seen.
+	 * 0: never */
+	uint64_t t_first_ns, t_end_ns;
+	uint64_t t_last_ns; /* after the call that moved the last bytes; 0 in a timed run */
 	uint64_t sndbuf_B, rcvbuf_B;   /* effective, as getsockopt tells */
 	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* the same, at the start */
 	int32_t cpu, incoming_cpu; /* of the thread, -1: not held to one; of the last packet */
@@ -226,6 +229,9 @@ struct nl_report {
 	struct nl_rejected rejected;
 	uint64_t discard;
 	uint64_t t_go_ns; /* 0: never let go */
+	uint64_t t_let_go_ns; /* gen: every stream had heard that it may go */
+	/* Least t_first_ns, greatest t_last_ns of the streams; a timed run takes t_end_ns. What a
+	 * transfer of known size took lies between the gen's first and the sink's last byte. */
 	uint64_t t_first_byte_ns, t_last_byte_ns;
 	uint64_t window_t0_ns, window_t1_ns, window_bytes;
 	uint64_t total_bytes, interval_sum_bytes;

@@ -163,6 +163,7 @@ int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 			if (start.poll[i].fd >= 0 && start.poll[i].revents)
 				code = hear_go(&start, i, err);
 	}
+	run->report.t_let_go_ns = nl_now_ns();
 	for (uint64_t i = 0; !code && i < run->opts.streams; i++)
 		if (nl_sock_blocking(run->stream[i].fd))
 			code = nl_fail_errno(err, errno, "fcntl");

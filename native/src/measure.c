@@ -210,11 +210,12 @@ static void watch_streams(struct watch *watch)
 	struct nl_run *run = watch->run;
 	struct nl_err stopped;
 
+	nl_fail(&stopped, NL_OK, "told to stop");
+
 	while (!sleep_until(run, next_due(watch), watch->phase == ABORTING)) {
 		uint64_t now = nl_now_ns(), edge = edge_due(watch);
 
 		if (watch->phase != ABORTING && atomic_load(&run->told_to_stop)) {
-			nl_fail(&stopped, NL_OK, "told to stop");
 			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
 		}
 		if (now >= watch->sample_due_ns || (edge && now >= edge))
@@ -224,6 +225,9 @@ static void watch_streams(struct watch *watch)
 		if (watch->end_due_ns && now >= watch->end_due_ns)
 			at_end(watch, now);
 	}
+	/* the other end may have been stopped first, and have ended the streams of this one */
+	if (atomic_load(&run->told_to_stop))
+		fail_run(run, NL_STATUS_STOPPED, &stopped);
 }
 
 /* -- the report ------------------------------------------------------------------ */
@@ -246,17 +250,19 @@ static void collect(struct nl_run *run)
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		const struct nl_stream *stream = &run->stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
+		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
 
 		row->errnum = stream->errnum;
 		row->bytes = nl_stream_bytes(stream);
 		row->calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
 		row->t_first_ns = stream->t_first_ns;
+		row->t_last_ns = stream->t_last_ns;
 		row->t_end_ns = stream->t_end_ns;
 		report->total_bytes += row->bytes;
 		if (row->t_first_ns && (!report->t_first_byte_ns || row->t_first_ns < report->t_first_byte_ns))
 			report->t_first_byte_ns = row->t_first_ns;
-		if (row->t_end_ns > report->t_last_byte_ns)
-			report->t_last_byte_ns = row->t_end_ns;
+		if (last_ns > report->t_last_byte_ns)
+			report->t_last_byte_ns = last_ns;
 		if (row->errnum) {
 			nl_fail_errno(&err, row->errnum, "stream %llu", (unsigned long long)i);
 			err.code = NL_PEER;

@@ -58,7 +58,8 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 	nl_json_open(j, NULL);
 	PUT_MEMBERS(j, {"stream", row->stream}, {"bytes", row->bytes},
 		    {"window_bytes", row->window_bytes}, {"calls", row->calls},
-		    {"t_first_ns", row->t_first_ns}, {"t_end_ns", row->t_end_ns},
+		    {"t_first_ns", row->t_first_ns}, {"t_last_ns", row->t_last_ns},
+		    {"t_end_ns", row->t_end_ns},
 		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B},
 		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
 		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
@@ -228,6 +229,8 @@ void nl_json_report(struct nl_json *j, const struct nl_report *r)
 	nl_json_u64(j, "streams", r->streams);
 	if (r->role == NL_SINK)
 		put_sink_members(j, r);
+	else
+		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
 	PUT_MEMBERS(j, {"t_go_ns", r->t_go_ns}, {"t_first_byte_ns", r->t_first_byte_ns},
 		    {"t_last_byte_ns", r->t_last_byte_ns});
 	nl_json_open(j, "window");

@@ -49,6 +49,7 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 		stream->fd = -1;
 		stream->quit = &run->quit;
 		stream->record_B = run->opts.record_B;
+		stream->stamped = run->opts.window_ms == 0;
 		stream->to_send = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
 		run->report.per_stream[i].stream = (uint32_t)i;
 		run->report.per_stream[i].cpu = run->report.per_stream[i].incoming_cpu = -1;

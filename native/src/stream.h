@@ -21,6 +21,8 @@ struct nl_stream {
 	uint64_t record_B;
 	uint64_t to_send; /* gen: exact bytes, UINT64_MAX for a timed run */
 	uint64_t t_first_ns, t_end_ns;
+	int stamped; /* t_last_ns is kept: a run whose length is what it measures */
+	uint64_t t_last_ns; /* after the last call that moved bytes */
 	int errnum;
 };
 
@@ -48,6 +50,8 @@ static inline void nl_stream_count(struct nl_stream *stream, uint64_t bytes)
 	atomic_store_explicit(&stream->calls,
 			      atomic_load_explicit(&stream->calls, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+	if (stream->stamped)
+		stream->t_last_ns = nl_now_ns();
 }
 
 static inline uint64_t nl_stream_bytes(const struct nl_stream *stream)

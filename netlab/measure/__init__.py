@@ -3,15 +3,18 @@
 from netlab.measure.exchange import Outcome, Side, measure
 from netlab.measure.ledger import Ledger, audit
 from netlab.measure.record import Setting, interval_rows, record, trace_rows
+from netlab.measure.transfer import Transfer, transfer_of
 
 __all__ = [
     "Ledger",
     "Outcome",
     "Setting",
     "Side",
+    "Transfer",
     "audit",
     "interval_rows",
     "measure",
     "record",
     "trace_rows",
+    "transfer_of",
 ]
