@@ -43,8 +43,8 @@ def bench_command(quick: bool, peers: tuple[str, ...], out: Path | None, **level
 
 
 def _bench(quick: bool, peers: tuple[str, ...], out: Path | None, levels: dict) -> None:
+    from netlab.bench.installed import find_tools
     from netlab.bench.rounds import QUICK, Matrix
-    from netlab.bench.tools import find_tools
 
     given = {key: value for key, value in levels.items() if value not in (None, ())}
     matrix = replace(QUICK if quick else Matrix(), **given)

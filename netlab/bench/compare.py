@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.bench.tools import GENSINK
+from netlab.bench.rounds import GENSINK
 from netlab.errors import BadInput
 from netlab.measure.flags import FOREIGN_CPU_PERCENT, STEAL_PERCENT
 

@@ -7,15 +7,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from netlab.bench.installed import Installed
 from netlab.bench.processes import run_tool
-from netlab.bench.rounds import BEST_RECORD_LENGTH_B, RECORD_LENGTH_B, Cell, Environment, Turn
-from netlab.bench.tools import GENSINK, Installed, Received, Transfer
+from netlab.bench.rounds import (
+    BEST_RECORD_LENGTH_B,
+    GENSINK,
+    RECORD_LENGTH_B,
+    Cell,
+    Environment,
+    Turn,
+)
 from netlab.errors import HostError, RunError
 from netlab.hosts.lab import Lab
 from netlab.hosts.namespaces import tool as run_ip
 from netlab.measure import Side, measure
 from netlab.measure.exchange import Request
 from netlab.measure.record import goodput_MBps
+from netlab.othertools.tools import Received, Transfer
 from netlab.station import Station, open_stations
 from netlab.study import Study, Timing
 

@@ -12,9 +12,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from netlab.bench.tools import Installed, Received, Transfer
+from netlab.bench.installed import Installed
 from netlab.errors import RunError
 from netlab.hosts.namespaces import inside
+from netlab.othertools.tools import Received, Transfer
 
 LISTEN_S = 5.0
 SLACK_S = 10.0

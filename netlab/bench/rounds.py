@@ -8,8 +8,11 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Literal
 
-from netlab.bench.tools import GENSINK, Installed
+from netlab.bench.installed import Installed
 from netlab.errors import BadInput
+
+GENSINK = "gensink"
+"""The name under which netlab's own core takes part."""
 
 RECORD_LENGTH_B = 128 << 10
 """Of every tool, where they are to be alike: iperf3's and iperf's own."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import netlab
 from netlab import core
+from netlab.bench.installed import Installed
 from netlab.bench.limits import CopyLimits, copy_limits
 from netlab.bench.path import SENDER, bench_study, open_path
-from netlab.bench.rounds import LeftOut, Matrix, Turn, schedule
-from netlab.bench.tools import GENSINK, Installed
+from netlab.bench.rounds import GENSINK, LeftOut, Matrix, Turn, schedule
 from netlab.errors import NetlabError
 from netlab.station import host_facts, study_lab
 

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 
-from netlab.bench.rounds import QUICK, Matrix, schedule
-from netlab.bench.tools import GENSINK, TOOLS, Installed
+from netlab.bench.installed import Installed
+from netlab.bench.rounds import GENSINK, QUICK, Matrix, schedule
 from netlab.errors import BadInput
+from netlab.othertools.tools import TOOLS
 
 PEERS = [Installed(tool, f"/usr/bin/{tool.program}", "1") for tool in TOOLS]
 MATRIX = Matrix(rounds=3, seconds=1, seed=7)

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 from lab_study import lab_study
 
+from netlab.bench.installed import Installed, find_tools
 from netlab.bench.processes import run_tool
-from netlab.bench.tools import Installed, Transfer, find_tools
 from netlab.errors import RunError
 from netlab.hosts.inventory import data_address
 from netlab.hosts.lab import Lab
 from netlab.hosts.reaper import processes_in
+from netlab.othertools.tools import Transfer
 from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e
