@@ -31,6 +31,8 @@ _RECORD = re.compile(
 _CONGESTION = re.compile(r"TCP congestion control (?:set to|using|default) (?P<name>[\w-]{1,40})")
 _MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
 _MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
+_SENT_AGAIN = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
+"""What ``-e`` adds at the sender: writes and errors, segments sent again, window and RTT."""
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
 _PASSED_OVER = re.compile(
@@ -77,6 +79,7 @@ class _Line:
     end_s: Printed
     amount_B: Printed
     rate_Bps: Printed
+    retransmits: int | None = None
 
 
 @dataclass
@@ -153,7 +156,9 @@ class _Run:
         amount = Printed.read(match["amount"], BINARY[match["unit"]])
         rate = Printed.read(match["rate"], scale)
         check_rate(number, amount, Printed(end.value - start.value, start.error + end.error), rate)
-        line = _Line(number, start, end, amount, rate)
+        again = _SENT_AGAIN.fullmatch(match["more"] or "")
+        segments = int(again["segments"]) if again else None
+        line = _Line(number, start, end, amount, rate, segments)
         self.lines.setdefault((match["star"], match["id"]), []).append(line)
 
     def record(self) -> Record:
@@ -188,11 +193,19 @@ class _Run:
             record_length_B=self.record_length_B,
             buffer_B=self.buffer_B,
             congestion=self.congestion,
+            retransmits=self._retransmits(),
             sndbuf_B=self.effective_B if local_sends else None,
             rcvbuf_B=self.effective_B if not local_sends else None,
             rounded=True,
             extras={"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {},
         )
+
+    def _retransmits(self) -> int | None:
+        """Segments sent again by all the streams, where each of their totals tells."""
+        totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
+        if any(total.retransmits is None for total in totals):
+            return None
+        return sum(total.retransmits for total in totals)
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)

@@ -106,12 +106,25 @@ def _take_brief(run: _Run, number: int, match: re.Match) -> None:
     time_s = Printed.read(match["time"])
     rate = Printed.read(match["rate"], _MBIT)
     check_rate(number, amount, time_s, rate)
+    time_s = _closer(amount, time_s, rate)
     if not match["total"]:
         run.intervals.append((number, amount, time_s))
         return
     run.brief = (amount, time_s, rate)
     run.retransmits = int(match["retrans"]) if match["retrans"] else None
     run.rtt_ms = float(match["rtt"]) if match["rtt"] else None
+
+
+def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
+    """The time that amount and rate tell, where they were printed with more digits than it.
+
+    Intervals of 0.1 s are printed with two digits, and their rates with eight.
+    """
+    if not rate.value or rate.error / rate.value > 1e-3 or amount.error / amount.value > 1e-3:
+        return time_s
+    found_s = amount.value / rate.value
+    error_s = found_s * (amount.error / amount.value + rate.error / rate.value)
+    return Printed(found_s, error_s) if error_s < time_s.error else time_s
 
 
 def _take_side(run: _Run, number: int, side: re.Match) -> None:
@@ -128,7 +141,7 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
             mbps = Printed.read(total["mbps"], _MBIT)
             if not mbps.agrees(rate.value, rate.error):
                 raise damaged(number, "KB/sec and Mbps do not agree")
-        run.totals[way] = (amount, time_s, rate)
+        run.totals[way] = (amount, _closer(amount, time_s, rate), rate)
     elif shape := _BUFLEN.fullmatch(rest):
         if shape["protocol"] == "udp":
             raise damaged(number, "UDP run; the results hold TCP alone")

@@ -128,6 +128,10 @@ def test_iperf2_enhanced_reports_tell_the_time_and_the_record_length():
     record = one("iperf2-enhanced.txt")
     assert record.started_unix_s == 1795228184
     assert record.record_length_B == 131072
+    # of the total, which is not the sum of the intervals that were printed
+    assert record.retransmits == 6
+    assert one("iperf2-server-enhanced.txt").retransmits is None
+    assert one("iperf2-tcp.txt").retransmits is None
 
 
 @pytest.mark.parametrize("text", [RAPID, " ".join(RAPID.split())], ids=["lines", "folded"])
@@ -166,6 +170,13 @@ def test_nuttcp_amounts_are_binary_and_rates_decimal():
     assert verbose.forward.goodput_MBps == pytest.approx(20052.0284 / 8)
     assert verbose.forward.sent_B == verbose.forward.received_B == round(4785.0406 * 2**20)
     assert (verbose.version, verbose.streams, verbose.mss_B) == ("6.1.2", 1, 8948)
+
+
+def test_nuttcp_rates_tell_the_time_of_an_interval_closer_than_its_two_digits():
+    samples = one("nuttcp-verbose-parallel.txt").forward.samples
+    rates = [sample.bytes * 8 / sample.interval_s / 1e6 for sample in samples]
+    assert rates == pytest.approx([19316.5801, 11147.9204], rel=1e-6)
+    assert samples[1].t_s == pytest.approx(2.0, abs=0.01)
 
 
 def test_nuttcp_exact_buffers_are_exact_bytes():
