@@ -14,8 +14,19 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.analysis.bottleneck import bottleneck
+from netlab.emulation import Emulation
 from netlab.errors import HostError, NetlabError, RunError
-from netlab.measure import Setting, Side, audit, interval_rows, measure, record, trace_rows
+from netlab.measure import (
+    Emulated,
+    Outcome,
+    Setting,
+    Side,
+    audit,
+    interval_rows,
+    measure,
+    record,
+    trace_rows,
+)
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.plan import Block, Run, provenance_key
@@ -129,7 +140,8 @@ def run_block(
         facts = {name: station.facts for name, station in stations.items()}
         context = context_of(study, block, facts)
         keep = standing(study, block, context, store)
-        session = _Session(study, block, store, stations, context, keep)
+        emulation = Emulation.of(study, block, lab)
+        session = _Session(study, block, store, stations, context, keep, emulation)
         for run in block.runs:
             if run.run_id in keep:
                 progress(run.run_id)
@@ -162,9 +174,10 @@ class _Session:
         stations: dict[str, Station],
         context: dict,
         keep: set[str],
+        emulation: Emulation | None,
     ):
         self.study, self.block, self.store = study, block, store
-        self.stations, self.context = stations, context
+        self.stations, self.context, self.emulation = stations, context, emulation
         old_runs = store.block_runs(block.block_id)
         self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
         self._rows: list[dict] = []
@@ -281,19 +294,35 @@ class _Session:
             both=both,
             trace=self.study.trace,
         )
-        outcome = measure(sender, receiver, request)
+        outcome, emulated = self._exchanged(run, sender, receiver, request)
         drift = [line for station in self.stations.values() for line in station.drift()]
         flows = [(flow.gen, flow.sink) for flow in outcome.flows]
         ledger = audit(flows, mtu_B=self.block.mtu_B, both=both)
-        row = {**self._named(run), **record(outcome, self._setting(), ledger)}
+        row = {**self._named(run), **record(outcome, self._setting(), ledger, emulated)}
         intervals = interval_rows(run.run_id, outcome.flows)
-        flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing)
+        flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated)
         row["bottleneck"] = bottleneck(row)
         row["flags"] = ",".join(flags)
         row["message"] = "; ".join(flags.values())
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - timing.warmup_s - (row["window_s"] or 0.0)
-        return row, {"intervals": intervals, "traces": trace_rows(run.run_id, outcome.flows)}
+        samples = {"intervals": intervals, "traces": trace_rows(run.run_id, outcome.flows)}
+        if emulated is not None:
+            samples["paths"] = emulated.rows(run.run_id, outcome.flows)
+        return row, samples
+
+    def _exchanged(
+        self, run: Run, sender: Side, receiver: Side, request: Request
+    ) -> tuple[Outcome, Emulated | None]:
+        """The run itself, and what the emulator of its path did meanwhile."""
+        if self.emulation is None:
+            return measure(sender, receiver, request), None
+        try:
+            before = self.emulation.begin(run)
+            outcome = measure(sender, receiver, request)
+            return outcome, self.emulation.end(run, before)
+        finally:
+            self.emulation.forget(run)
 
     def _named(self, run: Run) -> dict:
         """The columns that name a run, its tuning and where it came from."""
@@ -340,6 +369,7 @@ class _Session:
                     "agent": core.source_digest(),
                     "hosts": facts,
                     "link": {n: s.link for n, s in self.stations.items()},
+                    "emulator": None if self.emulation is None else {"with": "netlab"},
                 },
                 sort_keys=True,
             ),

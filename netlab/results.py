@@ -195,6 +195,24 @@ RUN_COLUMNS = _columns(
     ("ceiling_kind", "string", "", "bus, link or memory", "null"),
     ("percent_of_bus", "float64", "%", "goodput over bus_MBps", "null"),
     ("percent_of_ceiling", "float64", "%", "goodput over ceiling_MBps", "null"),
+    ("path_rtt_us", "float64", "us", "round trip asked of the path's emulator", "null"),
+    ("path_packets", "Int64", "", "packets that reached the emulator, both ways", "null"),
+    ("path_B", "Int64", "B", "IP bytes that reached the emulator, both ways", "null"),
+    ("path_drops", "Int64", "", "packets the emulator dropped, for whatever reason", "null"),
+    ("path_queue_drops", "Int64", "", "of them, those that met a full queue", "null"),
+    ("path_forced_drops", "Int64", "", "of them, those it was told to drop", "null"),
+    ("forced_loss_s", "float64", "s", "when the last was, from the common start", "null"),
+    ("path_queue_max_B", "Int64", "B", "deepest queue of either direction", "null"),
+    ("path_queue_max_packets", "Int64", "", "longest queue of either direction", "null"),
+    (
+        "emulator_late_us",
+        "float64",
+        "us",
+        "all but one in 1,000 of the emulator's writes were at most this late",
+        "null",
+    ),
+    ("emulator_cpu_percent", "float64", "%", "of one core, whole run", "null"),
+    ("emulator_waited_percent", "float64", "%", "of the run, for a processor", "null"),
     ("bottleneck", "string", "", "bus, link, window, send buffer, CPU, loss, or unknown", "null"),
     ("flags", "string", "", "flags of the run, joined by commas; empty when valid"),
     ("message", "string", "", "why a run failed or was flagged; empty when valid"),
@@ -228,6 +246,15 @@ TRACE_COLUMNS = _columns(
     ("retransmits", "int64", "", "segments sent again so far"),
 )
 
+PATH_COLUMNS = _columns(
+    ("run_id", "string", "", "run"),
+    ("direction", "string", "", "forward or reverse"),
+    ("t_s", "float64", "s", "when, from the common start"),
+    ("queue_B", "int64", "B", "waiting for the emulated link"),
+    ("queue_packets", "int64", "", "waiting for the emulated link"),
+    ("drops", "int64", "", "packets dropped since the sample before, for whatever reason"),
+)
+
 
 def _schema(columns: tuple[Column, ...]) -> pa.DataFrameSchema:
     return pa.DataFrameSchema(
@@ -240,10 +267,21 @@ def _schema(columns: tuple[Column, ...]) -> pa.DataFrameSchema:
 RUNS = _schema(RUN_COLUMNS)
 INTERVALS = _schema(INTERVAL_COLUMNS)
 TRACES = _schema(TRACE_COLUMNS)
-SCHEMAS = {RUN_COLUMNS: RUNS, INTERVAL_COLUMNS: INTERVALS, TRACE_COLUMNS: TRACES}
+PATHS = _schema(PATH_COLUMNS)
+SCHEMAS = {
+    RUN_COLUMNS: RUNS,
+    INTERVAL_COLUMNS: INTERVALS,
+    TRACE_COLUMNS: TRACES,
+    PATH_COLUMNS: PATHS,
+}
 
-TABLES = {"runs": RUN_COLUMNS, "intervals": INTERVAL_COLUMNS, "traces": TRACE_COLUMNS}
-"""The tables of a store; a block has a file in each, of the last only where it has rows."""
+TABLES = {
+    "runs": RUN_COLUMNS,
+    "intervals": INTERVAL_COLUMNS,
+    "traces": TRACE_COLUMNS,
+    "paths": PATH_COLUMNS,
+}
+"""The tables of a store; a block has a file in each, of the last two only where it has rows."""
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:

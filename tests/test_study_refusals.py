@@ -171,6 +171,10 @@ SENTENCES = {
         ("groups", 0, {**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [16114]}),
         "none of its tunings has any of its MTUs",
     ),
+    "loss without an emulator": (
+        ("groups", 0, {**CONTENT["groups"][0], "force_loss_at_s": 0.1}),
+        "force_loss_at_s: path '64-64' has no emulator to force a loss",
+    ),
     "no room for -quick": (("name", "x" * 43), "over 42 characters"),
 }
 
@@ -179,6 +183,16 @@ SENTENCES = {
 def test_what_does_not_fit_together_is_named(name):
     change, sentence = SENTENCES[name]
     assert sentence in str(refusal(changed(*change)))
+
+
+def test_a_loss_is_forced_before_a_run_is_over():
+    content = changed("paths", "64-64", "link", {"emulator": {}})
+    content["groups"] = [{**CONTENT["groups"][0], "path": "64-64", "force_loss_at_s": 0.2}]
+    content["timing"] = {"seconds": 0.2, "warmup_s": 0.1}
+    content.pop("quick", None)
+    assert validated(Study, content, "my.yml").groups[0].force_loss_at_s == 0.2
+    content["quick"] = {"seconds": 0.1, "warmup_s": 0.1}
+    assert "a run is over after 0.2 s" in str(refusal(content))
 
 
 SSH = {"kind": "ssh", "address": "server.example"}

@@ -85,10 +85,12 @@ static int request_set(struct emulator *e, struct nl_words *words, struct nl_err
 
 	if (nl_emulate_set_words(words, &i, e->opts, &script, err))
 		return err->code;
-	if (!e->open && (script.drops || script.drop_at_ms != UINT64_MAX))
+	if (!e->open && (script.forget || script.drops || script.drop_at_ms != UINT64_MAX))
 		return nl_fail_key(err, "drop_at", "a scripted drop comes after open");
 	if (e->open) {
 		nl_lane_set(&e->lane[i], &e->opts[i]);
+		if (script.forget)
+			nl_script_forget(&e->lane[i].script);
 		if (script.drops)
 			nl_script_numbers(&e->lane[i].script, script.drop_at, script.drops);
 		if (script.drop_at_ms != UINT64_MAX)

@@ -70,6 +70,13 @@ static int numbers(struct nl_words *words, const char *key, uint64_t out[NL_SCRI
 	return NL_OK;
 }
 
+static int is_nothing(struct nl_words *words, const char *key)
+{
+	const char *value = nl_words_get(words, key);
+
+	return value && strcmp(value, "0") == 0;
+}
+
 int nl_emulate_set_words(struct nl_words *words, int *lane, struct nl_lane_opts opts[2],
 			 struct nl_emulate_script *script, struct nl_err *err)
 {
@@ -92,7 +99,9 @@ int nl_emulate_set_words(struct nl_words *words, int *lane, struct nl_lane_opts 
 		memcpy((char *)&changed + lane_option[i].at, &value, sizeof(value));
 	}
 	*script = (struct nl_emulate_script){.drop_at_ms = UINT64_MAX};
-	if (numbers(words, "drop_at", script->drop_at, &script->drops, err) ||
+	script->forget = is_nothing(words, "drop_at");
+	if ((!script->forget &&
+	     numbers(words, "drop_at", script->drop_at, &script->drops, err)) ||
 	    number(words, "drop_at_ms", 0, 86400000, &script->drop_at_ms, err) ||
 	    nothing_else(words, err))
 		return err->code;

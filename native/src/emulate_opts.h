@@ -18,6 +18,7 @@ struct nl_emulate_ends {
 struct nl_emulate_script {
 	uint64_t drop_at[NL_SCRIPT_MAX];
 	uint32_t drops;      /* 0: none */
+	int forget;          /* what was asked for before */
 	uint64_t drop_at_ms; /* UINT64_MAX: none */
 };
 

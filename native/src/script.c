@@ -17,6 +17,12 @@ void nl_script_moment(struct nl_script *s, uint64_t after_ns)
 	s->first_ns = 0;
 }
 
+void nl_script_forget(struct nl_script *s)
+{
+	s->count = s->next = 0;
+	s->timed = 0;
+}
+
 static int is_next_number(struct nl_script *s)
 {
 	if (s->next == s->count || ++s->seen != s->at[s->next])

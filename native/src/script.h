@@ -25,6 +25,9 @@ struct nl_script {
 void nl_script_numbers(struct nl_script *s, const uint64_t *at, uint32_t count);
 void nl_script_moment(struct nl_script *s, uint64_t after_ns);
 
+/* No packet is dropped that was not yet. */
+void nl_script_forget(struct nl_script *s);
+
 /* A data packet arrives: whether it is dropped. */
 int nl_script_drops(struct nl_script *s, uint64_t now_ns);
 

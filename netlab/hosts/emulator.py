@@ -25,7 +25,8 @@ TUN = "/dev/net/tun"
 ANSWER_S = 10.0
 LOOK_S = 0.005
 # Arguments: the binary, its requests, its answers.
-START = 'exec setsid -f "$1" emulate <>"$2" >"$3" 2>&1'
+START = 'exec setsid -f "$1" emulate <>"$2" >>"$3" 2>&1'
+ANSWERS_KEPT_B = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -94,20 +95,23 @@ class LabEmulator:
         self._requests = state / f"emulator-{path}.requests"
         self._answers = state / f"emulator-{path}.answers"
 
-    def report(self, *, samples: bool = False) -> dict:
+    def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
         """What the emulator did so far: its ``emulation`` event, see ``native/PROTOCOL.md``.
 
         Parameters
         ----------
         samples : bool
             With the queues over time.
+        restart_ms : int, optional
+            Let the samples and every maximum begin anew after this report, so many ms apart.
 
         Raises
         ------
         HostError
             The emulator is gone, or does not answer within 10 s.
         """
-        return self._ask(f"report samples={int(samples)}", "emulation")
+        restart = "" if restart_ms is None else f" restart_ms={restart_ms}"
+        return self._ask(f"report samples={int(samples)}{restart}", "emulation")
 
     def drop_at(self, direction: str, packets: Sequence[int]) -> None:
         """Let the emulator drop these packets, each exactly once.
@@ -128,7 +132,8 @@ class LabEmulator:
         self._ask(f"set direction={direction} drop_at={','.join(map(str, packets))}", "set")
 
     def force_loss(self, direction: str, after_s: float) -> None:
-        """Let the emulator drop one packet, some time after data begin to flow.
+        """Let the emulator drop one packet, some time after data begin to flow; each direction
+        has one such drop to come at most.
 
         Parameters
         ----------
@@ -140,6 +145,10 @@ class LabEmulator:
         """
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
+    def forget_losses(self, direction: str) -> None:
+        """Let the emulator drop nothing that it was told to drop and has not yet."""
+        self._ask(f"set direction={direction} drop_at=0", "set")
+
     def _ask(self, line: str, event: str) -> dict:
         try:
             requests = os.open(self._requests, os.O_WRONLY | os.O_NONBLOCK)
@@ -149,6 +158,10 @@ class LabEmulator:
             # One who asks at a time: answers carry no name.
             fcntl.flock(requests, fcntl.LOCK_EX)
             said = self._answers.stat().st_size
+            if said > ANSWERS_KEPT_B:
+                # It appends, so that it goes on at the new end.
+                os.truncate(self._answers, 0)
+                said = 0
             os.write(requests, line.encode() + b"\n")
             return self._hear(event, said)
         finally:

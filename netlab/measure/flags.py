@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Outcome
 from netlab.study import Timing
 
@@ -15,7 +16,14 @@ FOREIGN_CPU_PERCENT = 15.0
 """Of all cores, in the window: beyond this somebody else's work is in the figure."""
 
 STALL_S = 0.2
-"""TCP's least retransmission timeout: a direction silent for that long did not just pause."""
+"""Beyond a round trip TCP's least retransmission timeout: a silence that long is no mere pause."""
+
+EMULATOR_LATE_US = 1000.0
+EMULATOR_LATE_SHARE_OF_RTT = 0.005
+"""An emulator whose writes were later than the larger of the two moved the figure."""
+
+EMULATOR_WAITED_PERCENT = 5.0
+"""An emulator that stood in line for a processor for more of the run than this was short of it."""
 
 
 def flags_of(
@@ -25,6 +33,7 @@ def flags_of(
     drift: list[str],
     intervals: pd.DataFrame,
     timing: Timing,
+    emulated: Emulated | None = None,
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid.
 
@@ -42,13 +51,15 @@ def flags_of(
         The run's interval samples.
     timing : Timing
         What was asked for.
+    emulated : Emulated, optional
+        What the emulator of the path did.
     """
     flags: dict[str, str] = {}
     for flow in outcome.flows:
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             if result.get("status") != "ok":
                 flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
-    stall = _stall(intervals)
+    stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
     if stall:
         flags["stalled"] = stall
     elif row["window_s"] is None or row["window_s"] < 0.9 * timing.seconds:
@@ -69,7 +80,27 @@ def flags_of(
         flags["tuning_drift"] = "; ".join(drift)
     if _reset(outcome):
         flags["counter_reset"] = "an interface counter went backwards"
+    fault = None if emulated is None else _emulator_fault(emulated)
+    if fault:
+        flags["emulator_late"] = fault
     return flags
+
+
+def _emulator_fault(emulated: Emulated) -> str | None:
+    """Why a path was not what was asked for; None if it was."""
+    late_us = emulated.late_us
+    bound_us = max(EMULATOR_LATE_US, EMULATOR_LATE_SHARE_OF_RTT * emulated.rtt_us)
+    faults = []
+    if late_us is not None and late_us > bound_us:
+        faults.append(f"more than one write in 1,000 was over {bound_us:g} us late")
+    if emulated.waited_percent > EMULATOR_WAITED_PERCENT:
+        faults.append(
+            f"it stood in line for a processor {emulated.waited_percent:.1f} % of the run"
+        )
+    lost = emulated.dropped("memory")
+    if lost:
+        faults.append(f"it had no memory for {lost} packets")
+    return "the emulator: " + ", ".join(faults) if faults else None
 
 
 def _reset(outcome: Outcome) -> bool:
@@ -81,7 +112,7 @@ def _reset(outcome: Outcome) -> bool:
     return False
 
 
-def _stall(intervals: pd.DataFrame) -> str | None:
+def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:
     """The longest silence of a direction within the window, if it is too long."""
     window = intervals[intervals["in_window"]]
     for direction, samples in window.groupby("direction"):
@@ -90,6 +121,6 @@ def _stall(intervals: pd.DataFrame) -> str | None:
         for moved, length_s in zip(sums["moved"], sums["length_s"], strict=True):
             silent_s = 0.0 if moved else silent_s + length_s
             longest_s = max(longest_s, silent_s)
-        if longest_s >= STALL_S:
+        if longest_s >= limit_s:
             return f"{direction}: no byte for {longest_s:.2f} s"
     return None

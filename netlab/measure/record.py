@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.ledger import Ledger
 
@@ -119,12 +120,14 @@ def _most(values: list) -> float | None:
     return max(known) if known else None
 
 
-def _foreign_percent(cpus: list[dict], own_us: list[float], one_machine: bool) -> float | None:
-    """User and system time that was not the agents' own, the larger of the machines, in %."""
+def _foreign_percent(
+    cpus: list[dict], own_us: list[float], one_machine: bool, emulator_us: float
+) -> float | None:
+    """User and system time of neither agents nor emulator, the larger of the machines, in %."""
     if any(cpu["total_us"] is None for cpu in cpus):
         return None
     if one_machine:
-        own_us = [sum(own_us)] * len(cpus)
+        own_us = [sum(own_us) + emulator_us] * len(cpus)
     return _most(
         [
             max(0.0, 100 * (cpu["work_us"] - own) / cpu["total_us"])
@@ -173,10 +176,20 @@ def _rate(meters: tuple[dict | None, dict | None], name: str, one_machine: bool)
     return _per_machine(rates, one_machine)
 
 
-def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
+def _emulator_us(emulated: Emulated | None, meter: dict | None) -> float:
+    """Processor time of the path's emulator in the window that a meter covers."""
+    if emulated is None or not (meter or {}).get("t1_ns"):
+        return 0.0
+    return emulated.cpu_us(meter["t0_ns"], meter["t1_ns"])
+
+
+def record(
+    outcome: Outcome, setting: Setting, ledger: Ledger, emulated: Emulated | None = None
+) -> dict:
     """The measured columns of one run, see :data:`netlab.results.RUN_COLUMNS`.
 
-    The columns that name the run, its tuning and its provenance are the caller's.
+    The columns that name the run, its tuning and its provenance are the caller's; those of an
+    emulated path are there if the run had one.
     """
     flows = outcome.flows
     both = len(flows) == 2
@@ -236,7 +249,10 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
         "busiest_core_percent": _most([cpu["busiest"] for cpu in cpus]),
         "steal_percent": _most([cpu["steal"] for cpu in cpus]),
         "foreign_cpu_percent": _foreign_percent(
-            cpus, [_own_us(meter) for meter in in_window], setting.one_machine
+            cpus,
+            [_own_us(meter) for meter in in_window],
+            setting.one_machine,
+            _emulator_us(emulated, in_window[1]),
         ),
         "agent_cpu_s": sum(_own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
@@ -250,6 +266,7 @@ def record(outcome: Outcome, setting: Setting, ledger: Ledger) -> dict:
         "ceiling_kind": kind,
         "percent_of_bus": _percent(total, bus_MBps),
         "percent_of_ceiling": _percent(total, top),
+        **({} if emulated is None else emulated.columns(flows)),
     }
 
 

@@ -11,6 +11,12 @@ from netlab.plan import slug
 from netlab.report import tables
 
 FOLDER = "downloads"
+SAMPLES = {
+    "intervals": "the samples within every run",
+    "traces": "what TCP saw at every sample",
+    "paths": "the queues of emulated paths within every run",
+}
+"""Tables of a store besides the runs, offered where there are rows, and what they hold."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,11 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
     )
     runs = note("runs.parquet", "every run, flagged ones included, units in the metadata")
     results.write_atomically(measured.runs, runs, results.RUN_COLUMNS)
-    intervals = results.Store(measured.results).intervals()
-    if len(intervals):
-        path = note("intervals.parquet", "the samples within every run")
-        results.write_atomically(intervals, path, results.INTERVAL_COLUMNS)
+    store = results.Store(measured.results)
+    for table, what in SAMPLES.items():
+        rows = store.rows(table)
+        if len(rows):
+            results.write_atomically(rows, note(f"{table}.parquet", what), results.TABLES[table])
     taken: set[str] = set()
     for group in measured.groups:
         shown = tables.of_group(measured, group, "both")

@@ -97,6 +97,7 @@ class Study(Model):
             )
         cells = 0
         for group in self.groups:
+            self._loss_can_be_forced(group)
             self._levels_are_there(group)
             cells += len(self.levels(group))
         for label, timing in (("timing", self.timing), ("quick", self.quick)):
@@ -106,6 +107,19 @@ class Study(Model):
                     f"{MAX_RUNS} runs"
                 )
         return self
+
+    def _loss_can_be_forced(self, group: Group) -> None:
+        if group.force_loss_at_s is None:
+            return
+        where = f"groups: {group.name}: force_loss_at_s"
+        link = self.paths[group.path].link
+        if link is None or link.emulator is None:
+            raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
+        for timing in filter(None, (self.timing, self.quick)):
+            if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
+                raise ValueError(
+                    f"{where}: a run is over after {timing.warmup_s + timing.seconds:g} s"
+                )
 
     def _levels_are_there(self, group: Group) -> None:
         for label, chosen, there in (

@@ -23,6 +23,9 @@ class Group(Model):
         In place of the study's.
     generator : str
         What sends and receives: netlab, or another tool that is installed on both hosts.
+    force_loss_at_s : float, optional
+        Drop one data packet of the forward direction so long after each run's common start, its
+        warm-up included; on a path with netlab's own emulator.
     tunings, mtus_B, streams : tuple, optional
         Only these of the study's levels.
     """
@@ -37,6 +40,7 @@ class Group(Model):
     receive_buffer_B: Annotated[int, Field(ge=0, le=2**30)] | None = None
     congestion: Congestion | None = None
     generator: Generator = "netlab"
+    force_loss_at_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
     tunings: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
     mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None = None

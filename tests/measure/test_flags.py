@@ -80,6 +80,13 @@ def test_a_silence_as_long_as_a_retransmission_timeout_is_a_stall():
     assert flagged(samples=pause) == {}
 
 
+def test_a_silence_of_a_round_trip_is_none():
+    """On a long path a window is sent, and then nothing until it is acknowledged."""
+    silent = intervals([1000] * 4 + [0] * 3 + [1000] * 4)
+    assert "stalled" in flagged(row={"min_rtt_us": 50_000.0}, samples=silent)
+    assert flagged(row={"min_rtt_us": 183_000.0}, samples=silent) == {}
+
+
 def test_one_silent_direction_of_two_is_a_stall():
     both = pd.concat([BUSY, intervals([0] * 10, "reverse")])
     assert "reverse" in flagged(samples=both)["stalled"]

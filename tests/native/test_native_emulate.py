@@ -169,6 +169,9 @@ def test_each_of_the_packets_named_is_dropped_once(path):
     arrived = path.datagrams(600, 100, 20)
     # only what carries data counts, so what the kernel sends of its own does not
     assert arrived == [number for number in range(600) if number + 1 not in (1, 7, 8, 500)]
+    path.set("ab", drop_at=5, drop_at_ms=0)
+    path.set("ab", drop_at=0)
+    assert path.datagrams(10, 100) == list(range(10))
     lane = path.report()["directions"][0]
     assert lane["dropped"]["scripted"] == 4 and lane["scripted_ns"] > 0
 
@@ -231,7 +234,8 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
         ("set direction=ab colour=red", "colour", "no key"),
         ("set direction=ab queue_B=1000", "rate_bps", "needs a rate"),
         ("set direction=ab drop_at=1", "drop_at", "after open"),
-        ("set direction=ab drop_at=0", "drop_at", "from 1"),
+        ("set direction=ab drop_at=0", "drop_at", "after open"),
+        ("set direction=ab drop_at=0,1", "drop_at", "from 1"),
         ("set direction=ab drop_at=", "drop_at", "from 1"),
         ("set direction=ab drop_at=3,", "drop_at", "commas"),
         ("set direction=ab drop_at=5,5", "drop_at", "ascending"),

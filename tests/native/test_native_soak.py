@@ -16,10 +16,11 @@ import pytest
 from emulated import Emulated, emulated, transfer
 from test_native_builds import FIXED_LAYOUT
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="network namespaces and TUN devices need root"
-)
 SOAK_S = float(os.environ.get("NETLAB_SOAK_S", "10"))
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and TUN devices need root"),
+    pytest.mark.timeout(SOAK_S + 180),
+]
 FIRST_B = {"delay_us": 4000, "rate_bps": 300_000_000, "queue_packets": 200}
 STEADY = {"loss_ppb": 0, "jitter_us": 0, "reorder_ppb": 0, "queue_B": 0}
 CHANGES = (

@@ -1,0 +1,157 @@
+"""What an emulator did during a run: two of its reports become columns and queue samples.
+
+The emulator stamps its samples with the clock of the lab's hosts, so they share an axis with the
+run's intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.measure.exchange import Flow
+
+LATE_ONE_IN = 1000
+"""How late an emulator was is what all but one in so many of its writes stayed within."""
+
+PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops")
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """One run as the emulator between its ends saw it.
+
+    Parameters
+    ----------
+    before, after : dict
+        Its ``emulation`` reports from before and after the run, see ``native/PROTOCOL.md``; the
+        samples of the second are of the time between them.
+    forward : str
+        ``ab`` or ``ba``: the direction from the run's sender to its receiver.
+    """
+
+    before: dict
+    after: dict
+    forward: str
+
+    def _ways(self) -> Iterator[tuple[str, dict, dict]]:
+        """Name, before and after of each direction, the run's forward one first."""
+        for index in (0, 1) if self.forward == "ab" else (1, 0):
+            then, now = (report["directions"][index] for report in (self.before, self.after))
+            yield now["direction"], then, now
+
+    def _grown(self, name: str) -> int:
+        return sum(now[name] - then[name] for _, then, now in self._ways())
+
+    def dropped(self, why: str | None = None) -> int:
+        """Packets dropped in the run, for one reason or for all, both directions."""
+        return sum(
+            now["dropped"][reason] - then["dropped"][reason]
+            for _, then, now in self._ways()
+            for reason in now["dropped"]
+            if why in (None, reason)
+        )
+
+    @property
+    def rtt_us(self) -> float:
+        """Round-trip time asked of the emulator, without queueing."""
+        return float(sum(now["delay_us"] for _, _, now in self._ways()))
+
+    @property
+    def late_us(self) -> float | None:
+        """How late writes were: all but one in 1,000 (of fewer, all but one) stayed within this.
+
+        To the upper end of the emulator's bins. None if nothing was written.
+        """
+        ways = list(self._ways())
+        bins = [
+            np.subtract(now["lateness"]["count"], then["lateness"]["count"])
+            for _, then, now in ways
+        ]
+        counts = np.sum(bins, axis=0)
+        writes = int(counts.sum())
+        if not writes:
+            return None
+        allowed = max(1, writes // LATE_ONE_IN) if writes > 1 else 0
+        above = writes - np.cumsum(counts)
+        longest_us = max(now["lateness"]["max_ns"] for _, _, now in ways) / 1e3
+        edges_us = [*ways[0][2]["lateness"]["below_us"], np.inf]
+        return float(min(edges_us[int(np.argmax(above <= allowed))], longest_us))
+
+    @property
+    def waited_percent(self) -> float:
+        """Share of the time that the emulator stood in line for a processor."""
+        us = self.after["process"]["waited_us"] - self.before["process"]["waited_us"]
+        return 1e5 * us / self._elapsed_ns
+
+    @property
+    def _elapsed_ns(self) -> int:
+        return max(1, self.after["t_ns"] - self.before["t_ns"])
+
+    def cpu_us(self, t0_ns: int, t1_ns: int) -> float:
+        """Processor time of the emulator between two moments of the run."""
+        reports = [
+            (report["t_ns"], report["process"]["user_us"] + report["process"]["system_us"])
+            for report in (self.before, self.after)
+        ]
+        samples = self.after["samples"] or {"t_ns": [], "cpu_us": []}
+        known = sorted([*reports, *zip(samples["t_ns"], samples["cpu_us"], strict=True)])
+        at_ns, used_us = np.array(known, dtype=np.float64).T
+        begin_us, end_us = np.interp([t0_ns, t1_ns], at_ns, used_us)
+        return float(end_us - begin_us)
+
+    def columns(self, flows: tuple[Flow, ...]) -> dict:
+        """The columns of :data:`netlab.results.RUN_COLUMNS` that are the path's."""
+        ways = list(self._ways())
+        begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
+        forced = None
+        if self.dropped("scripted"):
+            stamps = [now["scripted_ns"] for _, _, now in ways if now["scripted_ns"] is not None]
+            forced = (max(stamps) - flows[0].sink["t_go_ns"]) / 1e9
+        return {
+            "path_rtt_us": self.rtt_us,
+            "path_packets": self._grown("in_packets"),
+            "path_B": self._grown("in_bytes"),
+            "path_drops": self.dropped(),
+            "path_queue_drops": self.dropped("queue"),
+            "path_forced_drops": self.dropped("scripted"),
+            "forced_loss_s": forced,
+            "path_queue_max_B": max(now["max_queue_B"] for _, _, now in ways),
+            "path_queue_max_packets": max(now["max_queue_packets"] for _, _, now in ways),
+            "emulator_late_us": self.late_us,
+            "emulator_cpu_percent": 1e5 * self.cpu_us(begin_ns, end_ns) / self._elapsed_ns,
+            "emulator_waited_percent": self.waited_percent,
+        }
+
+    def rows(self, run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+        """The queues of both directions at every sample from the common start on.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :data:`netlab.results.PATH_COLUMNS`. Time is on the axis of the forward
+            direction's intervals.
+        """
+        samples = self.after["samples"] or {}
+        t_ns = np.asarray(samples.get("t_ns", []), dtype=np.int64)
+        t_s = (t_ns - flows[0].sink["t_go_ns"]) / 1e9
+        frames = []
+        for name, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
+            if not t_ns.size:
+                continue
+            dropped = np.asarray(samples[f"{way}_dropped"], dtype=np.int64)
+            columns = {
+                "run_id": run_id,
+                "direction": name,
+                "t_s": t_s,
+                "queue_B": np.asarray(samples[f"{way}_queue_B"], dtype=np.int64),
+                "queue_packets": np.asarray(samples[f"{way}_queue_packets"], dtype=np.int64),
+                "drops": np.diff(dropped, prepend=sum(then["dropped"].values())),
+            }
+            frames.append(pd.DataFrame(columns)[t_s >= 0])
+        if not frames:
+            return pd.DataFrame(columns=list(PATH_FIELDS))
+        return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,32 @@
+"""Reports of an emulator, made up: what two of them say of the time between them."""
+
+from __future__ import annotations
+
+import copy
+
+BELOW_US = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000]
+
+
+def report(t_ns: int = 0, **changes) -> dict:
+    """A report of an emulator that has done nothing yet; `changes` are of both directions."""
+    way = {
+        "delay_us": 5000,
+        "in_packets": 0,
+        "in_bytes": 0,
+        "dropped": dict.fromkeys(
+            ("queue", "loss", "scripted", "memory", "malformed", "refused"), 0
+        ),
+        "scripted_ns": None,
+        "max_queue_B": 0,
+        "max_queue_packets": 0,
+        "lateness": {"max_ns": 0, "late": 0, "below_us": BELOW_US, "count": [0] * 12},
+    }
+    ways = [{**copy.deepcopy(way), "direction": name, **changes} for name in ("ab", "ba")]
+    process = {"user_us": 0, "system_us": 0, "waited_us": 0}
+    return {"t_ns": t_ns, "process": process, "directions": ways, "samples": None}
+
+
+def late(writes: dict[int, int], max_us: float) -> dict:
+    """Lateness of so many writes each below an edge of the bins; 0 is the open bin."""
+    count = [writes.get(edge, 0) for edge in (*BELOW_US, 0)]
+    return {"max_ns": round(max_us * 1000), "late": 0, "below_us": BELOW_US, "count": count}
