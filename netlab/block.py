@@ -16,6 +16,7 @@ from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.emulation import Emulation
 from netlab.errors import HostError, NetlabError, RunError
+from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import (
     Emulated,
     Outcome,
@@ -149,6 +150,7 @@ def run_block(
         if todo:
             for station in stations.values():
                 stack.enter_context(station.tuned(study, block))
+            session.look()
             try:
                 session.measure_all(todo, progress)
             finally:
@@ -186,11 +188,20 @@ class _Session:
         for table in SAMPLES:
             old = store.block(table, block.block_id)
             self._samples[table] = [old[old["run_id"].isin(keep)]]
+        self.path_check: PathCheck | None = None
         self._saved_at = time.monotonic()
         self._unsaved = False
         self._memory_MBps = (
             core.memory_copy_MBps(budget_ms=60).cold_MBps if study.paths[block.path].link else None
         )
+
+    def look(self) -> None:
+        """Ping and trace the path from the sender of its first group."""
+        group = next(group for group in self.study.groups if group.path == self.block.path)
+        sender, receiver = (
+            self.stations[name] for name in (group.sender, self.study.receiver(group))
+        )
+        self.path_check = look(sender.host, sender.address, receiver.address)
 
     def measure_all(self, todo: list[Run], progress: Callable[[str], None]) -> None:
         """Measure in the planned order; failed runs are recorded, a lost host ends the block."""
@@ -359,6 +370,7 @@ class _Session:
             "generator_version": None,
             "engine": f"send/{study.receive}",
             "warmup_s": study.timing.warmup_s,
+            **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
                 [line for station in self.stations.values() for line in station.unsupported()]
             ),
@@ -369,6 +381,7 @@ class _Session:
                     "agent": core.source_digest(),
                     "hosts": facts,
                     "link": {n: s.link for n, s in self.stations.items()},
+                    "path_check": self.path_check and self.path_check.printed(),
                     "emulator": None if self.emulation is None else {"with": "netlab"},
                 },
                 sort_keys=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -131,6 +132,16 @@ def block_cells(shown: MeasuredBlock) -> Table:
             f"{row.run_id}: {row.flags} ({row.message})" for row in flagged.itertuples()
         )
     return Table(frame, f"{shown.block.block_id}: goodput, MB/s, mean ± half interval", note=note)
+
+
+def block_path(shown: MeasuredBlock) -> Html:
+    """ping and traceroute of the block's path, as printed before its runs."""
+    runs = shown.result.runs.sort_values("started_at")
+    checks = [json.loads(text).get("path_check") for text in runs["provenance"]]
+    printed = "\n\n".join(next(filter(None, reversed(checks)), {}).values())
+    if not printed:
+        return Html("<p>The path was not looked at.</p>", "The path was not looked at.")
+    return Html(f"<pre>{html.escape(printed)}</pre>", printed)
 
 
 def block_notes(shown: MeasuredBlock) -> Table | Html:

@@ -86,6 +86,15 @@ def test_the_queues_are_on_the_axis_of_the_intervals(stored, runs):
     assert data["forward"] > 10 * data["reverse"]
 
 
+def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
+    for row in runs.itertuples():
+        assert 10 < row.ping_min_ms <= row.ping_avg_ms <= row.ping_max_ms
+        assert row.ping_mdev_ms >= 0 and row.ping_loss_percent == 0
+        printed = json.loads(row.provenance)["path_check"]
+        assert "5 packets transmitted" in printed["ping"]
+        assert "198.18.0.2" in printed["traceroute"]
+
+
 def test_what_was_measured_is_told_to_be_emulated(runs):
     provenance = json.loads(runs.loc["plain", "provenance"])
     assert provenance["emulator"] == {"with": "netlab"}

@@ -1,0 +1,96 @@
+"""ping and traceroute of a path: what two short looks say of it before anything is measured."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from netlab.hosts.host import Host
+
+# Arguments: the two data addresses. A look that takes too long is cut short, and what it printed
+# by then is kept; it is over within 2 s on whatever path.
+START = r"""
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+there() { command -v "$1" >/dev/null 2>&1; }
+limit=
+if there timeout; then limit='timeout 1.8'; fi
+"""
+PING = f"""{START}
+if there ping; then exec $limit ping -n -c 5 -i 0.2 -I "$1" "$2" 2>&1; fi
+echo 'ping: not installed'
+"""
+TRACEROUTE = f"""{START}
+if there traceroute; then exec $limit traceroute -n -q 1 -w 1 -m 16 -s "$1" "$2" 2>&1; fi
+if there tracepath; then exec $limit tracepath -n -m 16 "$2" 2>&1; fi
+echo 'traceroute and tracepath: not installed'
+"""
+TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)(?:/([\d.]+))? ms")
+LOSS = re.compile(r"([\d.]+)% packet loss")
+
+
+@dataclass(frozen=True)
+class PathCheck:
+    """What was seen of a path from one end.
+
+    Attributes
+    ----------
+    ping, traceroute : str
+        As printed; where a host has neither program of a kind, that it is not installed.
+    min_ms, avg_ms, max_ms, mdev_ms : float or None
+        Round-trip times as ping sums them up.
+    loss_percent : float or None
+        Pings without an answer.
+    """
+
+    ping: str
+    traceroute: str
+    min_ms: float | None
+    avg_ms: float | None
+    max_ms: float | None
+    mdev_ms: float | None
+    loss_percent: float | None
+
+    def columns(self) -> dict[str, float | None]:
+        """The sums of ping, as the runs' table names them."""
+        return {
+            "ping_min_ms": self.min_ms,
+            "ping_avg_ms": self.avg_ms,
+            "ping_max_ms": self.max_ms,
+            "ping_mdev_ms": self.mdev_ms,
+            "ping_loss_percent": self.loss_percent,
+        }
+
+    def printed(self) -> dict[str, str]:
+        """What was printed, by what printed it."""
+        return {"ping": self.ping, "traceroute": self.traceroute}
+
+
+def look(host: Host, source: str, destination: str) -> PathCheck:
+    """Ping a path and trace it, both at once, within 2 s.
+
+    Parameters
+    ----------
+    host : Host
+        Open; where to look from.
+    source, destination : str
+        Data addresses of the path's ends.
+
+    Raises
+    ------
+    HostError
+        The host is gone. One that has no ping, or gets no answer, is no failure.
+    """
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        looks = [
+            pool.submit(host.run, ("sh", "-c", script, "look", source, destination), check=False)
+            for script in (PING, TRACEROUTE)
+        ]
+        return parse(*(done.result().stdout.strip() for done in looks))
+
+
+def parse(ping: str, traceroute: str) -> PathCheck:
+    """What is printed, with ping's sums read; iputils and busybox print them alike."""
+    times, loss = TIMES.search(ping), LOSS.search(ping)
+    sums = [None] * 4 if times is None else [value and float(value) for value in times.groups()]
+    return PathCheck(ping, traceroute, *sums, None if loss is None else float(loss[1]))

@@ -1,0 +1,92 @@
+"""A short look at a path: what is printed is kept and its sums are read, whatever a host has."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from local_host import LocalHost
+
+from netlab.hosts import pathcheck
+
+IPUTILS = """PING 198.18.0.2 (198.18.0.2) from 198.18.0.1 : 56(84) bytes of data.
+64 bytes from 198.18.0.2: icmp_seq=1 ttl=64 time=10.1 ms
+
+--- 198.18.0.2 ping statistics ---
+5 packets transmitted, 4 received, 20% packet loss, time 805ms
+rtt min/avg/max/mdev = 10.052/10.087/10.150/0.036 ms"""
+BUSYBOX = """PING 127.0.0.1 (127.0.0.1): 56 data bytes
+--- 127.0.0.1 ping statistics ---
+5 packets transmitted, 5 packets received, 0% packet loss
+round-trip min/avg/max = 0.044/0.055/0.067 ms"""
+UNANSWERED = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
+--- 192.0.2.1 ping statistics ---
+5 packets transmitted, 0 received, 100% packet loss, time 812ms"""
+
+
+@pytest.mark.parametrize(
+    ("printed", "sums"),
+    [
+        (IPUTILS, (10.052, 10.087, 10.150, 0.036, 20.0)),
+        (BUSYBOX, (0.044, 0.055, 0.067, None, 0.0)),
+        (UNANSWERED, (None, None, None, None, 100.0)),
+        ("ping: not installed", (None,) * 5),
+    ],
+)
+def test_the_sums_of_ping_are_read(printed, sums):
+    look = pathcheck.parse(printed, "")
+    assert look.ping == printed
+    assert (look.min_ms, look.avg_ms, look.max_ms, look.mdev_ms, look.loss_percent) == sums
+
+
+def tools(folder: Path, **scripts: str) -> str:
+    """A directory of programs: sh and echo, and those given; its path."""
+    folder.mkdir()
+    for name in ("sh", "echo", "sleep", "timeout"):
+        (folder / name).symlink_to(shutil.which(name))
+    for name, script in scripts.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    return str(folder)
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """Programs are looked for in the given directory alone."""
+    for name in ("PING", "TRACEROUTE"):
+        script = getattr(pathcheck, name).replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
+        monkeypatch.setattr(pathcheck, name, script)
+
+
+def test_a_host_without_the_programs_is_no_failure(tmp_path, bare):
+    host = LocalHost(tmp_path / "home", tools(tmp_path / "bin"))
+    look = pathcheck.look(host, "127.0.0.1", "127.0.0.1")
+    assert look.ping == "ping: not installed"
+    assert look.traceroute == "traceroute and tracepath: not installed"
+    assert look.avg_ms is None
+
+
+def test_each_program_is_given_both_addresses_and_tracepath_stands_in(tmp_path, bare):
+    path = tools(tmp_path / "bin", ping='echo "ping $*"', tracepath='echo "tracepath $*"')
+    look = pathcheck.look(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    assert look.ping == "ping -n -c 5 -i 0.2 -I 192.0.2.1 192.0.2.2"
+    assert look.traceroute == "tracepath -n -m 16 192.0.2.2"
+
+
+def test_what_takes_long_is_cut_short_and_kept(tmp_path, bare):
+    """Both run at once; the limit is 1.8 s and 10 s are allowed for a busy machine."""
+    slow = "echo one hop\nexec sleep 30"
+    path = tools(tmp_path / "bin", ping=slow, traceroute=slow)
+    started = time.monotonic()
+    look = pathcheck.look(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    assert time.monotonic() - started < 10
+    assert look.ping == look.traceroute == "one hop"
+
+
+def test_this_machine_is_seen_over_its_loopback(tmp_path):
+    look = pathcheck.look(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
+    assert 0 < look.min_ms <= look.avg_ms <= look.max_ms and look.loss_percent == 0
+    assert "127.0.0.1" in look.traceroute
