@@ -1,6 +1,6 @@
 """Write nl_digest.h: the version, and a digest of all sources.
 
-The digest is sha256 over every file of include/ and src/ and sources.txt, in sorted order of
+The digest is sha256 over every file of include/, src/ and cc/ and sources.txt, in sorted order of
 their paths: path, NUL, content, NUL. The header is rewritten only when it changes, so this runs
 at every build and never leaves a stale digest behind.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 def digested_files(root: Path) -> list[Path]:
     """Sources the digest covers, in order."""
     files = [*root.glob("include/*.h"), *root.glob("src/*.h"), *root.glob("src/*.c")]
-    files.append(root / "sources.txt")
+    files += [*root.glob("cc/*.h"), *root.glob("cc/*.c"), root / "sources.txt"]
     generated = root / "src" / "nl_digest.h"
     return sorted(
         (f for f in files if f != generated), key=lambda f: f.relative_to(root).as_posix()

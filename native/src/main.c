@@ -3,6 +3,7 @@
 #include "emulate.h"
 #include "faces.h"
 #include "netlab.h"
+#include "stacks.h"
 #include "tune.h"
 
 #include <signal.h>
@@ -30,6 +31,16 @@ static int emulate_main(int argc, char **argv)
 	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
 }
 
+static int stacks_main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1) {
+		fprintf(stderr, "gensink: stacks takes no arguments; requests come on standard input\n");
+		return 2;
+	}
+	return nl_stacks_serve(STDIN_FILENO, STDOUT_FILENO);
+}
+
 static int version_main(int argc, char **argv)
 {
 	(void)argc;
@@ -50,6 +61,7 @@ static const struct {
 	{"meter", nl_meter_main, "throughput of an interface from its counters"},
 	{"agent", agent_main, "be driven by a controller over standard input and output"},
 	{"emulate", emulate_main, "be the path between two hosts: rate, delay, queue, loss"},
+	{"stacks", stacks_main, "hold congestion controls of our own, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},

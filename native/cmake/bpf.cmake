@@ -1,0 +1,78 @@
+# The window laws of cc/, compiled for BPF and put into gensink with libbpf, which loads them.
+# A build without clang or libbpf works too: its `gensink stacks` says what it lacks.
+
+set(NL_BPF AUTO CACHE STRING "Window laws of our own in gensink: ON, OFF or AUTO (where it can)")
+
+# In the order of nl_cc_law in src/cc_laws.c.
+set(nl_window_laws scalable highspeed aimd fast)
+
+function(nl_find_bpf_tools)
+  find_program(NL_CLANG NAMES clang-14 clang clang-19 clang-18 clang-17 clang-16 clang-15)
+  find_path(NL_BPF_INCLUDE bpf/bpf_helpers.h)
+  set(NL_BPF_MISSING "" PARENT_SCOPE)
+  if(NOT NL_CLANG)
+    set(NL_BPF_MISSING "clang" PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND ${NL_CLANG} --print-targets OUTPUT_VARIABLE targets ERROR_QUIET)
+  if(NOT targets MATCHES "bpf")
+    set(NL_BPF_MISSING "a clang that compiles for BPF" PARENT_SCOPE)
+    return()
+  endif()
+  # libelf may have been built with zstd beside zlib, which a static program has to name.
+  include(CheckCSourceCompiles)
+  if(NL_STATIC_WORKS AND NOT NL_SANITIZE)
+    set(CMAKE_REQUIRED_LINK_OPTIONS -static)
+  endif()
+  set(probe "#include <bpf/libbpf.h>\nint main(void) { return !bpf_object__open(\"x\"); }")
+  foreach(more IN ITEMS "" "zstd")
+    set(CMAKE_REQUIRED_LIBRARIES bpf elf z ${more})
+    check_c_source_compiles("${probe}" NL_LIBBPF_LINKS_${more})
+    if(NL_LIBBPF_LINKS_${more})
+      set(NL_BPF_LIBRARIES ${CMAKE_REQUIRED_LIBRARIES} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(NL_BPF_MISSING "libbpf, libelf and zlib to link with" PARENT_SCOPE)
+endfunction()
+
+function(nl_add_window_laws target)
+  if(NL_BPF STREQUAL "OFF")
+    return()
+  endif()
+  nl_find_bpf_tools()
+  if(NL_BPF_MISSING)
+    if(NL_BPF STREQUAL "AUTO")
+      message(STATUS "gensink is without window laws of its own: there is no ${NL_BPF_MISSING}")
+      return()
+    endif()
+    message(FATAL_ERROR "NL_BPF is ON, and there is no ${NL_BPF_MISSING}")
+  endif()
+  set(here ${CMAKE_CURRENT_SOURCE_DIR})
+  set(kernel_headers)
+  if(CMAKE_LIBRARY_ARCHITECTURE)
+    set(kernel_headers -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
+  endif()
+  set(objects)
+  foreach(law IN LISTS nl_window_laws)
+    set(object ${generated_dir}/${law}.bpf.o)
+    # no path of this machine in the object, so that its digest is that of its code
+    add_custom_command(OUTPUT ${object}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${generated_dir}
+      COMMAND ${NL_CLANG} -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror
+              -ffile-prefix-map=${here}=. -fdebug-compilation-dir=.
+              -I${here}/cc -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
+              -c ${here}/cc/${law}.bpf.c -o ${object}
+      DEPENDS cc/${law}.bpf.c cc/law.h src/cc_params.h
+      COMMENT "Window law ${law}")
+    list(APPEND objects ${object})
+  endforeach()
+  set(embedded ${generated_dir}/cc_objects.c)
+  add_custom_command(OUTPUT ${embedded}
+    COMMAND ${Python_EXECUTABLE} ${here}/cmake/embed.py ${embedded} ${objects}
+    DEPENDS ${objects} cmake/embed.py
+    COMMENT "Window laws as data")
+  target_sources(${target} PRIVATE ${embedded})
+  target_compile_definitions(${target} PRIVATE NL_BPF)
+  target_link_libraries(${target} PUBLIC ${NL_BPF_LIBRARIES})
+endfunction()
