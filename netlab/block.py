@@ -32,6 +32,7 @@ from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.plan import Block, Run, provenance_key
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION, TABLES, Store, frame_of
+from netlab.stacks import Stacks
 from netlab.station import Station, open_stations
 from netlab.study import Study
 from netlab.tuning.profiles import load_profile
@@ -148,7 +149,10 @@ def run_block(
                 progress(run.run_id)
         todo = [run for run in block.runs if run.run_id not in keep]
         if todo:
+            names = study.congestions(run.group for run in todo)
             for station in stations.values():
+                stacks = stack.enter_context(station.stacks(study, names))
+                session.stacks[station.name] = stacks
                 stack.enter_context(station.tuned(study, block))
             session.look()
             try:
@@ -180,6 +184,7 @@ class _Session:
     ):
         self.study, self.block, self.store = study, block, store
         self.stations, self.context, self.emulation = stations, context, emulation
+        self.stacks: dict[str, Stacks] = {}
         old_runs = store.block_runs(block.block_id)
         self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
         self._rows: list[dict] = []
@@ -269,10 +274,20 @@ class _Session:
                     interface=station.interface,
                     sndbuf_B=min(asked, send_max or asked),
                     rcvbuf_B=min(asked, receive_max or asked),
+                    congestion=self.stacks[name].kernel_names(self.study.congestion_of(run.group)),
                 )
             )
             clamps[role] = send_max if role == "sender" else receive_max
         return sides[0], sides[1], clamps
+
+    def _congestion_source(self, run: Run) -> str:
+        """What the kernel of each sender was given; once where it is the same on both."""
+        congestion = self.study.congestion_of(run.group)
+        senders = [run.group.sender]
+        if run.group.direction == "<->":
+            senders.append(self.study.receiver(run.group))
+        texts = [self.stacks[name].text(congestion) for name in senders]
+        return " / ".join(dict.fromkeys(texts))
 
     def _setting(self) -> Setting:
         path = self.study.paths[self.block.path]
@@ -365,7 +380,7 @@ class _Session:
             "buffer_clamp_receiver_B": clamps["receiver"],
             "receive_buffer_B": group.receive_buffer_B,
             "congestion": study.congestion_of(group),
-            "congestion_source": None,
+            "congestion_source": self._congestion_source(run),
             "generator": group.generator,
             "generator_version": None,
             "engine": f"send/{study.receive}",

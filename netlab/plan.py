@@ -141,6 +141,11 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         "warmup_s": study.timing.warmup_s,
         "interval_ms": study.timing.interval_ms,
         "congestion": study.congestion_of(run.group),
+        "stacks": {
+            name: study.stacks[name].model_dump(mode="json")
+            for name in study.congestions((run.group,))
+            if name in study.stacks
+        },
         "force_buffer": study.force_buffer,
         "receive": study.receive,
         "trace": study.trace,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
 from netlab.hosts import lab as labs
@@ -16,6 +17,7 @@ from netlab.hosts.lines import LineProcess
 from netlab.hosts.push import push_agent
 from netlab.hosts.reaper import base as lab_base
 from netlab.plan import Block
+from netlab.stacks import Stacks, hold
 from netlab.study import Study
 from netlab.tuning.diff import plan_html, plan_text
 from netlab.tuning.plan import Change
@@ -104,6 +106,7 @@ class Station:
         self._profile: Profile | None = None
         self._knobs: dict[str, str] = {}
         self._unsupported: list[dict] = []
+        self._stacks: Stacks | None = None
 
     def _greeted(self, ready: dict) -> None:
         if ready.get("event") == "error":
@@ -150,9 +153,28 @@ class Station:
             profile,
             self.interface,
             mtu_B,
+            extra_knobs=self._stacks.knobs if self._stacks is not None else (),
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
         )
+
+    @contextmanager
+    def stacks(self, study: Study, names: Iterable[str]) -> Iterator[Stacks]:
+        """Have congestion controls on the host; those netlab brings are gone at the end.
+
+        A tuning that is entered inside loads the kernel's modules and allows their names.
+
+        Raises
+        ------
+        Unsupported
+            Neither the host's kernel nor netlab has one of them.
+        """
+        held = hold(self.host, self.binary, names, study.stacks, version=netlab.__version__)
+        with held as self._stacks:
+            try:
+                yield self._stacks
+            finally:
+                self._stacks = None
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:

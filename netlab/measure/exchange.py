@@ -56,6 +56,9 @@ class Side:
         Interface whose counters are read.
     sndbuf_B, rcvbuf_B : int
         Socket buffers asked for on this host; 0 leaves the kernel's.
+    congestion : str, optional
+        What this host's kernel calls the congestion control, where that is another name than the
+        request's.
     """
 
     host: str
@@ -64,6 +67,11 @@ class Side:
     interface: str
     sndbuf_B: int
     rcvbuf_B: int
+    congestion: str | None = None
+
+    def congestion_of(self, request: Request) -> str:
+        """As its agent takes it: names with commas between them."""
+        return (self.congestion or request.congestion).replace("+", ",")
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,6 @@ def measure(
         "streams": request.streams,
         "record_B": request.record_length_B,
         "force_buffer": int(request.force_buffer),
-        "congestion": request.congestion.replace("+", ","),
         "warmup_ms": request.warmup_ms,
         "window_ms": request.window_ms,
         "interval_ms": request.interval_ms,
@@ -192,6 +199,7 @@ def measure(
                 bind=to.address,
                 token=token,
                 buffer_B=to.rcvbuf_B,
+                congestion=to.congestion_of(request),
                 interface=to.interface,
                 receive=request.receive,
                 accept_ms=ACCEPT_MS,
@@ -210,6 +218,7 @@ def measure(
                 port=port,
                 token=token,
                 buffer_B=of.sndbuf_B,
+                congestion=of.congestion_of(request),
                 interface=of.interface,
                 tail_ms=TAIL_MS,
                 connect_ms=ACCEPT_MS,

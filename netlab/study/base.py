@@ -15,6 +15,7 @@ MTU = Annotated[int, Field(ge=576, le=65535)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
 Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}){0,7}$")]
 """A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""
+StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
 Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")

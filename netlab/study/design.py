@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -15,18 +16,21 @@ from netlab.study.base import (
     Congestion,
     Model,
     Name,
+    StackName,
     Streams,
     slug,
 )
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Host
 from netlab.study.link import Path
+from netlab.study.stacks import Stack
 
 
 class Study(Model):
     """A whole study. Load one with :func:`load`.
 
     ``trace`` keeps RTT, congestion window and retransmits of every stream at every interval.
+    ``stacks`` are congestion controls of the study's own, which runs may name like the kernel's.
     """
 
     netlab: Literal[1]
@@ -39,6 +43,7 @@ class Study(Model):
     tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)]
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
+    stacks: dict[StackName, Stack] = Field(default_factory=dict)
     force_buffer: bool = False
     receive: Literal["copy", "discard"] = "copy"
     trace: bool = False
@@ -152,6 +157,11 @@ class Study(Model):
     def congestion_of(self, group: Group) -> str:
         """Congestion control of a group's runs, as the study names it."""
         return group.congestion or self.congestion
+
+    def congestions(self, groups: Iterable[Group] | None = None) -> tuple[str, ...]:
+        """Every single congestion control that groups name, sorted; of all groups unless given."""
+        named = {self.congestion_of(group) for group in (self.groups if groups is None else groups)}
+        return tuple(sorted({name for names in named for name in names.split("+")}))
 
     def receiver(self, group: Group) -> str:
         """Name of the host at the other end of a group's path."""
