@@ -12,7 +12,7 @@ static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
 	[NL_KNOB_SYSCTL] = &nl_knob_ops_sysctl,     [NL_KNOB_MTU] = &nl_knob_ops_mtu,
 	[NL_KNOB_TXQUEUELEN] = &nl_knob_ops_txqueuelen, [NL_KNOB_RING] = &nl_knob_ops_ring,
 	[NL_KNOB_COALESCE] = &nl_knob_ops_coalesce, [NL_KNOB_FEATURE] = &nl_knob_ops_feature,
-	[NL_KNOB_DEFER] = &nl_knob_ops_defer,
+	[NL_KNOB_DEFER] = &nl_knob_ops_defer,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
 };
 
 static int sysctl_char(char c)
@@ -45,6 +45,15 @@ static int sysctl_name_ok(const char *name)
 				only_dots = 0;
 		}
 	}
+}
+
+/* Modules of congestion controls alone: nothing else is ours to load. */
+static int module_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && len < 56 && strncmp(name, "tcp_", 4) == 0 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
 }
 
 /* The rule of the kernel's dev_valid_name(). */
@@ -86,9 +95,10 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	}
 	if (!ops)
 		return fail(bad_key, message, "knob",
-			    "not a kind of knob: sysctl, mtu, txqueuelen, ring, coalesce, feature "
-			    "or defer");
-	needs_name = ops->names != NULL || out->kind == NL_KNOB_SYSCTL;
+			    "not a kind of knob: sysctl, mtu, txqueuelen, ring, coalesce, feature, "
+			    "defer or module");
+	needs_name = ops->names != NULL || out->kind == NL_KNOB_SYSCTL ||
+		     out->kind == NL_KNOB_MODULE;
 	if (needs_name && !name)
 		return fail(bad_key, message, "name", "this kind of knob needs a name");
 	if (!needs_name && name)
@@ -97,6 +107,8 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 		return fail(bad_key, message, "name", "the name is too long");
 	if (out->kind == NL_KNOB_SYSCTL && !sysctl_name_ok(name))
 		return fail(bad_key, message, "name", "not the name of a sysctl under net.");
+	if (out->kind == NL_KNOB_MODULE && !module_name_ok(name))
+		return fail(bad_key, message, "name", "not the name of a module tcp_...");
 	if (ops->names) {
 		int known = 0;
 

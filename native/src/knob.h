@@ -23,6 +23,7 @@ enum nl_knob_kind {
 	NL_KNOB_COALESCE,
 	NL_KNOB_FEATURE,
 	NL_KNOB_DEFER,
+	NL_KNOB_MODULE, /* of a congestion control; the whole machine's */
 	NL_KNOB_KINDS,
 };
 
@@ -42,7 +43,7 @@ enum nl_knob_access {
 struct nl_knob {
 	enum nl_knob_kind kind;
 	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu and txqueuelen */
-	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl */
+	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl and module */
 };
 
 /* `text` is what people write and compare, blanks folded. `exact` is what puts the
@@ -73,7 +74,7 @@ struct nl_knob_ops {
 };
 
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
-	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer;
+	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer, nl_knob_ops_module;
 
 /* Check the three words (name and interface may be NULL) and fill *out. 0, or -1 with the
  * key at fault and a sentence. Only the form is checked; nothing is opened. */

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import TuningError
-from netlab.tuning.profiles import Knob
+from netlab.tuning.profiles import HOSTWIDE, Knob
 
 _FINAL = {
     "read": "value",
@@ -52,7 +52,7 @@ def request_line(verb: str, **words: str | None) -> str:
 
 def knob_words(knob: Knob, interface: str) -> dict[str, str | None]:
     """How a request names a knob."""
-    where = None if knob.kind == "sysctl" else interface
+    where = None if knob.kind in HOSTWIDE else interface
     return {"knob": knob.kind, "name": knob.name, "interface": where}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import TuningError
-from netlab.tuning.profiles import Choice, Knob, Option, Profile
+from netlab.tuning.profiles import HOSTWIDE, Choice, Knob, Option, Profile
 
 _NO_INTERFACE = "no such interface"
 _NO_PRIVILEGE = "no privilege"
@@ -92,7 +92,7 @@ def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -
         reason = f"{reason}; {knob.when_missing}" if reason else knob.when_missing
     return Change(
         knob=knob,
-        interface=None if knob.kind == "sysctl" else interface,
+        interface=None if knob.kind in HOSTWIDE else interface,
         old=old,
         supported=reached,
         reason=reason,

@@ -33,15 +33,19 @@ NAMES: dict[str, tuple[str, ...]] = {
     "feature": ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"),
     "defer": ("gro_flush_timeout", "napi_defer_hard_irqs"),
 }
-"""Names of each kind of knob but ``sysctl``, which takes those under ``net.``"""
+"""Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
+
+HOSTWIDE = ("sysctl", "module")
+"""Kinds that belong to no interface."""
 
 _SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
+_MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
 _MAX_VALUE = 400
 
-Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "defer"]
+Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "defer", "module"]
 
 
 def _as_text(value: object) -> object:
@@ -61,12 +65,14 @@ class Knob(_Frozen):
     Parameters
     ----------
     kind : str
-        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature`` or ``defer``.
+        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer`` or
+        ``module``.
     name : str, optional
         Which of that kind; ``mtu`` and ``txqueuelen`` have none.
     value : str
         Blanks are folded. MTU in bytes, queue length in packets, ring sizes in descriptors,
-        ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds.
+        ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; a module, which is that
+        of a congestion control, is ``loaded`` or ``absent``.
     source : str
         Document and section the value comes from.
     note : str, optional
@@ -85,7 +91,10 @@ class Knob(_Frozen):
     @model_validator(mode="after")
     def _check(self) -> Knob:
         names = NAMES.get(self.kind)
-        if names is None:
+        if self.kind == "module":
+            if not _MODULE_NAME.fullmatch(self.name or ""):
+                raise ValueError(f"not the name of a module tcp_...: {self.name!r}")
+        elif names is None:
             if not self.name or len(self.name) > 200 or not _SYSCTL_NAME.fullmatch(self.name):
                 raise ValueError(f"not the name of a sysctl under net.: {self.name!r}")
         elif self.name is not None and self.name not in names:
@@ -99,6 +108,9 @@ class Knob(_Frozen):
         if self.kind == "feature":
             if folded not in ("on", "off"):
                 raise ValueError(f"an offload is on or off, not {folded!r}")
+        elif self.kind == "module":
+            if folded not in ("loaded", "absent"):
+                raise ValueError(f"a module is loaded or absent, not {folded!r}")
         elif self.kind != "sysctl" and not (
             _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
         ):
@@ -119,6 +131,9 @@ class Knob(_Frozen):
         """One shell line that sets it, every word quoted."""
         if self.kind == "sysctl":
             return shlex.join(["sysctl", "-w", f"{self.name}={self.value}"])
+        if self.kind == "module":
+            words = ["modprobe", *(["-r"] if self.value == "absent" else []), str(self.name)]
+            return shlex.join(words)
         if self.kind in ("mtu", "txqueuelen"):
             return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
         if self.kind == "defer":

@@ -1,0 +1,192 @@
+"""Modules of congestion controls as knobs, on a machine that pretends to have some.
+
+The real modprobe and /sys/module are the machine's; here both are a directory and a script.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tuning.conftest import Namespace, compile_program
+
+KNOB = "knob=module name=tcp_scalable"
+MODPROBE = r"""#!/bin/sh
+here=$(dirname "$0")
+echo "$*" >> "$here/said"
+case $1 in
+--)
+	[ "$2" = tcp_scalable ] || { echo "modprobe: FATAL: Module $2 not found." >&2; exit 1; }
+	mkdir -p "$here/module/$2" && echo live > "$here/module/$2/initstate" ;;
+-r)
+	[ -e "$here/in_use" ] && { echo "modprobe: FATAL: Module $3 is in use." >&2; exit 1; }
+	rm -r "$here/module/$3" ;;
+esac
+"""
+
+
+class Machine:
+    """A directory that stands for /sys/module and modprobe."""
+
+    def __init__(self, root: Path):
+        self.root, self.modules = root, root / "module"
+        shutil.rmtree(root, ignore_errors=True)
+        self.modules.mkdir(parents=True)
+        (root / "modules").touch()
+        script = root / "modprobe"
+        script.write_text(MODPROBE)
+        script.chmod(0o755)
+
+    def loaded(self) -> list[str]:
+        return sorted(path.name for path in self.modules.iterdir())
+
+    def said(self) -> list[str]:
+        return (self.root / "said").read_text().splitlines()
+
+    def wait_loaded(self, names: list[str], timeout_s: float = 20.0) -> None:
+        until = time.monotonic() + timeout_s
+        while self.loaded() != names:
+            assert time.monotonic() < until, self.loaded()
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def pretending(tmp_path_factory) -> tuple[Path, Path]:
+    """`gensink tune` that looks for modules under a directory, and that directory."""
+    where = tmp_path_factory.mktemp("modules")
+    root = where / "machine"
+    flags = (
+        f'-DNL_SYS_MODULE="{root / "module"}"',
+        f'-DNL_PROC_MODULES="{root / "modules"}"',
+        f'-DNL_MODPROBE="{root / "modprobe"}"',
+    )
+    return compile_program("tune_program.c", where / "tune", *flags), root
+
+
+@pytest.fixture
+def machine(pretending) -> Machine:
+    return Machine(pretending[1])
+
+
+@pytest.fixture
+def namespace(privileged, pretending, machine, tmp_path):
+    made = Namespace(pretending[0], tmp_path)
+    yield made
+    made.remove()
+
+
+def begun(namespace):
+    channel = namespace.tune()
+    assert channel.ask("begin owner=test") == {"event": "begun"}
+    return channel
+
+
+def test_a_module_is_loaded_for_a_session_and_gone_after_it(namespace, machine):
+    channel = begun(namespace)
+    assert channel.ask(f"read {KNOB}")["value"] == "absent"
+    answer = channel.ask(f"set {KNOB} value=loaded")
+    assert (answer["status"], answer["old"], answer["readback"]) == ("applied", "absent", "loaded")
+    assert machine.loaded() == ["tcp_scalable"]
+    assert channel.ask("verify")["drifted"] == 0
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    assert machine.loaded() == []
+    assert machine.said() == ["-- tcp_scalable", "-r -- tcp_scalable"]
+    assert channel.close() == 0
+
+
+def test_one_that_was_there_before_stays(namespace, machine):
+    (machine.modules / "tcp_scalable").mkdir()
+    (machine.modules / "tcp_scalable/initstate").write_text("live\n")
+    channel = begun(namespace)
+    assert channel.ask(f"set {KNOB} value=loaded")["status"] == "unchanged"
+    assert channel.close() == 0
+    assert machine.loaded() == ["tcp_scalable"]
+    assert not (machine.root / "said").exists()
+
+
+def test_one_that_is_built_in_is_read_and_left(namespace, machine):
+    (machine.modules / "tcp_cubic").mkdir()
+    channel = namespace.tune()
+    answer = channel.ask("read knob=module name=tcp_cubic")
+    assert (answer["value"], answer["writable"]) == ("loaded", False)
+    assert answer["reason"] == "built into the kernel"
+
+
+def test_one_that_the_kernel_does_not_have_is_refused_in_modprobes_words(namespace, machine):
+    channel = begun(namespace)
+    answer = channel.ask("set knob=module name=tcp_none value=loaded")
+    assert answer["status"] == "refused"
+    assert answer["reason"] == "modprobe tcp_none: modprobe: FATAL: Module tcp_none not found."
+
+
+def test_a_kernel_without_modules_has_no_such_knob(namespace, machine):
+    (machine.root / "modules").unlink()
+    answer = namespace.tune().ask(f"read {KNOB}")
+    assert (answer["supported"], answer["reason"]) == (False, "this kernel takes no modules")
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        "read knob=module",
+        "read knob=module name=nf_tables",
+        "read knob=module name=tcp_../x",
+        f"read {KNOB} interface=v0",
+        f"set {KNOB} value=yes",
+    ],
+)
+def test_only_modules_of_congestion_controls_are_named(namespace, request_line):
+    assert begun(namespace).ask(request_line)["code"] == "bad_request"
+
+
+def test_a_module_still_in_use_is_waited_for(namespace, machine):
+    """Connections that are closing hold it for a moment; another is tried until it is free."""
+    channel = begun(namespace)
+    channel.ask(f"set {KNOB} value=loaded")
+    busy = machine.root / "in_use"
+    busy.touch()
+    timer = threading.Timer(0.4, os.unlink, (busy,))
+    timer.start()
+    try:
+        assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    finally:
+        timer.join()
+    assert machine.loaded() == []
+    assert len(machine.said()) > 2
+
+
+def test_a_module_in_use_for_good_is_reported_and_kept_for_recovery(namespace, machine):
+    channel = begun(namespace)
+    channel.ask(f"set {KNOB} value=loaded")
+    (machine.root / "in_use").touch()
+    (answer, total) = channel.ask_all("revert", "reverted_all")
+    assert answer["status"] == "failed"
+    assert "in use" in answer["reason"]
+    assert total["failed"] == 1
+    (machine.root / "in_use").unlink()
+    channel.close()
+    assert machine.loaded() == []
+
+
+def test_the_guard_unloads_after_a_kill(namespace, machine):
+    channel = begun(namespace)
+    channel.ask(f"set {KNOB} value=loaded")
+    channel.kill()
+    machine.wait_loaded([])
+    namespace.settled()
+
+
+def test_recovery_unloads_after_process_and_guard_were_killed(namespace, machine):
+    channel = begun(namespace)
+    channel.ask(f"set {KNOB} value=loaded")
+    channel.kill_both()
+    assert machine.loaded() == ["tcp_scalable"]
+    again = namespace.tune()
+    assert again.ready["stale"] == 1
+    assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
+    assert machine.loaded() == []
