@@ -400,7 +400,7 @@ class Meter:
     t0_ns, t1_ns : int
         When they were read; equal for a snapshot.
     interface : dict or None
-        Name, rx and tx bytes, packets, errors and drops; for a difference also ``reset``.
+        Name, rx and tx bytes, packets, errors and drops; for a difference ``reset``, ``wraps``.
     cpu : tuple of dict
         Microseconds by class, one row per CPU.
     interrupts, context_switches : int
@@ -425,7 +425,9 @@ class Meter:
             raise TypeError("only two snapshots have a difference")
         span = ffi.new("struct nl_meter_span *")
         lib.nl_meter_diff(before._counters, self._counters, span)
-        return _meter(span, span.t0_ns, span.t1_ns, {"reset": bool(span.reset)}, None)
+        return _meter(
+            span, span.t0_ns, span.t1_ns, {"reset": bool(span.reset), "wraps": span.wraps}, None
+        )
 
 
 def _meter(c: Any, t0_ns: int, t1_ns: int, extra: dict[str, Any], counters: Any) -> Meter:

@@ -32,6 +32,7 @@ FLAGS = (
     "interference",
     "tuning_drift",
     "counter_reset",
+    "clock_step",
     "lost_host",
     "failed",
 )
@@ -128,6 +129,7 @@ RUN_COLUMNS = _columns(
     ("window_B", "Int64", "B", "bytes the sinks read within the window", "null"),
     ("interface_tx_B", "Int64", "B", "sum of both ends' interface tx bytes, whole run", "null"),
     ("interface_rx_B", "Int64", "B", "sum of both ends' interface rx bytes, whole run", "null"),
+    ("counter_wraps", "Int64", "", "32-bit interface counters that wrapped, put right", "null"),
     ("ledger_error_B", "Int64", "B", "largest disagreement of counts that must be equal", "null"),
     ("header_share", "float64", "1", "interface rx bytes over payload less 1, whole run", "null"),
     ("rtt_us", "float64", "us", "smoothed RTT at the sender, mean of streams", "null"),

@@ -146,9 +146,21 @@ struct nl_interface {
 	uint64_t rx_errors, tx_errors, rx_dropped, tx_dropped;
 };
 
-/* Counters as the kernel has them now. */
+/* Differences of CLOCK_REALTIME, CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW. */
+struct nl_clocks {
+	int64_t realtime_ahead_ns; /* of CLOCK_MONOTONIC */
+	int64_t raw_behind_ns;     /* CLOCK_MONOTONIC_RAW, behind CLOCK_MONOTONIC */
+	uint64_t unsure_ns;        /* what reading them one after the other took */
+};
+
+/* Counters as the kernel has them now. Between two snapshots of a run they are looked at every
+ * 250 ms: interface then has no wraps in it, and the rest of what was seen stands beside it. */
 struct nl_meter {
 	uint64_t t_ns;
+	struct nl_clocks clocks;
+	uint32_t clock_steps;  /* how often CLOCK_REALTIME was set so far */
+	uint32_t wraps, resets; /* of the interface's counters so far */
+	int64_t clock_step_ns; /* the largest step */
 	char name[NL_NAME_MAX]; /* of the interface; empty: none */
 	int32_t ifindex;        /* 0: the interface is gone */
 	uint32_t softnet_processed, softnet_dropped, softnet_time_squeeze; /* wrap, as the kernel's do */
@@ -164,6 +176,11 @@ struct nl_meter_span {
 	uint64_t t0_ns, t1_ns;
 	char name[NL_NAME_MAX];
 	uint32_t reset; /* an interface counter went backwards, or the interface was replaced */
+	uint32_t wraps; /* counters of 32 bits that went past 2^32 and were put right */
+	uint32_t clock_steps;     /* CLOCK_REALTIME was set by more than 1 ms */
+	int64_t clock_step_ns;    /* the largest of these steps, forward or back */
+	int64_t clock_drift_ns;   /* CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW */
+	uint64_t clock_unsure_ns; /* of the drift, either way */
 	struct nl_interface interface;
 	uint64_t interrupts, context_switches;
 	uint64_t softnet_processed, softnet_dropped, softnet_time_squeeze;

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "faces.h"
 #include "report_json.h"
+#include "vigil.h"
 #include "words.h"
 
 #include <errno.h>
@@ -37,6 +38,12 @@ static void print_report(const struct nl_meter_span *span)
 	printf("\tTotal   : %.2f KB/s\n", (rx_Bps + tx_Bps) / 1000);
 	if (span->reset)
 		fprintf(stderr, "meter: the counters of %s were reset meanwhile\n", span->name);
+	if (span->wraps)
+		fprintf(stderr, "meter: the counters of %s went past 2^32 %u times; put right\n",
+			span->name, span->wraps);
+	if (span->clock_steps)
+		fprintf(stderr, "meter: the clock was set meanwhile, by %.3f s\n",
+			(double)span->clock_step_ns / 1e9);
 }
 
 static int print_json(const struct nl_meter_span *span)
@@ -54,12 +61,30 @@ static int print_json(const struct nl_meter_span *span)
 	return failed ? 1 : 0;
 }
 
+/* Until the time is up or a signal comes, watching over the counters. */
+static void wait_watching(struct nl_vigil *vigil, uint64_t end_ns)
+{
+	sigset_t signals;
+
+	nl_cli_hold_signals(&signals);
+	for (;;) {
+		uint64_t now = nl_now_ns(), left = now < end_ns ? end_ns - now : 0;
+		struct timespec time;
+
+		if (left > NL_VIGIL_MS * NL_NS_PER_MS)
+			left = NL_VIGIL_MS * NL_NS_PER_MS;
+		time = nl_timespec(left);
+		if (left == 0 || sigtimedwait(&signals, NULL, &time) > 0)
+			return;
+		nl_vigil_look(vigil);
+	}
+}
+
 static int measure(const char *interface, uint64_t seconds, int json, struct nl_err *err)
 {
-	struct timespec time = {.tv_sec = (time_t)seconds};
 	struct nl_meter *meter = calloc(2, sizeof(*meter));
 	struct nl_meter_span *span = calloc(1, sizeof(*span));
-	sigset_t signals;
+	struct nl_vigil vigil;
 	int code;
 
 	if (!meter || !span)
@@ -67,11 +92,12 @@ static int measure(const char *interface, uint64_t seconds, int json, struct nl_
 	else
 		code = nl_meter_read(interface, &meter[0], err);
 	if (!code) {
-		nl_cli_hold_signals(&signals);
-		sigtimedwait(&signals, NULL, &time);
+		nl_vigil_begin(&vigil, &meter[0]);
+		wait_watching(&vigil, meter[0].t_ns + seconds * NL_NS_PER_S);
 		code = nl_meter_read(interface, &meter[1], err);
 	}
 	if (!code) {
+		nl_vigil_mark(&vigil, &meter[1]);
 		nl_meter_diff(&meter[0], &meter[1], span);
 		if (!json)
 			print_report(span);

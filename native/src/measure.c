@@ -8,6 +8,7 @@
 #include "run.h"
 #include "samples.h"
 #include "tcpinfo.h"
+#include "vigil.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -17,14 +18,13 @@
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
-enum { LOOK_MS = 250 }; /* how often threads are moved after their packets */
-
 enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
 
 struct watch {
 	struct nl_run *run;
 	struct nl_worker *worker; /* [streams] */
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
+	struct nl_vigil vigil;
 	enum phase phase;
 	uint64_t sample_due_ns, look_due_ns;
 	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
@@ -44,12 +44,16 @@ static void take_meter(struct watch *watch, int which)
 	struct nl_run *run = watch->run;
 	struct nl_err err;
 
-	if (nl_meter_read(run->opts.interface, &watch->meter[which], &err) == NL_OK)
+	if (nl_meter_read(run->opts.interface, &watch->meter[which], &err) == NL_OK) {
+		nl_vigil_mark(&watch->vigil, &watch->meter[which]);
 		return;
+	}
 	/* an interface that vanished shows as a reset of the counters: ifindex 0 */
 	if (nl_meter_read(NULL, &watch->meter[which], &err) != NL_OK) {
 		watch->meter[which] = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
+	} else {
+		nl_vigil_mark(&watch->vigil, &watch->meter[which]);
 	}
 	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
 }
@@ -153,7 +157,8 @@ static void sample(struct watch *watch)
 static void look(struct watch *watch, uint64_t now)
 {
 	nl_workers_follow(watch->run, watch->worker);
-	watch->look_due_ns = now + LOOK_MS * NL_NS_PER_MS;
+	nl_vigil_look(&watch->vigil);
+	watch->look_due_ns = now + NL_VIGIL_MS * NL_NS_PER_MS;
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
@@ -314,6 +319,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 		code = nl_meter_read(run->opts.interface, &watch->meter[BEFORE], err);
 	if (code || atomic_load(&run->told_to_stop))
 		return code;
+	nl_vigil_begin(&watch->vigil, &watch->meter[BEFORE]);
 	run->report.t_go_ns = nl_samples_take(&run->report, run->stream);
 	if (run->opts.warmup_ms == 0) {
 		open_window(watch, run->report.t_go_ns);
@@ -322,7 +328,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	if (run->opts.window_ms == 0)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
-	watch->look_due_ns = run->report.t_go_ns + LOOK_MS * NL_NS_PER_MS;
+	watch->look_due_ns = run->report.t_go_ns + NL_VIGIL_MS * NL_NS_PER_MS;
 	nl_workers_release(run);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);

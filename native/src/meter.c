@@ -1,3 +1,5 @@
+#include "clocks.h"
+#include "counters.h"
 #include "error.h"
 #include "procfs.h"
 #include "rtnl.h"
@@ -46,6 +48,7 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 		goto out;
 	}
 	now->t_ns = nl_now_ns();
+	nl_clocks_read(&now->clocks);
 	if (interface && *interface) {
 		errnum = nl_rtnl_interface(interface, &now->ifindex, &now->interface);
 		if (errnum == ENODEV)
@@ -78,27 +81,42 @@ static uint64_t grown(uint64_t before, uint64_t after)
 static void diff_interface(const struct nl_meter *before, const struct nl_meter *after,
 			   struct nl_meter_span *out)
 {
-	const struct nl_interface *a = &before->interface, *b = &after->interface;
-	const struct {
-		uint64_t before, after, *out;
-	} row[] = {
-		{a->rx_bytes, b->rx_bytes, &out->interface.rx_bytes},
-		{a->tx_bytes, b->tx_bytes, &out->interface.tx_bytes},
-		{a->rx_packets, b->rx_packets, &out->interface.rx_packets},
-		{a->tx_packets, b->tx_packets, &out->interface.tx_packets},
-		{a->rx_errors, b->rx_errors, &out->interface.rx_errors},
-		{a->tx_errors, b->tx_errors, &out->interface.tx_errors},
-		{a->rx_dropped, b->rx_dropped, &out->interface.rx_dropped},
-		{a->tx_dropped, b->tx_dropped, &out->interface.tx_dropped},
-	};
+	const struct nl_interface *a = &before->interface, *b;
+	struct nl_counters counters;
 
-	if (before->ifindex != after->ifindex || after->ifindex == 0)
-		out->reset = 1;
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		if (row[i].after < row[i].before)
-			out->reset = 1;
-		*row[i].out = grown(row[i].before, row[i].after);
+	nl_counters_begin(&counters, before->ifindex, a);
+	nl_counters_follow(&counters, after->ifindex, &after->interface);
+	b = &counters.steady;
+	out->interface = (struct nl_interface){
+		.rx_bytes = b->rx_bytes - a->rx_bytes,
+		.tx_bytes = b->tx_bytes - a->tx_bytes,
+		.rx_packets = b->rx_packets - a->rx_packets,
+		.tx_packets = b->tx_packets - a->tx_packets,
+		.rx_errors = b->rx_errors - a->rx_errors,
+		.tx_errors = b->tx_errors - a->tx_errors,
+		.rx_dropped = b->rx_dropped - a->rx_dropped,
+		.tx_dropped = b->tx_dropped - a->tx_dropped,
+	};
+	out->wraps = counters.wraps + after->wraps - before->wraps;
+	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
+}
+
+/* What a vigil saw between the two, and what the two themselves show. */
+static void diff_clocks(const struct nl_meter *before, const struct nl_meter *after,
+			struct nl_meter_span *out)
+{
+	struct nl_clock_steps steps = {.last = before->clocks};
+
+	nl_clock_steps_follow(&steps, &after->clocks);
+	out->clock_steps = after->clock_steps - before->clock_steps;
+	if (out->clock_steps) {
+		out->clock_step_ns = after->clock_step_ns;
+	} else {
+		out->clock_steps = steps.steps;
+		out->clock_step_ns = steps.step_ns;
 	}
+	out->clock_drift_ns = after->clocks.raw_behind_ns - before->clocks.raw_behind_ns;
+	out->clock_unsure_ns = after->clocks.unsure_ns + before->clocks.unsure_ns;
 }
 
 static void diff_cpus(const struct nl_meter *before, const struct nl_meter *after,
@@ -141,6 +159,7 @@ void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
 	memcpy(out->name, before->name, sizeof(out->name));
 	if (before->name[0])
 		diff_interface(before, after, out);
+	diff_clocks(before, after, out);
 	diff_cpus(before, after, out);
 	out->interrupts = grown(before->interrupts, after->interrupts);
 	out->context_switches = grown(before->context_switches, after->context_switches);

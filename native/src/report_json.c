@@ -136,8 +136,10 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 			    {"rx_packets", i->rx_packets}, {"tx_packets", i->tx_packets},
 			    {"rx_errors", i->rx_errors}, {"tx_errors", i->tx_errors},
 			    {"rx_dropped", i->rx_dropped}, {"tx_dropped", i->tx_dropped});
-		if (with_reset)
+		if (with_reset) {
+			nl_json_u64(j, "wraps", span->wraps);
 			nl_json_bool(j, "reset", (int)span->reset);
+		}
 		nl_json_close(j);
 	} else {
 		nl_json_null(j, "interface");
@@ -168,6 +170,12 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
 {
 	PUT_MEMBERS(j, {"t0_ns", span->t0_ns}, {"t1_ns", span->t1_ns});
+	nl_json_open(j, "clock");
+	nl_json_u64(j, "steps", span->clock_steps);
+	nl_json_i64(j, "step_ns", span->clock_step_ns);
+	nl_json_i64(j, "drift_ns", span->clock_drift_ns);
+	nl_json_u64(j, "unsure_ns", span->clock_unsure_ns);
+	nl_json_close(j);
 	put_counters(j, span, 1);
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
 from netlab.measure.emulated import Emulated
@@ -14,6 +16,9 @@ IMPLAUSIBLE_PERCENT = 101.0
 STEAL_PERCENT = 5.0
 FOREIGN_CPU_PERCENT = 15.0
 """Of all cores, in the window: beyond this somebody else's work is in the figure."""
+
+DRIFT_PPM = 1000.0
+"""NTP slews by at most 500; beyond twice that the seconds of the run are not seconds any more."""
 
 STALL_S = 0.2
 """Beyond a round trip TCP's least retransmission timeout: a silence that long is no mere pause."""
@@ -78,8 +83,13 @@ def flags_of(
         flags["interference"] = ", ".join(interference)
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
-    if _reset(outcome):
-        flags["counter_reset"] = "an interface counter went backwards"
+    meters = list(_meters(outcome))
+    reset = sorted({_reset(*meter) for meter in meters} - {None})
+    if reset:
+        flags["counter_reset"] = "; ".join(reset)
+    stepped = sorted({_stepped(*meter) for meter in meters} - {None})
+    if stepped:
+        flags["clock_step"] = "; ".join(stepped)
     fault = None if emulated is None else _emulator_fault(emulated)
     if fault:
         flags["emulator_late"] = fault
@@ -103,13 +113,34 @@ def _emulator_fault(emulated: Emulated) -> str | None:
     return "the emulator: " + ", ".join(faults) if faults else None
 
 
-def _reset(outcome: Outcome) -> bool:
+def _meters(outcome: Outcome) -> Iterator[tuple[str, dict]]:
+    """Every span an agent metered, and which end's it is."""
     for flow in outcome.flows:
-        for result in (flow.gen, flow.sink):
+        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             for meter in (result.get("meter") or {}).values():
-                if ((meter or {}).get("interface") or {}).get("reset"):
-                    return True
-    return False
+                if meter:
+                    yield name, meter
+
+
+def _reset(name: str, meter: dict) -> str | None:
+    interface = meter.get("interface") or {}
+    if not interface.get("reset"):
+        return None
+    return f"{name}: the counters of {interface['name']} went back, or it was replaced"
+
+
+def _stepped(name: str, meter: dict) -> str | None:
+    """How a span's clocks disagree, if they do."""
+    clock = meter.get("clock") or {}
+    if clock.get("steps"):
+        return f"{name}: the clock was set by {clock['step_ns'] / 1e9:+.3f} s"
+    duration_ns = meter.get("t1_ns", 0) - meter.get("t0_ns", 0)
+    if duration_ns <= 0 or not clock:
+        return None
+    if abs(clock["drift_ns"]) - clock["unsure_ns"] <= DRIFT_PPM * 1e-6 * duration_ns:
+        return None
+    ppm = clock["drift_ns"] / duration_ns * 1e6
+    return f"{name}: CLOCK_MONOTONIC ran {ppm:+.0f} ppm off CLOCK_MONOTONIC_RAW"
 
 
 def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:

@@ -16,6 +16,8 @@ SEQUENCE_SLACK_B = 2
 FRAME_HEADER_B = 14
 """Ethernet header, as the interface counters see a frame (no preamble, no FCS)."""
 
+WRAP_B = 2**32
+
 INTERFACE_SLACK_SHARE = 0.002
 INTERFACE_SLACK_B = 262_144
 """What else may pass: handshakes, neighbour discovery, window probes."""
@@ -115,11 +117,21 @@ def _interfaces(ledger: Ledger, flows: list[tuple[dict, dict]], mtu_B: int, both
             if seen is not None and not payload <= seen <= most:
                 ledger.problems.append(
                     f"the {end}'s interface {did} {seen} B for {payload} B of payload "
-                    f"(at most {most:.0f} B expected): other traffic, or a counter that lies"
+                    f"(at most {most:.0f} B expected): {_why(seen, payload, most)}"
                 )
         if received is not None:
             share = received / payload - 1
             ledger.header_share = max(share, ledger.header_share or share)
+
+
+def _why(seen: int, payload: int, most: float) -> str:
+    """What may be behind an interface count that is out of bounds."""
+    wraps = -(-(payload - seen) // WRAP_B)
+    # of a long run's payload the bounds are so wide that some number of wraps always fits
+    if wraps > 0 and seen + wraps * WRAP_B <= most and most - payload < WRAP_B / 4:
+        times = "once" if wraps == 1 else f"{wraps} times"
+        return f"a 32-bit counter that wrapped unseen {times} would explain it"
+    return "other traffic, or a counter that lies"
 
 
 def _counted(result: dict, name: str) -> int | None:

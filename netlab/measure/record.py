@@ -230,6 +230,7 @@ def record(
         "window_B": sum(flow.sink["window"]["bytes"] for flow in flows if flow.sink.get("window")),
         "interface_tx_B": _interfaces(whole, "tx_bytes"),
         "interface_rx_B": _interfaces(whole, "rx_bytes"),
+        "counter_wraps": _interfaces(whole, "wraps"),
         "ledger_error_B": ledger.error_B,
         "header_share": ledger.header_share,
         "rtt_us": _mean(_tcp(senders, "rtt_us")),

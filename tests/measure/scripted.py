@@ -122,8 +122,10 @@ def meter(rx_bytes: int, tx_bytes: int, *, duration_ns: int, busy_us: int = 600_
             "tx_errors": 0,
             "rx_dropped": 1,
             "tx_dropped": 2,
+            "wraps": 0,
             "reset": False,
         },
+        "clock": {"steps": 0, "step_ns": 0, "drift_ns": 40, "unsure_ns": 200},
         "cpu": [
             {"cpu": 0, **busy, **rest},
             {"cpu": 1, "user_us": 0, "system_us": 0, "softirq_us": 0, "idle_us": total_us, **rest},

@@ -7,6 +7,7 @@ import pytest
 
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.flags import STALL_S, flags_of
+from netlab.results import FLAGS
 from netlab.study import Timing
 
 TIMING = Timing(repeats=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
@@ -61,9 +62,13 @@ def test_a_run_without_fault_has_no_flag():
         ({"row": {"foreign_cpu_percent": 40.0}}, "interference", "foreign CPU load 40.0 %"),
         ({"drift": ["left: mtu was 9000, is 1500"]}, "tuning_drift", "is 1500"),
         (
-            {"result": {"meter": {"window": None, "total": {"interface": {"reset": True}}}}},
+            {
+                "result": {
+                    "meter": {"window": None, "total": {"interface": {"name": "x0", "reset": True}}}
+                }
+            },
             "counter_reset",
-            "backwards",
+            "sink: the counters of x0 went back, or it was replaced",
         ),
     ],
 )
@@ -100,3 +105,38 @@ def test_a_silent_stream_among_busy_ones_is_no_stall():
 def test_unknown_shares_are_no_fault():
     unknown = dict.fromkeys(("percent_of_ceiling", "steal_percent", "foreign_cpu_percent"))
     assert flagged(row=unknown) == {}
+
+
+def metered(duration_ns: int = 10**9, **clock) -> dict:
+    """A run of two ends whose clocks did this."""
+    fine = {"steps": 0, "step_ns": 0, "drift_ns": 0, "unsure_ns": 200}
+    span = {"t0_ns": 5, "t1_ns": 5 + duration_ns, "interface": None, "clock": fine | clock}
+    return {"meter": {"window": span, "total": span}}
+
+
+@pytest.mark.parametrize("step_ns", [2_000_000_000, -2_000_000_000])
+def test_a_clock_that_was_set_is_flagged_with_how_much(step_ns):
+    found = flagged(result=metered(steps=1, step_ns=step_ns))
+    assert list(found) == ["clock_step"]
+    assert f"sink: the clock was set by {step_ns / 1e9:+.3f} s" in found["clock_step"]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_clock_that_runs_too_fast_or_slow_is_flagged(sign):
+    bound_ns = 1_000_000  # of 1 s
+    assert flagged(result=metered(drift_ns=sign * bound_ns)) == {}
+    found = flagged(result=metered(drift_ns=sign * (bound_ns + 1000)))
+    assert f"{sign * 1001:+d} ppm" in found["clock_step"]
+
+
+def test_what_reading_the_clocks_left_unsure_is_no_drift():
+    assert flagged(result=metered(drift_ns=5_000_000, unsure_ns=4_500_000)) == {}
+
+
+def test_every_flag_is_one_that_the_results_know():
+    faults = [
+        flagged(result={"status": "stopped"}, row={"window_s": 0.5, "percent_of_ceiling": 200.0}),
+        flagged(problems=["x"], drift=["y"], row={"steal_percent": 9.0}),
+        flagged(result=metered(steps=1)),
+    ]
+    assert {flag for found in faults for flag in found} < set(FLAGS)

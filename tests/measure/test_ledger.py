@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import result
 
-from netlab.measure.ledger import INTERFACE_SLACK_B, audit
+from netlab.measure.ledger import INTERFACE_SLACK_B, WRAP_B, audit
 
 MTU_B = 1500
 
@@ -174,3 +174,27 @@ def test_both_directions_are_audited():
     ledger = audit(flows, mtu_B=MTU_B, both=True)
     assert [line.split(":")[0] for line in ledger.problems] == ["reverse"]
     assert ledger.error_B == 7
+
+
+def lost(wraps: int, more_B: int = 0):
+    """A run of 6 GB whose sink's interface counted less by some wraps."""
+    gen, sink = flow(each_B=3_000_000_000)
+    gen["meter"]["total"]["interface"]["tx_bytes"] = 6_200_000_000
+    sink["meter"]["total"]["interface"]["rx_bytes"] = 6_200_000_000 - wraps * WRAP_B - more_B
+    return audit([(gen, sink)], mtu_B=MTU_B, both=False)
+
+
+def test_a_wrap_that_nobody_saw_is_recognised_and_told():
+    assert lost(0).problems == []
+    (problem,) = lost(1).problems
+    assert "the sink's interface received" in problem
+    assert "a 32-bit counter that wrapped unseen once would explain it" in problem
+    (problem,) = lost(0, more_B=WRAP_B // 2).problems
+    assert "other traffic, or a counter that lies" in problem
+
+
+def test_of_a_run_so_long_that_any_number_of_wraps_fits_none_is_claimed():
+    gen, sink = flow(each_B=10**12)
+    sink["meter"]["total"]["interface"]["rx_bytes"] -= 300 * WRAP_B
+    (problem,) = audit([(gen, sink)], mtu_B=MTU_B, both=False).problems
+    assert "other traffic, or a counter that lies" in problem

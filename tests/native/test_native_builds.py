@@ -58,6 +58,7 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
         "rtnl",
         "samples",
         "superpacket",
+        "vigil",
         "words",
     ],
 )
