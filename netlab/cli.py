@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 import netlab
+from netlab.autotune.command import autotune_command
 from netlab.bench.command import bench_command
 from netlab.calibration.command import calibrate_command
 from netlab.errors import NetlabError
@@ -214,6 +215,7 @@ def lab_shell(host: str, argv: tuple[str, ...]) -> None:
     raise NetlabError(f"no lab that is up has a host called {host!r}")
 
 
+main.add_command(autotune_command)
 main.add_command(bench_command)
 main.add_command(calibrate_command)
 main.add_command(import_command)

@@ -1,4 +1,4 @@
-"""JSON files: written whole or not at all."""
+"""Text and JSON files: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import json
 import math
 import os
 from pathlib import Path
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file as UTF-8; its directory is made.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+    return path
 
 
 def write_json(path: Path, content: dict) -> Path:
@@ -18,12 +33,8 @@ def write_json(path: Path, content: dict) -> Path:
     Path
         The file written.
     """
-    text = json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)
-    return path
+    text = json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
+    return write_text(path, f"{text}\n")
 
 
 def _plain(value: object) -> object:

@@ -1,0 +1,86 @@
+"""A candidate: one choice of everything that a search may choose."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+
+from netlab.measure.exchange import Request
+
+KiB, MiB = 1 << 10, 1 << 20
+ENGINE_WORDS = {
+    "engine": ("blocking", "epoll", "uring"),
+    "send": ("copy", "zerocopy", "sendfile", "splice"),
+    "receive": ("copy", "discard", "splice", "zerocopy"),
+}
+"""Options of a run that are words, and the words that a search may try where the core has them."""
+
+CARRIED = tuple(name for name in ENGINE_WORDS if name in {f.name for f in fields(Request)})
+"""Those of them that a request carries to the agents."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Record length, socket buffer, streams and engine of a run.
+
+    Parameters
+    ----------
+    record_length_B : int
+        Bytes of one send or recv call.
+    buffer_B : int
+        Socket buffers asked for; 0 leaves them to the kernel's autotuning.
+    streams : int
+        Parallel TCP streams.
+    words : tuple of (str, str)
+        Option and word of :data:`CARRIED`, sorted.
+    """
+
+    record_length_B: int
+    buffer_B: int
+    streams: int
+    words: tuple[tuple[str, str], ...] = ()
+
+    def level(self, factor: str) -> int | str:
+        """The level of a factor: a field, or an option of the engine."""
+        return self.as_dict()[factor]
+
+    def at(self, factor: str, level: int | str) -> Candidate:
+        """The same with one factor at another level."""
+        if factor in ENGINE_WORDS:
+            words = {**dict(self.words), factor: str(level)}
+            return replace(self, words=tuple(sorted(words.items())))
+        return replace(self, **{factor: level})
+
+    def as_dict(self) -> dict[str, int | str]:
+        """One flat row of factor to level."""
+        row = asdict(self)
+        row.pop("words")
+        return {**row, **dict(self.words)}
+
+    def label(self) -> str:
+        """All of it in a few words."""
+        levels = [shown(name, level) for name, level in self.as_dict().items()]
+        return ", ".join(levels)
+
+    @property
+    def discards(self) -> bool:
+        """Whether it does less work than a program that needs the bytes."""
+        return any(name in ("send", "receive") and word != "copy" for name, word in self.words)
+
+
+def shown(factor: str, level: int | str) -> str:
+    """A level as people say it."""
+    if factor == "streams":
+        return f"{level} stream" + ("" if level == 1 else "s")
+    if factor == "record_length_B":
+        return f"records of {size(int(level))}"
+    if factor == "buffer_B":
+        return f"buffers of {size(int(level))}" if level else "the kernel's own buffers"
+    return f"{factor} {level}"
+
+
+def size(count_B: int) -> str:
+    """Bytes in the largest binary unit that takes them whole."""
+    for unit, name in ((MiB, "MiB"), (KiB, "KiB")):
+        if count_B and count_B % unit == 0:
+            return f"{count_B // unit} {name}"
+    return f"{count_B} B"

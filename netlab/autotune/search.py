@@ -1,0 +1,324 @@
+"""The search: a race for each factor in turn, again where something moved, and a last race.
+
+Coordinate passes start from the present setting. Each factor is raced with the others held, and
+the search goes on from the race's leader; the first pass spreads its levels over the whole range,
+as thinly as the time asks, later passes look at the neighbours. It ends when no factor moves, or
+when the time that the last race needs is all that is left. The last race holds the best few
+against the present setting on samples of its own, since samples that chose a winner flatter it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+
+from netlab.autotune.candidate import Candidate, shown
+from netlab.autotune.objective import Objective
+from netlab.autotune.outcome import (
+    BETTER,
+    LAST_RACE,
+    NO_BETTER,
+    NO_CONCLUSION,
+    NO_START,
+    ArmResult,
+    Outcome,
+    Stage,
+)
+from netlab.autotune.race import MAX_ROUNDS, MIN_ROUNDS, Gap, Race, Rules
+from netlab.autotune.space import neighbours, thinned
+
+LAST_RACE_SHARE = 0.35
+"""Of the measuring time, kept for the last race."""
+
+FINALISTS = 3
+"""Beside the present setting."""
+
+STAGE_ROUNDS = 6
+RETRIES = 2
+"""How often a flagged run is repeated in its round."""
+
+STRIKES = 3
+"""A candidate with so many runs on end that failed by themselves cannot be measured."""
+
+PATIENCE = 2
+"""A race may take so many times its rounds where flagged runs leave them incomplete."""
+
+LEAST_GAIN = 0.01
+"""In log units: a race moves the search only for a lead of 1 % over where it is."""
+
+OUTSIDE = frozenset({"interference"})
+"""Flags that are the machine's doing, not the candidate's."""
+
+REFUSED = frozenset({"bad_request", "refused", "limit"})
+"""An agent's words for what its host does not have: trying again would not help."""
+
+
+class Search:
+    """A search that is under way.
+
+    Parameters
+    ----------
+    start : Candidate
+        The present setting.
+    levels : mapping of str to tuple
+        Of each factor, in the order raced; the start's among them.
+    take : callable
+        Makes one run of a candidate and returns its sample: at least the objective's column,
+        ``flags`` (comma-separated, empty if valid), ``message`` and, for a run that was refused,
+        ``code``.
+    objective : Objective
+        What is compared.
+    end_s : float
+        When the last run has to be over, on `now`'s clock.
+    run_s : float
+        What a run is expected to take; corrected by what runs do take.
+    error : float
+        Of each race, see :mod:`netlab.autotune.race`.
+    count_disturbed : bool
+        Whether runs that met steal or foreign load count.
+    now : callable
+        Monotonic clock in seconds.
+    generator : random.Random
+        Of the order within rounds.
+    say : callable
+        Takes one line of what the search does.
+    """
+
+    def __init__(
+        self,
+        start: Candidate,
+        levels: Mapping[str, tuple],
+        take: Callable[[Candidate], dict],
+        objective: Objective,
+        *,
+        end_s: float,
+        run_s: float,
+        now: Callable[[], float],
+        generator: random.Random,
+        error: float = 0.05,
+        count_disturbed: bool = False,
+        say: Callable[[str], None] = lambda line: None,
+    ):
+        self.start, self.levels, self.objective = start, dict(levels), objective
+        self._take, self._now, self._say = take, now, say
+        self._end_s, self._run_s, self._error = end_s, run_s, error
+        self._generator = generator
+        self._count_disturbed = count_disturbed
+        self._walls: list[float] = []
+        self.stages: list[Stage] = []
+        self.samples: list[dict] = []
+
+    @property
+    def run_s(self) -> float:
+        """What one more run is expected to take: the mean so far, the first guess among it."""
+        return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
+
+    def run(self) -> Outcome:
+        """Search until nothing moves or time is up.
+
+        Raises
+        ------
+        HostError
+            An end of the path was lost.
+        """
+        passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
+        best, pass_number, raced = self.start, 0, set()
+        while True:
+            pass_number += 1
+            before = best
+            factors = [name for name, levels in self.levels.items() if len(levels) > 1]
+            for at, name in enumerate(factors):
+                share_s = (passes_end_s - self._now()) / (len(factors) - at)
+                arms = self._arms(best, name, pass_number, share_s)
+                new = {arm for arm in arms if (name, arm) not in raced} - {best}
+                if not new or self._rounds(share_s, len(arms)) < MIN_ROUNDS:
+                    continue
+                stage = self._race(name, arms, best, self._now() + share_s, STAGE_ROUNDS)
+                raced |= {(name, arm) for arm in arms}
+                best = stage.winner or best
+            if best == before or passes_end_s - self._now() < 2 * MIN_ROUNDS * self.run_s:
+                break
+        return self._last_race(best)
+
+    def _arms(
+        self, best: Candidate, name: str, pass_number: int, share_s: float
+    ) -> list[Candidate]:
+        """The candidates of a race: as many levels as there is time for."""
+        levels, here = self.levels[name], best.level(name)
+        most = int(share_s / self.run_s / (MIN_ROUNDS + 1))
+        chosen = (thinned if pass_number == 1 else neighbours)(levels, here, most)
+        return [best.at(name, level) for level in chosen]
+
+    def _rounds(self, time_s: float, arms: int) -> int:
+        return int(time_s / (arms * self.run_s))
+
+    def _last_race(self, best: Candidate) -> Outcome:
+        """Hold the best few against the present setting."""
+        finalists = [self.start]
+        for candidate in (best, *self._runners_up(best)):
+            if candidate not in finalists and len(finalists) <= FINALISTS:
+                finalists.append(candidate)
+        if len(finalists) == 1:
+            # every other candidate was dropped or failed, in races that the start ran in
+            tried = any(stage.winner == self.start for stage in self.stages)
+            return self._outcome(NO_BETTER if tried else NO_CONCLUSION, self.start, None)
+        rounds = self._rounds(self._end_s - self._now(), len(finalists))
+        while rounds < MIN_ROUNDS and len(finalists) > 2:
+            finalists.pop()
+            rounds = self._rounds(self._end_s - self._now(), len(finalists))
+        rounds = max(MIN_ROUNDS, min(rounds, MAX_ROUNDS))
+        stage = self._race(LAST_RACE, finalists, None, self._end_s, rounds)
+        (start,) = (arm for arm in stage.arms if arm.candidate == self.start)
+        if start.reason and stage.winner is not None:
+            return self._outcome(NO_START, stage.winner, None)
+        measured = start.rounds >= MIN_ROUNDS and stage.winner is not None
+        if start.dropped_after is not None and stage.winner is not None:
+            return self._outcome(BETTER, stage.winner, start.gap)
+        rivals = [arm.gap for arm in stage.arms if arm.candidate != self.start and arm.gap]
+        gain = start.gap or min(rivals, key=lambda gap: gap.mean, default=None)
+        return self._outcome(NO_BETTER if measured else NO_CONCLUSION, self.start, gain)
+
+    def _runners_up(self, best: Candidate) -> list[Candidate]:
+        """Those that a race left tied with where it ended, nearest first; the latest races count.
+
+        An arm of an earlier race is a runner-up only if it differs from `best` by its factor
+        alone: its gap was found under other levels otherwise.
+        """
+        gaps: dict[Candidate, float] = {}
+        for stage in self.stages:
+            for arm in stage.arms:
+                near = arm.candidate == best.at(stage.factor, arm.candidate.level(stage.factor))
+                if near and arm.gap and not arm.reason and arm.dropped_after is None:
+                    gaps[arm.candidate] = arm.gap.mean
+        gaps.pop(best, None)
+        return sorted(gaps, key=gaps.__getitem__)
+
+    def _outcome(self, verdict: str, winner: Candidate, gain: Gap | None) -> Outcome:
+        return Outcome(verdict, winner, gain, self.stages, self.samples)
+
+    # -- one race --------------------------------------------------------------------------------
+
+    def _race(
+        self,
+        name: str,
+        arms: list[Candidate],
+        here: Candidate | None,
+        end_s: float,
+        most_rounds: int,
+    ) -> Stage:
+        """Run a race; `here` is where the search stands, None in the last race."""
+        end_s = min(end_s, self._end_s)
+        last = name == LAST_RACE
+        rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
+        race = Race(arms, Rules(self._error, rounds), keep=self.start if last else None)
+        self._say(
+            f"{name}: {len(arms)} candidates, {rounds} rounds at most, "
+            f"{max(0.0, end_s - self._now()):.0f} s"
+        )
+        number, strikes, ended = 0, dict.fromkeys(arms, 0), ""
+        while not race.finished and not ended:
+            number += 1
+            if not self._round(race, name, number, strikes, end_s):
+                ended = "time"
+            elif number >= PATIENCE * rounds:
+                ended = "flagged runs"
+            for gap in race.look():
+                self._say(f"  out: {self._dropped(name, gap)}")
+            self._say(f"  round {number}: {self._standing(race, name)}")
+        winner = race.leader
+        if winner is not None and here in race.alive and here != winner:
+            lead = race.gap(here, winner)
+            winner = winner if lead.mean >= LEAST_GAIN else here
+        ended = ended or ("one left" if len(race.alive) <= 1 else "rounds")
+        results = tuple(self._result(race, arm, winner) for arm in arms)
+        stage = Stage(len(self.stages) + 1, name, results, winner, ended)
+        self.stages.append(stage)
+        if winner is not None:
+            self._say(f"  ended ({ended}): {self._named(name, winner)}")
+        return stage
+
+    def _round(
+        self, race: Race, name: str, number: int, strikes: dict[Candidate, int], end_s: float
+    ) -> bool:
+        """Measure every arm that runs once, flagged runs again; False when time is up."""
+        waiting = race.running
+        for _ in range(1 + RETRIES):
+            self._generator.shuffle(waiting)
+            flagged = []
+            for arm in waiting:
+                if self._now() + self.run_s > end_s:
+                    return False
+                sample = self._sample(arm, name, number)
+                if sample["counted"]:
+                    strikes[arm] = 0
+                    race.add(number, arm, self.objective.score(sample))
+                    continue
+                own = not set(sample["flags"].split(",")) <= OUTSIDE
+                strikes[arm] += own
+                refused = sample.get("code") in REFUSED
+                if (refused or strikes[arm] >= STRIKES) and arm in race.alive:
+                    race.withdraw(arm, sample["message"] or sample["flags"])
+                    self._say(f"  out: {self._named(name, arm)}: {race.withdrawn[arm]}")
+                else:
+                    flagged.append(arm)
+            waiting = flagged
+            if not waiting or race.finished:
+                break
+        return True
+
+    def _sample(self, arm: Candidate, name: str, number: int) -> dict:
+        started_s = self._now()
+        sample = self._take(arm)
+        self._walls.append(self._now() - started_s)
+        flags = set(filter(None, sample["flags"].split(",")))
+        valid = not flags or (self._count_disturbed and flags <= OUTSIDE)
+        sample = {
+            "order": len(self.samples),
+            "stage": len(self.stages) + 1,
+            "factor": name,
+            "round": number,
+            **arm.as_dict(),
+            **sample,
+            "counted": valid and self.objective.score(sample) is not None,
+        }
+        self.samples.append(sample)
+        return sample
+
+    def _result(self, race: Race, arm: Candidate, winner: Candidate | None) -> ArmResult:
+        scores = race.scores(arm)
+        dropped = race.dropped.get(arm)
+        gap = dropped
+        if winner is not None and arm != winner and (gap is None or arm == race.keep):
+            gap = race.gap(arm, winner)
+        return ArmResult(
+            candidate=arm,
+            rounds=len(scores),
+            score=sum(scores) / len(scores) if scores else None,
+            gap=gap,
+            dropped_after=dropped.rounds if dropped else None,
+            reason=race.withdrawn.get(arm, ""),
+        )
+
+    # -- what it says ----------------------------------------------------------------------------
+
+    def _named(self, name: str, arm: Candidate) -> str:
+        return arm.label() if name == LAST_RACE else shown(name, arm.level(name))
+
+    def _standing(self, race: Race, name: str) -> str:
+        leader, rounds = race.leader, len(race.complete_rounds)
+        left = f"{len(race.alive)} left, {rounds} complete"
+        if leader is None:
+            return left
+        scores = race.scores(leader)
+        mean = self.objective.said(sum(scores) / len(scores))
+        return f"{left}; {self._named(name, leader)} leads with {mean}"
+
+    def _dropped(self, name: str, gap: Gap) -> str:
+        low, mean, high = (
+            self.objective.lag_percent(value) for value in (gap.low, gap.mean, gap.high)
+        )
+        return (
+            f"{self._named(name, gap.arm)}, {mean:.1f} % worse than "
+            f"{self._named(name, gap.against)} ({low:.1f} % to {high:.1f} %) "
+            f"in {gap.rounds} rounds"
+        )

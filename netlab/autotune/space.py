@@ -1,0 +1,175 @@
+"""Which levels of each factor a search may try on a path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from netlab import core
+from netlab.autotune.candidate import CARRIED, ENGINE_WORDS, Candidate, KiB, MiB
+from netlab.errors import BadInput, CoreError
+
+RECORD_LENGTHS_B = tuple(4 * KiB << step for step in range(11))
+LEAST_BUFFER_B, USUAL_BUFFER_B, MOST_BUFFER_B = 64 * KiB, 4 * MiB, 256 * MiB
+BUFFER_STEP = 4
+MOST_STREAMS = 64
+REACH = 2
+FILES_SPARE = 64
+"""Open files that an agent needs beside its streams."""
+
+ROLES = {"engine": ("gen", "sink"), "send": ("gen",), "receive": ("sink",)}
+OPTION = {"record_length_B": "record_B", "buffer_B": "buffer_B", "streams": "streams"}
+"""The core's name of each numeric factor; its table has the limits."""
+
+_REQUIRED = {
+    "sink": {"bind": "127.0.0.1"},
+    "gen": {"to": "127.0.0.1", "port": 1},
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a first look at a path told.
+
+    Parameters
+    ----------
+    bdp_B : float or None
+        Rate times least round-trip time.
+    granted_B : int or None
+        The largest socket buffer that both kernels give; None where they give what is asked.
+    cpus : int
+        Of the host with fewer.
+    open_files : int or None
+        Allowed to an agent, on the host that allows fewer.
+    """
+
+    bdp_B: float | None = None
+    granted_B: int | None = None
+    cpus: int = 1
+    open_files: int | None = None
+
+
+def factors(
+    start: Candidate,
+    found: Found,
+    *,
+    engines: str = "same",
+    given: Mapping[str, Sequence[int]] | None = None,
+) -> tuple[dict[str, tuple], dict[str, str]]:
+    """Levels of each factor, the present one among them.
+
+    Parameters
+    ----------
+    start : Candidate
+        The present setting.
+    found : Found
+        Bounds for buffers and streams.
+    engines : {"same", "all"}
+        ``same`` leaves every byte copied in and out, as the present setting has it; ``all`` also
+        tries ways to send and receive that do other work.
+    given : mapping of str to sequence of int, optional
+        Levels in place of netlab's own, by factor.
+
+    Returns
+    -------
+    levels : dict of str to tuple
+        In the order they are raced; a factor with one level has nothing to race.
+    refused : dict of str to str
+        ``option=word`` -> why this netlab cannot try it.
+    """
+    given = given or {}
+    levels: dict[str, tuple] = {
+        "record_length_B": given.get("record_length_B", RECORD_LENGTHS_B),
+        "buffer_B": given.get("buffer_B", buffer_levels(found)),
+        "streams": given.get("streams", stream_levels(found)),
+    }
+    levels = {name: tuple(sorted({*some, start.level(name)})) for name, some in levels.items()}
+    refused: dict[str, str] = {}
+    for name in CARRIED:
+        if name == "engine" or engines == "all":
+            words, why = engine_levels(name)
+            present = start.level(name)
+            levels[name] = tuple(dict.fromkeys((present, *words)))
+            refused |= why
+    return levels, refused
+
+
+def check_levels(given: Mapping[str, Sequence[int]]) -> None:
+    """Hold levels against the core's limits.
+
+    Raises
+    ------
+    BadInput
+        One is beyond them.
+    """
+    for name, levels in given.items():
+        option = core.options()[OPTION[name]]
+        for level in levels:
+            if not option.minimum <= level <= option.maximum:
+                limits = f"is from {option.minimum} to {option.maximum}"
+                raise BadInput(limits, key=name, value=level)
+
+
+def buffer_levels(found: Found) -> tuple[int, ...]:
+    """0, and 64 KiB in steps of 4 to twice the bandwidth-delay product, as far as granted."""
+    most_B = max(USUAL_BUFFER_B, 2 * BUFFER_STEP * (found.bdp_B or 0))
+    most_B = min(most_B, MOST_BUFFER_B, found.granted_B or MOST_BUFFER_B)
+    levels = [0]
+    level = LEAST_BUFFER_B
+    while level <= most_B:
+        levels.append(level)
+        level *= BUFFER_STEP
+    if found.granted_B and LEAST_BUFFER_B <= found.granted_B < MOST_BUFFER_B:
+        levels.append(found.granted_B)
+    return tuple(sorted(set(levels)))
+
+
+def stream_levels(found: Found) -> tuple[int, ...]:
+    """Powers of two from 1 to four for each processor, 8 at least, as far as files are allowed."""
+    most = min(MOST_STREAMS, max(8, 4 * found.cpus))
+    if found.open_files is not None:
+        most = min(most, max(1, found.open_files - FILES_SPARE))
+    return tuple(1 << step for step in range(most.bit_length()))
+
+
+def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The words of an option that the core takes, and why it does not take the others."""
+    words, refused = [], {}
+    for word in ENGINE_WORDS[name]:
+        try:
+            for role in ROLES[name]:
+                needed = {"run": 1, "token": "0" * 32, "streams": 1, **_REQUIRED[role]}
+                core.check_options(role, **needed, window_ms=100, record_B=65536, **{name: word})
+            words.append(word)
+        except CoreError as error:
+            refused[f"{name}={word}"] = str(error)
+    return tuple(words), refused
+
+
+def thinned(levels: Sequence, present: object, most: int) -> tuple:
+    """At most so many of the levels, evenly spread, the present one in place of its nearest.
+
+    Fewer than two leaves two: a race has an opponent.
+    """
+    most = max(2, most)
+    if len(levels) <= most:
+        return tuple(levels)
+    at = {round(step * (len(levels) - 1) / (most - 1)) for step in range(most)}
+    here = levels.index(present)
+    if here not in at:
+        at.remove(min(at, key=lambda index: abs(index - here)))
+        at.add(here)
+    return tuple(levels[index] for index in sorted(at))
+
+
+def neighbours(levels: Sequence, present: object, most: int) -> tuple:
+    """The present level and those nearest to it, no further than two steps and at most so many.
+
+    Words have no order, so all of them are neighbours.
+    """
+    if any(isinstance(level, str) for level in levels):
+        return tuple(levels)
+    here = levels.index(present)
+    near = sorted(range(len(levels)), key=lambda index: abs(index - here))
+    near = [index for index in near[: max(2, most)] if abs(index - here) <= REACH]
+    return tuple(levels[index] for index in sorted(near))

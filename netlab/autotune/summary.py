@@ -1,0 +1,174 @@
+"""A search as people and programs read it: a sentence, a table and one JSON file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+import pandas as pd
+
+import netlab
+from netlab import core
+from netlab.autotune.candidate import shown
+from netlab.autotune.objective import Objective, objective
+from netlab.autotune.outcome import BETTER, LAST_RACE, NO_CONCLUSION, NO_START, ArmResult, Stage
+from netlab.autotune.race import Gap
+from netlab.autotune.run import Tuned
+
+SCHEMA = 1
+COLUMNS = (
+    *("stage", "factor", "candidate", "rounds", "figure"),
+    *("worse_percent", "low_percent", "high_percent", "dropped_after", "fate"),
+)
+
+
+def conclusion(tuned: Tuned) -> str:
+    """What was found, in a sentence or two."""
+    outcome, aim = tuned.outcome, objective(tuned.ask.aim)
+    valid = sum(sample["counted"] for sample in outcome.samples)
+    counts = f"{valid} of {len(outcome.samples)} runs valid"
+    best = f"best for {aim.name}: {outcome.winner.label()}"
+    if outcome.verdict == BETTER:
+        text = f"{best}; {outcome.verdict}: {gained(aim, outcome.gain)}; {counts}"
+    elif outcome.verdict == NO_START:
+        text = f"{best}; {outcome.verdict}; {counts}"
+    elif outcome.verdict == NO_CONCLUSION:
+        text = f"{outcome.verdict}, so what you had stays: {outcome.winner.label()}; {counts}"
+        disturbed = sum("interference" in sample["flags"] for sample in outcome.samples)
+        if disturbed and not tuned.ask.noisy:
+            text += f"; {disturbed} met steal or foreign load, which --noisy would count"
+    else:
+        nearest = ""
+        if outcome.gain is not None and outcome.gain.against != outcome.winner:
+            against = outcome.gain.against.label()
+            nearest = f"; {against} would bring {gained(aim, outcome.gain)}"
+        text = f"{outcome.verdict}: {outcome.winner.label()}{nearest}; {counts}"
+    if outcome.winner.discards:
+        text += (
+            "; it does not copy every byte in and out, which is less work than a program does "
+            "that needs the bytes"
+        )
+    if tuned.ask.noisy:
+        text += "; runs that met steal or foreign load count"
+    return text
+
+
+def gained(aim: Objective, gap: Gap) -> str:
+    """A gap of the present setting as what the change brings, with its interval."""
+
+    mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
+    low, high = sorted(ends)
+    interval = "one round" if gap.rounds < 2 else f"{low:+.1f} % to {high:+.1f} %"
+    return f"{aim.label} {mean:+.1f} % ({interval})"
+
+
+def table(tuned: Tuned) -> pd.DataFrame:
+    """Every candidate of every race.
+
+    Returns
+    -------
+    DataFrame
+        :data:`COLUMNS`. ``figure`` is the objective's, as a geometric mean; ``worse_percent`` and
+        its bounds compare with the arm the race went to, or for a dropped one with what dropped
+        it, round by round; NaN where there is nothing to compare.
+    """
+    rows = [_row(tuned, stage, arm) for stage in tuned.outcome.stages for arm in stage.arms]
+    return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+
+def _row(tuned: Tuned, stage: Stage, arm: ArmResult) -> dict:
+    aim, last = objective(tuned.ask.aim), stage.factor == LAST_RACE
+    gap = arm.gap
+    lags = (gap.mean, gap.low, gap.high) if gap and gap.rounds > 1 else (math.nan,) * 3
+    fate = "left"
+    if arm.reason:
+        fate = f"failed: {arm.reason}"
+    elif arm.dropped_after is not None:
+        fate = f"out after {arm.dropped_after} rounds"
+    elif arm.candidate == stage.winner:
+        fate = "led"
+    if last and arm.candidate == tuned.start:
+        fate += ", what you had"
+    candidate = arm.candidate
+    name = candidate.label() if last else shown(stage.factor, candidate.level(stage.factor))
+    return {
+        "stage": stage.number,
+        "factor": stage.factor,
+        "candidate": name,
+        "rounds": arm.rounds,
+        "figure": math.nan if arm.score is None else aim.value(arm.score),
+        **dict(zip(COLUMNS[5:8], (aim.lag_percent(lag) for lag in lags), strict=True)),
+        "dropped_after": arm.dropped_after,
+        "fate": fate,
+    }
+
+
+def to_text(tuned: Tuned) -> str:
+    """Table and conclusion for a terminal."""
+    aim = objective(tuned.ask.aim)
+    frame = table(tuned)
+    text = "no race was run"
+    if len(frame):
+        short = frame.drop(columns=["dropped_after"]).rename(
+            columns={
+                "figure": aim.unit,
+                "worse_percent": "worse %",
+                "low_percent": "from",
+                "high_percent": "to",
+            }
+        )
+        text = short.to_string(index=False, float_format=lambda v: f"{v:.4g}", na_rep="-")
+    return f"{text}\n\n{conclusion(tuned)}"
+
+
+def as_json(tuned: Tuned) -> dict:
+    """The document, as JSON values: every run is in it."""
+    ask, outcome = tuned.ask, tuned.outcome
+    asked = {
+        name: getattr(ask, name)
+        for name in ("path", "aim", "seconds", "tuning", "engines", "noisy")
+    }
+    return {
+        "netlab_autotune": SCHEMA,
+        "started_at": tuned.started_at,
+        "netlab": netlab.__version__,
+        "agent": core.source_digest(),
+        "study": {"name": ask.study.name, "digest": ask.study.digest()},
+        "asked": {**asked, "seed": ask.study.seed if ask.seed is None else ask.seed},
+        "group": ask.group.model_dump(mode="json"),
+        "congestion": ask.study.congestion,
+        "mtu_B": tuned.mtu_B,
+        "timing": tuned.timing.model_dump(mode="json"),
+        "error": ask.error,
+        "used_s": tuned.used_s,
+        "hosts": tuned.hosts,
+        "unsupported": tuned.unsupported,
+        "levels": tuned.levels,
+        "not_tried": tuned.refused,
+        "verdict": outcome.verdict,
+        "conclusion": conclusion(tuned),
+        "start": tuned.start.as_dict(),
+        "winner": outcome.winner.as_dict(),
+        "gain": _gap(outcome.gain),
+        "stages": [
+            {
+                "number": stage.number,
+                "factor": stage.factor,
+                "ended": stage.ended,
+                "winner": stage.winner.as_dict() if stage.winner else None,
+                "arms": [
+                    {**asdict(arm), "candidate": arm.candidate.as_dict(), "gap": _gap(arm.gap)}
+                    for arm in stage.arms
+                ],
+            }
+            for stage in outcome.stages
+        ],
+        "samples": outcome.samples,
+    }
+
+
+def _gap(gap: Gap | None) -> dict | None:
+    """A gap in log units; a bound that is not finite becomes null in the file."""
+    if gap is None:
+        return None
+    return {**asdict(gap), "arm": gap.arm.as_dict(), "against": gap.against.as_dict()}

@@ -1,0 +1,134 @@
+"""Chart of a search: how far each candidate lay below the best of its race, and when it left."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from netlab.charts.style import CEILING_COLOUR, PALETTE, apply_style, save_svg
+from netlab.errors import BadInput
+
+ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
+DPI = 150
+FATES = {"led": (PALETTE[0], "D"), "left": (PALETTE[4], "o"), "out": (PALETTE[1], "X")}
+"""Colour and marker of what became of a candidate."""
+
+
+def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
+    """One panel a race, one row a candidate, with the interval that the race went by.
+
+    Parameters
+    ----------
+    search : DataFrame
+        ``stage factor candidate rounds worse_percent low_percent high_percent fate``, as
+        :func:`netlab.autotune.summary.table` makes it.
+    caption : str
+        Written above.
+
+    Returns
+    -------
+    Figure
+        0 % is the arm a race went to, or for a dropped candidate the one that dropped it.
+
+    Raises
+    ------
+    BadInput
+        There is no candidate.
+    """
+    if search.empty:
+        raise BadInput("no race was run, so there is nothing to draw", key="search")
+    apply_style()
+    stages = [part for _, part in search.groupby("stage", sort=True)]
+    heights = [HEAD_IN + ROW_IN * len(part) for part in stages]
+    fig, axes = plt.subplots(
+        len(stages),
+        1,
+        squeeze=False,
+        height_ratios=heights,
+        figsize=(WIDTH_IN, sum(heights) + 0.8),
+    )
+    for ax, part in zip(axes[:, 0], stages, strict=True):
+        _race(ax, part)
+    axes[-1, 0].set_xlabel("worse than the best of its race, %")
+    handles = [
+        plt.Line2D([], [], linestyle="", marker=marker, color=colour, label=fate)
+        for fate, (colour, marker) in FATES.items()
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    if caption:
+        fig.suptitle(textwrap.fill(caption, 100), fontsize=9.5, ha="left", x=0.01)
+    return fig
+
+
+def _race(ax: Axes, part: pd.DataFrame) -> None:
+    part = part.reset_index(drop=True)
+    kind = part["fate"].map(_kind)
+    at = np.arange(len(part))
+    led = (kind == "led") & part["worse_percent"].isna()
+    centre = part["worse_percent"].astype(float).where(~led, 0.0)
+    reach = float(np.nanmax(np.abs(centre.to_numpy()), initial=1.0))
+    limits = (-max(2.0, 0.35 * reach), 1.35 * reach + 1.0)
+    for fate, (colour, marker) in FATES.items():
+        some = (kind == fate) & centre.notna()
+        low = part["low_percent"].astype(float).clip(lower=2 * limits[0]).fillna(centre)
+        high = part["high_percent"].astype(float).clip(upper=2 * limits[1]).fillna(centre)
+        ax.hlines(at[some], low[some], high[some], color=colour, linewidth=1.4)
+        sns.scatterplot(
+            x=centre[some], y=at[some], color=colour, marker=marker, s=42, ax=ax, zorder=3
+        )
+    ax.axvline(0.0, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)), zorder=1)
+    ax.set_xlim(limits)
+    ax.set_ylim(len(part) - 0.5, -0.5)
+    ax.set_yticks(at, [textwrap.fill(name, 46) for name in part["candidate"]], fontsize=8)
+    ax.set_title(f"{part['stage'].iloc[0]}. {part['factor'].iloc[0]}")
+    ax.set(xlabel="", ylabel="")
+    ax.grid(axis="x")
+    ax.grid(axis="y", visible=False)
+    for row, (fate, rounds) in enumerate(zip(part["fate"], part["rounds"], strict=True)):
+        text = fate if fate.startswith(("out", "failed")) else f"{fate}, {rounds} rounds"
+        ax.annotate(
+            textwrap.shorten(text, 40, placeholder=" …"),
+            (1.01, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8,
+        )
+
+
+def _kind(fate: str) -> str:
+    """``led``, ``left`` or ``out``: failing is a way of being out."""
+    if fate.startswith(("out", "failed")):
+        return "out"
+    return "led" if fate.startswith("led") else "left"
+
+
+def search_alt(search: pd.DataFrame) -> str:
+    """Words for who cannot see :func:`search_figure`."""
+    parts = []
+    for number, part in search.groupby("stage", sort=True):
+        kind = part["fate"].map(_kind)
+        led = part.loc[kind == "led", "candidate"]
+        ends = f"{led.iloc[0]} led" if len(led) else "nothing led"
+        parts.append(
+            f"race {number}, {part['factor'].iloc[0]}: {len(part)} candidates, "
+            f"{int((kind == 'out').sum())} out, {ends}"
+        )
+    return f"Races of a search and who was dropped. {'; '.join(parts)}."
+
+
+def save_chart(figure: Figure, path: Path, alt: str) -> Path:
+    """Write a figure as SVG or PNG, by the name's ending, with its alt text; closes the figure."""
+    if path.suffix.lower() == ".svg":
+        save_svg(figure, path, alt)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format="png", dpi=DPI, metadata={"Description": alt})
+    plt.close(figure)
+    return path

@@ -1,0 +1,149 @@
+"""Races of simulated arms: losers leave early, the best stays as often as is stated."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netlab.autotune.race import LOOKS, MAX_ROUNDS, Race, Rules
+from netlab.errors import BadInput
+
+
+def simulated(scores: dict[str, float], rules: Rules, seed: int, *, noise: float, drift: float):
+    """Run a race of arms with known means; drift is common to all arms of a round."""
+    generator = random.Random(seed)
+    race = Race(list(scores), rules)
+    measured = 0
+    while not race.finished:
+        number = len(race.complete_rounds) + 1
+        weather = generator.gauss(0, drift)
+        for arm in race.running:
+            race.add(number, arm, scores[arm] + weather + generator.gauss(0, noise))
+            measured += 1
+        race.look()
+    return race, measured
+
+
+def test_the_best_is_dropped_no_more_often_than_stated():
+    """With all arms alike but one a hair ahead, every drop of it is an error: the hardest case."""
+    error, races = 0.2, 1500
+    arms = {"best": 1e-9, **{f"arm {n}": 0.0 for n in range(4)}}
+    rules = Rules(error=error, max_rounds=6)
+    wrong = sum(
+        "best" in simulated(arms, rules, seed, noise=0.05, drift=0.3)[0].dropped
+        for seed in range(races)
+    )
+    # three standard deviations of a count that is binomial at the stated error
+    assert wrong <= races * error + 3 * math.sqrt(races * error * (1 - error))
+    assert wrong > 0  # else nothing was ever put to the test
+
+
+def test_a_clear_best_wins_and_the_losers_cost_little():
+    arms = {"good": 0.0, **{f"bad {n}": -0.5 for n in range(7)}}
+    rules = Rules(error=0.05, max_rounds=20)
+    for seed in range(100):
+        race, measured = simulated(arms, rules, seed, noise=0.02, drift=0.5)
+        assert race.leader == "good"
+        assert race.alive == ["good"]
+        assert measured <= 8 * 6
+
+
+def test_drift_that_all_arms_meet_alike_hides_nothing():
+    arms = {"good": 0.0, "bad": -0.1}
+    race, _ = simulated(arms, Rules(max_rounds=10), 1, noise=0.005, drift=5.0)
+    assert race.alive == ["good"]
+    gap = race.dropped["bad"]
+    assert gap.low < 0.1 < gap.high
+
+
+def test_a_race_of_equals_ends_with_its_rounds():
+    race, measured = simulated(dict.fromkeys("abc", 0.0), Rules(max_rounds=5), 3, noise=1, drift=1)
+    assert len(race.complete_rounds) == 5
+    assert measured <= 15
+    assert race.finished
+
+
+def test_arms_without_any_spread_are_told_apart_or_tied():
+    race, _ = simulated({"a": 2.0, "b": 2.0, "c": 1.0}, Rules(), 1, noise=0, drift=0)
+    assert set(race.alive) == {"a", "b"}
+
+
+def test_nothing_is_dropped_before_the_first_look():
+    race = Race(["a", "b"], Rules())
+    for number in range(1, LOOKS[0]):
+        race.add(number, "a", 100.0)
+        race.add(number, "b", 1.0)
+        assert race.look() == []
+    assert race.leader == "a"
+
+
+def test_a_round_counts_once_every_arm_that_runs_has_a_score():
+    race = Race(["a", "b"], Rules())
+    race.add(1, "a", 1.0)
+    assert race.leader is None and race.complete_rounds == []
+    race.add(2, "a", 1.0)
+    race.add(2, "b", 3.0)
+    assert race.complete_rounds == [2]
+    assert race.leader == "b"
+    race.withdraw("b", "its host has none")
+    assert race.complete_rounds == [1, 2]
+    assert race.finished and race.leader == "a"
+
+
+def test_the_kept_arm_is_measured_on_when_it_is_beaten():
+    race = Race(["start", "x", "y"], Rules(max_rounds=10), keep="start")
+    for number in range(1, 6):
+        for arm, score in (("start", 0.0), ("x", 1.0), ("y", 1.0)):
+            race.add(number, arm, score + 0.01 * number)
+        race.look()
+    assert race.alive == ["x", "y"]
+    assert race.running == ["start", "x", "y"]
+    assert race.gap("start", "x").rounds == 5
+    assert race.dropped["start"].rounds == 3
+
+
+def test_every_look_pays_its_share_of_the_error():
+    rules = Rules(error=0.05, max_rounds=8)
+    assert rules.looks == (3, 4, 5, 6, 8)
+    assert Race(list("abcd"), rules).level == pytest.approx(0.05 / (3 * 5))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"error": 0.0}, {"error": 0.7}, {"max_rounds": 2}, {"max_rounds": MAX_ROUNDS + 1}]
+)
+def test_rules_beyond_their_limits_are_bad_input(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        Rules(**wrong)
+
+
+def test_a_score_is_a_number_and_given_once_a_round():
+    race = Race(["a", "b"], Rules())
+    race.add(1, "a", 1.0)
+    for arm, score in (("a", 1.0), ("b", math.nan), ("b", math.inf), ("c", 1.0)):
+        with pytest.raises(BadInput):
+            race.add(1, arm, score)
+    with pytest.raises(BadInput):
+        Race(["a", "a"], Rules())
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    means=st.lists(st.floats(-5, 5), min_size=1, max_size=6),
+    noise=st.floats(0, 2),
+    rounds=st.integers(3, 20),
+    seed=st.integers(0, 2**32),
+)
+def test_every_race_ends_with_a_leader_that_was_never_dropped(means, noise, rounds, seed):
+    arms = {f"arm {n}": mean for n, mean in enumerate(means)}
+    if len(arms) == 1:
+        assert Race(list(arms), Rules()).finished
+        return
+    race, measured = simulated(arms, Rules(max_rounds=rounds), seed, noise=noise, drift=1.0)
+    assert race.leader in race.alive
+    assert set(race.alive) | set(race.dropped) == set(arms)
+    assert not set(race.alive) & set(race.dropped)
+    assert measured <= rounds * len(arms)
+    for gap in race.dropped.values():
+        assert 0 < gap.low <= gap.mean <= gap.high

@@ -1,0 +1,259 @@
+"""Whole searches over simulated paths, by a clock that only runs advance."""
+
+import math
+import random
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netlab.autotune.candidate import Candidate
+from netlab.autotune.objective import OBJECTIVES
+from netlab.autotune.outcome import BETTER, LAST_RACE, NO_BETTER, NO_CONCLUSION, NO_START
+from netlab.autotune.search import RETRIES, STRIKES, Search
+from netlab.errors import HostError
+
+START = Candidate(65536, 0, 1, (("receive", "copy"),))
+LEVELS = {
+    "record_length_B": tuple(4096 << step for step in range(11)),
+    "buffer_B": (0, 65536, 262144),
+    "streams": (1, 2, 4, 8),
+}
+RUN_S = 0.5
+
+
+def surface_MBps(candidate: Candidate) -> float:
+    """A path whose best is records of 512 KiB on 4 streams, whatever the buffers."""
+    record = abs(math.log2(candidate.record_length_B) - 19)
+    streams = abs(math.log2(candidate.streams) - 2)
+    return 5000 * math.exp(-0.15 * record - 0.3 * streams)
+
+
+@dataclass
+class Simulated:
+    """A path that is a function, a noise and a drift; every run takes its time on the clock."""
+
+    figure_MBps: object = surface_MBps
+    noise: float = 0.02
+    seed: int = 1
+    run_s: float = RUN_S
+    spoil: object = lambda candidate, count, generator: ""
+    now_s: float = 100.0
+    taken: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.generator = random.Random(self.seed)
+
+    def now(self) -> float:
+        return self.now_s
+
+    def take(self, candidate: Candidate) -> dict:
+        self.now_s += self.run_s
+        self.taken.append(candidate)
+        spoilt = self.spoil(candidate, len(self.taken), self.generator)
+        flags, _, code = spoilt.partition("/")
+        figure = self.figure_MBps(candidate) * math.exp(self.generator.gauss(0, self.noise))
+        figure *= math.exp(0.3 * math.sin(self.now_s / 10))
+        sample = {"goodput_MBps": figure, "cpu_s_per_GB": 1e3 / figure, "flags": flags}
+        if flags not in ("", "interference"):
+            sample |= {"goodput_MBps": None, "cpu_s_per_GB": None}
+        return {
+            **sample,
+            "message": flags and f"it was {flags}",
+            **({"code": code} if code else {}),
+        }
+
+
+def search(path: Simulated, seconds: float = 120.0, start: Candidate = START, **more):
+    lines: list[str] = []
+    settings_ = {"levels": LEVELS, "objective": OBJECTIVES["goodput"], **more}
+    seed = settings_.pop("seed", 7)
+    searching = Search(
+        start,
+        settings_.pop("levels"),
+        path.take,
+        settings_.pop("objective"),
+        end_s=path.now() + seconds,
+        run_s=RUN_S,
+        now=path.now,
+        generator=random.Random(seed),
+        say=lines.append,
+        **settings_,
+    )
+    return searching.run(), lines
+
+
+@pytest.mark.parametrize("aim", ["goodput", "cpu"])
+def test_it_climbs_to_the_best_of_a_path(aim):
+    outcome, _ = search(Simulated(), seconds=300, objective=OBJECTIVES[aim])
+    assert outcome.verdict == BETTER
+    assert outcome.winner.streams == 4
+    assert outcome.winner.record_length_B in (1 << 18, 1 << 19, 1 << 20)
+    truth = math.log(surface_MBps(outcome.winner) / surface_MBps(START))
+    assert outcome.gain.low < truth < outcome.gain.high
+
+
+def test_a_claim_of_better_is_wrong_no_more_often_than_stated():
+    """All candidates are alike: any claim is an error of the last race."""
+    claims = 0
+    for seed in range(120):
+        path = Simulated(lambda candidate: 100.0, noise=0.1, seed=seed)
+        outcome, _ = search(path, seconds=60, seed=seed, error=0.05)
+        assert outcome.verdict in (BETTER, NO_BETTER)
+        claims += outcome.verdict == BETTER
+        if outcome.verdict == NO_BETTER:
+            assert outcome.winner == START
+    assert claims <= 120 * 0.05 + 3 * math.sqrt(120 * 0.05 * 0.95)
+
+
+def test_where_the_start_is_the_best_nothing_changes():
+    best = Candidate(1 << 19, 0, 4, START.words)
+    outcome, _ = search(Simulated(), start=best)
+    assert (outcome.verdict, outcome.winner) == (NO_BETTER, best)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seconds=st.floats(5, 200),
+    run_s=st.floats(0.1, 6),
+    trouble=st.sampled_from(["", "interference", "stalled", "failed"]),
+    share=st.floats(0, 1),
+    seed=st.integers(0, 1000),
+)
+def test_no_search_outlasts_its_budget_by_more_than_it_misjudged_a_run(
+    seconds, run_s, trouble, share, seed
+):
+    def spoil(candidate, count, generator):
+        return trouble if generator.random() < share else ""
+
+    path = Simulated(run_s=run_s, spoil=spoil, seed=seed)
+    outcome, _ = search(path, seconds=seconds)
+    assert path.now_s <= 100 + seconds + max(run_s, RUN_S)
+    assert len(outcome.samples) == len(path.taken)
+    if outcome.verdict in (NO_BETTER, NO_CONCLUSION):
+        assert outcome.winner == START
+
+
+def test_a_budget_too_short_for_a_race_is_no_conclusion():
+    outcome, _ = search(Simulated(), seconds=1.2)
+    assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
+
+
+def test_runs_that_met_foreign_load_are_repeated_and_do_not_count():
+    def spoil(candidate, count, generator):
+        return "interference" if generator.random() < 0.3 else ""
+
+    path = Simulated(spoil=spoil)
+    outcome, _ = search(path, seconds=300)
+    assert outcome.verdict == BETTER
+    spoilt = [sample for sample in outcome.samples if sample["flags"]]
+    assert spoilt and not any(sample["counted"] for sample in spoilt)
+    first = spoilt[0]
+    again = [
+        sample
+        for sample in outcome.samples
+        if (sample["stage"], sample["round"]) == (first["stage"], first["round"])
+        and sample["record_length_B"] == first["record_length_B"]
+    ]
+    assert 1 < len(again) <= 1 + RETRIES
+    counted, _ = search(Simulated(spoil=spoil), seconds=300, count_disturbed=True)
+    assert all(sample["counted"] for sample in counted.samples)
+
+
+def test_a_machine_that_is_never_quiet_gives_no_conclusion():
+    outcome, _ = search(Simulated(spoil=lambda *_: "interference"))
+    assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
+    assert not any(sample["counted"] for sample in outcome.samples)
+
+
+def test_a_candidate_that_its_host_refuses_leaves_at_once():
+    def spoil(candidate, count, generator):
+        return "failed/refused" if dict(candidate.words)["receive"] == "splice" else ""
+
+    levels = {"receive": ("copy", "discard", "splice")}
+    path = Simulated(spoil=spoil)
+    outcome, lines = search(path, levels=levels)
+    assert sum(dict(one.words)["receive"] == "splice" for one in path.taken) == 1
+    (gone,) = (arm for arm in outcome.stages[0].arms if arm.reason)
+    assert gone.candidate.level("receive") == "splice"
+    assert "  out: receive splice: it was failed" in lines
+
+
+def test_a_candidate_that_always_stalls_leaves_after_a_few_tries():
+    def spoil(candidate, count, generator):
+        return "stalled" if candidate.buffer_B == 65536 else ""
+
+    path = Simulated(spoil=spoil)
+    outcome, _ = search(path, levels={"buffer_B": LEVELS["buffer_B"]})
+    assert sum(one.buffer_B == 65536 for one in path.taken) == STRIKES
+    assert {arm.candidate.buffer_B for arm in outcome.stages[0].arms if arm.reason} == {65536}
+
+
+def test_a_start_that_cannot_be_measured_is_said():
+    def spoil(candidate, count, generator):
+        return "stalled" if candidate.streams == 1 else ""
+
+    outcome, _ = search(Simulated(spoil=spoil), levels={"streams": LEVELS["streams"]})
+    assert outcome.verdict == NO_START
+    assert outcome.winner.streams == 4
+    outcome, _ = search(Simulated(spoil=lambda *_: "failed"))
+    assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
+
+
+def test_every_round_is_shuffled_and_holds_each_candidate_once():
+    outcome, _ = search(Simulated(noise=0.5))
+    rounds: dict[tuple, list] = {}
+    for sample in outcome.samples:
+        key = (sample["stage"], sample["round"])
+        rounds.setdefault(key, []).append((sample["record_length_B"], sample["buffer_B"]))
+    first = [rounds[1, number] for number in (1, 2, 3)]
+    assert all(len(set(one)) == len(one) == len(first[0]) for one in first)
+    assert len({tuple(one) for one in first}) > 1
+
+
+def test_one_seed_is_one_order():
+    orders = []
+    for _ in range(2):
+        path = Simulated()
+        search(path)
+        orders.append(path.taken)
+    assert orders[0] == orders[1]
+    path = Simulated()
+    search(path, seed=8)
+    assert path.taken != orders[0]
+
+
+def test_it_says_every_round_and_every_drop():
+    outcome, lines = search(Simulated())
+    for stage in outcome.stages:
+        rounds = {s["round"] for s in outcome.samples if s["stage"] == stage.number}
+        assert any(line.startswith(f"{stage.factor}: ") for line in lines)
+        assert len(rounds) >= 1
+    dropped = [arm for stage in outcome.stages for arm in stage.arms if arm.dropped_after]
+    assert len([line for line in lines if line.startswith("  out: ")]) == len(dropped) > 0
+    said = [line for line in lines if line.startswith("  round ")]
+    assert len(said) == len({(s["stage"], s["round"]) for s in outcome.samples})
+    assert outcome.stages[-1].factor == LAST_RACE
+
+
+def test_the_last_race_stands_on_runs_of_its_own():
+    outcome, _ = search(Simulated())
+    last = outcome.stages[-1]
+    own = [sample for sample in outcome.samples if sample["stage"] == last.number]
+    (start,) = (arm for arm in last.arms if arm.candidate == START)
+    assert start.rounds == sum(
+        sample["counted"] and sample["record_length_B"] == START.record_length_B
+        and sample["streams"] == 1 and sample["buffer_B"] == 0
+        for sample in own
+    )  # fmt: skip
+
+
+def test_a_lost_host_ends_the_search():
+    def lost(candidate):
+        raise HostError("left", "went away")
+
+    path = Simulated()
+    path.take = lost
+    with pytest.raises(HostError, match="went away"):
+        search(path)
