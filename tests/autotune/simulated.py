@@ -1,0 +1,82 @@
+"""A path that is a function of the candidate, and a search over it by a clock of its own."""
+
+import math
+import random
+from dataclasses import dataclass, field
+
+from netlab.autotune.candidate import Candidate
+from netlab.autotune.objective import OBJECTIVES
+from netlab.autotune.outcome import Outcome
+from netlab.autotune.search import Search
+
+START = Candidate(65536, 0, 1, (("receive", "copy"),))
+LEVELS = {
+    "record_length_B": tuple(4096 << step for step in range(11)),
+    "buffer_B": (0, 65536, 262144),
+    "streams": (1, 2, 4, 8),
+}
+RUN_S = 0.5
+
+
+def surface_MBps(candidate: Candidate) -> float:
+    """A path whose best is records of 512 KiB on 4 streams, whatever the buffers."""
+    record = abs(math.log2(candidate.record_length_B) - 19)
+    streams = abs(math.log2(candidate.streams) - 2)
+    return 5000 * math.exp(-0.15 * record - 0.3 * streams)
+
+
+@dataclass
+class Simulated:
+    """A path that is a function, a noise and a drift; every run takes its time on the clock."""
+
+    figure_MBps: object = surface_MBps
+    noise: float = 0.02
+    seed: int = 1
+    run_s: float = RUN_S
+    spoil: object = lambda candidate, count, generator: ""
+    now_s: float = 100.0
+    taken: list[Candidate] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.generator = random.Random(self.seed)
+
+    def now(self) -> float:
+        return self.now_s
+
+    def take(self, candidate: Candidate) -> dict:
+        self.now_s += self.run_s
+        self.taken.append(candidate)
+        spoilt = self.spoil(candidate, len(self.taken), self.generator)
+        flags, _, code = spoilt.partition("/")
+        figure = self.figure_MBps(candidate) * math.exp(self.generator.gauss(0, self.noise))
+        figure *= math.exp(0.3 * math.sin(self.now_s / 10))
+        sample = {"goodput_MBps": figure, "cpu_s_per_GB": 1e3 / figure, "flags": flags}
+        if flags not in ("", "interference"):
+            sample |= {"goodput_MBps": None, "cpu_s_per_GB": None}
+        return {
+            **sample,
+            "message": flags and f"it was {flags}",
+            **({"code": code} if code else {}),
+        }
+
+
+def search(
+    path: Simulated, seconds: float = 120.0, start: Candidate = START, **more
+) -> tuple[Outcome, list[str]]:
+    """Search the path; what was found, and the lines said meanwhile."""
+    lines: list[str] = []
+    settings_ = {"levels": LEVELS, "objective": OBJECTIVES["goodput"], **more}
+    seed = settings_.pop("seed", 7)
+    searching = Search(
+        start,
+        settings_.pop("levels"),
+        path.take,
+        settings_.pop("objective"),
+        end_s=path.now() + seconds,
+        run_s=RUN_S,
+        now=path.now,
+        generator=random.Random(seed),
+        say=lines.append,
+        **settings_,
+    )
+    return searching.run(), lines

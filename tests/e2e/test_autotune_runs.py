@@ -1,0 +1,70 @@
+"""A search on a real lab path: its verdict, its budget, its files, nothing left behind."""
+
+import json
+import time
+
+import pytest
+import yaml
+from lab_study import lab_study
+
+from netlab.autotune.fragment import taken
+from netlab.autotune.run import SLACK_S
+from netlab.study import load
+from tests.e2e.conftest import run_netlab
+
+pytestmark = pytest.mark.e2e
+
+BUDGET_S = 30
+
+
+def study_of(tmp_path, **group):
+    content = lab_study(name="tuned").model_dump(mode="json")
+    content["groups"][0].update(group)
+    path = tmp_path / "tuned.yml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def search(tmp_path, study, *argv):
+    """Search with a seed; foreign load counts, as a shared machine has little else."""
+    began = time.monotonic()
+    files = ("--output", str(tmp_path / "best.yml"), "--chart", str(tmp_path / "best.svg"))
+    how = ("--study", str(study), "--seed", "5", "--noisy", "--seconds", str(BUDGET_S))
+    done = run_netlab("autotune", "a-b", *how, *files, *argv)
+    return done, time.monotonic() - began
+
+
+def test_records_of_1_KiB_lose_against_128_KiB(tmp_path, machine_untouched):
+    """Each byte costs a hundred times the calls, so even rounds of a busy machine tell them apart.
+
+    Only the last race's interval is judged, and the search says itself when rounds were too few.
+    """
+    study = study_of(tmp_path, record_length_B=1024)
+    levels = ("--record-length", "131072", "--buffer", "262144", "--streams", "1")
+    done, wall_s = search(tmp_path, study, *levels)
+    assert done.returncode == 0, done.stderr
+    assert wall_s <= BUDGET_S + SLACK_S
+    document = json.loads((tmp_path / "best.json").read_text())
+    assert document["verdict"] == "better than what you had", done.stdout + done.stderr
+    assert document["winner"]["record_length_B"] == 131072
+    assert document["gain"]["low"] > 0
+    for sample in document["samples"]:
+        assert sample["counted"] == (set(sample["flags"].split(",")) <= {"", "interference"})
+    best = taken(load(study), tmp_path / "best.yml")
+    assert best.groups[0].record_length_B == 131072
+    assert (tmp_path / "best.svg").read_text().startswith("<svg ")
+    assert "round 1" in done.stderr and "out: " in done.stderr
+
+
+def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_untouched):
+    levels = ("--record-length", "4096", "--buffer", "262144", "--streams", "1")
+    how = ("--for", "cpu", "--engines", "all", "--tuning", "none", "--mtu", "9000")
+    done, wall_s = search(tmp_path, study_of(tmp_path), *how, *levels)
+    assert wall_s <= BUDGET_S + SLACK_S
+    assert done.returncode in (0, 1), done.stderr  # 1: too few rounds for a conclusion
+    document = json.loads((tmp_path / "best.json").read_text())
+    assert document["mtu_B"] == 9000 and document["asked"]["tuning"] == "none"
+    assert {sample["receive"] for sample in document["samples"]} >= {"copy", "discard"}
+    measured = [sample["cpu_s_per_GB"] for sample in document["samples"] if sample["counted"]]
+    assert measured and all(0 < cost < 100 for cost in measured)
+    assert (done.returncode == 1) == ("no conclusion" in document["verdict"])
