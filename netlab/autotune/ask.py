@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from netlab.autotune.candidate import CARRIED, Candidate
+from netlab.autotune.candidate import Candidate
 from netlab.autotune.objective import objective
-from netlab.autotune.space import check_levels
+from netlab.autotune.space import check_levels, engine_options
 from netlab.core import options
 from netlab.errors import BadInput
 from netlab.study import Group, Study
@@ -112,6 +112,9 @@ class Ask:
         check_levels(self.given)
         if self.mtu_B is not None and not 576 <= self.mtu_B <= 65535:
             raise BadInput("is from 576 to 65535", key="mtu", value=self.mtu_B)
+        if self.group.generator != "netlab":
+            only = f"{self.group.name} is measured with {self.group.generator}, not with netlab"
+            raise BadInput(only, key="PATH", value=self.path)
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise BadInput("is from 0 to 2^63 - 1", key="seed", value=self.seed)
 
@@ -127,22 +130,26 @@ class Ask:
         if not on_path:
             first = self.study.paths[self.path].ends[0].host
             return Group(**{"name": self.path, "path": self.path, "sender": first, **wanted})
-        fits = [sum(getattr(group, key) == wanted[key] for key in wanted) for group in on_path]
+        wanted_of = {"generator": "netlab", **wanted}
+        fits = [
+            sum(getattr(group, key) == wanted_of[key] for key in wanted_of) for group in on_path
+        ]
         return on_path[fits.index(max(fits))].model_copy(update=wanted)
 
     @property
     def start(self) -> Candidate:
-        """The present setting: the group's, with the study's first stream count."""
+        """The present setting: the group's, with the first of its stream counts."""
         group = self.group
         words = {}
-        for name in CARRIED:
+        for name in engine_options():
             own = getattr(group, name, None) or getattr(self.study, name, None)
             words[name] = str(own or options()[name].default)
         return Candidate(
             record_length_B=group.record_length_B,
             buffer_B=group.buffer_B,
-            streams=self.study.streams[0],
+            streams=self.study.levels(group)[0][2],
             words=tuple(sorted(words.items())),
+            receive_buffer_B=group.receive_buffer_B,
         )
 
     @property

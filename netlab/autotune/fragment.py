@@ -36,7 +36,7 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
         conclusion(tuned),
         f"what you had: {tuned.start.label()}",
         f"path {tuned.ask.path}, MTU {tuned.mtu_B}, tuning {tuned.ask.tuning or 'as found'}, "
-        f"{tuned.ask.study.congestion}; runs of {tuned.timing.seconds:.2g} s; "
+        f"{tuned.ask.study.congestion_of(tuned.ask.group)}; runs of {tuned.timing.seconds:.2g} s; "
         f"seed {seed(tuned)}; {tuned.used_s:.0f} of {tuned.ask.seconds:g} s used",
     ]
     for name, facts in tuned.hosts.items():
@@ -66,7 +66,10 @@ def _keys(tuned: Tuned) -> dict:
         "direction": group.direction,
         "record_length_B": winner.record_length_B,
         "buffer_B": winner.buffer_B,
+        "streams": [winner.streams],
     }
+    if group.receive_buffer_B is not None:
+        entry["receive_buffer_B"] = winner.receive_buffer_B
     keys: dict = {"groups": [entry], "streams": [winner.streams]}
     for name, word in winner.words:
         if name in Group.model_fields:
@@ -93,7 +96,8 @@ def taken(study: Study, fragment: Path | str) -> Study:
     """A study with the keys of a fragment in place of its own.
 
     A group of the fragment changes the keys it names in the study's group of that name, or is
-    added; every other key replaces the study's.
+    added. Stream counts join the study's, and the groups that the fragment does not name keep
+    those they had. Every other key replaces the study's.
 
     Parameters
     ----------
@@ -114,6 +118,11 @@ def taken(study: Study, fragment: Path | str) -> Study:
     given = keys.pop("groups", [])
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise BadInput("holds mappings of a group's keys", where=where, key="groups")
+    had, new = list(content["streams"]), keys.get("streams")
+    if isinstance(new, list):
+        keys["streams"] = had + [n for n in new if type(n) is not int or n not in had]
+        for group in groups.values():
+            group["streams"] = group["streams"] or had
     for group in given:
         name = group.get("name")
         groups[name] = {**groups.get(name, {}), **group}

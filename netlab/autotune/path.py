@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from netlab.autotune.candidate import Candidate
 from netlab.autotune.space import USUAL_BUFFER_B, Found
+from netlab.core import options
 from netlab.errors import RunError
 from netlab.measure import Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import TAIL_MS, Channel, Outcome, Request
@@ -30,15 +31,19 @@ KEPT = (
 
 @dataclass(frozen=True)
 class _Until:
-    """An agent that is listened to until a time, whatever patience the run has."""
+    """An agent that is listened to until a time, whatever patience the run has.
+
+    ``words`` are options of the engine that are added to the request of a role.
+    """
 
     channel: Channel
     host: str
+    words: dict[str, dict[str, str]]
     end_s: float
     now: Callable[[], float]
 
     def send(self, verb: str, **words: object) -> None:
-        self.channel.send(verb, **words)
+        self.channel.send(verb, **{**words, **self.words.get(verb, {})})
 
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
@@ -166,25 +171,30 @@ class PathUnderTest:
 
     def _request(self, candidate: Candidate, both: bool) -> Request:
         study, timing = self.study, self.timing
-        words = {"receive": study.receive, **dict(candidate.words)}
         return Request(
             streams=candidate.streams,
             record_length_B=candidate.record_length_B,
-            congestion=study.congestion,
+            congestion=study.congestion_of(self.group),
             force_buffer=study.force_buffer,
             warmup_ms=round(1e3 * timing.warmup_s),
             window_ms=round(1e3 * timing.seconds),
             interval_ms=timing.interval_ms,
             both=both,
-            **words,
+            receive=dict(candidate.words).get("receive", study.receive),
         )
 
     def _side(self, station: Station, candidate: Candidate, limit_s: float) -> Side:
         send_max_B, receive_max_B = station.buffer_clamps()
         asked_B = candidate.buffer_B
+        if station is self._ends[1] and candidate.receive_buffer_B is not None:
+            asked_B = candidate.receive_buffer_B
+        words = {
+            role: {name: word for name, word in candidate.words if role in options()[name].roles}
+            for role in ("gen", "sink")
+        }
         return Side(
             host=station.name,
-            channel=_Until(station.agent, station.name, limit_s, self._now),
+            channel=_Until(station.agent, station.name, words, limit_s, self._now),
             address=station.address,
             interface=station.interface,
             sndbuf_B=min(asked_B, send_max_B or asked_B),

@@ -212,8 +212,8 @@ class Search:
         rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
         race = Race(arms, Rules(self._error, rounds), keep=self.start if last else None)
         self._say(
-            f"{name}: {len(arms)} candidates, {rounds} rounds at most, "
-            f"{max(0.0, end_s - self._now()):.0f} s"
+            f"{name}: {'; '.join(self._named(name, arm) for arm in arms)}: "
+            f"{rounds} rounds at most, {max(0.0, end_s - self._now()):.0f} s"
         )
         number, strikes, ended = 0, dict.fromkeys(arms, 0), ""
         while not race.finished and not ended:

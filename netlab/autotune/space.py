@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab import core
-from netlab.autotune.candidate import CARRIED, ENGINE_WORDS, Candidate, KiB, MiB
+from netlab.autotune.candidate import ENGINE_WORDS, Candidate, KiB, MiB
 from netlab.errors import BadInput, CoreError
 
 RECORD_LENGTHS_B = tuple(4 * KiB << step for step in range(11))
@@ -17,7 +17,6 @@ REACH = 2
 FILES_SPARE = 64
 """Open files that an agent needs beside its streams."""
 
-ROLES = {"engine": ("gen", "sink"), "send": ("gen",), "receive": ("sink",)}
 OPTION = {"record_length_B": "record_B", "buffer_B": "buffer_B", "streams": "streams"}
 """The core's name of each numeric factor; its table has the limits."""
 
@@ -85,7 +84,7 @@ def factors(
     }
     levels = {name: tuple(sorted({*some, start.level(name)})) for name, some in levels.items()}
     refused: dict[str, str] = {}
-    for name in CARRIED:
+    for name in engine_options():
         if name == "engine" or engines == "all":
             words, why = engine_levels(name)
             present = start.level(name)
@@ -132,12 +131,17 @@ def stream_levels(found: Found) -> tuple[int, ...]:
     return tuple(1 << step for step in range(most.bit_length()))
 
 
+def engine_options() -> tuple[str, ...]:
+    """The options of :data:`ENGINE_WORDS` that this netlab's core has."""
+    return tuple(name for name in ENGINE_WORDS if name in core.options())
+
+
 def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """The words of an option that the core takes, and why it does not take the others."""
     words, refused = [], {}
     for word in ENGINE_WORDS[name]:
         try:
-            for role in ROLES[name]:
+            for role in core.options()[name].roles:
                 needed = {"run": 1, "token": "0" * 32, "streams": 1, **_REQUIRED[role]}
                 core.check_options(role, **needed, window_ms=100, record_B=65536, **{name: word})
             words.append(word)

@@ -136,7 +136,7 @@ def as_json(tuned: Tuned) -> dict:
         "study": {"name": ask.study.name, "digest": ask.study.digest()},
         "asked": {**asked, "seed": ask.study.seed if ask.seed is None else ask.seed},
         "group": ask.group.model_dump(mode="json"),
-        "congestion": ask.study.congestion,
+        "congestion": ask.study.congestion_of(ask.group),
         "mtu_B": tuned.mtu_B,
         "timing": tuned.timing.model_dump(mode="json"),
         "error": ask.error,

@@ -53,6 +53,26 @@ def test_the_present_setting_is_the_groups_with_the_first_stream_count():
     assert dict(Ask(study(receive="discard"), "a-b").start.words)["receive"] == "discard"
 
 
+def test_a_group_may_have_its_own_streams_and_another_receivers_buffer():
+    content = study().model_dump(mode="python")
+    own = {"streams": (1,), "receive_buffer_B": 99, "congestion": "reno"}
+    content["groups"][0].update(own)
+    start = Ask(Study.model_validate(content), "a-b").start
+    assert (start.streams, start.buffer_B, start.receive_buffer_B) == (1, 262144, 99)
+    assert start.at("buffer_B", 262144) == start  # the present level stays as it is
+    assert start.at("buffer_B", 0).receive_buffer_B is None
+    assert start.at("streams", 4).receive_buffer_B == 99
+
+
+def test_groups_of_other_tools_are_passed_over():
+    content = study().model_dump(mode="python")
+    content["groups"][0]["generator"] = "iperf3"
+    assert Ask(Study.model_validate(content), "a-b").group.name == "both"
+    content["groups"] = content["groups"][:1]
+    with pytest.raises(BadInput, match="iperf3"):
+        Ask(Study.model_validate(content), "a-b")
+
+
 def test_direction_and_sender_choose_the_group():
     assert Ask(study(), "a-b", direction="<->").group.name == "both"
     assert Ask(study(), "a-b", direction="<->").start.buffer_B == 7

@@ -69,6 +69,13 @@ def test_a_word_of_the_engine_reaches_the_agent():
     assert stations["b"].agent.told("sink")[0]["receive"] == "discard"
 
 
+def test_a_receiver_may_have_a_buffer_of_its_own():
+    path, stations = path_of(Clock())
+    path.take(replace(CANDIDATE, receive_buffer_B=777))
+    assert stations["a"].agent.told("gen")[0]["buffer_B"] == 1 << 20
+    assert stations["b"].agent.told("sink")[0]["buffer_B"] == 777
+
+
 def test_buffers_stay_below_what_the_tuning_allows():
     path, stations = path_of(Clock())
     stations["a"].clamps, stations["b"].clamps = (1000, 2000), (3000, 4000)
