@@ -86,7 +86,7 @@ def _row(tuned: Tuned, stage: Stage, arm: ArmResult) -> dict:
     elif arm.dropped_after is not None:
         fate = f"out after {arm.dropped_after} rounds"
     elif arm.candidate == stage.winner:
-        fate = "led"
+        fate = "chosen"
     if last and arm.candidate == tuned.start:
         fate += ", what you had"
     candidate = arm.candidate

@@ -17,7 +17,7 @@ from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
 DPI = 150
-FATES = {"led": (PALETTE[0], "D"), "left": (PALETTE[4], "o"), "out": (PALETTE[1], "X")}
+FATES = {"chosen": (PALETTE[0], "D"), "left": (PALETTE[4], "o"), "out": (PALETTE[1], "X")}
 """Colour and marker of what became of a candidate."""
 
 
@@ -71,8 +71,8 @@ def _race(ax: Axes, part: pd.DataFrame) -> None:
     part = part.reset_index(drop=True)
     kind = part["fate"].map(_kind)
     at = np.arange(len(part))
-    led = (kind == "led") & part["worse_percent"].isna()
-    centre = part["worse_percent"].astype(float).where(~led, 0.0)
+    chosen = (kind == "chosen") & part["worse_percent"].isna()
+    centre = part["worse_percent"].astype(float).where(~chosen, 0.0)
     reach = float(np.nanmax(np.abs(centre.to_numpy()), initial=1.0))
     limits = (-max(2.0, 0.35 * reach), 1.35 * reach + 1.0)
     for fate, (colour, marker) in FATES.items():
@@ -103,10 +103,10 @@ def _race(ax: Axes, part: pd.DataFrame) -> None:
 
 
 def _kind(fate: str) -> str:
-    """``led``, ``left`` or ``out``: failing is a way of being out."""
+    """``chosen``, ``left`` or ``out``: failing is a way of being out."""
     if fate.startswith(("out", "failed")):
         return "out"
-    return "led" if fate.startswith("led") else "left"
+    return "chosen" if fate.startswith("chosen") else "left"
 
 
 def search_alt(search: pd.DataFrame) -> str:
@@ -114,8 +114,8 @@ def search_alt(search: pd.DataFrame) -> str:
     parts = []
     for number, part in search.groupby("stage", sort=True):
         kind = part["fate"].map(_kind)
-        led = part.loc[kind == "led", "candidate"]
-        ends = f"{led.iloc[0]} led" if len(led) else "nothing led"
+        chosen = part.loc[kind == "chosen", "candidate"]
+        ends = f"{chosen.iloc[0]} chosen" if len(chosen) else "nothing chosen"
         parts.append(
             f"race {number}, {part['factor'].iloc[0]}: {len(part)} candidates, "
             f"{int((kind == 'out').sum())} out, {ends}"

@@ -31,6 +31,7 @@ class Simulated:
 
     figure_MBps: object = surface_MBps
     noise: float = 0.02
+    drift: float = 0.3
     seed: int = 1
     run_s: float = RUN_S
     spoil: object = lambda candidate, count, generator: ""
@@ -49,7 +50,7 @@ class Simulated:
         spoilt = self.spoil(candidate, len(self.taken), self.generator)
         flags, _, code = spoilt.partition("/")
         figure = self.figure_MBps(candidate) * math.exp(self.generator.gauss(0, self.noise))
-        figure *= math.exp(0.3 * math.sin(self.now_s / 10))
+        figure *= math.exp(self.drift * math.sin(self.now_s / 10))
         sample = {"goodput_MBps": figure, "cpu_s_per_GB": 1e3 / figure, "flags": flags}
         if flags not in ("", "interference"):
             sample |= {"goodput_MBps": None, "cpu_s_per_GB": None}

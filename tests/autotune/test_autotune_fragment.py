@@ -136,7 +136,7 @@ def test_the_table_has_a_row_for_each_candidate_of_each_race(aim):
     frame = table(found)
     assert list(frame.columns) == list(COLUMNS)
     assert len(frame) == sum(len(stage.arms) for stage in found.outcome.stages)
-    assert (frame["fate"] == "led").sum() == len(found.outcome.stages)
+    assert (frame["fate"] == "chosen").sum() == len(found.outcome.stages)
     out = frame[frame["fate"].str.startswith("out")]
     assert len(out) and (out["low_percent"] > 0).all()
     assert (out["low_percent"] <= out["worse_percent"]).all()
@@ -178,6 +178,6 @@ def test_a_chart_of_races_that_told_nothing_can_be_drawn():
     found = tuned(Simulated(spoil=lambda *_: "interference"))
     frame = table(found)
     search_figure(frame)
-    assert "nothing led" in search_alt(frame)
+    assert "nothing chosen" in search_alt(frame)
     with pytest.raises(BadInput):
         search_figure(frame.iloc[:0])

@@ -131,6 +131,19 @@ def test_a_start_that_cannot_be_measured_is_said():
     assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
 
 
+def test_of_equals_the_one_that_changes_least_is_chosen():
+    """Only the buffer matters here, so nothing else is to change, whatever noise had led."""
+
+    def figure(candidate):
+        return 100.0 if candidate.buffer_B else 10.0
+
+    for seed in range(20):
+        outcome, _ = search(Simulated(figure, noise=0.002, drift=0.0, seed=seed), seed=seed)
+        assert outcome.verdict == BETTER
+        assert outcome.winner.buffer_B != 0
+        assert outcome.winner.at("buffer_B", 0) == START
+
+
 def test_every_round_is_shuffled_and_holds_each_candidate_once():
     outcome, _ = search(Simulated(noise=0.5))
     rounds: dict[tuple, list] = {}
