@@ -55,7 +55,7 @@ class Stage:
     winner : Candidate or None
         Where the search went on from; None where the race told nothing.
     ended : str
-        ``one left``, ``rounds``, ``time`` or ``flagged runs``.
+        ``one left``, ``tied``, ``rounds``, ``time`` or ``flagged runs``.
     """
 
     number: int

@@ -41,6 +41,9 @@ class Rules:
         Probability, at most, that the best arm is dropped.
     max_rounds : int
         Complete rounds after which the arms that are left count as tied.
+    margin : float
+        A race ends as tied before that where the intervals of all that are left lie less than
+        this below the leader, in units of score; 0 for never.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class Rules:
 
     error: float = 0.05
     max_rounds: int = 8
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 0.5:
@@ -100,6 +104,8 @@ class Race:
         Arms found below a leader, with what showed it; the kept arm among them when it is beaten.
     withdrawn : dict of hashable to str
         Arms that could not be measured, with the reason.
+    tied : bool
+        Whether all that are left were found within the margin of the leader.
     """
 
     def __init__(self, arms: Sequence[Hashable], rules: Rules, *, keep: Hashable | None = None):
@@ -110,6 +116,7 @@ class Race:
         self.dropped: dict[Hashable, Gap] = {}
         self.withdrawn: dict[Hashable, str] = {}
         self._scores: dict[Hashable, dict[int, float]] = {arm: {} for arm in arms}
+        self.tied = False
         self._looked = 0
 
     @property
@@ -133,8 +140,9 @@ class Race:
 
     @property
     def finished(self) -> bool:
-        """Whether one arm is left at most, or the rounds are used up."""
-        return len(self.alive) <= 1 or len(self.complete_rounds) >= self.rules.max_rounds
+        """Whether one arm is left at most, all that are left tie, or the rounds are used up."""
+        used_up = len(self.complete_rounds) >= self.rules.max_rounds
+        return len(self.alive) <= 1 or self.tied or used_up
 
     @property
     def leader(self) -> Hashable | None:
@@ -181,6 +189,8 @@ class Race:
         for gap in found:
             self.dropped[gap.arm] = gap
             self.alive.remove(gap.arm)
+        left = [gap for gap in gaps if gap.low <= 0]
+        self.tied = bool(left) and all(gap.high < self.rules.margin for gap in left)
         return found
 
     def gap(self, arm: Hashable, against: Hashable) -> Gap:

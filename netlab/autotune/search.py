@@ -46,7 +46,7 @@ PATIENCE = 2
 """A race may take so many times its rounds where flagged runs leave them incomplete."""
 
 LEAST_GAIN = 0.01
-"""In log units: a race moves the search only for a lead of 1 % over where it is."""
+"""In log units: what is within 1 % is as good, and a race moves the search for more only."""
 
 OUTSIDE = frozenset({"interference"})
 """Flags that are the machine's doing, not the candidate's."""
@@ -213,7 +213,7 @@ class Search:
         end_s = min(end_s, self._end_s)
         last = name == LAST_RACE
         rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
-        race = Race(arms, Rules(self._error, rounds), keep=self.start if last else None)
+        race = Race(arms, Rules(self._error, rounds, LEAST_GAIN), keep=self.start if last else None)
         self._say(
             f"{name}: {'; '.join(self._named(name, arm) for arm in arms)}: "
             f"{rounds} rounds at most, {max(0.0, end_s - self._now()):.0f} s"
@@ -229,7 +229,8 @@ class Search:
                 self._say(f"  out: {self._dropped(name, gap)}")
             self._say(f"  round {number}: {self._standing(race, name)}")
         winner = self._simplest(race) if here is None else self._onward(race, name, here)
-        ended = ended or ("one left" if len(race.alive) <= 1 else "rounds")
+        alone = "tied" if race.tied else "rounds"
+        ended = ended or ("one left" if len(race.alive) <= 1 else alone)
         results = tuple(self._result(race, arm, winner) for arm in arms)
         stage = Stage(len(self.stages) + 1, name, results, winner, ended)
         self.stages.append(stage)
@@ -242,9 +243,11 @@ class Search:
         winner = race.leader
         if winner is None or winner == here:
             return winner
-        if here in race.alive:
-            return winner if race.gap(here, winner).mean >= LEAST_GAIN else here
-        self._sure = self._sure.at(name, winner.level(name))
+        measured = here not in race.withdrawn
+        if measured and race.gap(here, winner).mean < LEAST_GAIN:
+            return here
+        if here not in race.alive:
+            self._sure = self._sure.at(name, winner.level(name))
         return winner
 
     def _simplest(self, race: Race) -> Candidate | None:
@@ -257,7 +260,11 @@ class Search:
             before, after = self.start.as_dict(), arm.as_dict()
             return sum(before.get(key) != after.get(key) for key in before | after)
 
-        good = [arm for arm in race.alive if race.gap(arm, leader).mean < LEAST_GAIN]
+        good = [
+            arm
+            for arm in race.arms
+            if arm not in (self.start, *race.withdrawn) and race.gap(arm, leader).mean < LEAST_GAIN
+        ]
         if self.start in race.dropped:
             good = [arm for arm in good if race.gap(self.start, arm).low > 0]
         return min(good, key=lambda arm: (changes(arm), race.gap(arm, leader).mean), default=leader)

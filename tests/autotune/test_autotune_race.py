@@ -65,6 +65,14 @@ def test_a_race_of_equals_ends_with_its_rounds():
     assert race.finished
 
 
+def test_a_race_of_arms_that_are_known_to_differ_little_ends_early():
+    arms = {"a": 0.0, "b": 0.001, "c": -0.001}
+    race, measured = simulated(arms, Rules(0.05, 60, 0.01), 3, noise=0.002, drift=1)
+    assert race.tied and measured < 3 * 20
+    race, measured = simulated(arms, Rules(0.05, 6), 3, noise=0.002, drift=1)
+    assert not race.tied
+
+
 def test_arms_without_any_spread_are_told_apart_or_tied():
     race, _ = simulated({"a": 2.0, "b": 2.0, "c": 1.0}, Rules(), 1, noise=0, drift=0)
     assert set(race.alive) == {"a", "b"}
