@@ -4,10 +4,13 @@ import math
 import random
 from dataclasses import dataclass, field
 
+from netlab.autotune.ask import Ask, default_study
 from netlab.autotune.candidate import Candidate
 from netlab.autotune.objective import OBJECTIVES
 from netlab.autotune.outcome import Outcome
+from netlab.autotune.run import Tuned
 from netlab.autotune.search import Search
+from netlab.study import Timing
 
 START = Candidate(65536, 0, 1, (("receive", "copy"),))
 LEVELS = {
@@ -16,6 +19,7 @@ LEVELS = {
     "streams": (1, 2, 4, 8),
 }
 RUN_S = 0.5
+FACTS = {"kernel": "6.1.0", "cpus": 2, "cpu_model": "A CPU: # of [many] kinds"}
 
 
 def surface_MBps(candidate: Candidate) -> float:
@@ -81,3 +85,23 @@ def search(
         **settings_,
     )
     return searching.run(), lines
+
+
+def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
+    """A search over a simulated path, with what the command would add to it."""
+    ask = Ask(default_study(), "lab", aim=aim, seed=7, **more.pop("ask", {}))
+    start = more.pop("start", ask.start)
+    outcome, _ = search(path or Simulated(), 200, start, objective=OBJECTIVES[aim], **more)
+    return Tuned(
+        ask=ask,
+        start=start,
+        outcome=outcome,
+        levels=LEVELS,
+        refused={"receive=splice": "receive is copy or discard"},
+        timing=Timing(repeats=1, seconds=0.5),
+        mtu_B=1500,
+        hosts={"gen": FACTS, "sink": FACTS},
+        unsupported=[],
+        started_at="2026-01-01T00:00:00Z",
+        used_s=97.4,
+    )

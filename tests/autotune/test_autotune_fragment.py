@@ -1,44 +1,13 @@
-"""What a search leaves behind: YAML that a study takes, JSON with every run, a table, a chart."""
-
-import json
-import math
+"""The winner as YAML: a study takes it, and it says where it comes from."""
 
 import pytest
 import yaml
-from simulated import LEVELS, Simulated, search
+from autotune.simulated import tuned
 
-from netlab.autotune.ask import Ask, default_study
-from netlab.autotune.candidate import Candidate
+from netlab.autotune.ask import default_study
 from netlab.autotune.fragment import fragment_text, taken, write_fragment
-from netlab.autotune.objective import OBJECTIVES, objective
-from netlab.autotune.run import Tuned
-from netlab.autotune.summary import COLUMNS, as_json, conclusion, gained, table, to_text
-from netlab.charts.autotune import save_chart, search_alt, search_figure
 from netlab.errors import BadInput
-from netlab.jsonfile import write_json
-from netlab.study import Timing, load
-
-FACTS = {"kernel": "6.1.0", "cpus": 2, "cpu_model": "A CPU: # of [many] kinds"}
-
-
-def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
-    """A search over a simulated path, with what the command would add to it."""
-    ask = Ask(default_study(), "lab", aim=aim, seed=7, **more.pop("ask", {}))
-    start = more.pop("start", ask.start)
-    outcome, _ = search(path or Simulated(), 200, start, objective=OBJECTIVES[aim], **more)
-    return Tuned(
-        ask=ask,
-        start=start,
-        outcome=outcome,
-        levels=LEVELS,
-        refused={"receive=splice": "receive is copy or discard"},
-        timing=Timing(repeats=1, seconds=0.5),
-        mtu_B=1500,
-        hosts={"gen": FACTS, "sink": FACTS},
-        unsupported=[],
-        started_at="2026-01-01T00:00:00Z",
-        used_s=97.4,
-    )
+from netlab.study import load
 
 
 def test_a_study_takes_the_winner(tmp_path):
@@ -92,92 +61,3 @@ def test_a_fragment_that_no_study_could_take_is_bad_input(tmp_path):
         path.write_text(text)
         with pytest.raises(BadInput, match=key):
             taken(default_study(), path)
-
-
-def test_no_better_than_what_you_had_is_said_with_the_nearest():
-    best = Candidate(1 << 19, 0, 4, (("receive", "copy"),))
-    found = tuned(start=best)
-    assert conclusion(found).startswith("no better than what you had: records of 512 KiB")
-    assert yaml.safe_load(fragment_text(found, "x"))["groups"][0]["record_length_B"] == 1 << 19
-
-
-def test_no_conclusion_says_what_the_machine_was_doing():
-    found = tuned(Simulated(spoil=lambda *_: "interference"))
-    assert "no conclusion" in conclusion(found)
-    assert "--noisy" in conclusion(found)
-    assert "0 of " in conclusion(found)
-
-
-def test_a_winner_that_does_less_work_is_marked():
-    def figure(candidate):
-        return 100.0 * (1 + (dict(candidate.words)["receive"] == "discard"))
-
-    found = tuned(Simulated(figure), levels={"receive": ("copy", "discard")})
-    assert found.outcome.winner.discards
-    assert "does not copy every byte" in conclusion(found)
-    assert yaml.safe_load(fragment_text(found, "x"))["receive"] == "discard"
-    assert "does not copy" not in conclusion(tuned())
-
-
-def test_a_gain_is_told_in_the_figures_own_direction():
-    more, less = objective("goodput"), objective("cpu")
-    found = tuned()
-    gap = found.outcome.gain
-    factor = 100 * math.expm1(gap.mean)
-    assert gained(more, gap).startswith(f"goodput {factor:+.1f} %")
-    assert gained(less, gap).startswith("CPU time per byte -")
-    low, high = gained(less, gap).split("(")[1].rstrip(")").replace(" %", "").split(" to ")
-    assert float(low) < float(high)
-
-
-@pytest.mark.parametrize("aim", ["goodput", "cpu"])
-def test_the_table_has_a_row_for_each_candidate_of_each_race(aim):
-    found = tuned(aim=aim)
-    frame = table(found)
-    assert list(frame.columns) == list(COLUMNS)
-    assert len(frame) == sum(len(stage.arms) for stage in found.outcome.stages)
-    assert (frame["fate"] == "chosen").sum() == len(found.outcome.stages)
-    out = frame[frame["fate"].str.startswith("out")]
-    assert len(out) and (out["low_percent"] > 0).all()
-    assert (out["low_percent"] <= out["worse_percent"]).all()
-    if aim == "goodput":
-        assert (out["high_percent"] <= 100).all()
-    text = to_text(found)
-    assert "what you had" in text and conclusion(found) in text
-
-
-def test_the_json_holds_every_run(tmp_path):
-    found = tuned()
-    document = json.loads(write_json(tmp_path / "best.json", as_json(found)).read_text())
-    assert document["netlab_autotune"] == 1
-    assert len(document["samples"]) == len(found.outcome.samples)
-    assert document["asked"]["seed"] == 7
-    assert document["winner"]["streams"] == found.outcome.winner.streams
-    assert document["not_tried"] == {"receive=splice": "receive is copy or discard"}
-    assert {arm["candidate"]["streams"] for arm in document["stages"][-1]["arms"]} >= {1}
-    assert document["gain"]["low"] < document["gain"]["high"]
-
-
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
-@pytest.mark.parametrize("aim", ["goodput", "cpu"])
-def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, aim):
-    found = tuned(aim=aim)
-    frame = table(found)
-    figure = search_figure(frame, conclusion(found))
-    titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert len(titles) == len(found.outcome.stages)
-    notes = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert len(notes) == len(frame)
-    assert any(note.startswith("out after") for note in notes)
-    path = save_chart(figure, tmp_path / f"search{suffix}", search_alt(frame))
-    start = path.read_bytes()[:8]
-    assert start.startswith(b"<svg " if suffix == ".svg" else b"\x89PNG")
-
-
-def test_a_chart_of_races_that_told_nothing_can_be_drawn():
-    found = tuned(Simulated(spoil=lambda *_: "interference"))
-    frame = table(found)
-    search_figure(frame)
-    assert "nothing chosen" in search_alt(frame)
-    with pytest.raises(BadInput):
-        search_figure(frame.iloc[:0])

@@ -3,9 +3,9 @@
 import math
 
 import pytest
+from autotune.simulated import LEVELS, RUN_S, START, Simulated, search, surface_MBps
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated import LEVELS, RUN_S, START, Simulated, search, surface_MBps
 
 from netlab.autotune.candidate import Candidate
 from netlab.autotune.objective import OBJECTIVES
