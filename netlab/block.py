@@ -308,17 +308,20 @@ class _Session:
         timing, group = self.study.timing, run.group
         both = group.direction == "<->"
         sender, receiver, _ = self._sides(run)
+        amount_B = (group.records or 0) * group.record_length_B
         request = Request(
             streams=run.streams,
             record_length_B=group.record_length_B,
             congestion=self.study.congestion_of(group),
             force_buffer=self.study.force_buffer,
             receive=self.study.receive,
-            warmup_ms=round(timing.warmup_s * 1e3),
-            window_ms=round(timing.seconds * 1e3),
+            warmup_ms=0 if amount_B else round(timing.warmup_s * 1e3),
+            window_ms=0 if amount_B else round(timing.seconds * 1e3),
             interval_ms=timing.interval_ms,
             both=both,
             trace=self.study.trace,
+            bytes_per_stream=amount_B,
+            drain_ms=round(timing.drain_s * 1e3),
         )
         outcome, emulated = self._exchanged(run, sender, receiver, request)
         drift = [line for station in self.stations.values() for line in station.drift()]
@@ -331,7 +334,7 @@ class _Session:
         row["flags"] = ",".join(flags)
         row["message"] = "; ".join(flags.values())
         row["wall_s"] = time.monotonic() - started
-        row["overhead_s"] = row["wall_s"] - timing.warmup_s - (row["window_s"] or 0.0)
+        row["overhead_s"] = row["wall_s"] - row["warmup_s"] - (row["window_s"] or 0.0)
         samples = {"intervals": intervals, "traces": trace_rows(run.run_id, outcome.flows)}
         if emulated is not None:
             samples["paths"] = emulated.rows(run.run_id, outcome.flows)
@@ -383,8 +386,9 @@ class _Session:
             "congestion_source": self._congestion_source(run),
             "generator": group.generator,
             "generator_version": None,
+            "records": group.records,
             "engine": f"send/{study.receive}",
-            "warmup_s": study.timing.warmup_s,
+            "warmup_s": 0.0 if group.records else study.timing.warmup_s,
             **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
                 [line for station in self.stations.values() for line in station.unsupported()]

@@ -101,7 +101,10 @@ def measuring_s(study: Study, runs: int) -> float:
     return runs * (study.timing.warmup_s + study.timing.seconds)
 
 
-NOT_MEASURED = {"table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"}
+NOT_MEASURED = {
+    *("table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"),
+    *("quick_records", "short", "part"),
+}
 """What of a group a run does not depend on, or has been said of the run itself."""
 
 
@@ -140,6 +143,7 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         "seconds": study.timing.seconds,
         "warmup_s": study.timing.warmup_s,
         "interval_ms": study.timing.interval_ms,
+        "drain_s": study.timing.drain_s,
         "congestion": study.congestion_of(run.group),
         "stacks": {
             name: study.stacks[name].model_dump(mode="json")

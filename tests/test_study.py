@@ -102,6 +102,18 @@ def test_a_study_without_quick_timing_has_no_quick_form(tmp_path):
         load(path, quick=True)
 
 
+def test_the_short_form_has_the_groups_that_are_for_it_with_their_own_amounts(tmp_path):
+    groups = [
+        {**CONTENT["groups"][0], "records": 1000, "quick_records": 60},
+        {**CONTENT["groups"][1], "direction": "->", "records": 7},
+        {**CONTENT["groups"][2], "short": False},
+    ]
+    path = tmp_path / "amounts.yml"
+    path.write_text(yaml.safe_dump(changed("groups", groups)))
+    assert [group.records for group in load(path).groups] == [1000, 7, None]
+    assert [group.records for group in load(path, quick=True).groups] == [60, 7]
+
+
 def test_given_timing_replaces_the_files_and_none_leaves_it():
     study = load(OPENLAB, repeats=1, seconds=2, warmup_s=None, seed=7)
     assert study.timing.repeats == 1

@@ -78,6 +78,8 @@ BAD = {
             *(("queue_B", 0), ("queue_packets", True), ("seed", -1), ("colour", "red")),
         )
     },
+    "no records": (("groups", 0, "records", 0), "groups.0.records", 0),
+    "endless draining": (("timing", "drain_s", 1e9), "timing.drain_s", 1e9),
     "congestion": (("congestion", "cubic; id"), "congestion", "cubic; id"),
     "mixed congestion": (("congestion", "cubic+"), "congestion", "cubic+"),
     "generator": (("groups", 0, "generator", "curl"), "groups.0.generator", "curl"),
@@ -175,6 +177,9 @@ SENTENCES = {
         ("groups", 0, {**CONTENT["groups"][0], "force_loss_at_s": 0.1}),
         "force_loss_at_s: path '64-64' has no emulator to force a loss",
     ),
+    "records both ways": (("groups", 1, "records", 9), "in one direction"),
+    "too many bytes": (("groups", 0, "records", 10**9), "are over 17592186044416 B"),
+    "a short form of no records": (("groups", 0, "quick_records", 9), "has no records"),
     "no room for -quick": (("name", "x" * 43), "over 42 characters"),
 }
 

@@ -14,8 +14,9 @@ TAIL_MS = 60
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000
-DRAIN_MS = 5000
 GRACE_S = 5.0
+FIXED_BYTES_S = 7200.0
+"""A run of fixed bytes may take this long; its agents give up when its streams stand still."""
 
 
 _RESULT = {
@@ -76,7 +77,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Request:
-    """What a run asks of both agents, besides the ends."""
+    """What a run asks of both agents, besides the ends.
+
+    With `bytes_per_stream` the run lasts until so many have arrived on every stream; `warmup_ms`
+    and `window_ms` are then 0.
+    """
 
     streams: int
     record_length_B: int
@@ -88,6 +93,8 @@ class Request:
     interval_ms: int
     both: bool
     trace: bool = False
+    bytes_per_stream: int = 0
+    drain_ms: int = 5000
 
 
 @dataclass(frozen=True)
@@ -187,9 +194,15 @@ def measure(
         "record_B": request.record_length_B,
         "force_buffer": int(request.force_buffer),
         "warmup_ms": request.warmup_ms,
-        "window_ms": request.window_ms,
         "interval_ms": request.interval_ms,
+        "drain_ms": request.drain_ms,
     }
+    if request.bytes_per_stream:
+        lasting = {"bytes": request.bytes_per_stream}
+        allowed_s = FIXED_BYTES_S
+    else:
+        lasting = {"window_ms": request.window_ms, "tail_ms": TAIL_MS}
+        allowed_s = (request.warmup_ms + request.window_ms) / 1e3
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
         for (_, to), number, token in zip(directions, runs, tokens, strict=True):
@@ -203,7 +216,7 @@ def measure(
                 interface=to.interface,
                 receive=request.receive,
                 accept_ms=ACCEPT_MS,
-                drain_ms=DRAIN_MS,
+                window_ms=request.window_ms,
                 **common,
             )
         ports = [
@@ -220,13 +233,13 @@ def measure(
                 buffer_B=of.sndbuf_B,
                 congestion=of.congestion_of(request),
                 interface=of.interface,
-                tail_ms=TAIL_MS,
                 connect_ms=ACCEPT_MS,
+                **lasting,
                 **({"trace": 1} if request.trace else {}),
                 **common,
             )
-        deadline = now() + GRACE_S + (request.warmup_ms + request.window_ms) / 1e3
-        deadline += (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
+        deadline = now() + GRACE_S + allowed_s
+        deadline += (TAIL_MS + ACCEPT_MS + request.drain_ms) / 1e3
         flows = tuple(
             Flow(
                 gen=inboxes[of.host].wait("gen_result", number, deadline),

@@ -67,7 +67,9 @@ def flags_of(
     stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
     if stall:
         flags["stalled"] = stall
-    elif row["window_s"] is None or row["window_s"] < 0.9 * timing.seconds:
+    elif row["window_s"] is None or (
+        row.get("records") is None and row["window_s"] < 0.9 * timing.seconds
+    ):
         flags["stalled"] = "the streams ended before the window did"
     percent = row["percent_of_ceiling"]
     if percent is not None and percent > IMPLAUSIBLE_PERCENT:

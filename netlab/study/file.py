@@ -20,8 +20,8 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
     quick : bool
         Take the study's ``quick`` timing; its name then ends in ``-quick``.
     **timing
-        ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms`` or ``seed`` in place of the file's;
-        None leaves the file's value.
+        ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
+        the file's; None leaves the file's value.
 
     Raises
     ------
@@ -33,10 +33,11 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
     if quick:
         if study.quick is None:
             raise BadInput("has no quick timing", where=where, key="quick")
+        groups = tuple(group.in_short() for group in study.groups if group.short)
         changed = {"timing": study.quick, "quick": None, "name": f"{study.name}{QUICK}"}
-        study = study.model_copy(update=changed)
+        study = study.model_copy(update={**changed, "groups": groups})
     given = {key: value for key, value in timing.items() if value is not None}
-    known = {"repeats", "seconds", "warmup_s", "interval_ms", "seed"}
+    known = {"repeats", "seconds", "warmup_s", "interval_ms", "drain_s", "seed"}
     for key in given:
         if key not in known:
             raise BadInput(f"no such timing; there are {', '.join(sorted(known))}", key=key)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from netlab.study.base import MTU, Congestion, Direction, Generator, Model, Name, Streams, slug
+
+MAX_TRANSFER_B = 2**44
+"""What one stream may be asked to send, in bytes: two hours at 20 Gb/s."""
 
 
 class Group(Model):
@@ -28,6 +31,14 @@ class Group(Model):
         warm-up included; on a path with netlab's own emulator.
     tunings, mtus_B, streams : tuple, optional
         Only these of the study's levels.
+    records : int, optional
+        Send this many records on each stream and no more, in place of sending for a time.
+    quick_records : int, optional
+        In place of `records` in the study's short form.
+    short : bool
+        Whether the study's short form has the group.
+    part : str
+        Which part of the study it belongs to, where a study has parts.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
@@ -45,6 +56,10 @@ class Group(Model):
     mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None = None
     target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
+    records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    quick_records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    short: bool = True
+    part: Annotated[str, Field(max_length=60)] = ""
 
     @field_validator("name")
     @classmethod
@@ -52,6 +67,25 @@ class Group(Model):
         if not slug(value):
             raise ValueError("holds no letter or digit of ASCII to name its runs by")
         return value
+
+    @model_validator(mode="after")
+    def _sends_a_time_or_an_amount(self) -> Self:
+        if self.quick_records is not None and self.records is None:
+            raise ValueError("quick_records: a group that sends for a time has no records")
+        if self.records is None:
+            return self
+        if self.records * self.record_length_B > MAX_TRANSFER_B:
+            raise ValueError(
+                f"records: {self.records} of {self.record_length_B} B are over {MAX_TRANSFER_B} B"
+            )
+        if self.direction == "<->" or self.generator != "netlab":
+            raise ValueError("records: only netlab sends an amount, and in one direction")
+        return self
+
+    def in_short(self) -> Group:
+        """The group as the study's short form has it."""
+        given = {"records": self.quick_records or self.records, "quick_records": None}
+        return self.model_copy(update=given)
 
 
 class TuningLevel(Model):
@@ -63,9 +97,14 @@ class TuningLevel(Model):
 
 
 class Timing(Model):
-    """How long and how often. ``seconds`` is the measured window; warm-up comes before it."""
+    """How long and how often.
+
+    ``seconds`` is the measured window; warm-up comes before it. ``drain_s`` is how long what was
+    sent may take to arrive after it: a full buffer over a slow path takes its time.
+    """
 
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3
     seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)] = 1.0
     warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.3
     interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 100
+    drain_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 5.0

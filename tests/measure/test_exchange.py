@@ -9,7 +9,7 @@ import pytest
 from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import HostError, RunError
-from netlab.measure.exchange import ACCEPT_MS, DRAIN_MS, GRACE_S, TAIL_MS, measure
+from netlab.measure.exchange import ACCEPT_MS, FIXED_BYTES_S, GRACE_S, TAIL_MS, measure
 
 
 @pytest.fixture
@@ -41,9 +41,28 @@ def test_both_ends_are_told_the_same_run(clock):
         assert words["congestion"] == "cubic"
         assert words["force_buffer"] == 1
         assert (words["warmup_ms"], words["window_ms"], words["interval_ms"]) == (300, 1000, 100)
-    assert (sink["accept_ms"], sink["drain_ms"]) == (ACCEPT_MS, DRAIN_MS)
+    assert (sink["accept_ms"], sink["drain_ms"]) == (ACCEPT_MS, 5000)
     assert gen["tail_ms"] == TAIL_MS
+    assert gen["drain_ms"] == 5000 and "bytes" not in gen
     assert 0 <= sink["run"] < 2**63
+
+
+def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1 << 34, drain_ms=60_000)
+    measure(side("a", a), side("b", b), amount, now=clock)
+    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    assert gen["bytes"] == 1 << 34
+    assert "window_ms" not in gen and "tail_ms" not in gen
+    assert (sink["window_ms"], sink["drain_ms"], gen["drain_ms"]) == (0, 60_000, 60_000)
+
+
+def test_a_run_of_fixed_bytes_may_take_long_but_not_for_ever(clock):
+    a, started = ScriptedAgent(clock), clock.now_s
+    amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1)
+    with pytest.raises(RunError, match=r"^a: no gen_result in time$"):
+        measure(side("a", a), side("b", good_agent(clock)), amount, now=clock)
+    assert FIXED_BYTES_S <= clock.now_s - started <= FIXED_BYTES_S + 30
 
 
 def test_a_run_gives_what_both_agents_said_and_the_time_it_took(clock):
@@ -166,8 +185,8 @@ def test_a_result_is_awaited_for_as_long_as_the_run_may_take_and_no_longer(clock
     with pytest.raises(RunError, match=r"^a: no gen_result in time$"):
         measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
     waited_s = clock.now_s - started
-    assert waited_s >= 1.3 + (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3
-    assert waited_s <= 1.3 + (TAIL_MS + ACCEPT_MS + DRAIN_MS) / 1e3 + 2 * GRACE_S
+    assert waited_s >= 1.3 + (TAIL_MS + ACCEPT_MS + 5000) / 1e3
+    assert waited_s <= 1.3 + (TAIL_MS + ACCEPT_MS + 5000) / 1e3 + 2 * GRACE_S
 
 
 def test_chatter_does_not_put_the_deadline_off(clock):

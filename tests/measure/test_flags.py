@@ -56,6 +56,7 @@ def test_a_run_without_fault_has_no_flag():
         ({"result": {"status": "stopped"}}, "failed", "stopped"),
         ({"row": {"window_s": 0.5}}, "stalled", "ended before"),
         ({"row": {"window_s": None}}, "stalled", "ended before"),
+        ({"row": {"window_s": None, "records": 9}}, "stalled", "ended before"),
         ({"row": {"percent_of_ceiling": 101.5}}, "implausible", "101.5 % of the bus"),
         ({"problems": ["sent 2 B, read 1 B"]}, "ledger_mismatch", "read 1 B"),
         ({"row": {"steal_percent": 9.0}}, "interference", "steal 9.0 %"),
@@ -76,6 +77,10 @@ def test_each_fault_has_its_flag_and_its_reason(fault, flag, says):
     found = flagged(**fault)
     assert list(found) == [flag]
     assert says in found[flag]
+
+
+def test_a_run_of_fixed_bytes_may_end_before_the_time_of_the_others():
+    assert flagged(row={"window_s": 0.5, "records": 1000}) == {}
 
 
 def test_a_silence_as_long_as_a_retransmission_timeout_is_a_stall():
