@@ -225,6 +225,89 @@ SCALABLE = WindowLaw(
 LAWS = (RENO, HIGHSPEED, SCALABLE)
 
 
+def aimd(increase_segments: float, decrease: float) -> WindowLaw:
+    """Additive increase, multiplicative decrease: Reno with other constants.
+
+    Parameters
+    ----------
+    increase_segments : float
+        Segments gained in a round trip; 1 in Reno.
+    decrease : float
+        Share of the window given up at a loss; 0.5 in Reno.
+
+    Returns
+    -------
+    WindowLaw
+    """
+    gained = _positive("increase_segments", increase_segments)
+    given_up = _positive("decrease", decrease)
+    if given_up >= 1:
+        raise BadInput("must be below 1", key="decrease", value=decrease)
+    return WindowLaw(
+        f"AIMD({gained:g}, {given_up:g})",
+        "RFC 5681, section 3.1, with other constants",
+        lambda w: gained,
+        lambda w: 1 - given_up,
+    )
+
+
+def slow_start_growth(window_segments: float, max_ssthresh_segments: float = 0) -> float:
+    """Segments gained in a round trip of slow start.
+
+    Parameters
+    ----------
+    window_segments : float
+        Window.
+    max_ssthresh_segments : float
+        Where limited slow start begins (RFC 3742, section 2); 0: it does not.
+
+    Returns
+    -------
+    float
+        The window itself; limited, at most half of `max_ssthresh_segments`.
+    """
+    window = _positive("window_segments", window_segments)
+    if not max_ssthresh_segments or window <= max_ssthresh_segments:
+        return window
+    return window / math.floor(2 * window / max_ssthresh_segments)
+
+
+def fast_window(
+    window_segments: float,
+    base_rtt_ms: float,
+    rtt_ms: float,
+    *,
+    alpha_packets: float = 200,
+    gamma: float = 0.5,
+) -> float:
+    """Window of FAST TCP one round trip later.
+
+    Its rest is where `alpha_packets` of the window are queued. Source: D. X. Wei, C. Jin,
+    S. H. Low, S. Hegde, FAST TCP, IEEE/ACM Transactions on Networking 14(6), 2006, section IV.
+
+    Parameters
+    ----------
+    window_segments : float
+        Window.
+    base_rtt_ms, rtt_ms : float
+        Least and average round-trip time, ms.
+    alpha_packets, gamma : float
+        Packets to keep queued, and how far to go in one round trip, above 0 and at most 1.
+
+    Returns
+    -------
+    float
+    """
+    window = _positive("window_segments", window_segments)
+    alpha = _positive("alpha_packets", alpha_packets)
+    base, rtt = _positive("base_rtt_ms", base_rtt_ms), _positive("rtt_ms", rtt_ms)
+    if rtt < base:
+        raise BadInput("is below the least", key="rtt_ms", value=rtt_ms)
+    if _positive("gamma", gamma) > 1:
+        raise BadInput("must be at most 1", key="gamma", value=gamma)
+    return min(2 * window, (1 - gamma) * window + gamma * (base / rtt * window + alpha))
+
+
 def _positive(key: str, value: float) -> float:
     if not is_number(value) or value <= 0:
         raise BadInput("must be a number above 0", key=key, value=value)

@@ -1,0 +1,141 @@
+"""One stream over an emulated path, and what its congestion window did for each acknowledgement."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
+from spoken_agent import Agent, request
+
+
+@contextlib.contextmanager
+def stacks(gensink: Path, *wrapper: str) -> Iterator[Agent]:
+    """A `gensink stacks` that has said it is ready; `ready` is what it said."""
+    holder = Agent(*wrapper, gensink, "stacks")
+    try:
+        holder.ready = holder.hear()
+        assert holder.ready["event"] == "ready", holder.ready
+        yield holder
+    finally:
+        if not holder.process.stdin.closed:
+            holder.close()
+
+
+def load(holder: Agent, law: str, **parameters: int) -> str:
+    """Load a law; the name that sockets take."""
+    event = holder.ask(request("load", {"law": law, **parameters}))
+    assert event["event"] == "loaded", event
+    return event["name"]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run as its law sees it, one value a sample.
+
+    ``acked`` counts segments that arrived since the start, ``window`` is the congestion window
+    in segments, ``t_s`` seconds since the start, which was at ``t0_ns`` of CLOCK_MONOTONIC,
+    ``retransmits`` segments sent again so far.
+    """
+
+    t0_ns: int
+    t_s: np.ndarray
+    acked: np.ndarray
+    window: np.ndarray
+    retransmits: np.ndarray
+    ssthresh: int
+    emulation: dict
+
+    def between(self, first_s: float, last_s: float) -> slice:
+        """Samples of a time."""
+        return slice(*np.searchsorted(self.t_s, [first_s, last_s]))
+
+    def before_loss(self) -> int:
+        """Last sample before the first segment was sent again."""
+        return int(np.flatnonzero(np.diff(self.retransmits) > 0)[0])
+
+
+def trace_of(
+    gensink: Path,
+    congestion: str,
+    *,
+    rate_bps: int,
+    rtt_ms: int,
+    seconds: float,
+    queue_packets: int = 0,
+    drop_at: int = 0,
+    drop_at_ms: int = 0,
+    ssthresh: int = 0,
+) -> Trace:
+    """Run one stream and look at it every 10 ms."""
+    with emulated(gensink) as path:
+        path.both(rate_bps=rate_bps, delay_us=rtt_ms * 500, queue_packets=queue_packets)
+        path.open(sample_ms=10)
+        if ssthresh:
+            _begin_with(path, ssthresh)
+        drops = {"drop_at": drop_at, "drop_at_ms": drop_at_ms}
+        with path.agents() as agents:
+            if ssthresh:
+                # the kernel looks at what the route says when a first connection has closed
+                transfer(path, agents, bytes=1000)
+            if any(drops.values()):
+                path.set("ab", **{key: value for key, value in drops.items() if value})
+            said = transfer(
+                path,
+                agents,
+                congestion=congestion,
+                buffer_B=6 << 20,
+                window_ms=round(seconds * 1000),
+                tail_ms=50,
+                interval_ms=10,
+                trace=1,
+            )
+        emulation = path.report(samples=1)
+    gen, sink = said["gen"], said["sink"]
+    assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
+    t_ns = np.array(gen["samples"]["t_ns"])
+    # nothing is said after the window: the sender only empties its buffer
+    t_ns = t_ns[t_ns <= gen["window"]["t1_ns"]]
+    count = len(t_ns)
+    (tcp,) = (stream["tcp"] for stream in gen["per_stream"])
+    arrived = np.interp(t_ns, sink["samples"]["t_ns"], sink["samples"]["bytes"][0])
+    return Trace(
+        t0_ns=int(t_ns[0]),
+        t_s=(t_ns - t_ns[0]) / 1e9,
+        acked=arrived / tcp["mss_B"],
+        window=np.array(gen["trace"]["cwnd_segments"][0][:count], dtype=float),
+        retransmits=np.array(gen["trace"]["retransmits"][0][:count]),
+        ssthresh=tcp["ssthresh_segments"],
+        emulation=emulation,
+    )
+
+
+def _begin_with(path: Emulated, ssthresh: int) -> None:
+    """Let the route of the sender say where slow start ends, so that it needs no loss."""
+    off = "echo 0 > /proc/sys/net/ipv4/tcp_no_ssthresh_metrics_save"
+    run(*path.inside("a", "sh", "-c", off))
+    route = ("ip", "-n", path.names["a"], "route", "replace", ADDRESS["b"], "dev", DEVICE)
+    run(
+        *route,
+        "proto",
+        "kernel",
+        "scope",
+        "link",
+        "src",
+        ADDRESS["a"],
+        "ssthresh",
+        "lock",
+        str(ssthresh),
+    )
+
+
+def grown(window: float, acked: float, gain: Callable[[float], float], step: float = 10.0) -> float:
+    """Window after so many acknowledged segments, of which each adds ``gain(window)``."""
+    while acked > 0:
+        part = min(step, acked)
+        window += part * gain(window)
+        acked -= part
+    return window

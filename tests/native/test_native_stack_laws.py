@@ -1,0 +1,227 @@
+"""Each stack against its published window law, on a path without loss and with one.
+
+What is compared is the window against acknowledged segments, not against time: a law says what an
+acknowledgement adds, and a busy machine only makes them come later. Known is what had arrived at
+the sink; what the sender had heard of is less by what was in flight, a window at most. Bounds:
+slow start, by that window; growth in avoidance, 5 per cent and 3 segments of the law's; a loss,
+1 per cent and a segment of what the law takes from the window, which may have grown by what
+arrived between two samples.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from law_runs import Trace, grown, load, stacks, trace_of
+
+from netlab.tcp_laws import HIGHSPEED, RENO, SCALABLE, WindowLaw, aimd, slow_start_growth
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and BPF need root")
+
+PATH = {"rate_bps": 400_000_000, "rtt_ms": 40}
+INITIAL_WINDOW = 10
+MEASURED_S, LOSS_MS = 3.0, 2500
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A law as netlab loads it, and where its slow start ends."""
+
+    law: WindowLaw
+    name: str
+    ssthresh: int
+    parameters: tuple[tuple[str, int], ...] = ()
+
+
+CASES = {
+    "scalable": Case(SCALABLE, "scalable", 300),
+    "highspeed": Case(HIGHSPEED, "highspeed", 800),
+    "wad": Case(
+        aimd(6, 0.3),
+        "aimd",
+        300,
+        (("increase_millionths", 6_000_000), ("decrease_millionths", 300_000)),
+    ),
+    "reno": Case(RENO, "aimd", 200),
+}
+
+
+@pytest.fixture(scope="module")
+def measured(core_gensink: Path) -> Callable[..., Trace]:
+    """A run of a case, by netlab's law or by the kernel's algorithm of a name; each once."""
+    done: dict[tuple[str, str], Trace] = {}
+
+    def trace(case: str, kernel: str = "") -> Trace:
+        if (case, kernel) not in done:
+            with stacks(core_gensink) as holder:
+                given = CASES[case]
+                name = kernel or load(holder, given.name, **dict(given.parameters))
+                done[case, kernel] = trace_of(
+                    core_gensink,
+                    name,
+                    seconds=MEASURED_S,
+                    ssthresh=given.ssthresh,
+                    drop_at_ms=LOSS_MS,
+                    **PATH,
+                )
+        return done[case, kernel]
+
+    return trace
+
+
+@pytest.fixture(scope="module")
+def core_gensink() -> Path:
+    from netlab import core
+
+    return core.gensink_path()
+
+
+def lost(trace: Trace) -> dict[str, int]:
+    """What the path dropped from a to b, and why."""
+    dropped = trace.emulation["directions"][0]["dropped"]
+    return {why: count for why, count in dropped.items() if count}
+
+
+def avoidance(trace: Trace, ssthresh: int) -> tuple[int, int]:
+    """First and last sample between the end of slow start and the loss."""
+    first = int(np.flatnonzero(trace.window > ssthresh)[0]) + 8
+    last = trace.before_loss()
+    assert last - first > 50, "there was no time to grow in"
+    return first, last
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_slow_start_adds_each_acknowledged_segment_and_ends_at_its_threshold(measured, name):
+    trace, ssthresh = measured(name), CASES[name].ssthresh
+    end = int(np.flatnonzero(trace.window >= ssthresh)[0])
+    assert end > 3
+    window, acked = trace.window[:end], trace.acked[:end]
+    assert (window <= INITIAL_WINDOW + acked + 2).all()
+    assert (window >= INITIAL_WINDOW + acked - window - 2).all()
+    # two round trips of avoidance lie between the crossing and this sample at most
+    most = ssthresh + 3 * max(1.0, CASES[name].law.growth(ssthresh)) + 2
+    assert trace.window[end] <= most
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_window_grows_as_the_law_says(measured, name):
+    trace, case = measured(name), CASES[name]
+    first, last = avoidance(trace, case.ssthresh)
+    acked = trace.acked[last] - trace.acked[first]
+    window = trace.window[first]
+    expected = grown(window, acked, lambda w: case.law.growth(w) / w) - window
+    assert trace.window[last] - window == pytest.approx(expected, rel=0.05, abs=3)
+    assert expected > 10
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_loss_takes_the_share_that_the_law_says(measured, name):
+    trace, case = measured(name), CASES[name]
+    assert lost(trace) == {"scripted": 1}
+    before = trace.before_loss()
+    window = trace.window[before]
+    heard = np.interp(trace.t_s[before] - PATH["rtt_ms"] / 1e3, trace.t_s, trace.acked)
+    most = grown(window, trace.acked[before + 1] - heard, lambda w: case.law.growth(w) / w)
+    assert trace.ssthresh >= window * case.law.kept(window) * 0.99 - 1
+    assert trace.ssthresh <= most * case.law.kept(most) * 1.01 + 1
+    assert most < window * 1.1, "the samples are too far apart to tell"
+    # from there it goes on
+    later = grown(trace.ssthresh, trace.acked[-1] - heard, lambda w: case.law.growth(w) / w)
+    assert 0.98 * trace.ssthresh <= trace.window[-1] <= later * 1.01 + 1
+
+
+TWINS = {"reno": "reno", "scalable": "scalable", "highspeed": "highspeed"}
+
+
+@pytest.mark.parametrize("case", [case for case, name in TWINS.items() if name in AVAILABLE])
+def test_a_law_agrees_with_the_kernels_own_where_it_has_one(measured, case):
+    """Every kernel has Reno. Bounds: growth of an acknowledgement 10 per cent, decrease 3.
+
+    The kernel's HighSpeed TCP goes up its table in whole segments: 1 segment a round trip more.
+    """
+    ours, theirs = measured(case), measured(case, TWINS[case])
+    gains, shares = [], []
+    for trace in (ours, theirs):
+        first, last = avoidance(trace, CASES[case].ssthresh)
+        window = trace.window[first : last + 1].mean()
+        acked = trace.acked[last] - trace.acked[first]
+        gains.append((trace.window[last] - trace.window[first]) / acked * window)
+        shares.append(trace.ssthresh / trace.window[last])
+    whole = 1.0 if case == "highspeed" else 0.0
+    assert gains[0] == pytest.approx(gains[1], rel=0.10, abs=0.1 + whole)
+    assert shares[0] == pytest.approx(shares[1], rel=0.03)
+
+
+def test_a_loss_in_slow_start_ends_it(core_gensink):
+    """The 1000th packet is missed when the 999 before it have each added 1, at most: a sender that
+    the machine kept from filling its window does not grow it."""
+    with stacks(core_gensink) as holder:
+        name = load(holder, "scalable")
+        trace = trace_of(core_gensink, name, seconds=1.5, drop_at=1000, **PATH)
+    assert lost(trace) == {"scripted": 1}
+    before = trace.before_loss()
+    assert trace.ssthresh >= 0.875 * trace.window[before] * 0.99 - 1
+    assert trace.ssthresh <= 0.875 * (INITIAL_WINDOW + 999) * 1.01 + 1
+    assert trace.window[before] > 300
+    assert trace.window[-1] > trace.ssthresh
+
+
+def test_limited_slow_start_adds_at_most_half_its_threshold_a_round_trip(core_gensink):
+    """RFC 3742 with max_ssthresh 100, for 2 s without loss; bounds as for avoidance."""
+    limit = 100
+    with stacks(core_gensink) as holder:
+        name = load(holder, "highspeed", max_ssthresh_segments=limit)
+        trace = trace_of(core_gensink, name, seconds=2.0, **PATH)
+    assert lost(trace) == {}
+    first = int(np.flatnonzero(trace.window > limit + 20)[0])
+
+    def law(acked: float) -> float:
+        return grown(trace.window[first], acked, lambda w: slow_start_growth(w, limit) / w)
+
+    arrived = trace.acked[first:] - trace.acked[first]
+    expected = law(arrived[-1])
+    assert expected > 800
+    assert trace.window[-1] == pytest.approx(expected, rel=0.05, abs=limit / 2)
+    for acked, window in zip(arrived[::10], trace.window[first::10], strict=True):
+        assert window <= law(acked + trace.window[first]) + 2
+
+
+ALPHA_PATH = {"rate_bps": 100_000_000, "rtt_ms": 20}
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(40, 0.5), (120, 0.2)])
+def test_fast_rests_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink, alpha, gamma):
+    """Bounds: the median queue within 15 per cent and 4 packets of alpha.
+
+    A super-packet leaves and a burst of acknowledgements refills the queue, so a single look at it
+    finds anything from alpha less to alpha more of a burst; the median does not.
+    """
+    with stacks(core_gensink) as holder:
+        name = load(holder, "fast", alpha_packets=alpha, gamma_millionths=round(gamma * 1e6))
+        trace = trace_of(core_gensink, name, seconds=3.5, drop_at_ms=2500, **ALPHA_PATH)
+    assert lost(trace) == {"scripted": 1}
+    loss = trace.before_loss()
+    resting = trace.between(1.2, trace.t_s[loss] - 0.05)
+    rest = np.median(trace.window[resting])
+    bdp = 100e6 / 8 / 1514 * 0.020
+    assert rest == pytest.approx(bdp + alpha, rel=0.05, abs=4)
+    assert np.median(queue(trace, resting)) == pytest.approx(alpha, rel=0.15, abs=4)
+    assert trace.ssthresh == pytest.approx(rest / 2, rel=0.1)
+    assert np.median(trace.window[-20:]) == pytest.approx(rest, rel=0.1)
+
+
+def queue(trace: Trace, when: slice) -> np.ndarray:
+    """Packets that waited for the link at the samples of a time.
+
+    The emulator's samples are on the same clock as the sender's.
+    """
+    samples = trace.emulation["samples"]
+    t_s = (np.array(samples["t_ns"]) - trace.t0_ns) / 1e9
+    chosen = (t_s >= trace.t_s[when][0]) & (t_s <= trace.t_s[when][-1])
+    return np.array(samples["ab_queue_packets"])[chosen]
