@@ -16,6 +16,7 @@ from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.emulation import Emulation
 from netlab.errors import HostError, NetlabError, RunError
+from netlab.hosts.lab import Lab
 from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import (
     Emulated,
@@ -80,7 +81,7 @@ class BlockResult:
     conflicts: list[dict] = field(default_factory=list)
 
 
-def context_of(study: Study, block: Block, facts: dict[str, dict]) -> dict:
+def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | None) -> dict:
     """What decides whether a stored run still stands, besides the run's own factors."""
     hosts = [end.host for end in study.paths[block.path].ends]
     profiles = {host: load_profile(study.profile(host, block.tuning)) for host in hosts}
@@ -89,6 +90,7 @@ def context_of(study: Study, block: Block, facts: dict[str, dict]) -> dict:
         "version": netlab.__version__,
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
+        "emulated_with": None if lab is None else lab.emulated_with(block.path),
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
     }
 
@@ -115,7 +117,7 @@ def run_block(
     block: Block,
     store: Store,
     *,
-    lab: object | None = None,
+    lab: Lab | None = None,
     progress: Callable[[str], None] = lambda run_id: None,
 ) -> BlockResult:
     """Measure the runs of a block that have no valid record yet.
@@ -140,7 +142,7 @@ def run_block(
     with ExitStack() as stack:
         stations = stack.enter_context(open_stations(study, block.path, lab=lab))
         facts = {name: station.facts for name, station in stations.items()}
-        context = context_of(study, block, facts)
+        context = context_of(study, block, facts, lab)
         keep = standing(study, block, context, store)
         emulation = Emulation.of(study, block, lab)
         session = _Session(study, block, store, stations, context, keep, emulation)
@@ -401,7 +403,7 @@ class _Session:
                     "hosts": facts,
                     "link": {n: s.link for n, s in self.stations.items()},
                     "path_check": self.path_check and self.path_check.printed(),
-                    "emulator": None if self.emulation is None else {"with": "netlab"},
+                    "emulated_with": self.context["emulated_with"],
                 },
                 sort_keys=True,
             ),

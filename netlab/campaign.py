@@ -112,7 +112,7 @@ def run_study(
         facts = host_facts(study, lab=lab)
         planned = blocks(study)
         stand = {
-            b.block_id: standing(study, b, context_of(study, b, facts[b.path]), store)
+            b.block_id: standing(study, b, context_of(study, b, facts[b.path], lab), store)
             for b in planned
         }
         kept = sum(len(ids) for ids in stand.values())

@@ -36,9 +36,9 @@ class Emulation:
 
     @classmethod
     def of(cls, study: Study, block: Block, lab: Lab | None) -> Emulation | None:
-        """The emulator of a block's path; None if it has none."""
+        """The emulator of a block's path; None if it has none, or netem, which tells nothing."""
         path = study.paths[block.path]
-        if lab is None or path.link is None or path.link.emulator is None:
+        if lab is None or path.link is None or lab.emulated_with(block.path) != "netlab":
             return None
         there_ms, back_ms = path.link.emulator.each_way_ms
         return cls(

@@ -9,7 +9,7 @@ from netlab.hosts.lab import Lab
 
 
 def main(lab_id: str, *words: str) -> None:
-    link = {"emulator": {"rtt_ms": 10.0}} if "emulated" in words else {}
+    link = {"emulator": {"with": "netlab", "rtt_ms": 10.0}} if "emulated" in words else {}
     study = lab_study(
         {"a": bus(2128.0), "b": bus(1600.0)},
         {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": link}},

@@ -25,7 +25,7 @@ from netlab.errors import BadInput, HostError, Unsupported
 from netlab.hosts import emulator, link, needs, reaper, sshd
 from netlab.hosts.namespaces import inside, tool
 from netlab.hosts.ssh import SshHost
-from netlab.hosts.topology import LabEnd, Topology, topology
+from netlab.hosts.topology import Topology, topology
 from netlab.study import Study
 
 LAB_ID = re.compile(r"^[0-9a-z]{1,8}$")
@@ -185,6 +185,10 @@ class Lab:
             )
         return emulator.LabEmulator(self.state, path)
 
+    def emulated_with(self, path: str) -> str | None:
+        """What is between the ends of a path: ``netlab``, ``netem``, or None for a mere cable."""
+        return next((p.emulated_with for p in self.topology.paths if p.name == path), None)
+
     def fits(self, study: Study) -> bool:
         """Whether this lab is what `study` would make."""
         return self.complete and self.topology == topology(study)
@@ -331,13 +335,13 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
                 f"peer name {second.interface} netns {names[second.host]}"
             )
             tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
-        list(pool.map(lambda host: _set_up(host, names[host], plan.ends(host), busy), plan.hosts))
+        list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
         keys.result()
 
 
-def _set_up(
-    host: str, namespace: str, ends: list[tuple[LabEnd, link.LinkSettings]], busy: int
-) -> None:
+def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    ends = plan.ends(host)
+
     def run(argv: tuple[str, ...], lines: list[str] | None = None) -> None:
         tool(argv, lines=lines or (), host=host, busy=busy)
 
@@ -350,7 +354,7 @@ def _set_up(
         lines += settings.ip_lines(end.interface)
         lines += end.ip_lines(ipv6=ipv6)
     run(("ip", "-n", namespace, "-batch", "-"), lines)
-    shapes = [line for end, settings in ends for line in settings.tc_lines(end.interface)]
+    shapes = plan.tc_lines(host)
     if shapes:
         run(("tc", "-n", namespace, "-batch", "-"), shapes)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from netlab.errors import BadInput
+from netlab.hosts import netem
 from netlab.hosts.emulator import EmulatorSettings
 from netlab.hosts.link import LinkSettings
+from netlab.hosts.netem import NetemSettings
 from netlab.study import LabLink, Study
 
 # RFC 2544 and RFC 5180: set aside for benchmarks, routed nowhere.
@@ -43,12 +46,32 @@ class LabEnd:
 
 @dataclass(frozen=True)
 class LabPath:
-    """A path in the lab: its two ends, how both are set, and what an emulator does between."""
+    """A path in the lab: its two ends, how both are set, and what happens between them.
+
+    That is what netlab's own emulator does, or netem, or neither.
+    """
 
     name: str
     ends: tuple[LabEnd, LabEnd]
     settings: LinkSettings
     emulator: EmulatorSettings | None = None
+    netem: NetemSettings | None = None
+
+    @property
+    def emulated_with(self) -> str | None:
+        """``netlab``, ``netem``, or None."""
+        if self.emulator is not None:
+            return "netlab"
+        return "netem" if self.netem is not None else None
+
+    def tc_lines(self, host: str) -> list[str]:
+        """Lines for ``tc -batch`` that shape what a host sends on it."""
+        lines = []
+        for direction, end in enumerate(self.ends):
+            if end.host == host:
+                lines += self.settings.tc_lines(end.interface)
+                lines += self.netem.tc_lines(end.interface, direction) if self.netem else []
+        return lines
 
 
 @dataclass(frozen=True)
@@ -63,6 +86,10 @@ class Topology:
         return [
             (end, path.settings) for path in self.paths for end in path.ends if end.host == host
         ]
+
+    def tc_lines(self, host: str) -> list[str]:
+        """Lines for ``tc -batch`` that shape all that a host sends."""
+        return [line for path in self.paths for line in path.tc_lines(host)]
 
     def as_dict(self) -> dict:
         """The topology as JSON values, comparable with another's."""
@@ -82,6 +109,7 @@ class Topology:
                     ],
                     "settings": asdict(path.settings),
                     "emulator": None if path.emulator is None else asdict(path.emulator),
+                    "netem": None if path.netem is None else asdict(path.netem),
                 }
                 for path in self.paths
             ],
@@ -106,17 +134,27 @@ class Topology:
                     ),
                     settings=LinkSettings(**path["settings"]),
                     emulator=EmulatorSettings.from_dict(path.get("emulator")),
+                    netem=NetemSettings.from_dict(path.get("netem")),
                 )
                 for path in content["paths"]
             ),
         )
 
 
-def topology(study: Study) -> Topology:
+def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) -> Topology:
     """Work out the lab of a study.
+
+    Parameters
+    ----------
+    study : Study
+        Whose lab it is.
+    kernel : callable
+        Tells what the kernel has for emulated paths; not asked if there is none.
 
     Raises
     ------
+    Unsupported
+        A path is to be netem's, and this kernel cannot.
     BadInput
         The study has no lab host, an interface or address is given twice, or an address is
         given for one end only.
@@ -141,11 +179,25 @@ def topology(study: Study) -> Topology:
                 )
             )
         link = path.link or LabLink()
+        pair = (ends[0], ends[1])
+        if link.emulator is not None and not forced(study, path_name):
+            by_netem = netem.takes(link.emulator, kernel)
+        else:
+            by_netem = False
+        if by_netem:
+            settings = netem.link_settings()
+            paths.append(LabPath(path_name, pair, settings, netem=NetemSettings.of(link.emulator)))
+            continue
         settings = LinkSettings.of(link, study.bus_MBps(path_name))
         emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
-        paths.append(LabPath(path_name, (ends[0], ends[1]), settings, emulator))
+        paths.append(LabPath(path_name, pair, settings, emulator))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
+
+
+def forced(study: Study, path: str) -> bool:
+    """Whether losses are forced on a path, which only netlab's own emulator can."""
+    return any(g.path == path and g.force_loss_at_s is not None for g in study.groups)
 
 
 def interfaces(study: Study) -> dict[tuple[str, str], str]:

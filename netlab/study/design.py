@@ -120,6 +120,8 @@ class Study(Model):
         link = self.paths[group.path].link
         if link is None or link.emulator is None:
             raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
+        if link.emulator.with_ == "netem":
+            raise ValueError(f"{where}: netem of path {group.path!r} cannot be told to")
         for timing in filter(None, (self.timing, self.quick)):
             if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
                 raise ValueError(

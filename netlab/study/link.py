@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from netlab.study.base import Megabytes, Model
 from netlab.study.hosts import End
@@ -15,10 +15,13 @@ Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 
 
 class Emulator(Model):
-    """A long path between two lab hosts, which netlab's own emulator forwards over.
+    """A long path between two lab hosts: the kernel's netem, or netlab's own emulator.
 
     Parameters
     ----------
+    with : str, optional
+        ``netem`` or ``netlab``. Without it netem where the kernel has it and it means all that is
+        asked for, else netlab's own.
     rtt_ms : float, optional
         Round-trip time without queueing, half of it each way.
     delay_ms : tuple of float, optional
@@ -30,13 +33,15 @@ class Emulator(Model):
         What may wait for the rate, each way; what is more is dropped (tail drop). Without either
         the queue has no limit but memory.
     loss, reorder : float
-        Probability that a packet is lost, or comes `reorder_ms` later than its turn.
+        Probability that a packet is lost, or comes `reorder_ms` later than its turn (netem sends
+        it at once).
     jitter_ms : float
-        The delay varies uniformly by this much either way; the order is kept.
+        The delay varies uniformly by this much either way; the order is kept (by netem it is not).
     seed : int
         Of loss, jitter and reordering.
     """
 
+    with_: Annotated[Literal["netlab", "netem"] | None, Field(alias="with")] = None
     rtt_ms: Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)] | None = None
     delay_ms: Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None = None
     rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
@@ -54,7 +59,15 @@ class Emulator(Model):
             raise ValueError("rtt_ms and delay_ms say the same in two ways: give one")
         if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
             raise ValueError("a queue needs a rate_Mbps to wait for")
+        if self.with_ == "netem" and self.queue_B and self.queue_packets:
+            raise ValueError("netem bounds a queue in bytes or in packets: give one")
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_in_a_file(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        content = serialize(self)
+        # Python keeps the word for itself
+        return {"with" if key == "with_" else key: value for key, value in content.items()}
 
     @property
     def each_way_ms(self) -> tuple[float, float]:

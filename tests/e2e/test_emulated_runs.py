@@ -14,7 +14,7 @@ from netlab.results import Store
 from netlab.study import Study
 
 pytestmark = pytest.mark.e2e
-EMULATOR = {"rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}
+EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}
 
 
 def emulated_study() -> Study:
@@ -97,4 +97,4 @@ def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
 
 def test_what_was_measured_is_told_to_be_emulated(runs):
     provenance = json.loads(runs.loc["plain", "provenance"])
-    assert provenance["emulator"] == {"with": "netlab"}
+    assert provenance["emulated_with"] == "netlab"

@@ -30,7 +30,12 @@ STUDY = lab_study(
         "long": {
             "ends": [{"host": "a"}, {"host": "b"}],
             "link": {
-                "emulator": {"delay_ms": [5.0, 15.0], "rate_Mbps": 100.0, "queue_packets": 50}
+                "emulator": {
+                    "with": "netlab",
+                    "delay_ms": [5.0, 15.0],
+                    "rate_Mbps": 100.0,
+                    "queue_packets": 50,
+                }
             },
         },
         "short": {"ends": [{"host": "a"}, {"host": "c"}], "link": {}},
@@ -111,7 +116,7 @@ def test_the_emulator_outlives_its_maker_and_ends_with_the_lab():
         paths={
             "a-b": {
                 "ends": [{"host": "a"}, {"host": "b"}],
-                "link": {"emulator": {"rtt_ms": 2.0, "loss": 0.001, "seed": 3}},
+                "link": {"emulator": {"with": "netlab", "rtt_ms": 2.0, "loss": 0.001, "seed": 3}},
             }
         }
     )

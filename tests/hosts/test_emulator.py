@@ -44,7 +44,7 @@ def test_a_topology_with_an_emulator_survives_its_state_file():
         paths={
             "a-b": {
                 "ends": [{"host": "a"}, {"host": "b"}],
-                "link": {"emulator": {"rtt_ms": 2.0}},
+                "link": {"emulator": {"with": "netlab", "rtt_ms": 2.0}},
             }
         }
     )
