@@ -1,14 +1,21 @@
 """A search on a real lab path: its verdict, its budget, its files, nothing left behind."""
 
 import json
+import os
+import signal
 import time
+from pathlib import Path
 
 import pytest
 import yaml
 from lab_study import lab_study
 
+from netlab.autotune.ask import Ask
 from netlab.autotune.fragment import taken
-from netlab.autotune.run import SLACK_S
+from netlab.autotune.outcome import NO_CONCLUSION
+from netlab.autotune.run import SLACK_S, autotune
+from netlab.hosts.lab import Lab
+from netlab.hosts.reaper import processes_in
 from netlab.study import load
 from tests.e2e.conftest import run_netlab
 
@@ -68,3 +75,26 @@ def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_
     measured = [sample["cpu_s_per_GB"] for sample in document["samples"] if sample["counted"]]
     assert measured and all(0 < cost < 100 for cost in measured)
     assert (done.returncode == 1) == ("no conclusion" in document["verdict"])
+
+
+def test_a_host_that_hangs_does_not_hold_a_search_beyond_its_budget_and_slack():
+    """The agent of the sink is stopped after a round: no later run gets an answer."""
+    study, budget_s, stopped = lab_study(name="hangs"), 12.0, []
+    with Lab.up(study) as lab:  # owned by nobody, so that the search takes it
+
+        def say(line):
+            if "round 1" in line and not stopped:
+                for pid in processes_in([lab.namespace("b")]):
+                    if b"agent" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+                        os.kill(pid, signal.SIGSTOP)
+                        stopped.append(pid)
+
+        ask = Ask(study, "a-b", seconds=budget_s, given={"streams": (1, 2)}, noisy=True)
+        began_s = time.monotonic()
+        tuned = autotune(ask, began_s=began_s, say=say)
+        used_s = time.monotonic() - began_s
+    assert len(stopped) == 1
+    assert used_s <= budget_s + SLACK_S
+    assert tuned.outcome.verdict == NO_CONCLUSION
+    assert tuned.outcome.winner == tuned.start
+    assert {s["code"] for s in tuned.outcome.samples if s["flags"] == "failed"} == {"timeout"}
