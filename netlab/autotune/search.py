@@ -125,32 +125,38 @@ class Search:
             An end of the path was lost.
         """
         passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
-        best, pass_number, raced = self.start, 0, set()
+        best, raced = self.start, set()
         while True:
-            pass_number += 1
-            before = best
+            before, told = best, True
             factors = [name for name, levels in self.levels.items() if len(levels) > 1]
             for at, name in enumerate(factors):
                 share_s = (passes_end_s - self._now()) / (len(factors) - at)
-                arms = self._arms(best, name, pass_number, share_s)
+                arms = self._arms(best, name, share_s)
                 new = {arm for arm in arms if (name, arm) not in raced} - {best}
                 if not new or self._rounds(share_s, len(arms)) < MIN_ROUNDS:
                     continue
                 stage = self._race(name, arms, best, self._now() + share_s, STAGE_ROUNDS)
+                if stage.winner is None:
+                    # flagged runs alone: a later pass may tell more
+                    told = told and all(arm.reason for arm in stage.arms)
+                    continue
                 raced |= {(name, arm) for arm in arms}
-                best = stage.winner or best
-            if best == before or passes_end_s - self._now() < 2 * MIN_ROUNDS * self.run_s:
+                best = stage.winner
+            left_s = passes_end_s - self._now()
+            if (best == before and told) or left_s < 2 * MIN_ROUNDS * self.run_s:
                 break
         return self._last_race(best)
 
-    def _arms(
-        self, best: Candidate, name: str, pass_number: int, share_s: float
-    ) -> list[Candidate]:
+    def _arms(self, best: Candidate, name: str, share_s: float) -> list[Candidate]:
         """The candidates of a race: as many levels as there is time for."""
         levels, here = self.levels[name], best.level(name)
         most = int(share_s / self.run_s / (MIN_ROUNDS + 1))
-        chosen = (thinned if pass_number == 1 else neighbours)(levels, here, most)
+        chosen = (neighbours if name in self._told() else thinned)(levels, here, most)
         return [best.at(name, level) for level in chosen]
+
+    def _told(self) -> set[str]:
+        """Factors of which a race had a result."""
+        return {stage.factor for stage in self.stages if stage.winner is not None}
 
     def _rounds(self, time_s: float, arms: int) -> int:
         return int(time_s / (arms * self.run_s))
@@ -163,8 +169,9 @@ class Search:
                 finalists.append(candidate)
         if len(finalists) == 1:
             # every other candidate was dropped or failed, in races that the start ran in
-            tried = any(stage.winner == self.start for stage in self.stages)
-            return self._outcome(NO_BETTER if tried else NO_CONCLUSION, self.start, None)
+            told = self._told()
+            tried = all(stage.factor in told for stage in self.stages)
+            return self._outcome(NO_BETTER if told and tried else NO_CONCLUSION, self.start, None)
         rounds = self._rounds(self._end_s - self._now(), len(finalists))
         while rounds < MIN_ROUNDS and len(finalists) > 2:
             finalists.pop()
@@ -290,6 +297,9 @@ class Search:
                 refused = sample.get("code") in REFUSED
                 if (refused or strikes[arm] >= STRIKES) and arm in race.alive:
                     race.withdraw(arm, sample["message"] or sample["flags"])
+                    if refused and name != LAST_RACE and arm.level(name) != self.start.level(name):
+                        gone = arm.level(name)
+                        self.levels[name] = tuple(x for x in self.levels[name] if x != gone)
                     self._say(f"  out: {self._named(name, arm)}: {race.withdrawn[arm]}")
                 else:
                     flagged.append(arm)

@@ -92,16 +92,29 @@ def test_runs_that_met_foreign_load_are_repeated_and_do_not_count():
 
 
 def test_a_machine_that_is_never_quiet_gives_no_conclusion():
-    outcome, _ = search(Simulated(spoil=lambda *_: "interference"))
+    path = Simulated(spoil=lambda *_: "interference")
+    outcome, _ = search(path)
     assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
     assert not any(sample["counted"] for sample in outcome.samples)
+
+
+def test_a_machine_that_grows_quiet_is_waited_for():
+    noisy_s = 40
+
+    def spoil(candidate, count, generator):
+        return "interference" if path.now_s < 100 + noisy_s else ""
+
+    path = Simulated(spoil=spoil)
+    outcome, _ = search(path, seconds=200)
+    assert outcome.verdict == BETTER
+    assert any(stage.winner is None for stage in outcome.stages)
 
 
 def test_a_candidate_that_its_host_refuses_leaves_at_once():
     def spoil(candidate, count, generator):
         return "failed/refused" if dict(candidate.words)["receive"] == "splice" else ""
 
-    levels = {"receive": ("copy", "discard", "splice")}
+    levels = {"receive": ("copy", "discard", "splice"), "streams": LEVELS["streams"]}
     path = Simulated(spoil=spoil)
     outcome, lines = search(path, levels=levels)
     assert sum(dict(one.words)["receive"] == "splice" for one in path.taken) == 1
