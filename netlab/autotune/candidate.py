@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, replace
 
 KiB, MiB = 1 << 10, 1 << 20
 ENGINE_WORDS = {
-    "engine": ("blocking", "epoll", "uring"),
     "send": ("copy", "zerocopy", "sendfile", "splice"),
     "receive": ("copy", "discard", "splice", "zerocopy"),
+    "engine": ("blocking", "epoll", "uring"),
 }
 """Options of a run that are words, and the words that a search may try where the core has them."""
 

@@ -297,9 +297,6 @@ class Search:
                 refused = sample.get("code") in REFUSED
                 if (refused or strikes[arm] >= STRIKES) and arm in race.alive:
                     race.withdraw(arm, sample["message"] or sample["flags"])
-                    if refused and name != LAST_RACE and arm.level(name) != self.start.level(name):
-                        gone = arm.level(name)
-                        self.levels[name] = tuple(x for x in self.levels[name] if x != gone)
                     self._say(f"  out: {self._named(name, arm)}: {race.withdrawn[arm]}")
                 else:
                     flagged.append(arm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import asdict
 
 import pandas as pd
@@ -109,6 +110,7 @@ def to_text(tuned: Tuned) -> str:
     frame = table(tuned)
     text = "no race was run"
     if len(frame):
+        frame["fate"] = [textwrap.shorten(fate, 60, placeholder=" …") for fate in frame["fate"]]
         short = frame.drop(columns=["dropped_after"]).rename(
             columns={
                 "figure": aim.unit,

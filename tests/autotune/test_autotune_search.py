@@ -114,7 +114,7 @@ def test_a_candidate_that_its_host_refuses_leaves_at_once():
     def spoil(candidate, count, generator):
         return "failed/refused" if dict(candidate.words)["receive"] == "splice" else ""
 
-    levels = {"receive": ("copy", "discard", "splice"), "streams": LEVELS["streams"]}
+    levels = {"receive": ("copy", "discard", "splice")}
     path = Simulated(spoil=spoil)
     outcome, lines = search(path, levels=levels)
     assert sum(dict(one.words)["receive"] == "splice" for one in path.taken) == 1
