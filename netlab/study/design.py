@@ -122,6 +122,8 @@ class Study(Model):
             raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
         if link.emulator.with_ == "netem":
             raise ValueError(f"{where}: netem of path {group.path!r} cannot be told to")
+        if group.records is not None:
+            return
         for timing in filter(None, (self.timing, self.quick)):
             if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
                 raise ValueError(

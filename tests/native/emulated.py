@@ -108,7 +108,11 @@ def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) ->
     run_id = secrets.randbelow(1 << 32)
     common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
     sink_only = {key: common.pop(key) for key in ("accept_ms", "receive") if key in common}
-    gen_only = {key: common.pop(key) for key in ("tail_ms", "connect_ms", "bytes") if key in common}
+    gen_only = {
+        key: common.pop(key)
+        for key in ("tail_ms", "connect_ms", "bytes", "pacing_Bps")
+        if key in common
+    }
     if "bytes" in gen_only:
         sink_only["window_ms"] = 0
     port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
