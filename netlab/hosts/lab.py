@@ -214,7 +214,7 @@ class Lab:
         dict
             ``id study complete made_at owner_pid state``, ``hosts``: for each its ``namespace``,
             whether it is ``up`` and how many ``processes`` run in it; ``paths``: for each its
-            ``ends`` (host, interface, addresses) and ``rate_bps``.
+            ``ends`` (host, interface, addresses), ``rate_bps`` and what it is ``emulated_with``.
         """
         there = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
@@ -244,6 +244,7 @@ class Lab:
                         for end in path.ends
                     ],
                     "rate_bps": path.settings.rate_bps,
+                    "emulated_with": path.emulated_with,
                 }
                 for path in self.topology.paths
             },

@@ -105,10 +105,25 @@ def test_packets_are_dropped_where_and_when_it_is_told_to(lab):
         emulator.drop_at("ab", [10, 2])
 
 
+def test_what_it_has_said_does_not_grow_without_end(lab, monkeypatch):
+    monkeypatch.setattr("netlab.hosts.emulator.ANSWERS_KEPT_B", 10_000)
+    (answers,) = lab.state.glob("emulator-long.answers")
+    sizes_B = set()
+    for _ in range(20):
+        assert lab.emulator("long").report(samples=True)["samples"]["t_ns"]
+        sizes_B.add(answers.stat().st_size)
+    assert min(sizes_B) > 0 and max(sizes_B) < 10_000 + 2 * min(sizes_B) + 10_000
+
+
 def test_a_path_without_an_emulator_has_no_report(lab):
     with pytest.raises(BadInput, match="long"):
         lab.emulator("short")
     assert lab.fits(STUDY)
+    paths = lab.status()["paths"]
+    assert {name: path["emulated_with"] for name, path in paths.items()} == {
+        "long": "netlab",
+        "short": None,
+    }
 
 
 def test_the_emulator_outlives_its_maker_and_ends_with_the_lab():
