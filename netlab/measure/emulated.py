@@ -108,9 +108,10 @@ class Emulated:
         ways = list(self._ways())
         begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
         forced = None
-        if self.dropped("scripted"):
+        go_ns = flows[0].sink["t_go_ns"]
+        if go_ns and self.dropped("scripted"):
             stamps = [now["scripted_ns"] for _, _, now in ways if now["scripted_ns"] is not None]
-            forced = (max(stamps) - flows[0].sink["t_go_ns"]) / 1e9
+            forced = (max(stamps) - go_ns) / 1e9
         return {
             "path_rtt_us": self.rtt_us,
             "path_packets": self._grown("in_packets"),
@@ -133,14 +134,14 @@ class Emulated:
         -------
         pandas.DataFrame
             The columns of :data:`netlab.results.PATH_COLUMNS`. Time is on the axis of the forward
-            direction's intervals.
+            direction's intervals; a run that never started has no rows.
         """
         samples = self.after["samples"] or {}
         t_ns = np.asarray(samples.get("t_ns", []), dtype=np.int64)
         t_s = (t_ns - flows[0].sink["t_go_ns"]) / 1e9
         frames = []
         for name, (way, then, _) in zip(("forward", "reverse"), self._ways(), strict=True):
-            if not t_ns.size:
+            if not t_ns.size or not flows[0].sink["t_go_ns"]:
                 continue
             dropped = np.asarray(samples[f"{way}_dropped"], dtype=np.int64)
             columns = {

@@ -104,6 +104,17 @@ def test_queues_are_rows_from_the_common_start_on(forward):
     assert frame["drops"].sum() == 3
 
 
+def test_a_run_that_never_started_has_no_time_to_count_from():
+    after = report(dropped=report()["directions"][0]["dropped"] | {"scripted": 1}, scripted_ns=5)
+    zeros = dict.fromkeys(
+        f"{way}_{what}" for way in ("ab", "ba") for what in ("queue_B", "queue_packets", "dropped")
+    )
+    after["samples"] = {"t_ns": [5], "cpu_us": [0], **{key: [0] for key in zeros}}
+    emulated, never = between(report(), after), (Flow(gen={}, sink={"t_go_ns": 0}),)
+    assert emulated.rows("r", never).empty
+    assert emulated.columns(never)["forced_loss_s"] is None
+
+
 def test_a_report_without_samples_gives_no_rows_of_the_right_columns():
     frame = between(report(), report()).rows("r", FLOWS)
     assert results.checked(frame, results.PATH_COLUMNS).empty
