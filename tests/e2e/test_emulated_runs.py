@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from lab_study import lab_study
 
 from netlab.block import run_block
+from netlab.hosts import reaper
 from netlab.hosts.lab import Lab
 from netlab.plan import blocks
 from netlab.results import Store
@@ -98,3 +105,37 @@ def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
 def test_what_was_measured_is_told_to_be_emulated(runs):
     provenance = json.loads(runs.loc["plain", "provenance"])
     assert provenance["emulated_with"] == "netlab"
+
+
+@contextmanager
+def held_up(pid: int) -> Iterator[None]:
+    """Stop a process for 30 ms, again and again."""
+    over = threading.Event()
+
+    def hold() -> None:
+        while not over.wait(0.07):
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.03)
+            os.kill(pid, signal.SIGCONT)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        yield
+    finally:
+        over.set()
+        holder.join()
+
+
+def test_a_run_whose_emulator_was_held_up_is_flagged(tmp_path):
+    """A tenth of the packets that are on their way meanwhile leave tens of ms late."""
+    study = emulated_study()
+    study = study.model_copy(update={"groups": study.groups[:1]})
+    (block,) = blocks(study)
+    with Lab.up(study, owned=True) as lab:
+        (pid,) = reaper.processes_in([lab.namespace("a")])
+        with held_up(pid):
+            run_block(study, block, Store(tmp_path), lab=lab)
+    (row,) = Store(tmp_path).runs().itertuples()
+    assert "emulator_late" in row.flags.split(",")
+    assert "over 1000 us late" in row.message and row.emulator_late_us > 1000
