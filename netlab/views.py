@@ -135,13 +135,29 @@ def block_cells(shown: MeasuredBlock) -> Table:
 
 
 def block_path(shown: MeasuredBlock) -> Html:
-    """ping and traceroute of the block's path, as printed before its runs."""
+    """ping and traceroute of the block's path as printed, and what an emulator of it did."""
     runs = shown.result.runs.sort_values("started_at")
     checks = [json.loads(text).get("path_check") for text in runs["provenance"]]
-    printed = "\n\n".join(next(filter(None, reversed(checks)), {}).values())
+    parts = [*next(filter(None, reversed(checks)), {}).values()]
+    emulated = runs[runs["path_packets"].notna()]
+    if len(emulated):
+        parts.append(_emulated(emulated))
+    printed = "\n\n".join(parts)
     if not printed:
         return Html("<p>The path was not looked at.</p>", "The path was not looked at.")
     return Html(f"<pre>{html.escape(printed)}</pre>", printed)
+
+
+def _emulated(runs: pd.DataFrame) -> str:
+    """What the path's emulator did in runs that had one, and how well it kept time."""
+    return (
+        f"netlab's emulator: {runs['path_packets'].sum():,} packets in {len(runs)} runs, "
+        f"{runs['path_drops'].sum():,} dropped, of them {runs['path_queue_drops'].sum():,} by a "
+        f"full queue; the deepest queue {runs['path_queue_max_B'].max():,} B.\n"
+        "All but one in 1,000 of its writes left at most "
+        f"{runs['emulator_late_us'].max():,.0f} us late in the worst run; it took at most "
+        f"{runs['emulator_cpu_percent'].max():.0f} % of a core."
+    )
 
 
 def block_notes(shown: MeasuredBlock) -> Table | Html:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from lab_study import lab_study
@@ -19,6 +20,7 @@ from netlab.hosts.lab import Lab
 from netlab.plan import blocks
 from netlab.results import Store
 from netlab.study import Study
+from netlab.views import block_path
 
 pytestmark = pytest.mark.e2e
 EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}
@@ -100,6 +102,11 @@ def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
         printed = json.loads(row.provenance)["path_check"]
         assert "5 packets transmitted" in printed["ping"]
         assert "198.18.0.2" in printed["traceroute"]
+
+
+def test_the_blocks_notebook_shows_what_the_path_did(stored):
+    shown = block_path(SimpleNamespace(result=SimpleNamespace(runs=stored.runs()))).text
+    assert "5 packets transmitted" in shown and "packets in 3 runs" in shown
 
 
 def test_what_was_measured_is_told_to_be_emulated(runs):
