@@ -265,7 +265,7 @@ class _Session:
         for role, name in (("sender", run.group.sender), ("receiver", receiver)):
             station = self.stations[name]
             send_max, receive_max = station.buffer_clamps()
-            asked = run.group.buffer_B
+            asked, socket = run.group.buffer_B, self.study.socket
             if role == "receiver" and run.group.receive_buffer_B is not None:
                 asked = run.group.receive_buffer_B
             sides.append(
@@ -277,6 +277,7 @@ class _Session:
                     sndbuf_B=min(asked, send_max or asked),
                     rcvbuf_B=min(asked, receive_max or asked),
                     congestion=self.stacks[name].kernel_names(self.study.congestion_of(run.group)),
+                    cpus=socket.cpus_sender if role == "sender" else socket.cpus_receiver,
                 )
             )
             clamps[role] = send_max if role == "sender" else receive_max
@@ -324,6 +325,10 @@ class _Session:
             trace=self.study.trace,
             bytes_per_stream=amount_B,
             drain_ms=round(timing.drain_s * 1e3),
+            engine=self.study.engine,
+            threads=self.study.threads,
+            send=self.study.send,
+            socket=self.study.socket,
         )
         outcome, emulated = self._exchanged(run, sender, receiver, request)
         drift = [line for station in self.stations.values() for line in station.drift()]
@@ -389,7 +394,7 @@ class _Session:
             "generator": group.generator,
             "generator_version": None,
             "records": group.records,
-            "engine": f"send/{study.receive}",
+            "engine": f"{study.engine}:{study.send}/{study.engine}:{study.receive}",
             "warmup_s": 0.0 if group.records else study.timing.warmup_s,
             **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
@@ -404,6 +409,7 @@ class _Session:
                     "link": {n: s.link for n, s in self.stations.items()},
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
+                    "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
                 },
                 sort_keys=True,
             ),

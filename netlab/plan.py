@@ -151,7 +151,11 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
             if name in study.stacks
         },
         "force_buffer": study.force_buffer,
+        "engine": study.engine,
+        "threads": study.threads,
+        "send": study.send,
         "receive": study.receive,
+        "socket": study.socket.model_dump(mode="json"),
         "trace": study.trace,
         "context": context,
     }

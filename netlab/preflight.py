@@ -109,6 +109,18 @@ def _bus_found(facts: dict) -> str:
     return "unknown; name it in the study to see per cent of it"
 
 
+def _cpus(study: Study, path: str) -> dict[str, str | None]:
+    """CPUs of each end's threads in the runs of the path's first group."""
+    for group in study.groups:
+        if group.path == path:
+            socket = study.socket
+            return {
+                group.sender: socket.cpus_sender,
+                study.receiver(group): socket.cpus_receiver,
+            }
+    return {}
+
+
 def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> Finding:
     """Send full segments of one MTU each way."""
     subject = f"path {path}, MTU {mtu_B}"
@@ -122,9 +134,15 @@ def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> F
         window_ms=100,
         interval_ms=50,
         both=True,
+        engine=study.engine,
+        threads=study.threads,
+        send=study.send,
+        # full segments, at full speed; the rest is tried, so that what is refused is known now
+        socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
     )
+    cpus = _cpus(study, path)
     sides = [
-        Side(name, station.agent, station.address, station.interface, 0, 0)
+        Side(name, station.agent, station.address, station.interface, 0, 0, cpus=cpus.get(name))
         for name, station in stations.items()
     ]
     try:

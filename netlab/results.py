@@ -107,7 +107,7 @@ RUN_COLUMNS = _columns(
     ("generator", "string", "", "what sent and received: netlab or another tool"),
     ("generator_version", "string", "", "of that other tool, both ends", "null"),
     ("records", "Int64", "", "records sent on each stream, where it is not a time", "null"),
-    ("engine", "string", "", "how bytes were sent and received, e.g. send/copy"),
+    ("engine", "string", "", "what sent and received, e.g. blocking:copy/epoll:discard"),
     ("started_at", "datetime64[ns, UTC]", "", "when the run began"),
     ("wall_s", "float64", "s", "wall time of the run, from request to result"),
     ("overhead_s", "float64", "s", "wall time less warm-up and window"),

@@ -126,7 +126,7 @@ def record(study, block, run, rng, kind_and_goodput):
         "buffer_clamp_receiver_B": None,
         "congestion": study.congestion_of(group),
         "generator": group.generator,
-        "engine": "send/copy",
+        "engine": "blocking:copy/blocking:copy",
         "started_at": pd.Timestamp("2026-01-05T10:00:00Z")
         + pd.Timedelta(seconds=(window_s + warmup_s + 0.2) * run.order),
         "wall_s": window_s + warmup_s + overhead_s,

@@ -155,6 +155,22 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
         ("congestion", "reno"),
         ("force_buffer", False),
         ("receive", "discard"),
+        ("engine", "epoll"),
+        ("threads", 2),
+        ("send", "zerocopy"),
+        *(
+            ("socket", {key: value})
+            for key, value in {
+                "pacing_MBps": 10.0,
+                "dscp": 46,
+                "mss_B": 1000,
+                "nodelay": True,
+                "busy_poll_us": 50,
+                "cpus_sender": "0",
+                "cpus_receiver": "0",
+                "follow_incoming_cpu": True,
+            }.items()
+        ),
         ("groups", 2, "record_length_B", 32768),
         ("groups", 2, "buffer_B", 0),
         ("groups", 2, "receive_buffer_B", 0),

@@ -197,3 +197,10 @@ def test_every_study_that_comes_with_netlab_loads():
     assert OPENLAB in paths
     for path in paths:
         assert isinstance(load(path), Study)
+
+
+def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
+    asked = {"cpus_sender": 0, "cpus_receiver": "0,2-3", "dscp": 46, "pacing_MBps": 12.5}
+    study = study_with("socket", asked)
+    assert study.socket.model_dump(exclude_defaults=True) == {**asked, "cpus_sender": "0"}
+    assert study_with("socket", {}).socket.model_dump(exclude_defaults=True) == {}

@@ -86,7 +86,18 @@ BAD = {
     "seed": (("seed", 2**63), "seed", 2**63),
     "negative seed": (("seed", -1), "seed", -1),
     "confidence": (("confidence", 95), "confidence", 95),
-    "receive": (("receive", "splice"), "receive", "splice"),
+    "receive": (("receive", "sendfile"), "receive", "sendfile"),
+    "send": (("send", "discard"), "send", "discard"),
+    "engine": (("engine", "kqueue"), "engine", "kqueue"),
+    "threads": (("threads", -1), "threads", -1),
+    **{
+        f"socket {key} {value!r}": (("socket", {key: value}), f"socket.{key}", value)
+        for key, value in (
+            *(("dscp", 64), ("mss_B", 87), ("mss_B", 0), ("pacing_MBps", 0.0), ("nodelay", 1)),
+            *(("busy_poll_us", -1), ("cpus_sender", "0,"), ("cpus_receiver", "1 2"), ("ttl", 3)),
+            *(("cpus_sender", True), ("cpus_sender", "0\n"), ("cpus_sender", "all")),
+        )
+    },
     "force as int": (("force_buffer", 1), "force_buffer", 1),
     "blank in name": (("name", "a b"), "name", "a b"),
     "path in name": (("name", "../x"), "name", "../x"),
@@ -180,6 +191,10 @@ SENTENCES = {
     "records both ways": (("groups", 1, "records", 9), "in one direction"),
     "too many bytes": (("groups", 0, "records", 10**9), "are over 17592186044416 B"),
     "a short form of no records": (("groups", 0, "quick_records", 9), "has no records"),
+    "two placements": (
+        ("socket", {"follow_incoming_cpu": True, "cpus_receiver": "0"}),
+        "follow_incoming_cpu and CPUs exclude each other",
+    ),
     "no room for -quick": (("name", "x" * 43), "over 42 characters"),
 }
 
@@ -198,6 +213,17 @@ def test_a_loss_is_forced_before_a_run_is_over():
     assert validated(Study, content, "my.yml").groups[0].force_loss_at_s == 0.2
     content["quick"] = {"seconds": 0.1, "warmup_s": 0.1}
     assert "a run is over after 0.2 s" in str(refusal(content))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("engine", "epoll"), ("threads", 1), ("send", "splice"), ("socket", {"nodelay": True})],
+)
+def test_what_only_netlabs_generator_takes_is_refused_for_another(key, value):
+    content = changed(key, value)
+    content["groups"][0]["generator"] = "iperf3"
+    said = str(refusal(content))
+    assert f"{key}: is for netlab's own generator" in said and "takes iperf3" in said
 
 
 SSH = {"kind": "ssh", "address": "server.example"}

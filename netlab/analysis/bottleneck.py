@@ -22,11 +22,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.units import HEADERS_B, payload_share
 
 VERDICTS = ("bus", "link", "window", "send buffer", "CPU", "loss", "unknown")
-
-ETHERNET_HEADER_B = 14
-"""What the kernel counts of a frame besides its MTU; preamble, FCS and gap are the wire's."""
 
 NEAR_CEILING = 0.95
 """Of the payload the ceiling can carry. A token bucket that refills in ticks and the ramp at the
@@ -116,11 +114,6 @@ def _own_bus_each_way(row: Mapping) -> bool:
     return shared is not None and not pd.isna(shared) and not shared
 
 
-def payload_share(mtu_B: float, mss_B: float) -> float:
-    """Part of a frame, as the kernel counts it, that is TCP payload: MSS / (MTU + 14)."""
-    return mss_B / (mtu_B + ETHERNET_HEADER_B)
-
-
 def evidence(row: Mapping) -> Evidence:
     """Compute the numbers behind a verdict.
 
@@ -136,7 +129,7 @@ def evidence(row: Mapping) -> Evidence:
     kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
     mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
     if math.isnan(mss_B):
-        mss_B = mtu_B - 52  # IPv4 and TCP headers with timestamps
+        mss_B = mtu_B - HEADERS_B
     payload = raw * payload_share(mtu_B, mss_B)
     share = goodput / payload if payload > 0 else math.nan
     if both and payload > 0 and (kind == "link" or _own_bus_each_way(row)):

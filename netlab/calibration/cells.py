@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from netlab.errors import BadInput
-from netlab.measure.record import FRAME_HEADER_B
 from netlab.study import Study
 from netlab.tcp_laws import mss_B
+from netlab.units import ETHERNET_HEADER_B
 
 SENDER, RECEIVER = "gen", "sink"
 CONGESTION = "cubic"
@@ -41,7 +41,7 @@ class RateCell:
     @property
     def expected_MBps(self) -> float:
         """Most payload TCP over IPv4 with timestamps can carry: MSS of every MTU + 14 bytes."""
-        return self.rate_Mbps / 8 * mss_B(self.mtu_B) / (self.mtu_B + FRAME_HEADER_B)
+        return self.rate_Mbps / 8 * mss_B(self.mtu_B) / (self.mtu_B + ETHERNET_HEADER_B)
 
     @property
     def within_percent(self) -> float:
@@ -51,7 +51,7 @@ class RateCell:
     @property
     def frames_per_s(self) -> float:
         """Full frames that the rate amounts to."""
-        return self.rate_Mbps * 1e6 / 8 / (self.mtu_B + FRAME_HEADER_B)
+        return self.rate_Mbps * 1e6 / 8 / (self.mtu_B + ETHERNET_HEADER_B)
 
     @property
     def offloads(self) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from netlab.errors import HostError
 
-WORD = re.compile(r"^[a-z][a-z0-9_]*B?$")
+WORD = re.compile(r"^[a-z][a-z0-9_]*(B|Bps)?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from netlab.errors import HostError, RunError, shown
+from netlab.study import Socket
 
 TAIL_MS = 60
 """A timed sender goes on this long after the nominal window, so that it never ends inside it."""
@@ -60,6 +61,8 @@ class Side:
     congestion : str, optional
         What this host's kernel calls the congestion control, where that is another name than the
         request's.
+    cpus : str, optional
+        CPUs that the threads on this host take in turn.
     """
 
     host: str
@@ -69,10 +72,15 @@ class Side:
     sndbuf_B: int
     rcvbuf_B: int
     congestion: str | None = None
+    cpus: str | None = None
 
     def congestion_of(self, request: Request) -> str:
         """As its agent takes it: names with commas between them."""
         return (self.congestion or request.congestion).replace("+", ",")
+
+
+KERNELS_OWN = Socket()
+"""No option of sockets or threads is asked for."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,8 @@ class Request:
     """What a run asks of both agents, besides the ends.
 
     With `bytes_per_stream` the run lasts until so many have arrived on every stream; `warmup_ms`
-    and `window_ms` are then 0.
+    and `window_ms` are then 0. `engine`, `threads`, `send`, `receive` and `socket` are as in a
+    study; the CPUs of `socket` are not heard, they are each side's own.
     """
 
     streams: int
@@ -95,6 +104,10 @@ class Request:
     trace: bool = False
     bytes_per_stream: int = 0
     drain_ms: int = 5000
+    engine: str = "auto"
+    threads: int = 0
+    send: str = "copy"
+    socket: Socket = KERNELS_OWN
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,26 @@ class _Inbox:
                     f"{self._side.host}: {answer['event']} has {key} {shown(value)}", code="peer"
                 )
         return answer
+
+
+def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, object]:
+    """The words of an end that are not their defaults, so that only what is asked for is said."""
+    socket = request.socket
+    words = {
+        "engine": (request.engine, "auto"),
+        "threads": (request.threads, 0),
+        "dscp": (socket.dscp, 0),
+        "mss_B": (socket.mss_B or 0, 0),
+        "nodelay": (int(socket.nodelay), 0),
+        "busy_poll_us": (socket.busy_poll_us, 0),
+        "follow_incoming_cpu": (int(socket.follow_incoming_cpu), 0),
+        "cpus": (side.cpus or "", ""),
+    }
+    if sends:
+        words["send"] = (request.send, "copy")
+        words["pacing_Bps"] = (round((socket.pacing_MBps or 0) * 1e6), 0)
+        words["trace"] = (int(request.trace), 0)
+    return {key: value for key, (value, default) in words.items() if value != default}
 
 
 def measure(
@@ -217,6 +250,7 @@ def measure(
                 receive=request.receive,
                 accept_ms=ACCEPT_MS,
                 window_ms=request.window_ms,
+                **_asked(to, request, sends=False),
                 **common,
             )
         ports = [
@@ -235,7 +269,7 @@ def measure(
                 interface=of.interface,
                 connect_ms=ACCEPT_MS,
                 **lasting,
-                **({"trace": 1} if request.trace else {}),
+                **_asked(of, request, sends=True),
                 **common,
             )
         deadline = now() + GRACE_S + allowed_s

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from netlab.units import ETHERNET_HEADER_B
+
 HELLO_B = 64
 SEQUENCE_SLACK_B = 2
 """SYN and FIN each take one sequence number, so TCP's counts may be up to 2 above the payload."""
-
-FRAME_HEADER_B = 14
-"""Ethernet header, as the interface counters see a frame (no preamble, no FCS)."""
 
 WRAP_B = 2**32
 
@@ -104,12 +103,14 @@ def _interfaces(ledger: Ledger, flows: list[tuple[dict, dict]], mtu_B: int, both
         if payload == 0:
             continue
         again = sum((s.get("tcp") or {}).get("bytes_retransmitted") or 0 for s in gen["per_stream"])
-        segments = payload / max(1, mtu_B - 60) + 1
-        most = payload + again + segments * (FRAME_HEADER_B + 60)
+        segment_B = _segment_B(gen, mtu_B)
+        segments = payload / segment_B + 1
+        most = payload + again + segments * (ETHERNET_HEADER_B + 60)
         if both:
             # the acknowledgements of what comes the other way pass here: at most one a segment
             back = flows[1 - index][1]["total_bytes"]
-            most += (back / max(1, mtu_B - 60) + 1) * (FRAME_HEADER_B + 80)
+            back_B = _segment_B(flows[1 - index][0], mtu_B)
+            most += (back / back_B + 1) * (ETHERNET_HEADER_B + 80)
         most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
         received = _counted(sink, "rx_bytes")
         ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
@@ -122,6 +123,12 @@ def _interfaces(ledger: Ledger, flows: list[tuple[dict, dict]], mtu_B: int, both
         if received is not None:
             share = received / payload - 1
             ledger.header_share = max(share, ledger.header_share or share)
+
+
+def _segment_B(gen: dict, mtu_B: int) -> int:
+    """The least payload that full segments of a sender carried, B."""
+    sizes = [(s.get("tcp") or {}).get("mss_B") or mtu_B for s in gen["per_stream"]]
+    return max(1, min([mtu_B - 60, *sizes]))
 
 
 def _why(seen: int, payload: int, most: float) -> str:

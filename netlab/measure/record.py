@@ -10,6 +10,7 @@ import pandas as pd
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.ledger import Ledger
+from netlab.units import HEADERS_B, payload_share
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,6 @@ class Setting:
     one_machine: bool
 
 
-FRAME_HEADER_B = 14
 TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 
 
@@ -53,7 +53,7 @@ def ceiling(setting: Setting, mss_B: float | None, both: bool) -> tuple[float | 
     Bus and link carry frames, so their payload share is MSS over MTU and Ethernet header; the
     memory copy rate counts payload alone.
     """
-    share = (mss_B or setting.mtu_B - 52) / (setting.mtu_B + FRAME_HEADER_B)
+    share = payload_share(setting.mtu_B, mss_B or setting.mtu_B - HEADERS_B)
     ways = 2 if both else 1
     limits = []
     bus_MBps = bus_of_run(setting, both)
@@ -160,6 +160,16 @@ def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | N
     return _sum([interface[name] for interface in found if interface for name in names])
 
 
+def _engine(flows: tuple[Flow, ...]) -> str:
+    """What the agents say they used, sender and receiver: ``blocking:copy/epoll:discard``."""
+    used = [
+        f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
+        f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"
+        for flow in flows
+    ]
+    return ", ".join(dict.fromkeys(used))
+
+
 def _per_machine(values: list, one_machine: bool) -> float | None:
     known = [value for value in values if value is not None]
     if not known:
@@ -216,6 +226,7 @@ def record(
         if flow.sink.get("window")
     ]
     return {
+        "engine": _engine(flows),
         "started_at": pd.Timestamp(outcome.started_unix_ns, unit="ns", tz="UTC"),
         "wall_s": outcome.wall_s,
         "window_s": _mean(windows_s),

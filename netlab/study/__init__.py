@@ -10,6 +10,7 @@ from netlab.study.file import load
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Bus, End, Host
 from netlab.study.link import Emulator, LabLink, Path
+from netlab.study.socket import Socket
 from netlab.study.stacks import Stack
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "LabLink",
     "Name",
     "Path",
+    "Socket",
     "Stack",
     "Study",
     "Timing",

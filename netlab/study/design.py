@@ -23,12 +23,16 @@ from netlab.study.base import (
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Host
 from netlab.study.link import Path
+from netlab.study.socket import Engine, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack
 
 
 class Study(Model):
     """A whole study. Load one with :func:`load`.
 
+    ``engine``, ``threads``, ``send`` and ``receive`` say how the agents move bytes: by a thread a
+    stream (``blocking``) or by ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
+    CPU); ``auto`` goes by the number of streams. ``socket`` holds options of sockets and threads.
     ``trace`` keeps RTT, congestion window and retransmits of every stream at every interval.
     ``stacks`` are congestion controls of the study's own, which runs may name like the kernel's.
     """
@@ -45,7 +49,11 @@ class Study(Model):
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
     force_buffer: bool = False
-    receive: Literal["copy", "discard"] = "copy"
+    engine: Engine = "auto"
+    threads: Threads = 0
+    send: Send = "copy"
+    receive: Receive = "copy"
+    socket: Socket = Socket()
     trace: bool = False
     timing: Timing = Timing()
     quick: Timing | None = None
@@ -103,6 +111,7 @@ class Study(Model):
         cells = 0
         for group in self.groups:
             self._loss_can_be_forced(group)
+            self._generator_takes_it(group)
             self._levels_are_there(group)
             cells += len(self.levels(group))
         for label, timing in (("timing", self.timing), ("quick", self.quick)):
@@ -128,6 +137,16 @@ class Study(Model):
             if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
                 raise ValueError(
                     f"{where}: a run is over after {timing.warmup_s + timing.seconds:g} s"
+                )
+
+    def _generator_takes_it(self, group: Group) -> None:
+        if group.generator == "netlab":
+            return
+        for key in ("engine", "threads", "send", "socket"):
+            if getattr(self, key) != type(self).model_fields[key].default:
+                raise ValueError(
+                    f"{key}: is for netlab's own generator, and groups: {group.name} "
+                    f"takes {group.generator}"
                 )
 
     def _levels_are_there(self, group: Group) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netlab import core
 from netlab.errors import HostError
 from netlab.hosts.lines import LineProcess, SubprocessPipe, request_line
 
@@ -122,3 +123,8 @@ def test_close_does_not_wait_for_a_process_that_will_not_end(agent):
     begun = time.monotonic()
     assert agent.close(timeout_s=0.3) is None
     assert time.monotonic() - begun < 3
+
+
+def test_every_option_of_a_run_can_be_said():
+    for name in core.options():
+        assert request_line("gen", {name: 1}) == f"gen {name}=1\n".encode()

@@ -10,6 +10,7 @@ from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import ACCEPT_MS, FIXED_BYTES_S, GRACE_S, TAIL_MS, measure
+from netlab.study import Socket
 
 
 @pytest.fixture
@@ -274,3 +275,58 @@ def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_s
     assert a.told("gen")[0]["congestion"] == "scalable,reno"
     assert a.told("gen")[0]["trace"] == 1
     assert "trace" not in b.told("sink")[0]
+
+
+PLAIN_SINK = {
+    *("run", "bind", "token", "buffer_B", "interface", "receive", "accept_ms", "drain_ms"),
+    *("streams", "record_B", "force_buffer", "congestion"),
+    *("warmup_ms", "window_ms", "interval_ms"),
+}
+PLAIN_GEN = (PLAIN_SINK - {"bind", "receive", "accept_ms"}) | {
+    *("to", "port", "tail_ms", "connect_ms"),
+}
+
+
+def test_what_is_not_asked_for_is_not_said(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    measure(side("a", a), side("b", b), request(), now=clock)
+    assert set(b.told("sink")[0]) == PLAIN_SINK
+    assert set(a.told("gen")[0]) == PLAIN_GEN
+
+
+def test_every_option_reaches_the_ends_that_have_it(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    asked = replace(
+        request(),
+        engine="epoll",
+        threads=3,
+        send="zerocopy",
+        receive="splice",
+        socket=Socket(pacing_MBps=12.5, dscp=46, mss_B=1000, nodelay=True, busy_poll_us=50),
+    )
+    measure(replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1-2"), asked, now=clock)
+    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    both = {"engine": "epoll", "threads": 3, "dscp": 46, "mss_B": 1000}
+    both |= {"nodelay": 1, "busy_poll_us": 50}
+    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"cpus": "1-2"}
+    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {
+        "cpus": "0",
+        "send": "zerocopy",
+        "pacing_Bps": 12_500_000,
+    }
+    assert sink["receive"] == "splice"
+
+
+def test_in_both_directions_each_host_keeps_its_cpus(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    ends = replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1")
+    measure(*ends, request(both=True), now=clock)
+    assert {words["cpus"] for verb, words in a.heard if verb in ("gen", "sink")} == {"0"}
+    assert {words["cpus"] for verb, words in b.heard if verb in ("gen", "sink")} == {"1"}
+
+
+def test_threads_are_told_to_follow_their_packets(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    asked = replace(request(), socket=Socket(follow_incoming_cpu=True))
+    measure(side("a", a), side("b", b), asked, now=clock)
+    assert a.told("gen")[0]["follow_incoming_cpu"] == b.told("sink")[0]["follow_incoming_cpu"] == 1

@@ -198,3 +198,16 @@ def test_of_a_run_so_long_that_any_number_of_wraps_fits_none_is_claimed():
     sink["meter"]["total"]["interface"]["rx_bytes"] -= 300 * WRAP_B
     (problem,) = audit([(gen, sink)], mtu_B=MTU_B, both=False).problems
     assert "other traffic, or a counter that lies" in problem
+
+
+def test_segments_that_were_asked_to_be_small_have_a_larger_share_of_headers():
+    gen, sink = flow(each_B=10_000_000)
+    payload_B = gen["total_bytes"]
+    for stream in gen["per_stream"]:
+        stream["tcp"]["mss_B"] = 488
+    for end, name in ((gen, "tx_bytes"), (sink, "rx_bytes")):
+        end["meter"]["total"]["interface"][name] = payload_B + payload_B // 488 * 66
+    assert audit([(gen, sink)], mtu_B=MTU_B, both=False).problems == []
+    for stream in gen["per_stream"]:
+        stream["tcp"]["mss_B"] = 1448
+    assert len(audit([(gen, sink)], mtu_B=MTU_B, both=False).problems) == 2

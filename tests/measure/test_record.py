@@ -271,3 +271,23 @@ def test_a_trace_becomes_a_row_a_stream_and_sample():
     row = rows[(rows["stream"] == 1) & (rows["t_s"] == 0.3)].iloc[0]
     assert (row["rtt_us"], row["cwnd_segments"], row["retransmits"]) == (113, 213, 313)
     assert set(rows["run_id"]) == {"r"} and set(rows["direction"]) == {"forward"}
+
+
+def test_the_engine_is_what_the_agents_say_they_used():
+    of = outcome(both=True)
+    for flow in of.flows:
+        flow.gen.update(engine="blocking", send="zerocopy")
+        flow.sink.update(engine="epoll", receive="discard")
+    assert recorded(of)["engine"] == "blocking:zerocopy/epoll:discard"
+    of.flows[1].sink["engine"] = "uring"
+    assert recorded(of)["engine"] == (
+        "blocking:zerocopy/epoll:discard, blocking:zerocopy/uring:discard"
+    )
+
+
+def test_frames_are_as_short_as_the_segments_asked_for():
+    setting = Setting(9000, 1000.0, None, None, False, False)
+    assert ceiling(setting, 948.0, False)[0] == pytest.approx(1000 * 948 / 1014)
+    assert ceiling(setting, 8948.0, False)[0] == pytest.approx(1000 * 8948 / 9014)
+    # IPv6 with timestamps is no short frame
+    assert ceiling(setting, 8928.0, False)[0] == pytest.approx(1000 * 8928 / 9014)
