@@ -10,6 +10,7 @@ import pandas as pd
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.ledger import Ledger
+from netlab.measure.transfer import transfer_of
 from netlab.units import HEADERS_B, payload_share
 
 
@@ -160,6 +161,20 @@ def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | N
     return _sum([interface[name] for interface in found if interface for name in names])
 
 
+def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, float | None]:
+    """Goodput in MB/s, the time it was measured over and what that may be off, in s.
+
+    A run of a fixed amount is timed by its bytes, another one by its window.
+    """
+    ended_well = flow.gen.get("status") == flow.sink.get("status") == "ok"
+    if ended_well and any(stream.get("t_last_ns") for stream in flow.sink["per_stream"]):
+        transfer = transfer_of(flow.gen, flow.sink, one_clock=one_clock)
+        return transfer.goodput_MBps, transfer.seconds, transfer.error_s
+    window = flow.sink.get("window")
+    window_s = (window["t1_ns"] - window["t0_ns"]) / 1e9 if window else None
+    return goodput_MBps(flow.sink), window_s, None
+
+
 def _engine(flows: tuple[Flow, ...]) -> str:
     """What the agents say they used, sender and receiver: ``blocking:copy/epoll:discard``."""
     used = [
@@ -203,7 +218,8 @@ def record(
     """
     flows = outcome.flows
     both = len(flows) == 2
-    rates = [goodput_MBps(flow.sink) for flow in flows]
+    timed = [_timed(flow, setting.one_machine) for flow in flows]
+    rates = [rate for rate, _, _ in timed]
     total = sum(rates) if all(rate is not None for rate in rates) else None
     senders = [stream for flow in flows for stream in flow.gen["per_stream"]]
     sinks = [stream for flow in flows for stream in flow.sink["per_stream"]]
@@ -220,16 +236,12 @@ def record(
     cpus = [_cpu(meter) for meter in in_window]
     min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
-    windows_s = [
-        (flow.sink["window"]["t1_ns"] - flow.sink["window"]["t0_ns"]) / 1e9
-        for flow in flows
-        if flow.sink.get("window")
-    ]
     return {
         "engine": _engine(flows),
         "started_at": pd.Timestamp(outcome.started_unix_ns, unit="ns", tz="UTC"),
         "wall_s": outcome.wall_s,
-        "window_s": _mean(windows_s),
+        "window_s": _mean([window_s for _, window_s, _ in timed]),
+        "window_error_s": _most([error_s for _, _, error_s in timed]),
         "goodput_MBps": total,
         "goodput_forward_MBps": rates[0],
         "goodput_reverse_MBps": rates[1] if both else None,

@@ -11,6 +11,7 @@ from netlab.errors import RunError
 from netlab.hosts.lines import LineProcess, SubprocessPipe
 from netlab.measure import Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
+from netlab.study import Socket
 
 MTU_B = 65536
 
@@ -95,3 +96,25 @@ def test_an_address_that_the_host_lacks_fails_the_run(end, agent):
     with pytest.raises(RunError) as caught:
         measure(end, elsewhere, asked())
     assert caught.value.code in ("refused", "in_use")
+
+
+@pytest.mark.parametrize("interval_ms", [10, 60_000])
+def test_a_fixed_amount_is_timed_to_its_last_byte_whatever_the_interval(end, interval_ms):
+    asked_for = asked(
+        bytes_per_stream=3_000_000,
+        warmup_ms=0,
+        window_ms=0,
+        interval_ms=interval_ms,
+        socket=Socket(pacing_MBps=15.0),
+    )
+    outcome = measure(end, end, asked_for)
+    (flow,) = outcome.flows
+    ledger = audit([(flow.gen, flow.sink)], mtu_B=MTU_B, both=False)
+    row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
+    took_ns = flow.sink["t_last_byte_ns"] - flow.gen["t_first_byte_ns"]
+    assert row["window_s"] == took_ns / 1e9
+    assert row["goodput_MBps"] == pytest.approx(9.0 / row["window_s"])
+    # 0.2 s at the pace asked for; a busy machine takes longer, no interval does
+    assert 0.1 < row["window_s"] < 5
+    assert row["goodput_MBps"] < 2 * 3 * 15.0
+    assert row["window_error_s"] == 0.0

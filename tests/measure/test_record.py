@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 
 import pytest
 from scripted import SECOND_NS, result
@@ -291,3 +292,27 @@ def test_frames_are_as_short_as_the_segments_asked_for():
     assert ceiling(setting, 8948.0, False)[0] == pytest.approx(1000 * 8948 / 9014)
     # IPv6 with timestamps is no short frame
     assert ceiling(setting, 8928.0, False)[0] == pytest.approx(1000 * 8928 / 9014)
+
+
+def test_a_fixed_amount_is_timed_by_its_bytes_and_not_by_the_window():
+    of = outcome()
+    gen, sink = of.flows[0].gen, of.flows[0].sink
+    go_ns = sink["t_go_ns"]
+    gen.update(t_let_go_ns=go_ns + 1_000_000, t_first_byte_ns=go_ns + 2_000_000)
+    sink.update(t_first_byte_ns=go_ns + 3_000_000)
+    for stream in sink["per_stream"]:
+        stream["t_last_ns"] = go_ns + 2_000_000 + 700_000_000
+    row = recorded(of, replace(SETTING, one_machine=True))
+    assert (row["window_s"], row["window_error_s"]) == (0.7, 0.0)
+    assert row["goodput_MBps"] == pytest.approx(28 / 0.7)
+    row = recorded(of)  # two clocks: G took up to 1 ms, and so did the first byte
+    assert row["window_s"] == pytest.approx(0.7)
+    assert row["window_error_s"] == pytest.approx(0.001)
+
+
+def test_a_fixed_amount_that_did_not_arrive_whole_has_its_window():
+    of = outcome()
+    of.flows[0].sink["status"] = "timeout"
+    of.flows[0].sink["per_stream"][0]["t_last_ns"] = 5
+    row = recorded(of)
+    assert (row["window_s"], row["window_error_s"]) == (1.0, None)
