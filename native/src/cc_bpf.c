@@ -87,9 +87,12 @@ static int keep_said(enum libbpf_print_level level, const char *format, va_list 
 
 int nl_cc_supported(char why[NL_MESSAGE_MAX])
 {
+	static int known; /* the kernel does not change while we run, and its types are megabytes */
 	struct btf *kernel;
 	int found;
 
+	if (known)
+		return 1;
 	libbpf_set_print(keep_said);
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
@@ -103,6 +106,7 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 	if (!found)
 		snprintf(why, NL_MESSAGE_MAX,
 			 "unsupported: the kernel takes no congestion control from BPF");
+	known = found;
 	return found;
 }
 
@@ -190,8 +194,10 @@ struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, stru
 	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	struct nl_cc_loaded *l = calloc(1, sizeof(*l));
 	char why[NL_MESSAGE_MAX];
-	unsigned mark = (unsigned)getpid();
+	static unsigned mark; /* goes on from load to load, so that names seldom meet */
 
+	if (!mark)
+		mark = (unsigned)getpid();
 	if (!l) {
 		nl_fail_errno(err, ENOMEM, "a congestion control");
 		return NULL;
@@ -208,8 +214,10 @@ struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, stru
 		snprintf(l->name, sizeof(l->name), "nl_%s_%c%c", nl_cc_law[law].name,
 			 digit[mark / 36 % 36], digit[mark % 36]);
 		said[0] = '\0';
-		if (try_name(l, &nl_cc_object[law], params) == 0)
+		if (try_name(l, &nl_cc_object[law], params) == 0) {
+			mark++;
 			return l;
+		}
 		errnum = errno;
 		bpf_object__close(l->object);
 		l->object = NULL;

@@ -49,6 +49,7 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
 @pytest.mark.parametrize(
     "name",
     [
+        "cc_laws",
         "hello",
         "json",
         "lane",
