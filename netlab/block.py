@@ -276,7 +276,7 @@ class _Session:
                     interface=station.interface,
                     sndbuf_B=min(asked, send_max or asked),
                     rcvbuf_B=min(asked, receive_max or asked),
-                    congestion=self.stacks[name].kernel_names(self.study.congestion_of(run.group)),
+                    congestion=station.kernel_names(self.study.congestion_of(run.group)),
                     cpus=socket.cpus_sender if role == "sender" else socket.cpus_receiver,
                 )
             )

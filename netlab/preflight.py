@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab import paths
-from netlab.errors import HostError, NetlabError, RunError
+from netlab.errors import HostError, NetlabError, RunError, Unsupported
 from netlab.measure.exchange import Request, Side, measure
 from netlab.plan import blocks
 from netlab.station import Station, open_stations, study_lab
@@ -96,8 +96,21 @@ def _path(study: Study, path: str, stations: dict[str, Station]) -> Iterator[Fin
         bus = study.hosts[name].bus
         text = f"{bus.label}, {bus.bandwidth_MBps:.0f} MB/s" if bus else _bus_found(facts)
         yield Finding("ok" if bus else "warn", name, f"bus: {text}")
+        names = study.congestions(group for group in study.groups if group.path == path)
+        if names:
+            yield _stacks(study, names, station)
     for mtu_B in sorted({mtu for level in study.tunings for mtu in level.mtus_B}):
         yield _mtu(study, path, stations, mtu_B)
+
+
+def _stacks(study: Study, names: tuple[str, ...], station: Station) -> Finding:
+    """Whether the host can have every congestion control."""
+    try:
+        with station.stacks(study, names) as stacks:
+            texts = [f"{name}: {held.text()}" for name, held in stacks.held.items()]
+    except Unsupported as error:
+        return Finding("fail", station.name, str(error))
+    return Finding("ok", station.name, "congestion control " + "; ".join(texts))
 
 
 def _bus_found(facts: dict) -> str:
@@ -127,7 +140,7 @@ def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> F
     request = Request(
         streams=1,
         record_length_B=65536,
-        congestion=study.congestion.split("+")[0],
+        congestion="reno",  # every kernel has it, and any user may choose it
         force_buffer=False,
         receive=study.receive,
         warmup_ms=0,

@@ -170,11 +170,16 @@ class Station:
             Neither the host's kernel nor netlab has one of them.
         """
         held = hold(self.host, self.binary, names, study.stacks, version=netlab.__version__)
-        with held as self._stacks:
+        with held as stacks:
+            self._stacks = stacks
             try:
-                yield self._stacks
+                yield stacks
             finally:
                 self._stacks = None
+
+    def kernel_names(self, congestion: str) -> str:
+        """What the host's kernel calls a congestion control, or several joined by ``+``."""
+        return congestion if self._stacks is None else self._stacks.kernel_names(congestion)
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
@@ -201,8 +206,8 @@ class Station:
             yield session
 
     @contextmanager
-    def with_mtu(self, mtu_B: int) -> Iterator[TuningSession]:
-        """Hold the interface at an MTU and change nothing else."""
+    def with_mtu(self, mtu_B: int | None) -> Iterator[TuningSession]:
+        """Hold the interface at an MTU, None for its own, and change nothing else of a tuning."""
         with self.tuning(NO_KNOBS, mtu_B) as session:
             yield session
 

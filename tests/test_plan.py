@@ -221,6 +221,20 @@ def test_what_a_run_does_not_depend_on_leaves_its_key(study, change):
     assert key_of(study_with(*change)) == key_of(study)
 
 
+def test_a_key_holds_the_stacks_that_its_run_names_and_no_others():
+    aimd = {"law": "aimd", "increase": 6}
+
+    def study(stacks: dict, congestion: str = "wad") -> Study:
+        content = {**CONTENT, "congestion": congestion, "stacks": stacks}
+        return Study.model_validate(content)
+
+    key = key_of(study({"wad": aimd}))
+    assert key_of(study({"wad": aimd, "other": {"law": "fast"}})) == key
+    assert key_of(study({"wad": {**aimd, "decrease": 0.3}})) != key
+    assert key_of(study({"wad": aimd}, "reno+wad")) != key
+    assert study({"wad": aimd}, "reno+wad").congestions() == ("reno", "wad")
+
+
 def test_the_context_changes_the_key_and_its_order_does_not(study):
     assert key_of(study, dict(reversed(CONTEXT.items()))) == key_of(study)
     assert key_of(study, {**CONTEXT, "version": "0.2.0"}) != key_of(study)

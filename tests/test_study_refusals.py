@@ -27,6 +27,17 @@ def refusal(content) -> BadInput:
 
 END = ("paths", "64-64", "ends", 0)
 BAD = {
+    "unknown law": (("stacks", {"x": {"law": "vegas"}}), "stacks.x.law", "vegas"),
+    "unknown key of a stack": (
+        ("stacks", {"x": {"law": "fast", "beta": 1}}),
+        "stacks.x.beta",
+        1,
+    ),
+    "whole decrease": (
+        ("stacks", {"x": {"law": "aimd", "decrease": 1.0}}),
+        "stacks.x.decrease",
+        1.0,
+    ),
     "version 2": (("netlab", 2), "netlab", 2),
     "version true": (("netlab", True), "netlab", True),
     "version 1.0": (("netlab", 1.0), "netlab", 1.0),
@@ -187,6 +198,14 @@ SENTENCES = {
     "loss without an emulator": (
         ("groups", 0, {**CONTENT["groups"][0], "force_loss_at_s": 0.1}),
         "force_loss_at_s: path '64-64' has no emulator to force a loss",
+    ),
+    "another law's parameter": (
+        ("stacks", {"x": {"law": "highspeed", "gamma": 0.5}}),
+        "stacks.x: gamma: the law highspeed takes max_ssthresh_segments",
+    ),
+    "scalable as if aimd": (
+        ("stacks", {"x": {"law": "scalable", "increase": 6}}),
+        "stacks.x: increase: scalable gains at most 1 segment for each acknowledged",
     ),
     "records both ways": (("groups", 1, "records", 9), "in one direction"),
     "too many bytes": (("groups", 0, "records", 10**9), "are over 17592186044416 B"),

@@ -199,6 +199,7 @@ class PathUnderTest:
             interface=station.interface,
             sndbuf_B=min(asked_B, send_max_B or asked_B),
             rcvbuf_B=min(asked_B, receive_max_B or asked_B),
+            congestion=station.kernel_names(self.study.congestion_of(self.group)),
         )
 
     def _setting(self) -> Setting:

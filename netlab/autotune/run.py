@@ -161,13 +161,15 @@ def _held(ask: Ask, stations: dict[str, Station]) -> Iterator[int]:
     """Hold both ends at the tuning and MTU asked for, or leave them as they are; the MTU."""
     with ExitStack() as stack:
         mtu_B = ask.mtu_B
+        names = ask.study.congestions((ask.group,))
+        held = [stack.enter_context(end.stacks(ask.study, names)) for end in stations.values()]
         if ask.tuning is not None:
             (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
             mtu_B = mtu_B or level.mtus_B[0]
             for name, station in stations.items():
                 profile = load_profile(ask.study.profile(name, ask.tuning))
                 stack.enter_context(station.tuning(profile, mtu_B))
-        elif mtu_B is not None:
+        elif mtu_B is not None or any(stacks.knobs for stacks in held):
             for station in stations.values():
                 stack.enter_context(station.with_mtu(mtu_B))
         yield mtu_B or min(int(station.facts["mtu_B"] or 1500) for station in stations.values())

@@ -35,6 +35,9 @@ class ScriptedStation:
     def drift(self):
         return self.drifted
 
+    def kernel_names(self, congestion):
+        return congestion
+
     def open_files(self):
         return 1000
 
