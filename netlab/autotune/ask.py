@@ -17,6 +17,11 @@ SENDER, RECEIVER = "gen", "sink"
 LEAST_S, MOST_S = 10.0, 86_400.0
 ENGINES = ("same", "all")
 DIRECTIONS = ("->", "<->")
+TAKEN_OVER = (
+    *("sender", "direction", "record_length_B", "buffer_B", "receive_buffer_B"),
+    *("congestion", "streams"),
+)
+"""What a group for another direction or sender takes over from the nearest."""
 
 
 def default_study() -> Study:
@@ -69,7 +74,7 @@ class Ask:
     seed : int, optional
         Of the order within rounds; the study's when left out.
     noisy : bool
-        Count runs that met steal or foreign load.
+        Count runs that met steal, foreign load or a late emulator.
 
     Raises
     ------
@@ -120,9 +125,10 @@ class Ask:
 
     @property
     def group(self) -> Group:
-        """The group whose setting is the present one, in the direction and from the sender asked.
+        """The group whose setting is the present one: the first on this path that fits.
 
-        That is the first of the study on this path that fits best; without any, the defaults.
+        Where none has the direction and the sender asked for, a group of its own that has them, and
+        else what the nearest has; without any on the path, the defaults.
         """
         on_path = [group for group in self.study.groups if group.path == self.path]
         wanted = {"direction": self.direction, "sender": self.sender}
@@ -134,7 +140,12 @@ class Ask:
         fits = [
             sum(getattr(group, key) == wanted_of[key] for key in wanted_of) for group in on_path
         ]
-        return on_path[fits.index(max(fits))].model_copy(update=wanted)
+        nearest = on_path[fits.index(max(fits))]
+        if max(fits) == len(wanted_of) or nearest.generator != "netlab":
+            return nearest.model_copy(update={"force_loss_at_s": None})
+        same = {name: getattr(nearest, name) for name in TAKEN_OVER}
+        new = {**same, **wanted, "path": self.path}
+        return Group(**new, name=f"tuned {self.path} {new['direction']}")
 
     @property
     def start(self) -> Candidate:

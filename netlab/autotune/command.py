@@ -11,7 +11,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.exitcodes import guarded
 
 CHARTS = (".svg", ".png")
-CHART_S = 4.0
+CHART_S = 3.0
 """Kept back of the budget for drawing."""
 
 
@@ -45,7 +45,9 @@ CHART_S = 4.0
     show_default=True,
     help="all: also ways to send and receive that do not copy every byte.",
 )
-@click.option("--noisy", is_flag=True, help="Count runs that met steal or foreign load.")
+@click.option(
+    "--noisy", is_flag=True, help="Count runs that met steal, foreign load or a late emulator."
+)
 @click.option("--seed", type=int, help="Of the shuffled order; the study's when left out.")
 @click.option(
     "--output",
@@ -115,6 +117,8 @@ def _autotune(
     from netlab.autotune.summary import as_json, conclusion, table, to_text
     from netlab.jsonfile import write_json
 
+    if chart is not None:
+        from netlab.charts.autotune import save_chart, search_alt, search_figure
     tuned = autotune(
         ask,
         began_s=began_s,
@@ -129,8 +133,6 @@ def _autotune(
     click.echo(to_text(tuned))
     frame = table(tuned)
     if chart is not None and len(frame):
-        from netlab.charts.autotune import save_chart, search_alt, search_figure
-
         click.echo(save_chart(search_figure(frame, conclusion(tuned)), chart, search_alt(frame)))
     if not concluded:
         raise NetlabError(f"no conclusion within {ask.seconds:g} s; every run is in {document}")

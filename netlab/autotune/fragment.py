@@ -70,6 +70,11 @@ def _keys(tuned: Tuned) -> dict:
     }
     if group.receive_buffer_B is not None:
         entry["receive_buffer_B"] = winner.receive_buffer_B
+    for name in ("records", "quick_records"):
+        records = getattr(group, name)
+        if records is not None:  # as many bytes as before, in records of another length
+            amount_B = records * group.record_length_B
+            entry[name] = max(1, round(amount_B / winner.record_length_B))
     keys: dict = {"groups": [entry], "streams": [winner.streams]}
     for name, word in winner.words:
         if name in Group.model_fields:

@@ -8,6 +8,9 @@ from netlab.autotune.candidate import Candidate
 from netlab.autotune.race import Gap
 
 LAST_RACE = "last race"
+DISTURBED = frozenset({"interference", "emulator_late"})
+"""Flags of a run that other work was in: steal, foreign load, an emulator kept waiting."""
+
 BETTER = "better than what you had"
 NO_BETTER = "no better than what you had"
 NO_START = "what you had gave no valid run"

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netlab.autotune.candidate import Candidate
-from netlab.autotune.space import USUAL_BUFFER_B, Found
+from netlab.autotune.space import USUAL_BUFFER_B, Found, drained_B
 from netlab.core import options
+from netlab.emulation import Emulation
 from netlab.errors import RunError
-from netlab.measure import Setting, Side, audit, interval_rows, measure, record
+from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import TAIL_MS, Channel, Outcome, Request
 from netlab.measure.flags import flags_of
+from netlab.plan import Run
 from netlab.station import Station
 from netlab.study import Group, Study, Timing
 
@@ -69,6 +71,8 @@ class PathUnderTest:
         Of each run.
     end_s : float
         No run is waited for beyond it.
+    emulation : Emulation, optional
+        The emulator that the path goes through.
     now : callable
         Monotonic clock in seconds.
     """
@@ -82,10 +86,13 @@ class PathUnderTest:
         mtu_B: int,
         timing: Timing,
         end_s: float,
+        emulation: Emulation | None = None,
         now: Callable[[], float] = time.monotonic,
     ):
         self.study, self.group, self.mtu_B = study, group, mtu_B
         self.timing, self._end_s, self._now = timing, end_s, now
+        self._emulation = emulation
+        self._run = Run("autotune", 0, group, study.streams[0], 1)
         self._ends = [stations[group.sender], stations[study.receiver(group)]]
 
     @property
@@ -114,7 +121,7 @@ class PathUnderTest:
         HostError
             An end was lost.
         """
-        asked_B = max(USUAL_BUFFER_B, start.buffer_B)
+        asked_B = max(start.buffer_B, min(USUAL_BUFFER_B, drained_B(self.link_MBps)))
         sample = self.take(start.at("buffer_B", asked_B))
         cpus = min(int(end.facts.get("cpus") or 1) for end in self._ends)
         files = [count for end in self._ends if (count := end.open_files()) is not None]
@@ -129,7 +136,13 @@ class PathUnderTest:
             rate_MBps = self.link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
-        return Found(bdp_B, granted_B, cpus, min(files) if files else None)
+        return Found(
+            bdp_B=bdp_B,
+            granted_B=granted_B,
+            rate_MBps=self.link_MBps,
+            cpus=cpus,
+            open_files=min(files) if files else None,
+        )
 
     def take(self, candidate: Candidate) -> dict:
         """Run a candidate once.
@@ -150,7 +163,7 @@ class PathUnderTest:
         sender, receiver = (self._side(end, candidate, limit_s) for end in self._ends)
         both = self.group.direction == "<->"
         try:
-            outcome = measure(sender, receiver, self._request(candidate, both), now=self._now)
+            outcome, emulated = self._exchanged(sender, receiver, self._request(candidate, both))
         except RunError as error:
             wall_s = self._now() - started_s
             failed = {"flags": "failed", "message": str(error), "code": error.code}
@@ -158,9 +171,9 @@ class PathUnderTest:
         drift = [line for end in self._ends for line in end.drift()]
         flows = [(flow.gen, flow.sink) for flow in outcome.flows]
         ledger = audit(flows, mtu_B=self.mtu_B, both=both)
-        row = record(outcome, self._setting(), ledger)
+        row = record(outcome, self._setting(), ledger, emulated)
         intervals = interval_rows("autotune", outcome.flows)
-        flags = flags_of(row, outcome, ledger.problems, drift, intervals, self.timing)
+        flags = flags_of(row, outcome, ledger.problems, drift, intervals, self.timing, emulated)
         return {
             **{name: row[name] for name in KEPT},
             "cpu_s_per_GB": cpu_s_per_GB(outcome, self.one_machine),
@@ -168,6 +181,15 @@ class PathUnderTest:
             "message": "; ".join(flags.values()),
             "wall_s": self._now() - started_s,
         }
+
+    def _exchanged(
+        self, sender: Side, receiver: Side, request: Request
+    ) -> tuple[Outcome, Emulated | None]:
+        if self._emulation is None:
+            return measure(sender, receiver, request, now=self._now), None
+        before = self._emulation.begin(self._run)
+        outcome = measure(sender, receiver, request, now=self._now)
+        return outcome, self._emulation.end(self._run, before)
 
     def _request(self, candidate: Candidate, both: bool) -> Request:
         study, timing = self.study, self.timing

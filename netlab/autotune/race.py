@@ -8,10 +8,11 @@ Validation Error", ICML 1994) and F-Race (M. Birattari et al., "A Racing Algorit
 Metaheuristics", GECCO 2002), arms are compared within rounds, so that what the machine does
 meanwhile cancels. The interval is Student's t of the paired differences to the leader.
 
-Error: a race of K arms looks at its rounds at the times of :data:`LOOKS`, L of them before it
-ends. Every comparison of every look is one-sided at ``error / ((K - 1) * L)``. The best arm is
-dropped only when one of its K - 1 comparisons rejects wrongly in one of L looks, so by Bonferroni's
-inequality with probability ``error`` at most, where differences are normal.
+Error: a race of K arms looks at its rounds at the times of :data:`LOOKS`, and once more where time
+ends it between two of them: L looks at most. Every comparison of every look is one-sided at
+``error / ((K - 1) * L)``. The best arm is dropped only when one of its K - 1 comparisons rejects
+wrongly in one of L looks, so by Bonferroni's inequality with probability ``error`` at most, where
+differences are normal.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ class Race:
     @property
     def level(self) -> float:
         """Probability of a wrong rejection that one comparison is given."""
-        return self.rules.error / (max(1, len(self.arms) - 1) * len(self.rules.looks))
+        looks = len(self.rules.looks) + 1
+        return self.rules.error / (max(1, len(self.arms) - 1) * looks)
 
     @property
     def complete_rounds(self) -> list[int]:
@@ -171,8 +173,13 @@ class Race:
         self.withdrawn[arm] = reason
         self.alive.remove(arm)
 
-    def look(self) -> list[Gap]:
+    def look(self, *, last: bool = False) -> list[Gap]:
         """Drop the arms that lie below the leader, if this is a time of looking.
+
+        Parameters
+        ----------
+        last : bool
+            Look whatever the time, as the race is over; each pair is judged by the rounds it has.
 
         Returns
         -------
@@ -180,17 +187,21 @@ class Race:
             One for each arm dropped now.
         """
         rounds = len(self.complete_rounds)
-        if not any(self._looked < look <= rounds for look in self.rules.looks):
+        leader = self.leader
+        if leader is None:
+            return []
+        if not last and not any(self._looked < look <= rounds for look in self.rules.looks):
             return []
         self._looked = rounds
-        leader = self.leader
         gaps = [self.gap(arm, leader) for arm in self.alive if arm != leader]
+        gaps = [gap for gap in gaps if gap.rounds >= MIN_ROUNDS]
         found = [gap for gap in gaps if gap.low > 0]
         for gap in found:
             self.dropped[gap.arm] = gap
             self.alive.remove(gap.arm)
         left = [gap for gap in gaps if gap.low <= 0]
-        self.tied = bool(left) and all(gap.high < self.rules.margin for gap in left)
+        known = len(left) == len(self.alive) - 1
+        self.tied = known and bool(left) and all(gap.high < self.rules.margin for gap in left)
         return found
 
     def gap(self, arm: Hashable, against: Hashable) -> Gap:

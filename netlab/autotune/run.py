@@ -16,13 +16,15 @@ from netlab.autotune.path import PathUnderTest, timing_for
 from netlab.autotune.search import Search
 from netlab.autotune.space import factors
 from netlab.block import stable_facts
+from netlab.emulation import Emulation
 from netlab.errors import NetlabError
+from netlab.plan import Block
 from netlab.station import Station, open_stations, study_lab
 from netlab.study import Timing
 from netlab.tuning.profiles import load_profile
 
-CLOSING_S = 3.0
-"""Kept back for putting the hosts back and writing what was found."""
+CLOSING_S = 2.0
+"""Kept back for writing what was found."""
 
 SLACK_S = 30.0
 """How long after its budget a search ends at the latest where hosts hang: opening and closing a
@@ -88,7 +90,7 @@ def autotune(
     began_s : float
         When the budget began, on `now`'s clock.
     closing_s : float
-        What is to be left of the budget when the last run is over.
+        What is to be left of the budget when the hosts are closed again.
     now : callable
         Monotonic clock in seconds.
     say : callable
@@ -102,12 +104,14 @@ def autotune(
         The budget was used up before the first run.
     """
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    end_s = began_s + ask.seconds - closing_s
+    entered_s = now()
     with (
         study_lab(ask.study) as lab,
         open_stations(ask.study, ask.path, lab=lab) as stations,
         _held(ask, stations) as mtu_B,
     ):
+        opened_s = now() - entered_s  # and as long to close them again
+        end_s = began_s + ask.seconds - closing_s - opened_s
         path = PathUnderTest(
             ask.study,
             ask.group,
@@ -115,6 +119,7 @@ def autotune(
             mtu_B=mtu_B,
             timing=timing_for(ask.seconds),
             end_s=end_s,
+            emulation=Emulation.of(ask.study, Block("autotune", ask.path, "", mtu_B, ()), lab),
             now=now,
         )
         if now() + path.run_s > end_s:

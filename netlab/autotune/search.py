@@ -18,6 +18,7 @@ from netlab.autotune.candidate import Candidate, shown
 from netlab.autotune.objective import Objective
 from netlab.autotune.outcome import (
     BETTER,
+    DISTURBED,
     LAST_RACE,
     NO_BETTER,
     NO_CONCLUSION,
@@ -48,7 +49,7 @@ PATIENCE = 2
 LEAST_GAIN = 0.01
 """In log units: what is within 1 % is as good, and a race moves the search for more only."""
 
-OUTSIDE = frozenset({"interference"})
+OUTSIDE = DISTURBED | {"clock_step", "counter_reset", "tuning_drift"}
 """Flags that are the machine's doing, not the candidate's."""
 
 REFUSED = frozenset({"bad_request", "refused", "limit"})
@@ -77,7 +78,7 @@ class Search:
     error : float
         Of each race, see :mod:`netlab.autotune.race`.
     count_disturbed : bool
-        Whether runs that met steal or foreign load count.
+        Whether runs count that have no flags but those of :data:`DISTURBED`.
     now : callable
         Monotonic clock in seconds.
     generator : random.Random
@@ -181,12 +182,12 @@ class Search:
         (start,) = (arm for arm in stage.arms if arm.candidate == self.start)
         if start.reason and stage.winner is not None:
             return self._outcome(NO_START, stage.winner, None)
-        measured = start.rounds >= MIN_ROUNDS and stage.winner is not None
         if start.dropped_after is not None and stage.winner is not None:
             return self._outcome(BETTER, stage.winner, start.gap)
         rivals = [arm.gap for arm in stage.arms if arm.candidate != self.start and arm.gap]
         gain = start.gap or min(rivals, key=lambda gap: gap.mean, default=None)
-        return self._outcome(NO_BETTER if measured else NO_CONCLUSION, self.start, gain)
+        known = gain is not None and gain.rounds >= MIN_ROUNDS
+        return self._outcome(NO_BETTER if known else NO_CONCLUSION, self.start, gain)
 
     def _runners_up(self, best: Candidate) -> list[Candidate]:
         """Those that a race left tied with where it ended, nearest first; the latest races count.
@@ -232,7 +233,7 @@ class Search:
                 ended = "time"
             elif number >= PATIENCE * rounds:
                 ended = "flagged runs"
-            for gap in race.look():
+            for gap in race.look(last=bool(ended)):
                 self._say(f"  out: {self._dropped(name, gap)}")
             self._say(f"  round {number}: {self._standing(race, name)}")
         winner = self._simplest(race) if here is None else self._onward(race, name, here)
@@ -310,7 +311,7 @@ class Search:
         sample = self._take(arm)
         self._walls.append(self._now() - started_s)
         flags = set(filter(None, sample["flags"].split(",")))
-        valid = not flags or (self._count_disturbed and flags <= OUTSIDE)
+        valid = not flags or (self._count_disturbed and flags <= DISTURBED)
         sample = {
             "order": len(self.samples),
             "stage": len(self.stages) + 1,

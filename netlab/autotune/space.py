@@ -36,6 +36,8 @@ class Found:
         Rate times least round-trip time.
     granted_B : int or None
         The largest socket buffer that both kernels give; None where they give what is asked.
+    rate_MBps : float or None
+        The link's rate where it is known.
     cpus : int
         Of the host with fewer.
     open_files : int or None
@@ -44,6 +46,7 @@ class Found:
 
     bdp_B: float | None = None
     granted_B: int | None = None
+    rate_MBps: float | None = None
     cpus: int = 1
     open_files: int | None = None
 
@@ -110,9 +113,12 @@ def check_levels(given: Mapping[str, Sequence[int]]) -> None:
 
 
 def buffer_levels(found: Found) -> tuple[int, ...]:
-    """0, and 64 KiB in steps of 4 to twice the bandwidth-delay product, as far as granted."""
+    """0, and 64 KiB in steps of 4 to twice the bandwidth-delay product, as far as granted.
+
+    A buffer that a slow link would drain for over a second is no help and holds every run up.
+    """
     most_B = max(USUAL_BUFFER_B, 2 * BUFFER_STEP * (found.bdp_B or 0))
-    most_B = min(most_B, MOST_BUFFER_B, found.granted_B or MOST_BUFFER_B)
+    most_B = min(most_B, drained_B(found.rate_MBps), found.granted_B or MOST_BUFFER_B)
     levels = [0]
     level = LEAST_BUFFER_B
     while level <= most_B:
@@ -121,6 +127,13 @@ def buffer_levels(found: Found) -> tuple[int, ...]:
     if found.granted_B and LEAST_BUFFER_B <= found.granted_B < MOST_BUFFER_B:
         levels.append(found.granted_B)
     return tuple(sorted(set(levels)))
+
+
+def drained_B(rate_MBps: float | None) -> int:
+    """What a link of that rate drains in a second, and what any link can; never too little."""
+    if rate_MBps is None:
+        return MOST_BUFFER_B
+    return min(MOST_BUFFER_B, max(BUFFER_STEP * LEAST_BUFFER_B, int(rate_MBps * 1e6)))
 
 
 def stream_levels(found: Found) -> tuple[int, ...]:

@@ -12,7 +12,15 @@ import netlab
 from netlab import core
 from netlab.autotune.candidate import shown
 from netlab.autotune.objective import Objective, objective
-from netlab.autotune.outcome import BETTER, LAST_RACE, NO_CONCLUSION, NO_START, ArmResult, Stage
+from netlab.autotune.outcome import (
+    BETTER,
+    DISTURBED,
+    LAST_RACE,
+    NO_CONCLUSION,
+    NO_START,
+    ArmResult,
+    Stage,
+)
 from netlab.autotune.race import Gap
 from netlab.autotune.run import Tuned
 
@@ -35,9 +43,9 @@ def conclusion(tuned: Tuned) -> str:
         text = f"{best}; {outcome.verdict}; {counts}"
     elif outcome.verdict == NO_CONCLUSION:
         text = f"{outcome.verdict}, so what you had stays: {outcome.winner.label()}; {counts}"
-        disturbed = sum("interference" in sample["flags"] for sample in outcome.samples)
+        disturbed = sum(not DISTURBED.isdisjoint(s["flags"].split(",")) for s in outcome.samples)
         if disturbed and not tuned.ask.noisy:
-            text += f"; {disturbed} met steal or foreign load, which --noisy would count"
+            text += f"; {disturbed} were disturbed by other work, which --noisy would count"
     else:
         nearest = ""
         if outcome.gain is not None and outcome.gain.against != outcome.winner:
@@ -50,7 +58,7 @@ def conclusion(tuned: Tuned) -> str:
             "that needs the bytes"
         )
     if tuned.ask.noisy:
-        text += "; runs that met steal or foreign load count"
+        text += "; disturbed runs count"
     return text
 
 

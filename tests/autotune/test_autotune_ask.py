@@ -79,6 +79,8 @@ def test_direction_and_sender_choose_the_group():
     assert Ask(study(), "a-b", sender="b").group.name == "back"
     forced = Ask(study(), "a-b", direction="<->", sender="b").group
     assert (forced.direction, forced.sender) == ("<->", "b")
+    assert forced.name not in {group.name for group in study().groups}
+    assert forced.buffer_B == 7
 
 
 def test_a_path_without_a_group_starts_from_the_defaults():

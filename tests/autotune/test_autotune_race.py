@@ -78,6 +78,18 @@ def test_arms_without_any_spread_are_told_apart_or_tied():
     assert set(race.alive) == {"a", "b"}
 
 
+def test_time_that_ends_a_race_lets_it_look_once_more_at_the_rounds_that_each_pair_has():
+    race = Race(["a", "b", "c"], Rules())
+    for number in (1, 2, 3):
+        race.add(number, "a", 5.0 + 0.01 * number)
+        race.add(number, "b", 1.0)
+    for number in (1, 2):
+        race.add(number, "c", 1.0)
+    assert race.look() == []  # two rounds are complete
+    assert [gap.arm for gap in race.look(last=True)] == ["b"]
+    assert race.alive == ["a", "c"]
+
+
 def test_nothing_is_dropped_before_the_first_look():
     race = Race(["a", "b"], Rules())
     for number in range(1, LOOKS[0]):
@@ -115,7 +127,7 @@ def test_the_kept_arm_is_measured_on_when_it_is_beaten():
 def test_every_look_pays_its_share_of_the_error():
     rules = Rules(error=0.05, max_rounds=8)
     assert rules.looks == (3, 4, 5, 6, 8)
-    assert Race(list("abcd"), rules).level == pytest.approx(0.05 / (3 * 5))
+    assert Race(list("abcd"), rules).level == pytest.approx(0.05 / (3 * 6))
 
 
 @pytest.mark.parametrize(

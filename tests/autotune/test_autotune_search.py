@@ -65,6 +65,18 @@ def test_no_search_outlasts_its_budget_by_more_than_it_misjudged_a_run(
         assert outcome.winner == START
 
 
+def test_a_last_race_that_time_cuts_short_claims_nothing_it_did_not_see():
+    """Whatever the budget: no better is only said of a start that was compared in three rounds."""
+
+    def figure(candidate):
+        return 100.0 if candidate.streams > 1 else 10.0
+
+    for seconds in range(5, 60):
+        path = Simulated(figure, spoil=lambda c, n, g: "stalled" if g.random() < 0.2 else "")
+        outcome, _ = search(path, seconds=seconds, levels={"streams": LEVELS["streams"]})
+        assert outcome.verdict in (BETTER, NO_START, NO_CONCLUSION), seconds
+
+
 def test_a_budget_too_short_for_a_race_is_no_conclusion():
     outcome, _ = search(Simulated(), seconds=1.2)
     assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)

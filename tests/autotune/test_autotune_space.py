@@ -66,6 +66,8 @@ def test_buffers_go_from_the_kernels_own_to_beyond_what_the_path_holds():
     assert buffer_levels(Found())[:3] == (0, 64 << 10, 256 << 10)
     assert max(buffer_levels(Found())) == 4 << 20
     assert max(buffer_levels(Found(bdp_B=60e6))) >= 60e6
+    assert max(buffer_levels(Found(rate_MBps=1.25))) == 1 << 20
+    assert max(buffer_levels(Found(rate_MBps=0.01))) == 256 << 10
     assert buffer_levels(Found(bdp_B=60e6, granted_B=212_992)) == (0, 65536, 212_992)
 
 
