@@ -36,6 +36,10 @@ LAST_RACE_SHARE = 0.35
 FINALISTS = 3
 """Beside the present setting."""
 
+SPARE_ROUNDS = 2
+"""The last race has fewer finalists if it had no time for so many times the least rounds: it is
+what the answer stands on, and runs may be flagged."""
+
 STAGE_ROUNDS = 6
 RETRIES = 2
 """How often a flagged run is repeated in its round."""
@@ -174,7 +178,7 @@ class Search:
             tried = all(stage.factor in told for stage in self.stages)
             return self._outcome(NO_BETTER if told and tried else NO_CONCLUSION, self.start, None)
         rounds = self._rounds(self._end_s - self._now(), len(finalists))
-        while rounds < MIN_ROUNDS and len(finalists) > 2:
+        while rounds < SPARE_ROUNDS * MIN_ROUNDS and len(finalists) > 2:
             finalists.pop()
             rounds = self._rounds(self._end_s - self._now(), len(finalists))
         rounds = max(MIN_ROUNDS, min(rounds, MAX_ROUNDS))

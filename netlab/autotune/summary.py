@@ -21,7 +21,7 @@ from netlab.autotune.outcome import (
     ArmResult,
     Stage,
 )
-from netlab.autotune.race import Gap
+from netlab.autotune.race import MIN_ROUNDS, Gap
 from netlab.autotune.run import Tuned
 
 SCHEMA = 1
@@ -67,7 +67,9 @@ def gained(aim: Objective, gap: Gap) -> str:
 
     mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
     low, high = sorted(ends)
-    interval = "one round" if gap.rounds < 2 else f"{low:+.1f} % to {high:+.1f} %"
+    interval = (
+        f"{gap.rounds} rounds" if gap.rounds < MIN_ROUNDS else f"{low:+.1f} % to {high:+.1f} %"
+    )
     return f"{aim.label} {mean:+.1f} % ({interval})"
 
 
@@ -88,7 +90,10 @@ def table(tuned: Tuned) -> pd.DataFrame:
 def _row(tuned: Tuned, stage: Stage, arm: ArmResult) -> dict:
     aim, last = objective(tuned.ask.aim), stage.factor == LAST_RACE
     gap = arm.gap
-    lags = (gap.mean, gap.low, gap.high) if gap and gap.rounds > 1 else (math.nan,) * 3
+    lags = (math.nan,) * 3
+    if gap is not None:
+        bounds = (gap.low, gap.high) if gap.rounds >= MIN_ROUNDS else (math.nan, math.nan)
+        lags = (gap.mean, *bounds)
     fate = "left"
     if arm.reason:
         fate = f"failed: {arm.reason}"
