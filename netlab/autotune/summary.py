@@ -50,7 +50,7 @@ def conclusion(tuned: Tuned) -> str:
         nearest = ""
         if outcome.gain is not None and outcome.gain.against != outcome.winner:
             against = outcome.gain.against.label()
-            nearest = f"; {against} would bring {gained(aim, outcome.gain)}"
+            nearest = f"; {against} would bring {gained(aim, outcome.gain)}, not told from nothing"
         text = f"{outcome.verdict}: {outcome.winner.label()}{nearest}; {counts}"
     if outcome.winner.discards:
         text += (
