@@ -89,7 +89,8 @@ def search(
 
 def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
     """A search over a simulated path, with what the command would add to it."""
-    ask = Ask(default_study(), "lab", aim=aim, seed=7, **more.pop("ask", {}))
+    asked = {"study": default_study(), "path": "lab", "aim": aim, "seed": 7}
+    ask = Ask(**{**asked, **more.pop("ask", {})})
     start = more.pop("start", ask.start)
     outcome, _ = search(path or Simulated(), 200, start, objective=OBJECTIVES[aim], **more)
     return Tuned(

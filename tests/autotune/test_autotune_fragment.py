@@ -7,7 +7,7 @@ from autotune.simulated import tuned
 from netlab.autotune.ask import default_study
 from netlab.autotune.fragment import fragment_text, taken, write_fragment
 from netlab.errors import BadInput
-from netlab.study import load
+from netlab.study import Study, load
 
 
 def test_a_study_takes_the_winner(tmp_path):
@@ -61,3 +61,20 @@ def test_a_fragment_that_no_study_could_take_is_bad_input(tmp_path):
         path.write_text(text)
         with pytest.raises(BadInput, match=key):
             taken(default_study(), path)
+
+
+def test_a_group_of_a_fixed_amount_sends_as_much_in_records_of_another_length(tmp_path):
+    content = default_study().model_dump(mode="python")
+    content["groups"] = [{**content["groups"][0], "records": 1000}]
+    study = Study.model_validate(content)
+    found = tuned(ask={"study": study})
+    after = taken(study, write_fragment(found, tmp_path / "best.yml", "best.json")).groups[0]
+    assert after.record_length_B != 65536
+    assert after.records * after.record_length_B == pytest.approx(1000 * 65536, rel=0.02)
+
+
+def test_another_direction_becomes_a_group_of_its_own(tmp_path):
+    found = tuned(ask={"direction": "<->"})
+    after = taken(default_study(), write_fragment(found, tmp_path / "best.yml", "best.json"))
+    assert [group.direction for group in after.groups] == ["->", "<->"]
+    assert after.groups[0].record_length_B == default_study().groups[0].record_length_B
