@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netlab.autotune.candidate import Candidate
+from netlab.autotune.candidate import ENGINE_WORDS, Candidate
 from netlab.autotune.space import USUAL_BUFFER_B, Found, drained_B
-from netlab.core import options
 from netlab.emulation import Emulation
 from netlab.errors import RunError
 from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
@@ -33,19 +32,15 @@ KEPT = (
 
 @dataclass(frozen=True)
 class _Until:
-    """An agent that is listened to until a time, whatever patience the run has.
-
-    ``words`` are options of the engine that are added to the request of a role.
-    """
+    """An agent that is listened to until a time, whatever patience the run has."""
 
     channel: Channel
     host: str
-    words: dict[str, dict[str, str]]
     end_s: float
     now: Callable[[], float]
 
     def send(self, verb: str, **words: object) -> None:
-        self.channel.send(verb, **{**words, **self.words.get(verb, {})})
+        self.channel.send(verb, **words)
 
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
@@ -193,6 +188,8 @@ class PathUnderTest:
 
     def _request(self, candidate: Candidate, both: bool) -> Request:
         study, timing = self.study, self.timing
+        own = {name: getattr(study, name) for name in ENGINE_WORDS}
+        words = {**own, **dict(candidate.words)}
         return Request(
             streams=candidate.streams,
             record_length_B=candidate.record_length_B,
@@ -202,26 +199,26 @@ class PathUnderTest:
             window_ms=round(1e3 * timing.seconds),
             interval_ms=timing.interval_ms,
             both=both,
-            receive=dict(candidate.words).get("receive", study.receive),
+            threads=0 if words["engine"] == "blocking" else study.threads,
+            socket=study.socket,
+            **words,
         )
 
     def _side(self, station: Station, candidate: Candidate, limit_s: float) -> Side:
         send_max_B, receive_max_B = station.buffer_clamps()
+        sends, socket = station is self._ends[0], self.study.socket
         asked_B = candidate.buffer_B
-        if station is self._ends[1] and candidate.receive_buffer_B is not None:
+        if not sends and candidate.receive_buffer_B is not None:
             asked_B = candidate.receive_buffer_B
-        words = {
-            role: {name: word for name, word in candidate.words if role in options()[name].roles}
-            for role in ("gen", "sink")
-        }
         return Side(
             host=station.name,
-            channel=_Until(station.agent, station.name, words, limit_s, self._now),
+            channel=_Until(station.agent, station.name, limit_s, self._now),
             address=station.address,
             interface=station.interface,
             sndbuf_B=min(asked_B, send_max_B or asked_B),
             rcvbuf_B=min(asked_B, receive_max_B or asked_B),
             congestion=station.kernel_names(self.study.congestion_of(self.group)),
+            cpus=socket.cpus_sender if sends else socket.cpus_receiver,
         )
 
     def _setting(self) -> Setting:

@@ -6,6 +6,7 @@ from autotune.simulated import tuned
 
 from netlab.autotune.ask import default_study
 from netlab.autotune.fragment import fragment_text, taken, write_fragment
+from netlab.autotune.space import engine_options
 from netlab.errors import BadInput
 from netlab.study import Study, load
 
@@ -49,7 +50,7 @@ def test_the_yaml_says_where_it_comes_from():
         *("Linux 6.1.0", "better than what you had", "runs valid", "MTU 1500", "what you had:"),
     ):
         assert said in comments
-    assert set(yaml.safe_load(text)) == {"groups", "streams", "receive"}
+    assert set(yaml.safe_load(text)) == {"groups", "streams", *engine_options()}
 
 
 def test_a_fragment_that_no_study_could_take_is_bad_input(tmp_path):

@@ -68,8 +68,11 @@ def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
 
 def test_a_word_of_the_engine_reaches_the_agent():
     path, stations = path_of(Clock())
-    path.take(CANDIDATE.at("receive", "discard"))
-    assert stations["b"].agent.told("sink")[0]["receive"] == "discard"
+    words = (("engine", "epoll"), ("receive", "discard"), ("send", "splice"))
+    path.take(replace(CANDIDATE, words=words))
+    (sink,), (gen,) = stations["b"].agent.told("sink"), stations["a"].agent.told("gen")
+    assert (sink["receive"], sink["engine"]) == ("discard", "epoll")
+    assert (gen["send"], gen["engine"]) == ("splice", "epoll")
 
 
 def test_a_receiver_may_have_a_buffer_of_its_own():

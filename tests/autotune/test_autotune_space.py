@@ -11,6 +11,7 @@ from netlab.autotune.space import (
     buffer_levels,
     check_levels,
     engine_levels,
+    engine_options,
     factors,
     neighbours,
     stream_levels,
@@ -18,7 +19,8 @@ from netlab.autotune.space import (
 )
 from netlab.errors import BadInput
 
-START = Candidate(65536, 262144, 1, (("receive", "copy"),))
+WORDS = tuple(sorted((name, core.options()[name].default) for name in engine_options()))
+START = Candidate(65536, 262144, 1, WORDS)
 
 
 def test_every_factor_holds_the_present_level():
