@@ -155,6 +155,17 @@ class Report:
         ``"sink"`` or ``"gen"``.
     status, code, message : str
         ``ok``, ``stopped``, ``timeout`` or ``error``; unless ok, why.
+    engine, method : str
+        What moved the bytes: the engine, and the way of sending or receiving.
+    threads : int
+        How many threads moved them.
+    completed_bytes, copied_bytes : int
+        Of a gen that sent by ``zerocopy``: bytes whose completion the kernel has told, and of
+        these the bytes that it copied after all.
+    mapped_bytes : int
+        Of a sink that received by ``zerocopy``: bytes that were mapped instead of copied.
+    watch_cpu_ns : int
+        CPU time of the thread that took the samples and meters.
     t_go_ns, t_first_byte_ns, t_last_byte_ns : int
         The common start, the first byte sent or read, the last one; in a timed run the end of
         the last stream. Nothing here depends on when samples are taken.
@@ -188,6 +199,13 @@ class Report:
     window_bytes: int
     total_bytes: int
     interval_sum_bytes: int
+    engine: str
+    method: str
+    threads: int
+    completed_bytes: int
+    copied_bytes: int
+    mapped_bytes: int
+    watch_cpu_ns: int
     rejected: dict[str, int]
     per_stream: tuple[dict[str, Any], ...]
     sample_t_ns: np.ndarray = field(repr=False)
@@ -321,13 +339,16 @@ class Run:
         rejected["short"] = rejected.pop("too_short")
         plain = ("streams", "accepted", "t_go_ns", "t_first_byte_ns", "t_last_byte_ns",
                  "window_t0_ns", "window_t1_ns", "window_bytes", "total_bytes",
-                 "interval_sum_bytes")  # fmt: skip
+                 "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
+                 "mapped_bytes", "watch_cpu_ns")  # fmt: skip
         failed = r.status != lib.NL_STATUS_OK
         return Report(
             role=self.role,
             status=STATUSES[r.status],
             code=_text(lib.nl_code_name(r.err.code)) if r.err.code else "",
             message=_text(r.err.message) if failed else "",
+            engine=_text(r.engine),
+            method=_text(r.method),
             **{name: int(getattr(r, name)) for name in plain},
             rejected=rejected,
             per_stream=tuple(_stream(r.per_stream[i]) for i in range(rows)),

@@ -78,8 +78,32 @@ enum nl_option_kind {
 	NL_KIND_TOKEN = 3,     /* 32 hex digits */
 	NL_KIND_WORD = 4,      /* up to 8 congestion controls with commas, `-` for the host's own */
 	NL_KIND_INTERFACE = 5, /* an interface name */
-	NL_KIND_RECEIVE = 6,   /* copy or discard */
-	NL_KIND_CPUS = 7,      /* numbers and ranges with commas; empty: none */
+	NL_KIND_CPUS = 6,      /* numbers and ranges with commas; empty: none */
+	NL_KIND_ENGINE = 7,    /* a word of enum nl_engine_word */
+	NL_KIND_SEND = 8,      /* a word of enum nl_send_word */
+	NL_KIND_RECEIVE = 9,   /* a word of enum nl_receive_word */
+};
+
+enum nl_engine_word {
+	NL_ENGINE_AUTO = 0,     /* blocking for few streams, epoll for many */
+	NL_ENGINE_BLOCKING = 1, /* a thread a stream */
+	NL_ENGINE_EPOLL = 2,    /* a set per thread, streams spread over the threads */
+	NL_ENGINE_URING = 3,    /* io_uring, a ring per thread; send copy or zerocopy, receive copy
+				 * or discard */
+};
+
+enum nl_send_word {
+	NL_SEND_COPY = 0,
+	NL_SEND_ZEROCOPY = 1, /* MSG_ZEROCOPY: the kernel copies only where it has to */
+	NL_SEND_SENDFILE = 2, /* from a file in memory */
+	NL_SEND_SPLICE = 3,   /* pages through a pipe */
+};
+
+enum nl_receive_word {
+	NL_RECEIVE_COPY = 0,
+	NL_RECEIVE_DISCARD = 1,  /* MSG_TRUNC: the kernel drops the bytes */
+	NL_RECEIVE_SPLICE = 2,   /* through a pipe to /dev/null */
+	NL_RECEIVE_ZEROCOPY = 3, /* TCP_ZEROCOPY_RECEIVE: pages are mapped, the rest is copied */
 };
 
 struct nl_option {
@@ -110,10 +134,13 @@ struct nl_run_opts {
 	uint64_t connect_ms; /* gen: for all streams to connect and be let go */
 	uint64_t drain_ms;
 	uint64_t trace;
-	uint64_t discard; /* sink: let the kernel drop the bytes instead of copying them out */
 	uint64_t follow_incoming_cpu; /* keep each thread where its packets come in */
 	uint64_t pacing_Bps;          /* gen: of each stream; 0: as fast as it goes */
 	uint64_t dscp, mss_B, nodelay, busy_poll_us; /* 0 leaves the kernel's own */
+	uint64_t engine;  /* enum nl_engine_word */
+	uint64_t threads; /* epoll and uring: 0 is one a CPU that is online */
+	uint64_t send;    /* gen: enum nl_send_word */
+	uint64_t receive; /* sink: enum nl_receive_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
 	char congestion[NL_LIST_MAX]; /* stream i takes item i mod n of the list */
 	char cpus[NL_LIST_MAX];       /* the threads take them in turn; empty: the scheduler's */
@@ -244,7 +271,12 @@ struct nl_report {
 	struct nl_err err; /* why the status is not ok */
 	uint64_t run, streams, accepted;
 	struct nl_rejected rejected;
-	uint64_t discard;
+	char engine[NL_NAME_MAX], method[NL_NAME_MAX]; /* used: words of engine, and of send or receive */
+	uint64_t threads;                              /* that moved bytes */
+	/* gen, zerocopy: bytes whose completion the kernel told, and of these copied after all */
+	uint64_t completed_bytes, copied_bytes;
+	uint64_t mapped_bytes;     /* sink, zerocopy: not copied */
+	uint64_t watch_cpu_ns;     /* CPU time of the thread that took samples and meters */
 	uint64_t t_go_ns; /* 0: never let go */
 	uint64_t t_let_go_ns; /* gen: every stream had heard that it may go */
 	/* Least t_first_ns, greatest t_last_ns of the streams; a timed run takes t_end_ns. What a

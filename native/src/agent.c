@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "error.h"
+#include "files.h"
 #include "jobs.h"
 #include "lines.h"
 #include "netlab.h"
@@ -14,7 +15,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
@@ -251,16 +251,6 @@ static int take_lock(int *fd, struct nl_err *err)
 	return err->code;
 }
 
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static struct agent *agent_new(int in_fd, int out_fd)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
@@ -293,7 +283,7 @@ int nl_agent_serve(int in_fd, int out_fd)
 
 	if (!agent)
 		return 1;
-	raise_file_limit();
+	nl_files_raise();
 	code = take_lock(&lock_fd, &err);
 	if (code) {
 		answer_error(agent, NULL, &err);

@@ -6,8 +6,8 @@
 #include "clock.h"
 #include "error.h"
 #include "faces.h"
+#include "mover.h"
 #include "sock.h"
-#include "stream.h"
 #include "words.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 struct classic {
 	const char *name;
 	struct nl_run_opts opts;
-	const struct nl_engine *engine;
+	struct nl_tools tools;
 	struct nl_stream *stream;
 	atomic_int quit;
 	int signals; /* a descriptor that is readable after SIGINT or the end of the stream */
@@ -54,7 +54,6 @@ static int parse(struct classic *classic, char **argv, struct nl_err *err)
 		return nl_fail_key(err, "record_length", "record_length is a number of bytes from 1 to 64 Mi");
 	if (nl_run_opts_set(opts, "buffer_B", argv[4], err))
 		return nl_fail_key(err, "setsockopt", "setsockopt is a number of bytes up to 1 Gi");
-	classic->engine = nl_engine_of(opts);
 	return NL_OK;
 }
 
@@ -125,7 +124,14 @@ static void *transfer(void *argument)
 	struct classic *classic = argument;
 	struct nl_stream *stream = classic->stream;
 
-	stream->errnum = classic->engine->transfer(stream);
+	ssize_t n;
+
+	do {
+		n = classic->tools.mover->move(&classic->tools, stream, (size_t)classic->opts.record_B);
+		if (n > 0)
+			nl_stream_count(stream, (uint64_t)n);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	stream->errnum = n < 0 && !nl_stream_quitting(stream) ? errno : 0;
 	stream->t_end_ns = nl_now_ns();
 	pthread_kill(classic->main, NL_CLI_DONE);
 	return NULL;
@@ -167,7 +173,6 @@ static int run(struct classic *classic, struct nl_err *err)
 		return code;
 	if (nl_sock_blocking(classic->stream->fd))
 		return nl_fail_errno(err, errno, "fcntl");
-	classic->engine->prepare(classic->stream);
 	start_ns = nl_now_ns();
 	errnum = pthread_create(&thread, NULL, transfer, classic);
 	if (errnum)
@@ -187,6 +192,7 @@ int nl_classic_main(const char *name, int argc, char **argv)
 {
 	struct classic classic = {.name = name, .signals = -1, .main = pthread_self()};
 	struct nl_err err = {0};
+	uint8_t *record;
 	sigset_t signals;
 	int code;
 
@@ -205,17 +211,18 @@ int nl_classic_main(const char *name, int argc, char **argv)
 	memset(classic.stream, 0, sizeof(*classic.stream));
 	classic.stream->fd = -1;
 	classic.stream->quit = &classic.quit;
-	classic.stream->record_B = classic.opts.record_B;
-	classic.stream->to_send = UINT64_MAX;
-	classic.stream->buffer = malloc(classic.opts.record_B);
-	if (classic.stream->buffer)
+	record = malloc(classic.opts.record_B);
+	for (uint64_t i = 0; record && i < classic.opts.record_B; i++)
+		record[i] = (uint8_t)i;
+	if (record && nl_tools_open(&classic.tools, nl_mover_of(&classic.opts), classic.opts.record_B,
+				    record, -1) == 0)
 		code = run(&classic, &err);
 	else
 		code = nl_fail_errno(&err, ENOMEM, "memory for a record");
 	if (classic.stream->fd >= 0)
 		close(classic.stream->fd);
 	close(classic.signals);
-	free(classic.stream->buffer);
+	free(record);
 	free(classic.stream);
 	return code ? nl_cli_fail(name, &err) : 0;
 }

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 /* More than this many at once would overrun the sink's backlog and wait a second for a retry. */
@@ -61,9 +62,15 @@ static int open_next(struct start *start, struct nl_err *err)
 	return NL_OK;
 }
 
-/* Wait for any of the first count streams, or the wake-up. */
+static int late(const struct nl_run *run, const char *what, struct nl_err *err)
+{
+	return nl_fail(err, NL_TIMEOUT, "%s port %u did not %s within %llu ms", run->opts.address,
+		       (unsigned)run->opts.port, what, (unsigned long long)run->opts.connect_ms);
+}
+
+/* Wait for any of count streams, or the wake-up. */
 static int wait_for_sink(struct start *start, uint64_t first, uint64_t count, uint64_t deadline_ns,
-			 const char *what, struct nl_err *err)
+			 struct nl_err *err)
 {
 	struct nl_run *run = start->run;
 	int n;
@@ -74,9 +81,7 @@ static int wait_for_sink(struct start *start, uint64_t first, uint64_t count, ui
 	if (n < 0 && errno != EINTR)
 		return nl_fail_errno(err, errno, "poll");
 	if (n == 0)
-		return nl_fail(err, NL_TIMEOUT, "%s port %u did not %s within %llu ms",
-			       run->opts.address, (unsigned)run->opts.port, what,
-			       (unsigned long long)run->opts.connect_ms);
+		return late(run, "answer", err);
 	return NL_OK;
 }
 
@@ -93,8 +98,7 @@ static int connect_all(struct start *start, uint64_t deadline_ns, struct nl_err 
 		while (oldest < start->opened && start->poll[oldest].fd < 0)
 			oldest++;
 		if (!code)
-			code = wait_for_sink(start, oldest, start->opened - oldest, deadline_ns,
-					     "answer", err);
+			code = wait_for_sink(start, oldest, start->opened - oldest, deadline_ns, err);
 		if (code || atomic_load(&run->told_to_stop))
 			return code;
 		for (uint64_t i = oldest; !code && i < start->opened; i++)
@@ -127,10 +131,11 @@ int nl_gen_gather(struct nl_run *run, struct nl_err *err)
 	return code;
 }
 
-static int hear_go(struct start *start, uint64_t id, struct nl_err *err)
+/* *gone is set when the stream was let go. */
+static int hear_go(struct nl_run *run, uint64_t id, int *gone, struct nl_err *err)
 {
 	char byte;
-	ssize_t n = recv(start->run->stream[id].fd, &byte, 1, 0);
+	ssize_t n = recv(run->stream[id].fd, &byte, 1, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return NL_OK;
@@ -142,31 +147,59 @@ static int hear_go(struct start *start, uint64_t id, struct nl_err *err)
 			       (unsigned long long)id);
 	if (byte != 'G')
 		return nl_fail(err, NL_PEER, "the sink said byte %d, not G", byte);
-	start->poll[id].fd = -1;
-	start->greeted++;
+	if (run->blocking && nl_sock_blocking(run->stream[id].fd))
+		return nl_fail_errno(err, errno, "fcntl");
+	*gone = 1;
 	return NL_OK;
+}
+
+enum { EVENTS = 256 };
+
+static int hear_all(struct nl_run *run, int set, uint64_t deadline_ns, struct nl_err *err)
+{
+	struct epoll_event event[EVENTS], wake = {.events = EPOLLIN, .data.u64 = run->opts.streams};
+	uint64_t left = run->opts.streams;
+	int code = NL_OK;
+
+	if (epoll_ctl(set, EPOLL_CTL_ADD, run->wake, &wake))
+		return nl_fail_errno(err, errno, "epoll_ctl");
+	for (uint64_t i = 0; i < run->opts.streams; i++) {
+		struct epoll_event said = {.events = EPOLLIN, .data.u64 = i};
+
+		if (epoll_ctl(set, EPOLL_CTL_ADD, run->stream[i].fd, &said))
+			return nl_fail_errno(err, errno, "epoll_ctl");
+	}
+	while (!code && left > 0 && !atomic_load(&run->told_to_stop)) {
+		int n = epoll_wait(set, event, EVENTS, nl_poll_ms(deadline_ns));
+
+		if (n < 0 && errno != EINTR)
+			return nl_fail_errno(err, errno, "epoll_wait");
+		if (n == 0)
+			return late(run, "let the streams go", err);
+		for (int i = 0; !code && i < n; i++) {
+			uint64_t id = event[i].data.u64;
+			int gone = 0;
+
+			if (id == run->opts.streams)
+				continue;
+			code = hear_go(run, id, &gone, err);
+			if (gone) {
+				epoll_ctl(set, EPOLL_CTL_DEL, run->stream[id].fd, &event[i]);
+				left--;
+			}
+		}
+	}
+	return code;
 }
 
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
-	struct start start;
-	int code = start_new(&start, run, err);
+	int code, set = epoll_create1(EPOLL_CLOEXEC);
 
-	if (code)
-		return code;
-	for (uint64_t i = 0; i < run->opts.streams; i++)
-		start.poll[i] = (struct pollfd){.fd = run->stream[i].fd, .events = POLLIN};
-	while (!code && start.greeted < run->opts.streams && !atomic_load(&run->told_to_stop)) {
-		code = wait_for_sink(&start, 0, run->opts.streams, deadline_ns, "let the streams go",
-				     err);
-		for (uint64_t i = 0; !code && i < run->opts.streams; i++)
-			if (start.poll[i].fd >= 0 && start.poll[i].revents)
-				code = hear_go(&start, i, err);
-	}
+	if (set < 0)
+		return nl_fail_errno(err, errno, "epoll_create1");
+	code = hear_all(run, set, deadline_ns, err);
 	run->report.t_let_go_ns = nl_now_ns();
-	for (uint64_t i = 0; !code && i < run->opts.streams; i++)
-		if (nl_sock_blocking(run->stream[i].fd))
-			code = nl_fail_errno(err, errno, "fcntl");
-	free(start.poll);
+	close(set);
 	return code;
 }

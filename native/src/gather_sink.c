@@ -202,7 +202,7 @@ int nl_sink_gather(struct nl_run *run, struct nl_err *err)
 			continue;
 		/* streams arrive in any order, so the listener could not give them theirs */
 		code = nl_sockopts_congestion(run->stream[i].fd, &run->opts, i, err);
-		if (!code && nl_sock_blocking(run->stream[i].fd))
+		if (!code && run->blocking && nl_sock_blocking(run->stream[i].fd))
 			code = nl_fail_errno(err, errno, "fcntl");
 	}
 	return code;

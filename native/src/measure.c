@@ -22,7 +22,7 @@ enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
 
 struct watch {
 	struct nl_run *run;
-	struct nl_worker *worker; /* [streams] */
+	struct nl_worker *worker; /* [threads] */
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
 	struct nl_vigil vigil;
 	enum phase phase;
@@ -263,6 +263,9 @@ static void collect(struct nl_run *run)
 		row->t_first_ns = stream->t_first_ns;
 		row->t_last_ns = stream->t_last_ns;
 		row->t_end_ns = stream->t_end_ns;
+		report->completed_bytes += stream->completed_bytes;
+		report->copied_bytes += stream->copied_bytes;
+		report->mapped_bytes += stream->mapped_bytes;
 		report->total_bytes += row->bytes;
 		if (row->t_first_ns && (!report->t_first_byte_ns || row->t_first_ns < report->t_first_byte_ns))
 			report->t_first_byte_ns = row->t_first_ns;
@@ -337,17 +340,26 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	return NL_OK;
 }
 
+/* Of the calling thread, which sleeps but for samples and meters. */
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NL_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
-	struct nl_worker *worker = calloc(run->opts.streams, sizeof(*worker));
+	struct nl_worker *worker = calloc(run->report.threads, sizeof(*worker));
 	struct watch watch = {.run = run, .worker = worker, .phase = WARMING};
-	uint64_t started = 0;
+	uint64_t started = 0, cpu_ns = thread_cpu_ns();
 	int code;
 
 	watch.meter = calloc(SNAPSHOTS, sizeof(*watch.meter));
 	if (!worker || !watch.meter)
 		code = nl_fail_errno(err, ENOMEM, "memory for %llu threads",
-				     (unsigned long long)run->opts.streams);
+				     (unsigned long long)run->report.threads);
 	else
 		code = nl_workers_start(run, worker, &started, err);
 	if (!code)
@@ -357,8 +369,10 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 	else
 		nl_workers_shut(run, SHUT_RDWR);
 	nl_workers_join(run, worker, started);
-	if (run->report.t_go_ns)
+	if (run->report.t_go_ns) {
 		conclude(&watch);
+		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;
+	}
 	free(watch.meter);
 	free(worker);
 	return code;

@@ -66,8 +66,13 @@ static const struct nl_option table[] = {
 	{"nodelay", "0", "TCP_NODELAY", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(nodelay)},
 	{"busy_poll_us", "0", "SO_BUSY_POLL; 0 leaves the host's", NL_KIND_COUNT, BOTH, 0, 0, 1000000,
 	 AT(busy_poll_us)},
-	{"receive", "copy", "copy bytes out to memory, or discard them in the kernel", NL_KIND_RECEIVE,
-	 NL_SINK, 0, 0, 0, AT(discard)},
+	{"engine", "auto", "auto, blocking (a thread a stream), epoll or uring", NL_KIND_ENGINE, BOTH, 0,
+	 0, 0, AT(engine)},
+	{"threads", "0", "threads of epoll and uring; 0 is one a CPU", NL_KIND_COUNT, BOTH, 0, 0, 1024,
+	 AT(threads)},
+	{"send", "copy", "copy, zerocopy, sendfile or splice", NL_KIND_SEND, NL_GEN, 0, 0, 0, AT(send)},
+	{"receive", "copy", "copy to memory, discard in the kernel, splice, or zerocopy", NL_KIND_RECEIVE,
+	 NL_SINK, 0, 0, 0, AT(receive)},
 };
 
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
@@ -178,13 +183,30 @@ static int set_address(const struct nl_option *option, const char *text, char *o
 	return NL_OK;
 }
 
-static int set_receive(const struct nl_option *option, const char *text, uint64_t *discard,
-		       struct nl_err *err)
+static const struct {
+	uint32_t kind;
+	const char *choices; /* for the message */
+	const char *word[4]; /* in the order of the kind's enum */
+} words_of[] = {
+	{NL_KIND_ENGINE, "auto, blocking, epoll or uring", {"auto", "blocking", "epoll", "uring"}},
+	{NL_KIND_SEND, "copy, zerocopy, sendfile or splice", {"copy", "zerocopy", "sendfile", "splice"}},
+	{NL_KIND_RECEIVE, "copy, discard, splice or zerocopy", {"copy", "discard", "splice", "zerocopy"}},
+};
+
+static int set_word(const struct nl_option *option, const char *text, uint64_t *out,
+		    struct nl_err *err)
 {
-	if (strcmp(text, "copy") != 0 && strcmp(text, "discard") != 0)
-		return nl_fail_key(err, option->name, "receive is copy or discard");
-	*discard = text[0] == 'd';
-	return NL_OK;
+	size_t k = 0;
+
+	while (words_of[k].kind != option->kind)
+		k++;
+	for (uint64_t i = 0; i < sizeof(words_of[k].word) / sizeof(words_of[k].word[0]); i++) {
+		if (strcmp(words_of[k].word[i], text) == 0) {
+			*out = i;
+			return NL_OK;
+		}
+	}
+	return nl_fail_key(err, option->name, "%s is %s", option->name, words_of[k].choices);
 }
 
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
@@ -204,8 +226,10 @@ static int set(struct nl_run_opts *opts, const struct nl_option *option, const c
 		return set_names(option, text, field, err);
 	case NL_KIND_INTERFACE:
 		return set_name(option, text, 15, field, err); /* IFNAMSIZ less its NUL */
+	case NL_KIND_ENGINE:
+	case NL_KIND_SEND:
 	case NL_KIND_RECEIVE:
-		return set_receive(option, text, field, err);
+		return set_word(option, text, field, err);
 	case NL_KIND_CPUS:
 		return set_cpus(option, text, field, err);
 	}
@@ -250,6 +274,24 @@ static int check_limits(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
+static int check_engine(const struct nl_run_opts *opts, struct nl_err *err)
+{
+	if (opts->engine > NL_ENGINE_URING || opts->send > NL_SEND_SPLICE ||
+	    opts->receive > NL_RECEIVE_ZEROCOPY)
+		return nl_fail_key(err, "engine", "there is no such engine, send or receive");
+	if (opts->engine == NL_ENGINE_BLOCKING && opts->threads)
+		return nl_fail_key(err, "threads", "the blocking engine has a thread for each stream");
+	if (opts->engine != NL_ENGINE_URING)
+		return NL_OK;
+	if (opts->role == NL_GEN && opts->send > NL_SEND_ZEROCOPY)
+		return nl_fail_key(err, "send", "engine uring sends by copy or zerocopy; the others also by "
+						"sendfile and splice");
+	if (opts->role == NL_SINK && opts->receive > NL_RECEIVE_DISCARD)
+		return nl_fail_key(err, "receive", "engine uring receives by copy or discard; the others "
+						   "also by splice and zerocopy");
+	return NL_OK;
+}
+
 int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	int code;
@@ -270,6 +312,9 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	if (opts->follow_incoming_cpu && opts->cpus[0])
 		return nl_fail_key(err, "follow_incoming_cpu",
 				   "cpus and follow_incoming_cpu exclude each other");
+	code = check_engine(opts, err);
+	if (code)
+		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)
 		return nl_fail(err, NL_LIMIT, "%llu records of %llu B are more than %llu MiB",
 			       (unsigned long long)opts->streams, (unsigned long long)opts->record_B,

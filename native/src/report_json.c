@@ -223,7 +223,26 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 		    {"run", no->run}, {"stream", no->stream}, {"token", no->token},
 		    {"twice", no->twice}, {"late", no->late});
 	nl_json_close(j);
-	nl_json_text(j, "receive", r->discard ? "discard" : "copy");
+}
+
+/* What moved the bytes; `zerocopy` is there when it was asked for. */
+static void put_engine(struct nl_json *j, const struct nl_report *r)
+{
+	nl_json_text(j, "engine", r->engine);
+	nl_json_u64(j, "threads", r->threads);
+	nl_json_text(j, r->role == NL_GEN ? "send" : "receive", r->method);
+	if (strcmp(r->method, "zerocopy") != 0) {
+		nl_json_null(j, "zerocopy");
+		return;
+	}
+	nl_json_open(j, "zerocopy");
+	if (r->role == NL_GEN)
+		PUT_MEMBERS(j, {"completed_bytes", r->completed_bytes},
+			    {"copied_bytes", r->copied_bytes});
+	else
+		PUT_MEMBERS(j, {"mapped_bytes", r->mapped_bytes},
+			    {"copied_bytes", r->total_bytes - r->mapped_bytes});
+	nl_json_close(j);
 }
 
 void nl_json_report(struct nl_json *j, const struct nl_report *r)
@@ -239,6 +258,7 @@ void nl_json_report(struct nl_json *j, const struct nl_report *r)
 		put_sink_members(j, r);
 	else
 		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
+	put_engine(j, r);
 	PUT_MEMBERS(j, {"t_go_ns", r->t_go_ns}, {"t_first_byte_ns", r->t_first_byte_ns},
 		    {"t_last_byte_ns", r->t_last_byte_ns});
 	nl_json_open(j, "window");
@@ -246,7 +266,8 @@ void nl_json_report(struct nl_json *j, const struct nl_report *r)
 		    {"bytes", r->window_bytes});
 	nl_json_close(j);
 	PUT_MEMBERS(j, {"total_bytes", r->total_bytes},
-		    {"interval_sum_bytes", r->interval_sum_bytes});
+		    {"interval_sum_bytes", r->interval_sum_bytes},
+		    {"watch_cpu_us", r->watch_cpu_ns / 1000});
 	nl_json_array(j, "per_stream");
 	for (uint64_t i = 0; i < r->streams; i++)
 		put_stream(j, &r->per_stream[i]);

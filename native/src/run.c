@@ -2,10 +2,13 @@
 
 #include "clock.h"
 #include "error.h"
+#include "files.h"
 #include "samples.h"
 #include "sock.h"
+#include "worker.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,22 +18,40 @@
 /* the backlog leaves room for strangers beside the streams */
 enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
 
+static int open_file(struct nl_run *run, struct nl_err *err)
+{
+	run->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
+	if (run->file < 0)
+		return nl_fail_errno(err, errno, "memfd_create");
+	if (ftruncate(run->file, (off_t)run->opts.record_B))
+		return nl_fail_errno(err, errno, "a file in memory of %llu B",
+				     (unsigned long long)run->opts.record_B);
+	return NL_OK;
+}
+
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
-	uint64_t stride = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
+	uint64_t n = run->mover->buffer == NL_BUFFER_OWN ? run->report.threads : 1;
+	int code, flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	void *memory;
 
-	if (run->engine == &nl_engine_discard)
+	if (run->mover->buffer == NL_BUFFER_NONE)
 		return NL_OK;
-	run->buffers_B = stride * run->opts.streams;
-	memory = mmap(NULL, run->buffers_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (run->mover->needs_file) {
+		code = open_file(run, err);
+		if (code)
+			return code;
+		flags = MAP_SHARED;
+	}
+	run->stride_B = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
+	run->buffers_B = run->stride_B * n;
+	memory = mmap(NULL, run->buffers_B, PROT_READ | PROT_WRITE, flags, run->file, 0);
 	if (memory == MAP_FAILED)
 		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
-				     (unsigned long long)run->opts.streams,
-				     (unsigned long long)run->opts.record_B);
+				     (unsigned long long)n, (unsigned long long)run->opts.record_B);
 	run->buffers = memory;
-	for (uint64_t i = 0; i < run->opts.streams; i++)
-		run->stream[i].buffer = run->buffers + i * stride;
+	for (uint64_t i = 0; run->opts.role == NL_GEN && i < run->opts.record_B; i++)
+		run->buffers[i] = (uint8_t)i;
 	return NL_OK;
 }
 
@@ -47,21 +68,41 @@ static int open_streams(struct nl_run *run, struct nl_err *err)
 		struct nl_stream *stream = &run->stream[i];
 
 		stream->fd = -1;
+		stream->id = (uint32_t)i;
 		stream->quit = &run->quit;
-		stream->record_B = run->opts.record_B;
 		stream->stamped = run->opts.window_ms == 0;
-		stream->to_send = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
+		stream->left = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
 		run->report.per_stream[i].stream = (uint32_t)i;
 		run->report.per_stream[i].cpu = run->report.per_stream[i].incoming_cpu = -1;
 	}
 	return NL_OK;
 }
 
+static int choose(struct nl_run *run, struct nl_err *err)
+{
+	struct nl_report *report = &run->report;
+	struct nl_choice choice;
+	int code = nl_engine_choose(&run->opts, &choice, err);
+
+	if (code)
+		return code;
+	run->engine = choice.engine;
+	run->mover = choice.mover;
+	run->blocking = choice.blocking;
+	report->threads = choice.threads;
+	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
+	snprintf(report->method, sizeof(report->method), "%s", run->mover->name);
+	/* each thread may have a set or ring, a pipe and a file */
+	return nl_files_need(run->opts.streams + 4 * report->threads, err);
+}
+
 static int open_all(struct nl_run *run, struct nl_err *err)
 {
 	struct nl_meter *probe;
-	int code;
+	int code = choose(run, err);
 
+	if (code)
+		return code;
 	run->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (run->wake < 0)
 		return nl_fail_errno(err, errno, "eventfd");
@@ -99,12 +140,10 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 	if (!run)
 		return nl_fail_errno(err, ENOMEM, "memory for a run");
 	run->opts = *opts;
-	run->engine = nl_engine_of(opts);
-	run->listener = run->wake = -1;
+	run->listener = run->wake = run->file = -1;
 	run->report.role = (int32_t)opts->role;
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
-	run->report.discard = opts->discard;
 	pthread_mutex_init(&run->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -142,8 +181,12 @@ void nl_run_free(struct nl_run *run)
 		close(run->listener);
 	if (run->wake >= 0)
 		close(run->wake);
+	if (run->file >= 0)
+		close(run->file);
 	if (run->buffers)
 		munmap(run->buffers, run->buffers_B);
+	for (uint64_t i = 0; run->stream && i < run->opts.streams; i++)
+		free(run->stream[i].inflight);
 	nl_samples_free(&run->report);
 	free(run->report.per_stream);
 	free(run->stream);

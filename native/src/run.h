@@ -2,6 +2,7 @@
 #ifndef NL_RUN_H
 #define NL_RUN_H
 
+#include "engine.h"
 #include "placement.h"
 #include "stream.h"
 
@@ -11,10 +12,15 @@ struct nl_run {
 	struct nl_run_opts opts;
 	struct nl_placement placement;
 	const struct nl_engine *engine;
+	const struct nl_mover *mover;
+	int blocking;             /* the sockets, once streams are let go */
 	struct nl_stream *stream; /* [streams] */
 	struct nl_report report;
-	uint8_t *buffers; /* mapped, buffers_B long; a record for each stream */
-	uint64_t buffers_B;
+	/* Mapped, buffers_B long: one pattern that all gens send, or for each thread of a
+	 * sink a record to read to, stride_B apart. */
+	uint8_t *buffers;
+	uint64_t buffers_B, stride_B;
+	int file;     /* the pattern as a file for sendfile; -1 otherwise */
 	int listener; /* sink; -1 otherwise */
 	int wake;     /* eventfd: readable once the run was told to stop */
 	uint32_t port;
@@ -29,7 +35,7 @@ struct nl_run {
 	int released;   /* threads may transfer */
 };
 
-/* Bring all streams together: every stream has a connected, blocking socket when it
+/* Bring all streams together: every stream has a connected socket when it
  * returns NL_OK. NL_TIMEOUT and NL_PEER as the header says. NL_OK with told_to_stop
  * set when it was interrupted. */
 int nl_sink_gather(struct nl_run *run, struct nl_err *err);

@@ -11,29 +11,41 @@ enum {
 	UNTIMED = 8192,  /* samples of a run without a known end */
 	RETRIES = 3,
 	ADJACENT_NS = 20000, /* reading a few counters takes far less, unless preempted */
+	ADJACENT_STREAM_NS = 200,
 };
 
-static const uint64_t memory_max_B = UINT64_C(1) << 30;
+/* 32 KiB a stream when there are 10,000 of them. */
+static const uint64_t memory_max_B = UINT64_C(320) << 20;
+
+static uint64_t planned_ms(const struct nl_run_opts *opts)
+{
+	return opts->warmup_ms + opts->window_ms + opts->tail_ms + opts->drain_ms;
+}
+
+static uint64_t least_interval_ms(const struct nl_run_opts *opts, uint64_t each_B)
+{
+	uint64_t samples = memory_max_B / each_B / opts->streams;
+
+	return samples > SPARE + 2 ? planned_ms(opts) / ((samples - SPARE) / 2) + 1 : UINT64_MAX;
+}
 
 int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err)
 {
 	uint64_t capacity = UNTIMED, cells, each = 8;
 
-	if (opts->window_ms) {
-		uint64_t ms = opts->warmup_ms + opts->window_ms + opts->tail_ms + opts->drain_ms;
-
-		/* a late sample makes the next one come early, by up to half an interval */
-		capacity = ms / opts->interval_ms * 2 + SPARE;
-	}
+	if (opts->window_ms) /* a late sample makes the next one come early, by up to half an interval */
+		capacity = planned_ms(opts) / opts->interval_ms * 2 + SPARE;
 	if (opts->trace)
 		each += 3 * sizeof(uint32_t);
 	if (capacity > memory_max_B / each / opts->streams) {
 		if (opts->window_ms)
 			return nl_fail(err, NL_LIMIT,
-				       "%llu streams sampled every %llu ms need more than %llu MiB",
+				       "%llu streams sampled every %llu ms need more than %llu MiB: "
+				       "make interval_ms %llu or more",
 				       (unsigned long long)opts->streams,
 				       (unsigned long long)opts->interval_ms,
-				       (unsigned long long)(memory_max_B >> 20));
+				       (unsigned long long)(memory_max_B >> 20),
+				       (unsigned long long)least_interval_ms(opts, each));
 		capacity = memory_max_B / each / opts->streams;
 	}
 	cells = capacity * opts->streams;
@@ -122,7 +134,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			report->sample_bytes[i * report->sample_capacity + k] =
 				nl_stream_bytes(&stream[i]);
 		after = nl_now_ns();
-		if (after - before < ADJACENT_NS + 20 * report->streams || attempt == RETRIES)
+		if (after - before < ADJACENT_NS + ADJACENT_STREAM_NS * report->streams || attempt == RETRIES)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;

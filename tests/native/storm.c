@@ -48,8 +48,21 @@ static void start(struct end *end, const struct nl_run_opts *opts)
 	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
 }
 
+/* Any engine and any way that it has, at either end. */
+static void set_engines(struct nl_run_opts *sink, struct nl_run_opts *gen, unsigned *seed)
+{
+	gen->engine = (unsigned)rand_r(seed) % (NL_ENGINE_URING + 1);
+	sink->engine = (unsigned)rand_r(seed) % (NL_ENGINE_URING + 1);
+	gen->send = (unsigned)rand_r(seed) %
+		    (gen->engine == NL_ENGINE_URING ? NL_SEND_ZEROCOPY + 1 : NL_SEND_SPLICE + 1);
+	sink->receive = (unsigned)rand_r(seed) % (sink->engine == NL_ENGINE_URING ?
+							  NL_RECEIVE_DISCARD + 1 :
+							  NL_RECEIVE_ZEROCOPY + 1);
+}
+
 /* Both directions at once; victim 0..3 is stopped after a while, 4: none. */
-static void one_round(unsigned round, unsigned streams, int victim, unsigned wait_us, int *count)
+static void one_round(unsigned round, unsigned streams, int victim, unsigned wait_us, unsigned *seed,
+		      int *count)
 {
 	const char *address = round % 2 ? "127.0.0.1" : "::1";
 	struct end end[4];
@@ -59,7 +72,7 @@ static void one_round(unsigned round, unsigned streams, int victim, unsigned wai
 		struct nl_run_opts sink = options(NL_SINK, streams, address);
 		struct nl_run_opts gen = options(NL_GEN, streams, address);
 
-		sink.discard = round % 3 == 0;
+		set_engines(&sink, &gen, seed);
 		start(&end[i], &sink);
 		gen.port = nl_run_port(end[i].run);
 		if (round % 5 == 0) {
@@ -103,7 +116,7 @@ int main(int argc, char **argv)
 	alarm(seconds + 60);
 	for (unsigned round = 1; nl_now_ns() < end_ns; round++)
 		one_round(round, 1 + (unsigned)rand_r(&seed) % 20, rand_r(&seed) % 5,
-			  (unsigned)rand_r(&seed) % 60000, count);
+			  (unsigned)rand_r(&seed) % 60000, &seed, count);
 	printf("ok %d stopped %d timeout %d error %d never %d\n", count[0], count[1], count[2], count[3],
 	       count[4]);
 	return 0;

@@ -20,7 +20,7 @@ static void requests_fill_the_options(void)
 	struct nl_err err;
 
 	CHECK(parse(NL_SINK, SINK " receive=discard congestion=cubic", &opts, &err) == NL_OK);
-	CHECK(opts.run == 7 && opts.streams == 4 && opts.discard == 1 && opts.accept_ms == 5000);
+	CHECK(opts.run == 7 && opts.streams == 4 && opts.receive == NL_RECEIVE_DISCARD && opts.accept_ms == 5000);
 	CHECK(opts.token[15] == 15 && strcmp(opts.congestion, "cubic") == 0);
 	CHECK(parse(NL_GEN, GEN " bytes=1000", &opts, &err) == NL_OK);
 	CHECK(opts.bytes == 1000 && opts.window_ms == 0);

@@ -1,0 +1,334 @@
+"""Every engine moves every byte it counts, by each way of sending and receiving it has."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import time
+from itertools import product
+from pathlib import Path
+
+import pytest
+from ledger import assert_ledger_closes
+from test_native_agent import hello
+
+from netlab import core
+
+ENGINES = {
+    "blocking": (
+        ("copy", "zerocopy", "sendfile", "splice"),
+        ("copy", "discard", "splice", "zerocopy"),
+    ),
+    "epoll": (
+        ("copy", "zerocopy", "sendfile", "splice"),
+        ("copy", "discard", "splice", "zerocopy"),
+    ),
+    "uring": (("copy", "zerocopy"), ("copy", "discard")),
+}
+WAYS = [
+    (engine, send, receive)
+    for engine, (sends, receives) in ENGINES.items()
+    for send, receive in product(sends, receives)
+]
+PAIRS = [
+    (engine, send, receive)
+    for engine, (sends, receives) in ENGINES.items()
+    for send, receive in zip(sends, receives, strict=True)
+]
+"""Each way once, where all combinations would take too long."""
+
+
+def run_both(agent, timeout_s=60, **settings):
+    """A sink and a gen of the agent against each other, each with its options; both results."""
+    known = core.options()
+    sink, gen = (
+        {key: value for key, value in settings.items() if role in known[key].roles}
+        for role in ("sink", "gen")
+    )
+    if "bytes" in settings:
+        sink["window_ms"] = 0
+    port, token = agent.sink(**sink)
+    agent.gen(port, token, **gen)
+    results = agent.hear_results(timeout_s=timeout_s)
+    return results["sink_result", 1], results["gen_result", 1]
+
+
+def assert_says_what_was_used(sink, gen, engine, send, receive, streams):
+    for end in (sink, gen):
+        assert end["engine"] == engine
+        cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+        assert end["threads"] == (streams if engine == "blocking" else min(cpus, streams))
+    assert (gen["send"], sink["receive"]) == (send, receive)
+    if send == "zerocopy":
+        told = gen["zerocopy"]
+        assert told["completed_bytes"] == gen["total_bytes"] >= told["copied_bytes"]
+    else:
+        assert gen["zerocopy"] is None
+    if receive == "zerocopy":
+        told = sink["zerocopy"]
+        assert told["mapped_bytes"] + told["copied_bytes"] == sink["total_bytes"]
+    else:
+        assert sink["zerocopy"] is None
+
+
+@pytest.mark.parametrize("streams", [1, 7, 100])
+@pytest.mark.parametrize(("engine", "send", "receive"), WAYS)
+def test_exact_bytes_close_the_ledger(agent, engine, send, receive, streams):
+    amount = 1_000_003 if streams < 100 else 100_003
+    sink, gen = run_both(
+        agent, engine=engine, send=send, receive=receive, streams=streams, bytes=amount
+    )
+    assert_ledger_closes(sink, gen)
+    assert [row["bytes"] for row in gen["per_stream"]] == [amount] * streams
+    assert_says_what_was_used(sink, gen, engine, send, receive, streams)
+
+
+@pytest.mark.parametrize("streams", [1, 100])
+@pytest.mark.parametrize(("engine", "send", "receive"), PAIRS)
+def test_a_timed_run_closes_the_ledger(agent, engine, send, receive, streams):
+    # a long tail: on a busy machine the end of the sink's window may come late
+    sink, gen = run_both(
+        agent, engine=engine, send=send, receive=receive, streams=streams, window_ms=100,
+        tail_ms=600, interval_ms=10,
+    )  # fmt: skip
+    assert_ledger_closes(sink, gen)
+    assert_says_what_was_used(sink, gen, engine, send, receive, streams)
+
+
+@pytest.mark.parametrize(
+    ("engine", "send", "receive"), [way for way in PAIRS if way[0] != "blocking"]
+)
+def test_1000_streams_close_the_ledger(agent, engine, send, receive):
+    sink, gen = run_both(
+        agent, engine=engine, send=send, receive=receive, streams=1000, bytes=100_003,
+        accept_ms=20_000, connect_ms=20_000, drain_ms=20_000,
+    )  # fmt: skip
+    assert_ledger_closes(sink, gen)
+    assert sink["total_bytes"] == 100_003_000
+    assert_says_what_was_used(sink, gen, engine, send, receive, 1000)
+
+
+def connect_two_ends(agent, gen, sink):
+    """A run whose ends have engines of their own."""
+    port, token = agent.sink(streams=5, window_ms=0, **sink)
+    agent.gen(port, token, streams=5, bytes=2_000_003, **gen)
+    results = agent.hear_results()
+    assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
+    return results
+
+
+def test_pages_that_were_sent_without_a_copy_are_mapped_at_the_sink(agent):
+    """Loopback copies such a send into pages of its own, which the sink can then map."""
+    results = connect_two_ends(
+        agent,
+        {"engine": "epoll", "send": "zerocopy", "record_B": 131_072},
+        {"engine": "blocking", "receive": "zerocopy", "record_B": 131_072},
+    )
+    assert results["gen_result", 1]["zerocopy"]["copied_bytes"] == 10_000_015
+    assert results["sink_result", 1]["zerocopy"]["mapped_bytes"] > 5_000_000
+
+
+def test_ends_with_different_engines_understand_each_other(agent):
+    results = connect_two_ends(agent, {"engine": "uring"}, {"engine": "epoll", "threads": 3})
+    assert results["gen_result", 1]["engine"] == "uring"
+    assert results["sink_result", 1]["threads"] == 3
+
+
+@pytest.mark.parametrize("record_B", [1, 1000, 4096, 1_000_000])
+@pytest.mark.parametrize(
+    ("engine", "send", "receive"),
+    [*(way for way in PAIRS if way[0] != "blocking"), ("blocking", "zerocopy", "zerocopy")],
+)
+def test_records_of_any_size_are_exact(agent, engine, send, receive, record_B):
+    sink, gen = run_both(
+        agent, engine=engine, send=send, receive=receive, streams=3, record_B=record_B,
+        bytes=3001 * min(record_B, 1000),
+    )  # fmt: skip
+    assert_ledger_closes(sink, gen)
+    assert_says_what_was_used(sink, gen, engine, send, receive, 3)
+
+
+def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
+    for streams, engine in ((1, "blocking"), (100, "epoll")):
+        sink, gen = run_both(agent, engine="auto", streams=streams, bytes=10_007)
+        assert_ledger_closes(sink, gen)
+        assert {sink["engine"], gen["engine"]} == {engine}
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("sink engine=uring receive=splice", "receive"),
+        ("sink engine=uring receive=zerocopy", "receive"),
+        ("gen engine=uring send=sendfile", "send"),
+        ("gen engine=uring send=splice", "send"),
+        ("gen engine=blocking threads=2", "threads"),
+        ("sink engine=select", "engine"),
+        ("gen send=discard", "send"),
+        ("gen receive=copy", "receive"),
+        ("sink send=copy", "send"),
+        ("sink threads=1025", "threads"),
+    ],
+)
+def test_what_an_engine_lacks_is_refused_by_name(agent, line, key):
+    verb, _, rest = line.partition(" ")
+    base = f"run=1 streams=1 record_B=1 token={'0' * 32} window_ms=1"
+    end = "bind=127.0.0.1" if verb == "sink" else "to=127.0.0.1 port=1"
+    answer = agent.ask(f"{verb} {base} {end} {rest}")
+    assert (answer["event"], answer["code"], answer["key"]) == ("error", "bad_request", key)
+
+
+@pytest.mark.parametrize(("engine", "send", "receive"), PAIRS)
+def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
+    port, token = agent.sink(engine=engine, receive=receive, streams=7, window_ms=60_000)
+    agent.gen(port, token, engine=engine, send=send, streams=7, window_ms=60_000)
+    time.sleep(0.2)
+    agent.say("stop run=1")
+    results = agent.hear_results(timeout_s=5)
+    assert {r["status"] for r in results.values()} == {"stopped"}
+    for end in results.values():
+        assert end["interval_sum_bytes"] == end["total_bytes"] > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_end_of_input_ends_a_run_in_the_middle(start_agent, engine):
+    agent = start_agent()
+    port, token = agent.sink(engine=engine, streams=20, window_ms=60_000)
+    agent.gen(port, token, engine=engine, send="zerocopy", streams=20, window_ms=60_000)
+    time.sleep(0.2)
+    begun = time.monotonic()
+    assert agent.close() == 0
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_peer_that_resets_is_an_error(agent, engine):
+    port, token = agent.sink(engine=engine, streams=2, window_ms=20_000)
+    peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    for stream, peer in enumerate(peers):
+        peer.sendall(hello(1, stream, token))
+    for peer in peers:
+        assert peer.recv(1) == b"G"
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        peer.close()
+    sink = agent.hear(timeout_s=5)
+    assert (sink["status"], sink["code"]) == ("error", "peer")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        agent.gen(
+            listener.getsockname()[1], "0" * 32, engine=engine, send="zerocopy", window_ms=100,
+            drain_ms=300,
+        )  # fmt: skip
+        peer, _ = listener.accept()
+        with peer:
+            peer.sendall(b"G")
+            gen = agent.hear(timeout_s=5)
+    assert (gen["status"], gen["code"]) == ("timeout", "timeout")
+    assert gen["zerocopy"]["completed_bytes"] <= gen["total_bytes"]
+
+
+def face_end(gensink, *argv):
+    return subprocess.Popen(
+        tuple(str(a) for a in (gensink, *argv)),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def two_processes(gensink, *common):
+    """A sink and a gen, a process each; results and peak memory in bytes."""
+    sink = face_end(gensink, "sink", "--bind", "127.0.0.1", "--json", *common, "--window_ms", 0)
+    sink.stderr.readline()
+    gen_argv = sink.stderr.readline().decode().split()[2:]
+    gen = face_end(gensink, "gen", *gen_argv, "--json", *common, "--bytes", 20_011)
+    ends = []
+    for process in (gen, sink):
+        said = json.loads(process.stdout.read())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdout.close()
+        process.stderr.close()
+        ends.append((said, usage.ru_maxrss * 1024))
+    return ends
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 and resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 11_000,
+    reason="this user may not open 11,000 files, and 10,000 streams ask for them",
+)
+@pytest.mark.parametrize("engine", ["auto", "uring"])
+def test_10000_streams_take_less_than_64_KiB_each(gensink, engine):
+    (gen, gen_B), (sink, sink_B) = two_processes(
+        gensink, "--streams", 10_000, "--engine", engine, "--congestion", "cubic",
+        "--drain_ms", 30_000, "--interval_ms", 100,
+        *("--record_B", 65536),
+    )  # fmt: skip
+    assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
+    assert gen["total_bytes"] == sink["total_bytes"] == sink["interval_sum_bytes"] == 200_110_000
+    assert sink["engine"] == ("epoll" if engine == "auto" else engine)
+    assert gen_B / 10_000 < 65536 and sink_B / 10_000 < 65536, (gen_B, sink_B)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has the privilege that is dropped here")
+def test_too_few_files_are_said_with_the_need(gensink):
+    done = subprocess.run(
+        ("setpriv", "--bounding-set", "-sys_resource", gensink, "sink", "--bind", "127.0.0.1",
+         "--streams", "1000"),
+        capture_output=True, text=True, timeout=10,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "open files are needed and 300 are allowed" in done.stderr
+
+
+def test_a_host_that_forbids_io_uring_is_refused_clearly(agent):
+    """What the kernel says decides: where it allows io_uring, the same request is taken."""
+    switch = Path("/proc/sys/kernel/io_uring_disabled")
+    forbidden = switch.exists() and switch.read_text().strip() == "2"
+    answer = agent.ask(
+        f"sink run=1 bind=127.0.0.1 streams=1 token={'0' * 32} record_B=1 window_ms=1 engine=uring"
+    )
+    if forbidden:
+        assert answer["code"] == "refused" and "io_uring" in answer["message"]
+    else:
+        assert answer["event"] == "listening"
+        agent.say("stop run=1")
+        assert agent.hear()["status"] == "stopped"
+
+
+def cpu_ns(pid: int) -> int:
+    """CPU time of all threads of a process."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks)
+
+
+def test_an_agent_that_waits_uses_no_cpu(agent):
+    """Neither without a run nor with one whose streams have not come."""
+    before = cpu_ns(agent.process.pid)
+    time.sleep(1)
+    assert cpu_ns(agent.process.pid) == before
+    agent.sink(streams=20, engine="epoll", accept_ms=60_000)
+    time.sleep(0.1)
+    before = cpu_ns(agent.process.pid)
+    time.sleep(1)
+    assert cpu_ns(agent.process.pid) == before
+    agent.say("stop run=1")
+    assert agent.hear()["status"] == "stopped"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sampling_20_streams_every_10_ms_costs_less_than_1_percent_of_a_core(agent, engine):
+    sink, gen = run_both(
+        agent, engine=engine, streams=20, interval_ms=10, window_ms=1000, tail_ms=500
+    )
+    assert_ledger_closes(sink, gen)
+    for end in (sink, gen):
+        times = end["samples"]["t_ns"]
+        assert len(times) > 20
+        # meters are read by the same thread, four times a run, whatever its length
+        assert end["watch_cpu_us"] * 1000 < 0.01 * (times[-1] - times[0]) + 4e6
