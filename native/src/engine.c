@@ -8,7 +8,7 @@
 
 /* Up to here a thread a stream moves as much as anything else; beyond, memory and the
  * scheduler tell (PROTOCOL.md says the number). */
-enum { BLOCKING_BEST = 64 };
+enum { BLOCKING_BEST = 64, YIELD_B = 2 << 20 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 {
@@ -24,18 +24,27 @@ static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 	}
 }
 
+static uint64_t cpus_online(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
 static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
 {
-	uint64_t threads = opts->threads;
+	uint64_t threads = opts->threads ? opts->threads : cpus_online();
 
 	if (engine->one_stream)
 		return opts->streams;
-	if (threads == 0) {
-		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-		threads = cpus > 0 ? (uint64_t)cpus : 1;
-	}
 	return threads < opts->streams ? threads : opts->streams;
+}
+
+/* Where sinks have to share processors with gens, a gen lets them run now and then: they
+ * read what is still in the cache, and no backlog builds up that has outgrown it. */
+static uint64_t yield_of(const struct nl_run_opts *opts)
+{
+	return opts->streams > cpus_online() ? YIELD_B : UINT64_MAX;
 }
 
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err)
@@ -54,6 +63,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 	*out = (struct nl_choice){.engine = engine,
 				  .mover = mover,
 				  .threads = threads_of(opts, engine),
-				  .blocking = engine->one_stream};
+				  .blocking = engine->one_stream,
+				  .yield_B = yield_of(opts)};
 	return NL_OK;
 }

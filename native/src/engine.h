@@ -12,6 +12,7 @@ struct nl_choice {
 	const struct nl_mover *mover;
 	uint64_t threads;
 	int blocking; /* the sockets */
+	uint64_t yield_B;
 };
 
 /* Choose for the run. What this kernel lacks is NL_REFUSED with the reason, unless the

@@ -9,8 +9,9 @@ static int nothing_to_do(struct nl_worker *worker)
 	return 0;
 }
 
-static int send_all(struct nl_tools *tools, struct nl_stream *stream)
+static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
+	struct nl_tools *tools = &worker->tools;
 	ssize_t (*const move)(struct nl_tools *, struct nl_stream *, size_t) = tools->mover->move;
 
 	stream->t_first_ns = nl_now_ns();
@@ -18,7 +19,7 @@ static int send_all(struct nl_tools *tools, struct nl_stream *stream)
 		ssize_t n = move(tools, stream, nl_stream_next(stream, tools->record_B));
 
 		if (n > 0)
-			nl_stream_sent(stream, (uint64_t)n);
+			nl_worker_sent(worker, stream, (uint64_t)n);
 		else if (errno != EINTR) /* EPIPE when the run shuts the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
 	}
@@ -45,7 +46,7 @@ static int receive_all(struct nl_tools *tools, struct nl_stream *stream)
 static void transfer(struct nl_worker *worker)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, 0);
-	int errnum = nl_worker_sends(worker) ? send_all(&worker->tools, stream)
+	int errnum = nl_worker_sends(worker) ? send_all(worker, stream)
 					     : receive_all(&worker->tools, stream);
 
 	nl_worker_moved(worker, stream, errnum);

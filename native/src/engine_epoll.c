@@ -11,7 +11,7 @@
 enum { EVENTS = 256 };
 
 /* A stream's turn: long enough to be worth its event, short enough for the others. */
-enum { TURN_CALLS = 16, TURN_B = 1 << 20 };
+enum { TURN_CALLS = 16, TURN_B = 256 << 10 };
 
 struct set {
 	int fd, ready;
@@ -92,7 +92,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 		}
 		n = tools->mover->move(tools, stream, len);
 		if (n > 0) {
-			nl_stream_sent(stream, (uint64_t)n);
+			nl_worker_sent(worker, stream, (uint64_t)n);
 			turn_B += (uint64_t)n;
 			if ((size_t)n < len) /* the socket is full */
 				return;

@@ -34,6 +34,13 @@ static enum nl_ring_op op_of(const struct nl_run_opts *opts)
 	return opts->send == NL_SEND_ZEROCOPY ? NL_RING_SEND_ZC : NL_RING_SEND;
 }
 
+static int flags_of(const struct nl_run_opts *opts)
+{
+	if (opts->role == NL_GEN)
+		return MSG_NOSIGNAL;
+	return opts->receive == NL_RECEIVE_DISCARD ? MSG_TRUNC : 0;
+}
+
 static int probe(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	enum nl_ring_op op = op_of(opts);
@@ -144,8 +151,7 @@ static void ask_move(struct nl_worker *worker, uint64_t nth)
 			}
 		}
 	}
-	errnum = ask(worker, nth, op, tools->buffer, len,
-		     nl_worker_sends(worker) ? MSG_NOSIGNAL : tools->buffer ? 0 : MSG_TRUNC, number);
+	errnum = ask(worker, nth, op, tools->buffer, len, flags_of(&worker->run->opts), number);
 	if (errnum)
 		leave(worker, nth, errnum);
 }
@@ -173,7 +179,7 @@ static void hear_move(struct nl_worker *worker, uint64_t nth, int32_t result)
 
 	if (result > 0) {
 		if (nl_worker_sends(worker)) {
-			nl_stream_sent(stream, (uint64_t)result);
+			nl_worker_sent(worker, stream, (uint64_t)result);
 		} else {
 			nl_stream_received(stream, (uint64_t)result);
 			if (nl_stream_quitting(stream)) {

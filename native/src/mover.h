@@ -23,7 +23,12 @@ struct nl_tools {
 	uint64_t map_B;
 };
 
-enum nl_buffer_need { NL_BUFFER_NONE, NL_BUFFER_OWN, NL_BUFFER_SHARED };
+enum nl_buffer_need {
+	NL_BUFFER_NONE,
+	NL_BUFFER_SHARED,    /* the run's pattern */
+	NL_BUFFER_OWN,       /* a record for each thread */
+	NL_BUFFER_UNTOUCHED, /* the same, but nobody ever writes there: it takes no memory */
+};
 
 struct nl_mover {
 	const char *name; /* the word of the option and of the report */

@@ -17,8 +17,8 @@ static ssize_t receive_copy(struct nl_tools *tools, struct nl_stream *stream, si
 
 static ssize_t receive_discard(struct nl_tools *tools, struct nl_stream *stream, size_t len)
 {
-	(void)tools;
-	return recv(stream->fd, NULL, len, MSG_TRUNC);
+	/* nothing is written; what watches races still takes the address for the caller's */
+	return recv(stream->fd, tools->buffer, len, MSG_TRUNC);
 }
 
 /* -- splice ---------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static ssize_t receive_zerocopy(struct nl_tools *tools, struct nl_stream *stream
 
 static const struct nl_mover row[] = {
 	[NL_RECEIVE_COPY] = {.name = "copy", .buffer = NL_BUFFER_OWN, .move = receive_copy},
-	[NL_RECEIVE_DISCARD] = {.name = "discard", .move = receive_discard},
+	[NL_RECEIVE_DISCARD] = {.name = "discard", .buffer = NL_BUFFER_UNTOUCHED, .move = receive_discard},
 	[NL_RECEIVE_SPLICE] = {.name = "splice", .open = open_splice, .move = receive_splice},
 	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy",
 				 .buffer = NL_BUFFER_OWN,

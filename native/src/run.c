@@ -31,7 +31,7 @@ static int open_file(struct nl_run *run, struct nl_err *err)
 
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
-	uint64_t n = run->mover->buffer == NL_BUFFER_OWN ? run->report.threads : 1;
+	uint64_t n = run->mover->buffer == NL_BUFFER_SHARED ? 1 : run->report.threads;
 	int code, flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	void *memory;
 
@@ -89,6 +89,7 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	run->engine = choice.engine;
 	run->mover = choice.mover;
 	run->blocking = choice.blocking;
+	run->yield_B = choice.yield_B;
 	report->threads = choice.threads;
 	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", run->mover->name);

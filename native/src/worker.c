@@ -79,7 +79,7 @@ static uint8_t *buffer_of(const struct nl_worker *worker)
 
 	if (run->mover->buffer == NL_BUFFER_NONE)
 		return NULL;
-	return run->buffers + (run->mover->buffer == NL_BUFFER_OWN ? worker->id * run->stride_B : 0);
+	return run->buffers + (run->mover->buffer == NL_BUFFER_SHARED ? 0 : worker->id * run->stride_B);
 }
 
 static int prepare(struct nl_worker *worker)

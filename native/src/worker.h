@@ -6,6 +6,8 @@
 #include "mover.h"
 #include "run.h"
 
+#include <sched.h>
+
 /* How long completions of zero-copy sends are waited for after the end of all streams. */
 enum { NL_SETTLE_MS = 200 };
 
@@ -13,6 +15,7 @@ struct nl_worker {
 	struct nl_run *run;
 	uint64_t id;
 	uint64_t open; /* streams that have not ended */
+	uint64_t unyielded_B;
 	struct nl_tools tools;
 	void *own; /* of the engine, between prepare and finish */
 	pthread_t thread;
@@ -54,6 +57,17 @@ static inline struct nl_stream *nl_worker_stream(const struct nl_worker *worker,
 static inline int nl_worker_sends(const struct nl_worker *worker)
 {
 	return worker->run->opts.role == NL_GEN;
+}
+
+/* A gen has sent so much more. */
+static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *stream, uint64_t bytes)
+{
+	nl_stream_sent(stream, bytes);
+	worker->unyielded_B += bytes;
+	if (worker->unyielded_B >= worker->run->yield_B) {
+		worker->unyielded_B = 0;
+		sched_yield();
+	}
 }
 
 /* The data of a stream have ended, with 0 or errno. A sink's stream is over then; a gen's

@@ -54,8 +54,31 @@ static void too_many_samples_of_a_timed_run_are_a_limit(void)
 	CHECK(report.sample_t_ns == NULL);
 }
 
+static void the_limit_says_which_interval_would_do(void)
+{
+	struct nl_run_opts opts = options(NL_SINK);
+	struct nl_report report = {.streams = 10000};
+	struct nl_err err;
+	const char *said;
+
+	opts.streams = 10000;
+	opts.interval_ms = 10;
+	opts.window_ms = 100 * 1000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+	said = strstr(err.message, "make interval_ms ");
+	CHECK(said != NULL);
+	opts.interval_ms = strtoul(said + strlen("make interval_ms "), NULL, 10);
+	CHECK(opts.interval_ms > 10 && nl_samples_open(&opts, &report, &err) == NL_OK);
+	/* memory of 10,000 streams stays within what a stream may take */
+	CHECK(report.sample_capacity * sizeof(uint64_t) <= 32768 + 1024);
+	nl_samples_free(&report);
+	opts.interval_ms -= 10;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+}
+
 int main(void)
 {
+	the_limit_says_which_interval_would_do();
 	an_endless_run_thins_its_samples_and_loses_no_bytes();
 	too_many_samples_of_a_timed_run_are_a_limit();
 	return 0;
