@@ -33,14 +33,9 @@ struct watch {
 
 static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
 {
-	if (run->report.status != NL_STATUS_OK)
-		return;
-	run->report.status = status;
-	run->report.err = *err;
-	/* the other end, told as well, may close before this one looks */
-	if (status == NL_STATUS_ERROR && atomic_load(&run->told_to_stop)) {
-		run->report.status = NL_STATUS_STOPPED;
-		nl_fail(&run->report.err, NL_OK, "told to stop");
+	if (run->report.status == NL_STATUS_OK) {
+		run->report.status = status;
+		run->report.err = *err;
 	}
 }
 
