@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -68,6 +69,34 @@ def test_sink_and_gen_run_alone(gensink):
     assert re.match(r" +[\d.]+ MB/s +[\d.]+ MB +[\d.]+ s  average +[\d.]+ MB/s$", lines[0])
     total_MB = float(re.search(r"([\d.]+) MB in all", lines[-1])[1])
     assert total_MB == pytest.approx(report["total_bytes"] / 1e6, abs=0.06)
+
+
+def test_sink_and_gen_take_the_options_of_sockets_and_threads(gensink):
+    shared = ("--json", "--dscp", 10, "--mss-B", 1000, "--nodelay", 1, "--congestion", "reno,cubic")
+    sink = start(gensink, "sink", "--bind", "127.0.0.1", "--streams", 2, "--window-ms", 0,
+                 "--follow-incoming-cpu", 1, *shared)  # fmt: skip
+    sink.stderr.readline()
+    command = sink.stderr.readline().split()
+    cpu = min(os.sched_getaffinity(0))
+    gen = run(gensink, *command[1:], "--bytes", 500_000, "--cpus", cpu, "--pacing-Bps", 5_000_000,
+              *shared)  # fmt: skip
+    assert gen.returncode == 0, gen.stderr
+    ends = json.loads(sink.stdout.read()), json.loads(gen.stdout)
+    assert sink.wait(5) == 0
+    for end in ends:
+        assert [row["congestion"] for row in end["per_stream"]] == ["reno", "cubic"]
+        assert {(row["dscp"], row["mss_B"], row["nodelay"]) for row in end["per_stream"]} == {
+            (10, 988, 1)
+        }
+    assert {(row["cpu"], row["pacing_Bps"]) for row in ends[1]["per_stream"]} == {(cpu, 5_000_000)}
+    # a thread that follows its packets is held to one CPU at any moment
+    assert all(row["cpu"] is not None for row in ends[0]["per_stream"])
+
+
+def test_what_the_kernel_refuses_is_one_message_that_names_the_option(gensink):
+    done = run(gensink, "sink", "--bind", "127.0.0.1", "--mss-B", 20)
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "(mss_B)" in done.stderr and "Invalid argument" in done.stderr
 
 
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
