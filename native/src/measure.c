@@ -18,6 +18,8 @@
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
+enum { CALM_MS = 100 };
+
 enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
 
 struct watch {
@@ -156,9 +158,14 @@ static void sample(struct watch *watch)
 
 static void look(struct watch *watch, uint64_t now)
 {
-	nl_workers_follow(watch->run, watch->worker);
-	nl_vigil_look(&watch->vigil);
+	uint64_t edge = edge_due(watch);
+
 	watch->look_due_ns = now + NL_VIGIL_MS * NL_NS_PER_MS;
+	nl_workers_follow(watch->run, watch->worker);
+	/* who asks of an interface may wait for whoever is changing one: never just before an edge of
+	 * the window, whose snapshot is a look of its own */
+	if (!edge || edge > now + CALM_MS * NL_NS_PER_MS)
+		nl_vigil_look(&watch->vigil);
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
