@@ -63,7 +63,8 @@ enum { MARKS = 36 * 36 };
 struct nl_cc_loaded {
 	char name[NL_CC_NAME_MAX + 1];
 	struct bpf_object *object;
-	int link_fd;
+	struct bpf_link *link; /* of a libbpf that makes it itself, from 1.2 on */
+	int link_fd;           /* else */
 };
 
 /* libbpf says the reason of a failure only to its printer: the last lines are kept. */
@@ -102,12 +103,17 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 	}
 	found = btf__find_by_name_kind(kernel, "bpf_struct_ops_tcp_congestion_ops",
 				       BTF_KIND_STRUCT) > 0;
-	btf__free(kernel);
 	if (!found)
 		snprintf(why, NL_MESSAGE_MAX,
 			 "unsupported: the kernel takes no congestion control from BPF");
-	known = found;
-	return found;
+	else if (btf__find_by_name_kind(kernel, "bpf_struct_ops_link", BTF_KIND_STRUCT) > 0)
+		known = 1;
+	else
+		snprintf(why, NL_MESSAGE_MAX,
+			 "unsupported: a congestion control would outlive its process; kernels from "
+			 "6.4 on take it back");
+	btf__free(kernel);
+	return known;
 }
 
 const char *nl_cc_sha256(int law)
@@ -146,7 +152,6 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "netlab_cc");
 	unsigned char *code = malloc(o->size);
 	struct bpf_map *ops, *data;
-	struct bpf_link *attached;
 
 	if (!code)
 		return -1;
@@ -167,12 +172,16 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 	    bpf_map__set_initial_value(data, params, sizeof(*params)) ||
 	    bpf_object__load(l->object))
 		return -1;
-	/* For a map with a link this fills it and registers nothing yet. */
-	attached = bpf_map__attach_struct_ops(ops);
-	if (!attached)
+	l->link = bpf_map__attach_struct_ops(ops);
+	if (!l->link)
 		return -1;
-	bpf_link__disconnect(attached);
-	bpf_link__destroy(attached);
+	if (bpf_link__fd(l->link) != bpf_map__fd(ops))
+		return 0;
+	/* An older libbpf has filled the map and knows nothing of links: what it gives stands for
+	 * the map, and the registration is still to be made. */
+	bpf_link__disconnect(l->link);
+	bpf_link__destroy(l->link);
+	l->link = NULL;
 	l->link_fd = link_create(bpf_map__fd(ops));
 	return l->link_fd < 0 ? -1 : 0;
 }
@@ -239,6 +248,7 @@ const char *nl_cc_name(const struct nl_cc_loaded *loaded)
 
 void nl_cc_unload(struct nl_cc_loaded *loaded)
 {
+	bpf_link__destroy(loaded->link);
 	if (loaded->link_fd >= 0)
 		close(loaded->link_fd);
 	bpf_object__close(loaded->object);

@@ -198,6 +198,8 @@ def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     ):
         for value in runs[column].unique():
             add(item, value)
+    for value in runs["congestion_source"].dropna().unique():
+        add("congestion control, as the kernel was given it", value)
     for _, content in _parsed(runs, "provenance"):
         for item, value in _flat(content):
             add(item, value)

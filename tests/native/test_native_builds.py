@@ -16,7 +16,7 @@ from netlab import core
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
-FUZZ_TARGETS = ("words", "hello", "procfs", "rtnl", "superpacket", "emulate")
+FUZZ_TARGETS = ("cc_laws", "words", "hello", "procfs", "rtnl", "superpacket", "emulate")
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.
