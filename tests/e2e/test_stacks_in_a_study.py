@@ -80,7 +80,7 @@ def test_every_run_names_what_its_senders_kernel_was_given(tmp_path, machine_unt
     assert " + kernel cubic (Linux " in mixed
     traces = Store(tmp_path / "results").rows("traces")
     assert set(traces["run_id"]) == set(runs["run_id"])
-    assert lists() == before
+    wait_for(lambda: lists() == before, 20)
 
 
 def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_untouched):
@@ -94,7 +94,7 @@ def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_
     done = run_netlab("check", str(written(tmp_path / "checked.yml", content)))
     assert done.returncode != 0
     assert "fail  left: left: its kernel has no congestion control 'vegas'" in done.stdout
-    assert lists() == before
+    wait_for(lambda: lists() == before, 20)
 
 
 def test_a_killed_controller_leaves_the_machines_stacks_as_they_were(tmp_path):
