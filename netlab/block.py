@@ -16,11 +16,11 @@ from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.emulation import Emulation
 from netlab.errors import HostError, NetlabError, RunError
+from netlab.generators import Made, make_run, require, tool_named, version_text
 from netlab.hosts.lab import Lab
 from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import (
     Emulated,
-    Outcome,
     Setting,
     Side,
     audit,
@@ -35,7 +35,7 @@ from netlab.plan import Block, Run, provenance_key
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.stacks import Stacks
 from netlab.station import Station, open_stations
-from netlab.study import Study
+from netlab.study import OWN, Study
 from netlab.tuning.profiles import load_profile
 
 SAVE_EVERY_S = 5.0
@@ -92,6 +92,10 @@ def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | No
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
         "emulated_with": None if lab is None else lab.emulated_with(block.path),
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
+        "generators": {
+            name: {host: facts[host]["generators"][name] for host in hosts}
+            for name in study.generators(block.path)
+        },
     }
 
 
@@ -150,6 +154,7 @@ def run_block(
             if run.run_id in keep:
                 progress(run.run_id)
         todo = [run for run in block.runs if run.run_id not in keep]
+        require({run.group.generator for run in todo}, context["generators"])
         if todo:
             names = study.congestions(run.group for run in todo)
             for station in stations.values():
@@ -330,11 +335,11 @@ class _Session:
             send=self.study.send,
             socket=self.study.socket,
         )
-        outcome, emulated = self._exchanged(run, sender, receiver, request)
+        made, emulated = self._exchanged(run, sender, receiver, request)
+        outcome, ledger = made.outcome, made.ledger
         drift = [line for station in self.stations.values() for line in station.drift()]
-        flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-        ledger = audit(flows, mtu_B=self.block.mtu_B, both=both)
-        row = {**self._named(run), **record(outcome, self._setting(), ledger, emulated)}
+        row = {**self._named(run, made), **record(outcome, self._setting(), ledger, emulated)}
+        row |= made.columns
         intervals = interval_rows(run.run_id, outcome.flows)
         flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated)
         row["bottleneck"] = bottleneck(row)
@@ -349,18 +354,36 @@ class _Session:
 
     def _exchanged(
         self, run: Run, sender: Side, receiver: Side, request: Request
-    ) -> tuple[Outcome, Emulated | None]:
+    ) -> tuple[Made, Emulated | None]:
         """The run itself, and what the emulator of its path did meanwhile."""
         if self.emulation is None:
-            return measure(sender, receiver, request), None
+            return self._made(run, sender, receiver, request), None
         try:
             before = self.emulation.begin(run)
-            outcome = measure(sender, receiver, request)
-            return outcome, self.emulation.end(run, before)
+            made = self._made(run, sender, receiver, request)
+            return made, self.emulation.end(run, before)
         finally:
             self.emulation.forget(run)
 
-    def _named(self, run: Run) -> dict:
+    def _made(self, run: Run, sender: Side, receiver: Side, request: Request) -> Made:
+        """The run by whatever the group sends with."""
+        name, mtu_B = run.group.generator, self.block.mtu_B
+        if name == OWN:
+            outcome = measure(sender, receiver, request)
+            flows = [(flow.gen, flow.sink) for flow in outcome.flows]
+            return Made(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
+        return make_run(
+            tool_named(name),
+            sender,
+            receiver,
+            request,
+            hosts={host: station.host for host, station in self.stations.items()},
+            versions=self.context["generators"][name],
+            mtu_B=mtu_B,
+            one_machine=self._setting().one_machine,
+        )
+
+    def _named(self, run: Run, made: Made | None = None) -> dict:
         """The columns that name a run, its tuning and where it came from."""
         study, block, group = self.study, self.block, run.group
         _, _, clamps = self._sides(run)
@@ -392,9 +415,11 @@ class _Session:
             "congestion": study.congestion_of(group),
             "congestion_source": self._congestion_source(run),
             "generator": group.generator,
-            "generator_version": None,
+            "generator_version": version_text(self.context["generators"].get(group.generator)),
             "records": group.records,
-            "engine": f"{study.engine}:{study.send}/{study.engine}:{study.receive}",
+            "engine": f"{study.engine}:{study.send}/{study.engine}:{study.receive}"
+            if group.generator == OWN
+            else group.generator,
             "warmup_s": 0.0 if group.records else study.timing.warmup_s,
             **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
@@ -410,6 +435,7 @@ class _Session:
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
                     "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
+                    **({"generator": made.provenance} if made and made.provenance else {}),
                 },
                 sort_keys=True,
             ),

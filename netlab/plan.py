@@ -124,7 +124,7 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         SHA-256 over the run's own factors, timing, path and the context: changing a part of the
         study that the run does not depend on leaves it valid.
     """
-    path = study.paths[block.path]
+    path, used = study.paths[block.path], run.group.generator
     hosts = {
         end.host: {
             **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
@@ -157,7 +157,7 @@ def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
         "receive": study.receive,
         "socket": study.socket.model_dump(mode="json"),
         "trace": study.trace,
-        "context": context,
+        "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

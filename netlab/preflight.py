@@ -9,6 +9,7 @@ from pathlib import Path
 
 from netlab import paths
 from netlab.errors import HostError, NetlabError, RunError, Unsupported
+from netlab.generators import missing
 from netlab.measure.exchange import Request, Side, measure
 from netlab.plan import blocks
 from netlab.station import Station, open_stations, study_lab
@@ -93,6 +94,9 @@ def _path(study: Study, path: str, stations: dict[str, Station]) -> Iterator[Fin
             name,
             f"{limit if limit is not None else 'unknown'} open files allowed, {most} streams asked",
         )
+        for generator, version in facts["generators"].items():
+            text = missing(generator) if version is None else f"{generator}: {version}"
+            yield Finding("fail" if version is None else "ok", name, text)
         bus = study.hosts[name].bus
         text = f"{bus.label}, {bus.bandwidth_MBps:.0f} MB/s" if bus else _bus_found(facts)
         yield Finding("ok" if bus else "warn", name, f"bus: {text}")

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
+from netlab.generators import versions
 from netlab.hosts import lab as labs
 from netlab.hosts.host import Host
 from netlab.hosts.inventory import close_hosts, data_address, interface, open_hosts
@@ -93,7 +94,7 @@ class Station:
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
         self.interface = interface(study, path, name)
-        self.facts = host.facts(self.interface)
+        self.facts = facts_of(host, self.interface, study.generators(path))
         self.link: dict = {}
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         self.agent = self.host.start((self.binary, "agent"))
@@ -268,6 +269,11 @@ def _label(entry: dict) -> str:
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
+def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
+    """What a host is, and under ``generators`` the version it has of each, None without it."""
+    return {**host.facts(card), "generators": versions(host, generators)}
+
+
 @contextmanager
 def open_stations(
     study: Study, path: str, *, lab: labs.Lab | None = None
@@ -348,7 +354,9 @@ def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[s
     try:
         return {
             path: {
-                end.host: hosts[end.host].facts(interface(study, path, end.host))
+                end.host: facts_of(
+                    hosts[end.host], interface(study, path, end.host), study.generators(path)
+                )
                 for end in study.paths[path].ends
             }
             for path in used

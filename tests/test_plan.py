@@ -265,3 +265,29 @@ def test_a_block_that_no_group_wants_is_not_planned():
     assert [b.block_id for b in blocks(study_with("groups", alone))] == [
         f"{CONTENT['groups'][0]['path']}@none@1500"
     ]
+
+
+def test_a_run_depends_on_the_version_of_its_own_generator_and_of_no_other():
+    groups = [
+        {**CONTENT["groups"][0], "name": name, "generator": name}
+        for name in ("netlab", "iperf3", "nuttcp")
+    ]
+    study = validated(Study, {**copy.deepcopy(CONTENT), "groups": groups}, "my.yml")
+    planned = blocks(study)[0]
+    found = {"iperf3": {"a": "iperf 3.12"}, "nuttcp": {"a": "nuttcp-6.1.2"}}
+    newer = {**found, "iperf3": {"a": "iperf 3.16"}}
+
+    def keys(generators: dict) -> dict[str, set[str]]:
+        context = {**CONTEXT, "generators": generators}
+        return {
+            name: {
+                provenance_key(study, planned, run, context)
+                for run in planned.runs
+                if run.group.generator == name
+            }
+            for name in ("netlab", "iperf3", "nuttcp")
+        }
+
+    before, after = keys(found), keys(newer)
+    assert before["netlab"] == after["netlab"] and before["nuttcp"] == after["nuttcp"]
+    assert not before["iperf3"] & after["iperf3"]

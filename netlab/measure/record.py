@@ -137,7 +137,8 @@ def _foreign_percent(
     )
 
 
-def _own_us(meter: dict | None) -> float:
+def own_us(meter: dict | None) -> float:
+    """CPU time of the processes that the run was at an end of it, in us."""
     process = (meter or {}).get("process") or {}
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
@@ -149,6 +150,11 @@ def _meters(outcome: Outcome, part: str) -> tuple[dict | None, dict | None]:
         (forward.gen.get("meter") or {}).get(part),
         (forward.sink.get("meter") or {}).get(part),
     )
+
+
+def _whole(values: list) -> int | None:
+    """The sum of values that are all there."""
+    return None if any(value is None for value in values) else int(sum(values))
 
 
 def _sum(values: list) -> int | None:
@@ -234,6 +240,8 @@ def record(
     bus_MBps = bus_of_run(setting, both)
     in_window, whole = _meters(outcome, "window"), _meters(outcome, "total")
     cpus = [_cpu(meter) for meter in in_window]
+    # of another tool only the CPU time of its whole life is known
+    known = whole if flows[0].gen.get("own_cpu_whole") else in_window
     min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
     return {
@@ -245,7 +253,7 @@ def record(
         "goodput_MBps": total,
         "goodput_forward_MBps": rates[0],
         "goodput_reverse_MBps": rates[1] if both else None,
-        "sent_B": sum(flow.gen["total_bytes"] for flow in flows),
+        "sent_B": _whole([flow.gen["total_bytes"] for flow in flows]),
         "received_B": sum(flow.sink["total_bytes"] for flow in flows),
         "interval_sum_B": sum(flow.sink["interval_sum_bytes"] for flow in flows),
         "acked_B": _sum(_tcp(senders, "bytes_acked")),
@@ -273,12 +281,12 @@ def record(
         "busiest_core_percent": _most([cpu["busiest"] for cpu in cpus]),
         "steal_percent": _most([cpu["steal"] for cpu in cpus]),
         "foreign_cpu_percent": _foreign_percent(
-            cpus,
-            [_own_us(meter) for meter in in_window],
+            [_cpu(meter) for meter in known],
+            [own_us(meter) + (meter or {}).get("controller_us", 0) for meter in known],
             setting.one_machine,
-            _emulator_us(emulated, in_window[1]),
+            _emulator_us(emulated, known[1]),
         ),
-        "agent_cpu_s": sum(_own_us(meter) for meter in whole) / 1e6,
+        "agent_cpu_s": sum(own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
         "softnet_drops": _per_machine(softnet, setting.one_machine),
         "interrupts_per_s": _rate(in_window, "interrupts", setting.one_machine),

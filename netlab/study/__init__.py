@@ -7,6 +7,7 @@ file, the key and the value.
 from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, slug
 from netlab.study.design import Study
 from netlab.study.file import load
+from netlab.study.generators import OWN
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Bus, End, Host
 from netlab.study.link import Emulator, LabLink, Path
@@ -17,6 +18,7 @@ __all__ = [
     "INTERFACE",
     "MAX_NAME",
     "MAX_RUNS",
+    "OWN",
     "QUICK",
     "Bus",
     "Emulator",

@@ -20,6 +20,7 @@ from netlab.study.base import (
     Streams,
     slug,
 )
+from netlab.study.generators import OWN, refusal
 from netlab.study.groups import Group, Timing, TuningLevel
 from netlab.study.hosts import Host
 from netlab.study.link import Path
@@ -164,6 +165,9 @@ class Study(Model):
                 raise ValueError(f"groups: {group.name}: {label}: a level is given twice")
         if not self.levels(group):
             raise ValueError(f"groups: {group.name}: none of its tunings has any of its MTUs")
+        streams = group.streams or self.streams
+        if why := refusal(group, streams, self.congestion_of(group)):
+            raise ValueError(f"groups: {group.name}: {why}")
 
     def levels(self, group: Group) -> tuple[tuple[str, int, int], ...]:
         """Tuning, MTU in B and stream count of every cell of a group, in the study's order."""
@@ -185,6 +189,11 @@ class Study(Model):
         """Every single congestion control that groups name, sorted; of all groups unless given."""
         named = {self.congestion_of(group) for group in (self.groups if groups is None else groups)}
         return tuple(sorted({name for names in named for name in names.split("+")}))
+
+    def generators(self, path: str) -> tuple[str, ...]:
+        """Tools besides netlab that the groups of a path send with, in their order."""
+        used = [group.generator for group in self.groups if group.path == path]
+        return tuple(name for name in dict.fromkeys(used) if name != OWN)
 
     def receiver(self, group: Group) -> str:
         """Name of the host at the other end of a group's path."""

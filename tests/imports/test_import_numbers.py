@@ -115,6 +115,13 @@ def test_iperf2_takes_the_sum_of_parallel_streams():
     assert record.sndbuf_B == 512 * 2**10
 
 
+def test_an_iperf2_server_that_left_its_last_sums_out_is_taken_by_its_streams():
+    record = one("iperf2-study-server.txt")
+    assert record.forward.received_B == 2352480316 + 1708523580
+    assert record.forward.goodput_MBps == pytest.approx((20915281873 + 15177702189) / 8e6)
+    assert one("iperf2-study-client.txt").forward.sent_B == record.forward.received_B
+
+
 def test_iperf2_says_at_which_end_it_counted():
     assert one("iperf2-tcp.txt").forward.measured_at == "sender"
     assert one("iperf2-server.txt").forward.measured_at == "receiver"

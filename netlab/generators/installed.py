@@ -1,0 +1,100 @@
+"""Whether a host has a tool, which version, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host
+from netlab.othertools.tools import TOOLS, Tool
+
+MAX_VERSION = 120
+VERSION_S = 5
+
+# Prints the program's file and what it says of itself; a tool that hangs is given up.
+SCRIPT = r"""
+PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
+export PATH LC_ALL
+program=$(command -v "$1") || exit 0
+limit=$2
+shift 2
+printf '%s\n' "$program"
+cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | head -c 4096
+"""
+
+
+def tool_named(name: str) -> Tool:
+    """The description of a generator that is not netlab's own; KeyError for another name."""
+    found = {tool.name: tool for tool in TOOLS if tool.telling is not None}
+    return found[name]
+
+
+def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
+    """Program file and version of a tool on a host; None when it is not installed.
+
+    Raises
+    ------
+    HostError
+        The host is lost, or what is there under that name says it is something else.
+    """
+    argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
+    program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
+    if not program:
+        return None
+    said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
+    if not re.fullmatch(tool.telling.version_of, said):
+        what = f"says {said!r}" if said else "says nothing"
+        raise HostError(
+            host.name,
+            f"{program} is no {tool.name}: asked for its version it {what}; "
+            f"Debian's package of {tool.name} is {tool.telling.package}",
+        )
+    return program, said
+
+
+def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
+    """Version of each generator on a host, None where it is not installed.
+
+    Raises
+    ------
+    HostError
+        As :func:`found_on`.
+    """
+    found = {name: found_on(host, tool_named(name)) for name in names}
+    return {name: None if there is None else there[1] for name, there in found.items()}
+
+
+def missing(name: str) -> str:
+    """What to tell a user whose host lacks a generator."""
+    package = tool_named(name).telling.package
+    return f"{name} is not installed; Debian's package of it is {package}"
+
+
+def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:
+    """Refuse runs whose tools are not installed, before anything is changed for them.
+
+    Parameters
+    ----------
+    used : iterable of str
+        Generators of the runs, netlab's own among them or not.
+    found : mapping
+        Generator -> host -> version, None without it.
+
+    Raises
+    ------
+    HostError
+        A host lacks one; the message names the package.
+    """
+    for name in sorted(set(used) & set(found)):
+        for host, version in found[name].items():
+            if version is None:
+                raise HostError(host, missing(name))
+
+
+def version_text(found: Mapping[str, str | None] | None) -> str | None:
+    """The version of a tool as a record has it, of both hosts where they differ."""
+    if found is None:
+        return None
+    said = {str(version) for version in found.values()}
+    return said.pop() if len(said) == 1 else ", ".join(f"{h}: {v}" for h, v in found.items())

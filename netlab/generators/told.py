@@ -1,0 +1,205 @@
+"""What the two ends of a tool's transfer printed, in the shape that the agents' answers have.
+
+So the same code makes a record of it. What a tool does not tell is None. Times are the tool's own,
+from when its receiver began to count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from netlab.errors import BadInput, RunError
+from netlab.imports.records import Record, Sample
+from netlab.measure.exchange import Flow, Request
+from netlab.othertools.tools import Tool, Transfer
+
+EDGE_SHARE = 0.1
+"""A boundary of the window may lie so much of an interval before its time."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One direction of a run as a tool told it.
+
+    Parameters
+    ----------
+    sender, receiver : Record
+        What each end said; one and the same where one end says it all.
+    """
+
+    sender: Record
+    receiver: Record
+
+
+def understood(tool: Tool, client: str, server: str, asked: Transfer) -> Heard:
+    """The runs that both ends printed.
+
+    Raises
+    ------
+    RunError
+        An end printed something damaged, another number of streams, another congestion control,
+        or not what the receiver counted.
+    """
+    sent = _record(tool, client, f"{tool.name}'s client", asked.streams)
+    if tool.telling.intervals_at == "client":
+        got = sent
+    else:
+        got = _record(tool, server, f"{tool.name}'s server", asked.streams)
+    if got.forward.measured_at != "receiver":
+        raise RunError(f"{tool.name} did not tell what its receiver counted", code="peer")
+    if sent.congestion not in (None, asked.congestion):
+        raise RunError(
+            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", code="peer"
+        )
+    return Heard(sent, got)
+
+
+def is_whole(tool: Tool, server: str, streams: int) -> bool:
+    """Whether a server that is still there has printed the results of all streams."""
+    try:
+        _record(tool, server, "the server", streams)
+    except RunError:
+        return False
+    return True
+
+
+def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
+    try:
+        records = tool.telling.records(text)
+    except BadInput as error:
+        raise RunError(f"{what} printed what cannot be read: {error}", code="peer") from None
+    if len(records) != 1:
+        raise RunError(f"{what} printed {len(records)} results for one run", code="peer")
+    (record,) = records
+    if record.streams not in (None, streams):
+        raise RunError(f"{what} ran {record.streams} streams in place of {streams}", code="peer")
+    return record
+
+
+def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Growing counts of a receiver's streams at common times.
+
+    Returns
+    -------
+    t_s : array, shape (samples + 1,)
+        Ends of the intervals, mean of the streams, from 0.
+    counts : array of int, shape (streams, samples + 1)
+        Bytes so far; a stream that reported less often stands still at its end.
+    """
+    streams = sorted({sample.stream for sample in samples})
+    by_stream = [
+        sorted((s for s in samples if s.stream == stream), key=lambda s: s.t_s)
+        for stream in streams
+    ]
+    length = max((len(part) for part in by_stream), default=0)
+    counts = np.zeros((len(streams), length + 1), dtype=np.int64)
+    ends = np.full((len(streams), length), np.nan)
+    for row, part in enumerate(by_stream):
+        ends[row, : len(part)] = [sample.t_s for sample in part]
+        counts[row, 1 : len(part) + 1] = np.cumsum([sample.bytes for sample in part])
+        counts[row, len(part) + 1 :] = counts[row, len(part)]
+    t_s = np.concatenate([[0.0], np.nanmean(ends, axis=0)]) if length else np.zeros(1)
+    return np.maximum.accumulate(t_s), counts
+
+
+def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -> tuple[int, int]:
+    """Samples that open and close the measured window: the first past its warm-up, and past it.
+
+    Raises
+    ------
+    RunError
+        The receiver reported no interval past the warm-up.
+    """
+    edge_s = EDGE_SHARE * step_s
+    opens = int(np.searchsorted(t_s, warmup_s - edge_s))
+    if opens >= len(t_s) - 1:
+        raise RunError("its receiver reported nothing past the warm-up", code="peer")
+    closes = int(np.searchsorted(t_s, t_s[opens] + seconds - edge_s))
+    return opens, min(max(closes, opens + 1), len(t_s) - 1)
+
+
+def flow_of(
+    heard: Heard, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
+) -> Flow:
+    """One direction of a run as :func:`netlab.measure.record.record` takes it.
+
+    Raises
+    ------
+    RunError
+        There is no window in what the receiver reported.
+    """
+    sent, got = heard.sender, heard.receiver
+    t_s, counts = counts_of(got.forward.samples)
+    opens, closes = window_of(t_s, request.warmup_ms / 1e3, request.window_ms / 1e3, step_s)
+    t_ns = np.round(t_s * 1e9).astype(np.int64)
+    whole = counts.sum(axis=0)
+    mss_B = sent.mss_B or got.mss_B
+    again_B = None
+    if sent.retransmits is not None and mss_B is not None:
+        again_B = sent.retransmits * mss_B
+    tcp = {
+        "rtt_us": sent.rtt_us,
+        "min_rtt_us": sent.min_rtt_us,
+        "cwnd_segments": sent.cwnd_segments,
+        "mss_B": mss_B,
+        "retransmits": sent.retransmits,
+        "bytes_retransmitted": again_B,
+    }
+    read_B = got.forward.received_B
+    common = {"status": "ok", "code": None, "message": None, "streams": request.streams}
+    gen = {
+        **common,
+        "t_go_ns": 0,
+        "total_bytes": sent.forward.sent_B,
+        "interval_sum_bytes": None,
+        "per_stream": [{"stream": 0, "t_end_ns": 0, "sndbuf_B": sent.sndbuf_B, "tcp": tcp}],
+        "losses_unknown": again_B is None,
+        "own_cpu_whole": True,
+        "trace": None,
+        "meter": gen_meter,
+    }
+    sink = {
+        **common,
+        "t_go_ns": 0,
+        "total_bytes": got.forward.window_B if read_B is None else read_B,
+        "interval_sum_bytes": int(whole[-1]),
+        "per_stream": [{"stream": 0, "rcvbuf_B": got.rcvbuf_B}],
+        "window": {
+            "t0_ns": int(t_ns[opens]),
+            "t1_ns": int(t_ns[closes]),
+            "bytes": int(whole[closes] - whole[opens]),
+        },
+        "samples": {"t_ns": t_ns.tolist(), "bytes": counts.tolist()},
+        "meter": sink_meter,
+    }
+    return Flow(gen, sink)
+
+
+def audit_told(flow: Flow, heard: Heard, tool: Tool) -> tuple[int | None, list[str]]:
+    """The counts of a direction against each other, as far as the tool tells them.
+
+    Returns
+    -------
+    int or None
+        Disagreement of the counts that must be equal, B; None where the receiver may leave unread
+        what was on its way.
+    list of str
+        One sentence for each disagreement beyond what the tool rounds.
+    """
+    sent_B, read_B = flow.gen["total_bytes"], flow.sink["total_bytes"]
+    summed_B = flow.sink["interval_sum_bytes"]
+    slack_B = ROUNDED_B if heard.receiver.rounded else 0
+    problems = []
+    if summed_B > read_B + slack_B * len(flow.sink["samples"]["t_ns"]):
+        problems.append(f"the receiver read {read_B} B, but its intervals sum to {summed_B} B")
+    if sent_B is None:
+        return None, problems
+    if read_B > sent_B + slack_B or (tool.telling.reads_all and read_B < sent_B - slack_B):
+        problems.append(f"the sender gave away {sent_B} B, but the receiver read {read_B} B")
+    return (abs(sent_B - read_B) if tool.telling.reads_all else None), problems
+
+
+ROUNDED_B = 128
+"""Amounts of nuttcp have four digits behind the 2^20: two of them differ by no more than this."""

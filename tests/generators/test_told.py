@@ -1,0 +1,184 @@
+"""What two ends of a tool printed becomes a run in the shape of netlab's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.errors import RunError
+from netlab.generators.installed import tool_named
+from netlab.generators.told import audit_told, counts_of, flow_of, understood, window_of
+from netlab.imports.records import Sample
+from netlab.measure.exchange import Request
+from netlab.measure.ledger import Ledger, audit_interfaces
+from netlab.othertools.tools import Transfer
+
+RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+PRINTED = {
+    "iperf3": ("iperf3-study-client.json", "iperf3-study-server.json"),
+    "iperf2": ("iperf2-study-client.txt", "iperf2-study-server.txt"),
+    "nuttcp": ("nuttcp-study.txt", None),
+}
+METER = {"window": None, "total": None}
+tools = pytest.mark.parametrize("name", PRINTED)
+
+
+def request(**changes) -> Request:
+    asked = {
+        "streams": 2,
+        "record_length_B": 131072,
+        "congestion": "cubic",
+        "force_buffer": False,
+        "receive": "copy",
+        "warmup_ms": 200,
+        "window_ms": 500,
+        "interval_ms": 100,
+        "both": False,
+    }
+    return Request(**asked | changes)
+
+
+def printed(name: str) -> tuple[str, str]:
+    client, server = PRINTED[name]
+    return (RECORDED / client).read_text(), (RECORDED / server).read_text() if server else ""
+
+
+def transfer(*, streams: int = 2, congestion: str = "cubic") -> Transfer:
+    return Transfer("127.0.0.1", 12000, 12001, streams, 1, 131072, congestion, 1)
+
+
+def heard(name: str, **asked):
+    return understood(tool_named(name), *printed(name), transfer(**asked))
+
+
+def flow(name: str, **changes):
+    return flow_of(heard(name), request(**changes), 0.1, METER, METER)
+
+
+@tools
+def test_the_window_begins_past_the_warm_up_and_is_as_long_as_asked_for(name):
+    window = flow(name).sink["window"]
+    assert window["t0_ns"] / 1e9 == pytest.approx(0.2, abs=0.02)
+    assert (window["t1_ns"] - window["t0_ns"]) / 1e9 == pytest.approx(0.5, abs=0.03)
+    whole = flow(name).sink["total_bytes"]
+    assert 0.4 * whole < window["bytes"] < 0.7 * whole
+
+
+@tools
+def test_both_ends_counts_agree_as_the_tool_printed_them(name):
+    one = flow(name)
+    error_B, problems = audit_told(one, heard(name), tool_named(name))
+    assert problems == []
+    assert error_B == (None if name == "iperf3" else 0)
+    assert 0.98 < one.sink["interval_sum_bytes"] / one.sink["total_bytes"] <= 1
+    assert one.gen["total_bytes"] >= one.sink["total_bytes"]
+
+
+@tools
+def test_a_receiver_that_read_more_than_was_sent_is_a_problem(name):
+    one = flow(name)
+    one.gen["total_bytes"] -= 100_000_000
+    _, problems = audit_told(one, heard(name), tool_named(name))
+    assert any("but the receiver read" in problem for problem in problems)
+
+
+@tools
+def test_intervals_beyond_the_total_are_a_problem(name):
+    one = flow(name)
+    one.sink["total_bytes"] -= 100_000_000
+    _, problems = audit_told(one, heard(name), tool_named(name))
+    assert any("its intervals sum to" in problem for problem in problems)
+
+
+def test_what_a_tool_does_not_tell_stays_missing():
+    tcp = {name: flow(name).gen["per_stream"][0]["tcp"] for name in PRINTED}
+    assert all(one["mss_B"] == 8948 for one in tcp.values())
+    assert tcp["iperf3"]["rtt_us"] > 0 and tcp["iperf3"]["retransmits"] is not None
+    assert tcp["iperf2"]["rtt_us"] is None and tcp["iperf2"]["retransmits"] == 0
+    assert tcp["nuttcp"]["retransmits"] is None
+    assert [flow(name).gen["losses_unknown"] for name in PRINTED] == [False, False, True]
+
+
+def test_a_sender_that_tells_no_losses_is_not_held_to_its_interface():
+    sent, got = flow("nuttcp").gen, flow("nuttcp").sink
+    carried_B = round(got["total_bytes"] * 1.01)
+    sent["meter"] = {"total": {"interface": {"tx_bytes": 2 * carried_B, "reset": False}}}
+    got["meter"] = {"total": {"interface": {"rx_bytes": carried_B, "reset": False}}}
+    ledger = Ledger()
+    audit_interfaces(ledger, [(sent, got)], mtu_B=9000, both=False)
+    assert ledger.problems == [] and ledger.header_share == pytest.approx(0.01)
+    sent["losses_unknown"] = False
+    audit_interfaces(ledger, [(sent, got)], mtu_B=9000, both=False)
+    assert "the sender's interface" in ledger.problems[0]
+
+
+@tools
+def test_streams_of_nuttcp_come_together_and_those_of_others_apart(name):
+    assert len(flow(name).sink["samples"]["bytes"]) == (1 if name == "nuttcp" else 2)
+
+
+@tools
+def test_another_number_of_streams_is_a_failed_run(name):
+    with pytest.raises(RunError, match=f"{name}'s client ran 2 streams in place of 4"):
+        heard(name, streams=4)
+
+
+@pytest.mark.parametrize("name", ["iperf3", "iperf2"])
+def test_another_congestion_control_is_a_failed_run(name):
+    with pytest.raises(RunError, match="ran cubic in place of reno"):
+        heard(name, congestion="reno")
+
+
+@tools
+def test_a_window_that_nothing_was_reported_in_is_a_failed_run(name):
+    with pytest.raises(RunError, match="nothing past the warm-up"):
+        flow(name, warmup_ms=5000)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("iperf3", 0), ("iperf3", 1), ("iperf2", 0), ("iperf2", 1), ("nuttcp", 0)],
+)
+def test_damaged_output_is_a_failed_run_that_says_whose(name, end):
+    texts = list(printed(name))
+    texts[end] = texts[end][: len(texts[end]) // 2]
+    with pytest.raises(RunError, match=f"{name}'s {('client', 'server')[end]} printed what"):
+        understood(tool_named(name), *texts, transfer())
+
+
+def test_several_results_are_not_one_run():
+    client, server = printed("iperf3")
+    with pytest.raises(RunError, match="2 results for one run"):
+        understood(tool_named("iperf3"), client, server + server, transfer())
+
+
+samples = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 40), st.integers(0, 2**40)),
+    unique_by=lambda one: one[:2],
+    min_size=1,
+    max_size=60,
+).map(lambda rows: tuple(Sample(stream, k / 10, 0.1, size) for stream, k, size in rows))
+
+
+@given(samples)
+def test_counts_only_grow_and_end_at_the_sum(given_samples):
+    t_s, counts = counts_of(given_samples)
+    assert counts.shape == (len({s.stream for s in given_samples}), len(t_s))
+    assert t_s[0] == 0 and (np.diff(t_s) >= 0).all()
+    assert (counts[:, 0] == 0).all() and (np.diff(counts, axis=1) >= 0).all()
+    assert counts[:, -1].sum() == sum(s.bytes for s in given_samples)
+
+
+@given(st.integers(2, 300), st.floats(0, 5), st.floats(0.05, 20))
+def test_a_window_lies_within_what_was_reported(length, warmup_s, seconds):
+    t_s = np.arange(length + 1) / 10
+    try:
+        opens, closes = window_of(t_s, warmup_s, seconds, 0.1)
+    except RunError:
+        assert t_s[-1] <= warmup_s + 0.1
+        return
+    assert 0 <= opens < closes <= length
+    assert t_s[opens] >= warmup_s - 0.011
+    assert closes == length or seconds - 0.011 <= t_s[closes] - t_s[opens] <= seconds + 0.1
