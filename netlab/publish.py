@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from netlab import paths
+from netlab.analysis.agreement import several
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.then_and_now import comparable
 from netlab.campaign import freeze
@@ -25,6 +26,9 @@ BESIDE_2003 = (
     ("15-then-and-now.ipynb", "measured beside published: which findings of 2003 recur"),
 )
 """The same, for studies that have cells of the 2003 report's tables."""
+
+AGREEMENT = (("16-agreement.ipynb", "generators side by side: do they say the same of a path"),)
+"""The same, for studies whose cells were measured with several generators."""
 
 PUBLISHED = (
     ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
@@ -105,7 +109,10 @@ def publish(
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that have something to show of a measured study, each with a summary."""
-    return MEASURED + BESIDE_2003 if len(comparable(measured)) else MEASURED
+    found = MEASURED
+    if len(comparable(measured)):
+        found += BESIDE_2003
+    return found + AGREEMENT if several(measured.runs) else found
 
 
 def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:

@@ -1,0 +1,126 @@
+"""Tables and plain statements of how generators agree."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pandas as pd
+
+from netlab.analysis import agreement as analysis
+from netlab.analysis.cells import valid
+from netlab.analysis.measured import Measured
+from netlab.analysis.printed import MISSING, number
+from netlab.report.tables import Sentence
+from netlab.tables import Table
+
+NOTHING = "No cell of this study has valid runs of two generators."
+
+
+def opening(m: Measured) -> Table:
+    """The generators: their versions, and how many runs of each are usable."""
+    usable = valid(m.runs)
+    rows = []
+    for name in analysis.generators(m.runs):
+        part = m.runs[m.runs["generator"] == name]
+        told = part["generator_version"].dropna().unique().tolist()
+        rows.append(
+            {
+                "generator": name,
+                "version": "; ".join(told) or "; ".join(_versions(part)),
+                "runs": len(part),
+                "flagged": len(part) - int((usable["generator"] == name).sum()),
+            }
+        )
+    heads = {"flagged": "flagged and left out"}
+    return Table(pd.DataFrame(rows), "What sent and received", heads)
+
+
+def _versions(part: pd.DataFrame) -> list[str]:
+    return sorted({f"netlab {json.loads(text).get('netlab')}" for text in part["provenance"]})
+
+
+def statement(m: Measured, compared: pd.DataFrame, bound_percent: float) -> Sentence:
+    """In how many cells the generators agree within the bound."""
+    if compared.empty:
+        return Sentence(NOTHING)
+    text = []
+    for path, part in compared.groupby("path", sort=False):
+        counts = {word: int((part["verdict"] == word).sum()) for word in analysis.VERDICTS}
+        text.append(
+            f"Path {path}: of {len(part)} comparisons {counts[analysis.AGREE]} agree within "
+            f"{bound_percent:g} %, {counts[analysis.DIFFER]} differ by more, "
+            f"{counts[analysis.UNDECIDED]} are undecided."
+        )
+    return Sentence(" ".join(text))
+
+
+def summary(compared: pd.DataFrame) -> Table | Sentence:
+    """One row a path and generator."""
+    if compared.empty:
+        return Sentence(NOTHING)
+    heads = {"least_percent": "least, %", "greatest_percent": "greatest, %"}
+    formats = {"least_percent": "+.1f", "greatest_percent": "+.1f"}
+    note = "Least and greatest difference of a cell's mean from the reference."
+    return Table(analysis.summary(compared), "Agreement in short", heads, formats, note)
+
+
+def cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
+    """Every cell: both goodputs, the difference with its interval, and what that says."""
+    if compared.empty:
+        return Sentence(NOTHING)
+    rows = compared.to_dict("records")
+    shown = pd.DataFrame(
+        {
+            "path": compared["path"],
+            "MTU, B": compared["mtu_B"],
+            "streams": compared["streams"],
+            "generator": compared["generator"],
+            "goodput, MB/s": [number(row["goodput_MBps"]) for row in rows],
+            "reference": [f"{row['reference']}: {number(row['reference_MBps'])}" for row in rows],
+            "difference, %": [_difference(row) for row in rows],
+            "repeats": [f"{row['n']} and {row['n_reference']}" for row in rows],
+            "verdict": compared["verdict"],
+        }
+    ).reset_index(drop=True)
+    several = [name for name in ("direction", "tuning") if compared[name].nunique() > 1]
+    for name in several:
+        shown.insert(1, name, compared[name].tolist())
+    note = (
+        f"In brackets the {100 * m.study.confidence:g} % interval (Welch, on logarithms of the "
+        "repeats). Differences of geometric means."
+    )
+    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
+    return Table(shown, "Every cell with each generator", note=note, bold=bold)
+
+
+def _difference(row: dict) -> str:
+    low, high = row["low_percent"], row["high_percent"]
+    interval = "no interval" if math.isnan(low) else f"{low:+.1f} to {high:+.1f}"
+    return f"{row['difference_percent']:+.1f} ({interval})"
+
+
+def meters(m: Measured) -> Table | Sentence:
+    """What the same meters read beside each generator."""
+    frame = analysis.meters(m.runs)
+    if frame.empty:
+        return Sentence("There are no valid runs to show the meters of.")
+    frame["header_share"] *= 100
+    heads = {
+        "mtu_B": "MTU, B",
+        "goodput_MBps": "goodput, MB/s",
+        "sender_cpu_percent": "sender CPU, %",
+        "receiver_cpu_percent": "receiver CPU, %",
+        "cpu_s_per_GB": "programs, s/GB",
+        "header_share": "headers, %",
+    }
+    formats = {
+        **dict.fromkeys(("sender_cpu_percent", "receiver_cpu_percent"), ".1f"),
+        **{"goodput_MBps": ".1f", "cpu_s_per_GB": ".3f", "header_share": ".2f"},
+    }
+    note = (
+        f"Means of valid runs; {MISSING}: not told. CPU is of all cores, in the window; programs "
+        "is the CPU time of both ends' own processes for every GB received; headers is what the "
+        "receiver's interface counted beyond the payload."
+    )
+    return Table(frame, "The same meters beside each generator", heads, formats, note)

@@ -1,0 +1,74 @@
+"""The chart of agreement: every comparison is a dot with its interval, and is said in words."""
+
+import synthetic
+
+from netlab import study as studies
+from netlab.analysis import agreement
+from netlab.analysis.measured import from_frames
+from netlab.charts.agreement import differences
+from netlab.paths import data_dir
+from netlab.report import agreement as tables
+
+
+def measured(noise=0.002, change=None):
+    study = studies.load(data_dir() / "studies" / "agreement.yml")
+
+    def value(_study, group, _tuning, mtu_B, streams):
+        return 100.0 + mtu_B / 1000 + streams + 2 * (group.generator == "nuttcp"), "link"
+
+    runs = synthetic.runs_of(study, noise=noise, value=value, change=change)
+    return from_frames(study, runs, None, None)
+
+
+def test_each_path_has_a_chart_that_says_every_difference_in_its_alt_text():
+    m = measured()
+    compared = agreement.compare(m.runs)
+    shaped, unshaped = differences(compared, 2.0).charts
+    assert shaped.alt.count(" to ") >= 12 and unshaped.alt.count(" to ") >= 6
+    for name in ("iperf3", "iperf2", "nuttcp"):
+        assert f"{name}, 9000 B, 1 stream: " in shaped.alt
+        assert f">{name}<" in shaped.svg
+    assert "1500 B, 4 streams" in shaped.svg and "1500 B" not in unshaped.svg
+    assert "2 % either way" in shaped.alt
+
+
+def test_intervals_beyond_the_axis_do_not_stretch_it():
+    compared = agreement.compare(measured(noise=0.2).runs)
+    compared["low_percent"], compared["high_percent"] = -5000.0, 5000.0
+    for chart in differences(compared, 2.0).charts:
+        assert ">5000<" not in chart.svg and ">2000<" not in chart.svg
+
+
+def test_differences_without_intervals_are_drawn_and_said():
+    m = measured(change=lambda row: row["repeat"] == 1)
+    shaped, _ = differences(agreement.compare(m.runs), 2.0).charts
+    assert shaped.alt.count("(no interval), undecided") == 12
+
+
+def test_tables_tell_versions_verdicts_and_meters():
+    def change(row):
+        row["generator_version"] = (
+            f"{row['generator']} 9.9" if row["generator"] != "netlab" else None
+        )
+
+    m = measured(change=change)
+    compared = agreement.compare(m.runs)
+    assert "iperf3 9.9" in tables.opening(m)._repr_html_()
+    assert "netlab 0.1.0" in tables.opening(m)._repr_html_()
+    said = tables.statement(m, compared, 2.0).text
+    assert "Path shaped: of 12 comparisons" in said and "Path unshaped: of 6 comparisons" in said
+    assert len(tables.cells(m, compared).frame) == 18
+    assert len(tables.summary(compared).frame) == 6
+    assert len(tables.meters(m).frame) == 24
+
+
+def test_a_study_with_one_generator_says_so_in_every_place():
+    m = measured(change=lambda row: row["generator"] == "iperf2")
+    compared = agreement.compare(m.runs)
+    assert differences(compared, 2.0).charts == ()
+    for shown in (
+        tables.statement(m, compared, 2.0),
+        tables.summary(compared),
+        tables.cells(m, compared),
+    ):
+        assert shown.text == tables.NOTHING
