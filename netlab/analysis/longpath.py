@@ -1,0 +1,288 @@
+"""Runs over a long path: where slow start ends, and what is carried after it.
+
+Everything is read from the samples of a run: the sink's bytes at every interval, and the sender's
+RTT, congestion window and retransmits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import mean_interval
+
+STACK_NAMES = {
+    "reno": "Reno",
+    "highspeed": "HighSpeed",
+    "scalable": "Scalable",
+    "fast": "FAST",
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "aimd": "AIMD",
+}
+GROWS = 1.25
+"""A window that gains less than this factor in a round trip is not in slow start, which doubles."""
+
+EPISODE_ROUND_TRIPS = 3.0
+"""Retransmits further apart than this belong to two losses."""
+
+BATCH_ROUND_TRIPS = 2.0
+MAX_BATCHES, MIN_BATCHES = 10, 3
+
+
+def stack_name(congestion: str) -> str:
+    """The field's name of a congestion control; what is not known keeps its own.
+
+    A stack of a study's own is known by the part of its name before a hyphen: ``fast-small``.
+    """
+    return STACK_NAMES.get(congestion.partition("-")[0], congestion)
+
+
+def stack_of_stream(congestion: str, stream: int) -> str:
+    """The stack that a stream of a run had: names joined by ``+`` are dealt in turn."""
+    dealt = congestion.split("+")
+    return stack_name(dealt[stream % len(dealt)])
+
+
+@dataclass(frozen=True)
+class SlowStart:
+    """How the slow start of a stream ended.
+
+    Parameters
+    ----------
+    end_s : float
+        When the window no longer grew by :data:`GROWS` a round trip; NaN if it still did at the
+        end of the samples.
+    over_s : float
+        When what its overshoot lost had been sent again as well; `end_s` if nothing was.
+    window_segments : float
+        The largest window until then.
+    ended_by : str
+        ``loss``, ``no more growth``, or empty.
+    """
+
+    end_s: float
+    over_s: float
+    window_segments: float
+    ended_by: str
+
+
+def slow_start(trace: pd.DataFrame) -> SlowStart:
+    """Find the end of slow start in the trace of one stream.
+
+    Parameters
+    ----------
+    trace : DataFrame
+        Rows of :data:`netlab.results.TRACE_COLUMNS`, of one stream, from its start.
+
+    Returns
+    -------
+    SlowStart
+    """
+    trace = trace.sort_values("t_s")
+    t_s = trace["t_s"].to_numpy(float)
+    window = trace["cwnd_segments"].to_numpy(float)
+    again = trace["retransmits"].to_numpy(float)
+    rtt_s = trace["rtt_us"].to_numpy(float) / 1e6
+    if len(t_s) < 2:
+        return SlowStart(math.nan, math.nan, math.nan, "")
+    # between two samples nothing is seen, so growth is judged over no less than one interval
+    step_s = float(np.median(np.diff(t_s)))
+    reach_s = np.maximum(rtt_s, step_s) + step_s / 2
+    lost = np.flatnonzero(again > again[0])
+    before = np.searchsorted(t_s, t_s - reach_s + 1e-9, side="right") - 1
+    settled = (t_s >= t_s[0] + 2 * reach_s) & (window < GROWS * window[before])
+    flat = np.flatnonzero(settled & (before >= 0))
+    ends = [(lost[0], "loss")] if len(lost) else []
+    ends += [(flat[0], "no more growth")] if len(flat) else []
+    if not ends:
+        return SlowStart(math.nan, math.nan, float(window.max()), "")
+    at, ended_by = min(ends)
+    # an overshoot is seen in the window's standstill before its first retransmit is counted
+    soon = at + np.searchsorted(t_s[at:], t_s[at] + EPISODE_ROUND_TRIPS * reach_s[at])
+    over_s = t_s[at]
+    if len(lost) and lost[0] < soon:
+        ended_by = "loss"
+        over_s = episode_end_s(t_s, again, reach_s, int(lost[0]))
+    return SlowStart(float(t_s[at]), float(over_s), float(window[: soon + 1].max()), ended_by)
+
+
+def episode_end_s(t_s: np.ndarray, again: np.ndarray, rtt_s: np.ndarray, at: int) -> float:
+    """When the last retransmit of the loss at sample `at` had had a round trip to arrive."""
+    last = at
+    for k in np.flatnonzero(np.diff(again) > 0) + 1:
+        if k > last and t_s[k] - t_s[last] <= EPISODE_ROUND_TRIPS * rtt_s[last]:
+            last = int(k)
+    return float(t_s[last] + rtt_s[last])
+
+
+def carried(intervals: pd.DataFrame, since_s: float) -> pd.DataFrame:
+    """Payload rate of a run in each interval that lies between `since_s` and the run's end.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        Rows of :data:`netlab.results.INTERVAL_COLUMNS`, of one run.
+    since_s : float
+        From the common start.
+
+    Returns
+    -------
+    DataFrame
+        ``t_s``, ``interval_s``, ``goodput_Mbps``, one row an interval, all streams added up. What
+        drains after the window is left out.
+    """
+    inside = intervals[intervals["in_window"]]
+    until_s = inside["t_s"].max() if len(inside) else -math.inf
+    begins_s = intervals["t_s"] - intervals["interval_s"]
+    kept = intervals[(begins_s >= since_s - 1e-9) & (intervals["t_s"] <= until_s + 1e-9)]
+    sums = kept.groupby("t_s", as_index=False).agg(
+        moved=("bytes", "sum"), interval_s=("interval_s", "max")
+    )
+    rate_Mbps = sums["moved"] * 8 / sums["interval_s"] / 1e6
+    return sums[["t_s", "interval_s"]].assign(goodput_Mbps=rate_Mbps)
+
+
+def batched_interval(
+    values: np.ndarray, step_s: float, rtt_s: float, confidence: float
+) -> tuple[float, float]:
+    """Mean of correlated samples, and half its interval from means of batches of round trips.
+
+    Parameters
+    ----------
+    values : array, shape (samples,)
+        `step_s` apart.
+    step_s, rtt_s : float
+        A batch is at least :data:`BATCH_ROUND_TRIPS` of the latter.
+    confidence : float
+        Of the interval.
+
+    Returns
+    -------
+    mean, half_width : float
+        ``half_width`` is NaN where fewer than :data:`MIN_BATCHES` batches fit.
+    """
+    values = np.asarray(values, dtype=float)
+    if not len(values):
+        return math.nan, math.nan
+    least = max(1, math.ceil(BATCH_ROUND_TRIPS * rtt_s / step_s)) if step_s > 0 else len(values)
+    batches = min(MAX_BATCHES, len(values) // least)
+    if batches < MIN_BATCHES:
+        return float(values.mean()), math.nan
+    means = np.array([part.mean() for part in np.array_split(values, batches)])
+    return float(values.mean()), mean_interval(means, confidence)[1]
+
+
+def after_slow_start(
+    runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
+) -> pd.DataFrame:
+    """What each run carried once the slow start of all its streams was over.
+
+    Parameters
+    ----------
+    runs, intervals, traces : DataFrame
+        As :class:`netlab.results.Store` has them.
+    confidence : float
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        One row a run: ``run_id``, ``slow_start_s`` (its end), ``since_s`` (from where the mean is),
+        ``ended_by``, ``top_segments`` (largest window of slow start), ``mean_Mbps`` and
+        ``half_width_Mbps``, ``after_s`` (how much of the run that is). NaN where slow start was
+        not over.
+    """
+    rows = []
+    by_run = dict(list(intervals.groupby("run_id", sort=False)))
+    traced = dict(list(traces.groupby("run_id", sort=False)))
+    for run in runs.itertuples():
+        row = {"run_id": run.run_id, "ended_by": ""}
+        if run.run_id in traced and run.run_id in by_run:
+            starts = [
+                slow_start(part) for _, part in traced[run.run_id].groupby(["direction", "stream"])
+            ]
+            row |= {
+                "slow_start_s": max((s.end_s for s in starts), key=_nan_last),
+                "since_s": max((s.over_s for s in starts), key=_nan_last),
+                "ended_by": ", ".join(sorted({s.ended_by or "not over" for s in starts})),
+                "top_segments": max(s.window_segments for s in starts),
+            }
+            rate = carried(by_run[run.run_id], row["since_s"])
+            step_s = float(rate["interval_s"].median()) if len(rate) else 0.0
+            rtt_s = float(traced[run.run_id]["rtt_us"].median()) / 1e6
+            mean, half = batched_interval(
+                rate["goodput_Mbps"].to_numpy(), step_s, rtt_s, confidence
+            )
+            row |= {"mean_Mbps": mean, "half_width_Mbps": half}
+            row["after_s"] = float(rate["interval_s"].sum())
+        rows.append(row)
+    numbers = ["slow_start_s", "since_s", "top_segments", "mean_Mbps", "half_width_Mbps", "after_s"]
+    frame = pd.DataFrame(rows, columns=["run_id", "ended_by", *numbers])
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _nan_last(value: float) -> float:
+    return math.inf if math.isnan(value) else value
+
+
+FACTORS = ("txqueuelen", "memory", "windows")
+_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+def factors(runs: pd.DataFrame) -> pd.DataFrame:
+    """What of a sender was set otherwise from run to run, as read back from it.
+
+    Returns
+    -------
+    DataFrame
+        ``run_id``, ``mtu_B`` and :data:`FACTORS`: the queue length of the interface, the limits of
+        TCP's own buffers, and the two windows asked for.
+    """
+    rows = []
+    for run in runs.itertuples():
+        knobs = json.loads(run.knobs).get(run.sender, {})
+        receiver_B = run.buffer_B if pd.isna(run.receive_buffer_B) else run.receive_buffer_B
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "mtu_B": run.mtu_B,
+                "txqueuelen": knobs.get("txqueuelen", ""),
+                "memory": "; ".join(" ".join(str(knobs.get(name, "")).split()) for name in _MEMORY),
+                "windows": f"{window(run.buffer_B)}/{window(receiver_B)}",
+            }
+        )
+    return pd.DataFrame(rows, columns=["run_id", "mtu_B", *FACTORS])
+
+
+def window(size_B: float) -> str:
+    """A window as the page writes it: ``40 M`` is 40 MiB; 0 is left to the kernel."""
+    if size_B == 0:
+        return "kernel's"
+    mebi = size_B / 2**20
+    return f"{mebi:.0f} M" if mebi == round(mebi) else f"{size_B / 1e6:.1f} MB"
+
+
+def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of runs of one MTU of which exactly one of :data:`FACTORS` was set otherwise.
+
+    Returns
+    -------
+    DataFrame
+        ``factor``, ``from_level``, ``to_level``, ``from_run``, ``to_run``, in the runs' order.
+    """
+    known = factors(runs).to_dict("records")
+    rows = []
+    for index, one in enumerate(known):
+        for other in known[index + 1 :]:
+            changed = [name for name in FACTORS if one[name] != other[name]]
+            if one["mtu_B"] != other["mtu_B"] or len(changed) != 1:
+                continue
+            (name,) = changed
+            rows.append((name, one[name], other[name], one["run_id"], other["run_id"]))
+    columns = ["factor", "from_level", "to_level", "from_run", "to_run"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,124 @@
+"""How two or more flows share a path: Jain's index, over time and as a mean with its interval."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.longpath import batched_interval, stack_of_stream
+from netlab.errors import BadInput
+
+SHARE_ROUND_TRIPS = 5.0
+"""A share is of at least so many round trips: flows come in clumps of one window."""
+
+LEAST_SHARE_S = 1.0
+
+
+def jain(rates: np.ndarray) -> np.ndarray:
+    """Jain's fairness index: 1 if all flows get the same, 1/n if one of n gets everything.
+
+    R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness", DEC-TR-301, 1984.
+
+    Parameters
+    ----------
+    rates : array, shape (..., flows)
+        None below 0.
+
+    Returns
+    -------
+    array, shape (...)
+        NaN where no flow carried anything.
+    """
+    rates = np.asarray(rates, dtype=float)
+    if rates.ndim == 0 or rates.shape[-1] == 0:
+        raise BadInput("needs at least one flow", key="rates", value=rates.shape)
+    if (rates < 0).any():
+        raise BadInput("is below 0", key="rates", value=float(rates.min()))
+    # scaled first: squares of what is tiny vanish, and of what is huge overflow
+    most = rates.max(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = rates / most
+        return scaled.sum(axis=-1) ** 2 / (rates.shape[-1] * (scaled**2).sum(axis=-1))
+
+
+def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
+    """Goodput of every flow of a run as a running mean, and the index at every moment.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        Rows of :data:`netlab.results.INTERVAL_COLUMNS`, of one run and one direction.
+    rtt_s : float
+        Means are over :data:`SHARE_ROUND_TRIPS` of it, and no less than :data:`LEAST_SHARE_S`.
+
+    Returns
+    -------
+    DataFrame
+        Index ``t_s``; a column of Mb/s for each stream, and ``jain``. The drain is left out.
+    """
+    inside = intervals[intervals["in_window"]]
+    until_s = inside["t_s"].max() if len(inside) else -math.inf
+    kept = intervals[intervals["t_s"] <= until_s + 1e-9]
+    moved = kept.pivot_table(index="t_s", columns="stream", values="bytes", aggfunc="sum")
+    if moved.empty:
+        return pd.DataFrame(columns=["jain"])
+    step_s = kept.groupby("t_s")["interval_s"].max()
+    width = max(1, round(max(SHARE_ROUND_TRIPS * rtt_s, LEAST_SHARE_S) / float(step_s.median())))
+    summed = moved.rolling(width, min_periods=width).sum()
+    lasted = step_s.rolling(width, min_periods=width).sum()
+    rates = summed.mul(8e-6).div(lasted, axis=0).dropna()
+    return rates.assign(jain=jain(rates.to_numpy()) if len(rates) else [])
+
+
+def fairness(
+    runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
+) -> pd.DataFrame:
+    """The index of every run of several flows, over its window.
+
+    Parameters
+    ----------
+    runs, intervals, traces : DataFrame
+        As :class:`netlab.results.Store` has them.
+    confidence : float
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        ``run_id``; ``flows`` and ``flows_Mbps``, lists of each flow's stack and mean goodput in the
+        window; ``jain_of_means``; ``jain`` and ``half_width``, the mean of the index over time and
+        half its interval from batches of round trips.
+    """
+    rows = []
+    for run in runs[runs["streams"] > 1].itertuples():
+        part = intervals[
+            (intervals["run_id"] == run.run_id) & (intervals["direction"] == "forward")
+        ]
+        window = part[part["in_window"]]
+        trace = traces[traces["run_id"] == run.run_id]
+        if window.empty or trace.empty:
+            continue
+        rtt_s = float(trace["rtt_us"].median()) / 1e6
+        lasted_s = window.groupby("stream")["interval_s"].sum()
+        means = window.groupby("stream")["bytes"].sum() * 8e-6 / lasted_s
+        begin_s = (window["t_s"] - window["interval_s"]).min()
+        over_time = shares(part, rtt_s)
+        inside = over_time.loc[over_time.index > begin_s, "jain"].dropna()
+        step_s = float(window["interval_s"].median())
+        # neighbours share all but one of their samples
+        width_s = max(rtt_s, SHARE_ROUND_TRIPS * rtt_s / 2, LEAST_SHARE_S / 2)
+        mean, half = batched_interval(inside.to_numpy(), step_s, width_s, confidence)
+        rows.append(
+            {
+                "run_id": run.run_id,
+                "flows": [stack_of_stream(run.congestion, int(stream)) for stream in means.index],
+                "flows_Mbps": [float(value) for value in means],
+                "jain_of_means": float(jain(means.to_numpy())),
+                "jain": mean,
+                "half_width": half,
+            }
+        )
+    columns = ["run_id", "flows", "flows_Mbps", "jain_of_means", "jain", "half_width"]
+    return pd.DataFrame(rows, columns=columns)

@@ -1,0 +1,159 @@
+"""What a loss cost: the window before and after it, and how long it took to come back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.longpath import EPISODE_ROUND_TRIPS, stack_name
+from netlab.tcp_laws import LAWS, WindowLaw
+
+LAW_OF_STACK = {law.name: law for law in LAWS}
+BACK = 0.99
+"""A window is back when it has reached this share of what it was: samples miss the very top."""
+
+LEAST_FOR_SLOPE = 4
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """One loss in the trace of a stream.
+
+    Parameters
+    ----------
+    before_segments, least_segments : float
+        The window when the packet was lost, and where the reaction to it left it.
+    kept : float
+        The second over the first.
+    growth_segments : float
+        Segments gained in a round trip from there on: a line fitted until the window was back,
+        or to the end. NaN if there are too few samples.
+    recovery_s : float
+        From the loss until the window was back; NaN if it was not by the end.
+    seen_s : float
+        How long after the loss the samples go on.
+    rtt_ms : float
+        Mean round-trip time meanwhile.
+    """
+
+    before_segments: float
+    least_segments: float
+    kept: float
+    growth_segments: float
+    recovery_s: float
+    seen_s: float
+    rtt_ms: float
+
+
+def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
+    """Follow the window of one stream through a loss.
+
+    Parameters
+    ----------
+    trace : DataFrame
+        Rows of :data:`netlab.results.TRACE_COLUMNS`, of one stream.
+    loss_s : float
+        When a packet was dropped.
+
+    Returns
+    -------
+    Recovery or None
+        None when the samples do not hold the loss, or no window fell after it.
+    """
+    trace = trace.sort_values("t_s")
+    t_s = trace["t_s"].to_numpy(float)
+    window = trace["cwnd_segments"].to_numpy(float)
+    at = int(np.searchsorted(t_s, loss_s, side="right")) - 1
+    if at < 0 or at >= len(t_s) - 1:
+        return None
+    rtt_s = float(trace["rtt_us"].iloc[at]) / 1e6
+    step_s = float(np.median(np.diff(t_s)))
+    # the loss is known a round trip later, and reduced for over another one
+    until = int(np.searchsorted(t_s, loss_s + EPISODE_ROUND_TRIPS * rtt_s + step_s, side="right"))
+    before = float(window[at:until].max())
+    top = at + int(np.argmax(window[at:until]))
+    least = float(window[top:until].min())
+    if least >= before:
+        return None
+    low = top + int(np.flatnonzero(window[top:until] == least)[-1])
+    back = np.flatnonzero(window[low:] >= BACK * before)
+    end = low + int(back[0]) if len(back) else len(t_s) - 1
+    rtt_ms = float(trace["rtt_us"].iloc[low : end + 1].mean()) / 1e3
+    growth = math.nan
+    if end - low >= LEAST_FOR_SLOPE:
+        slope = np.polyfit(t_s[low : end + 1], window[low : end + 1], 1)[0]
+        growth = float(slope) * rtt_ms / 1e3
+    return Recovery(
+        before_segments=before,
+        least_segments=least,
+        kept=least / before,
+        growth_segments=growth,
+        recovery_s=float(t_s[end] - loss_s) if len(back) else math.nan,
+        seen_s=float(t_s[-1] - loss_s),
+        rtt_ms=rtt_ms,
+    )
+
+
+def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
+    """Mean segments a law gains in each of so many round trips from a window on."""
+    window, steps = low, max(1, round(round_trips))
+    for _ in range(steps):
+        window += law.growth(window)
+    return (window - low) / steps
+
+
+def beside_law(stack: str, found: Recovery) -> dict[str, float]:
+    """What the published law of a stack says of the same loss.
+
+    Returns
+    -------
+    dict
+        ``law_kept``, ``law_growth_segments`` (mean over the round trips that were seen) and
+        ``law_recovery_s``; NaN for a stack without a window law.
+    """
+    law = LAW_OF_STACK.get(stack)
+    if law is None or found.before_segments < 2:
+        return dict.fromkeys(("law_kept", "law_growth_segments", "law_recovery_s"), math.nan)
+    seen_s = found.seen_s if math.isnan(found.recovery_s) else found.recovery_s
+    return {
+        "law_kept": law.kept(found.before_segments),
+        "law_growth_segments": law_growth(law, found.least_segments, 1e3 * seen_s / found.rtt_ms),
+        "law_recovery_s": law.recovery_s(found.before_segments, found.rtt_ms),
+    }
+
+
+def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
+    """Every forced loss of a study beside what its stack's law says.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With ``forced_loss_s``, on the axis of the samples.
+    traces : DataFrame
+        Of the same runs.
+
+    Returns
+    -------
+    DataFrame
+        ``run_id``, ``stack``, ``loss_s``, the fields of :class:`Recovery` and of
+        :func:`beside_law`; one row a run that had a loss and reacted to it.
+    """
+    rows = []
+    traced = dict(list(traces.groupby("run_id", sort=False)))
+    lost = runs[runs["forced_loss_s"].notna()] if "forced_loss_s" in runs else runs.iloc[:0]
+    for run in lost.itertuples():
+        part = traced.get(run.run_id)
+        if part is None or run.streams != 1:
+            continue
+        found = recovery(part[part["direction"] == "forward"], float(run.forced_loss_s))
+        if found is not None:
+            stack = stack_name(run.congestion)
+            row = {"run_id": run.run_id, "stack": stack, "loss_s": float(run.forced_loss_s)}
+            rows.append(row | asdict(found) | beside_law(stack, found))
+    columns = ["run_id", "stack", "loss_s", *Recovery.__dataclass_fields__]
+    return pd.DataFrame(
+        rows, columns=[*columns, "law_kept", "law_growth_segments", "law_recovery_s"]
+    )

@@ -1,0 +1,205 @@
+"""A study of a long path, loaded: its runs by part, and their series on common axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from netlab import paths as root_paths
+from netlab.analysis.longpath import after_slow_start, stack_of_stream
+from netlab.analysis.longpath_fairness import fairness, shares
+from netlab.analysis.longpath_recovery import recoveries
+from netlab.analysis.measured import Measured, load_measured
+from netlab.errors import BadInput, NetlabError
+from netlab.results import Store
+from netlab.study import QUICK, Timing
+from netlab.study import load as load_study
+
+QUANTITIES = {
+    "goodput": "goodput, Mb/s",
+    "window": "window, segments",
+    "rtt": "RTT, ms",
+    "retransmits": "sent again",
+    "queue": "queue, MB",
+}
+"""What a run is shown by over time, with the unit; the queue where the path has an emulator."""
+
+MOST_POINTS = 1200
+
+
+@dataclass(frozen=True)
+class LongPath:
+    """A measured study with the samples of its runs.
+
+    Parameters
+    ----------
+    measured : Measured
+        Its design and runs.
+    intervals, traces, paths : DataFrame
+        As the store has them; ``paths`` is empty where no path was emulated.
+    """
+
+    measured: Measured
+    intervals: pd.DataFrame
+    traces: pd.DataFrame
+    paths: pd.DataFrame
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """All runs, flagged ones included."""
+        return self.measured.runs
+
+    @property
+    def short(self) -> bool:
+        """Whether this is the short form of the study."""
+        return self.measured.study.name.endswith(QUICK)
+
+    @property
+    def whole_timing(self) -> Timing | None:
+        """Timing of the whole study; None if netlab comes with no study of this name."""
+        name = self.measured.study.name.removesuffix(QUICK)
+        try:
+            return load_study(root_paths.study_file(name)).timing
+        except BadInput:
+            return None
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Every run with the part it belongs to and what it carried after slow start."""
+        parts = {group.name: group.part for group in self.measured.study.groups}
+        order = {name: index for index, name in enumerate(parts)}
+        after = after_slow_start(
+            self.runs, self.intervals, self.traces, self.measured.study.confidence
+        )
+        frame = self.runs.assign(part=self.runs["group"].map(parts).fillna(""))
+        frame["place"] = frame["group"].map(order)
+        return frame.merge(after, on="run_id").sort_values(
+            ["place", "mtu_B", "tuning", "repeat"], ascending=[True, False, True, True]
+        )
+
+    def part(self, name: str) -> pd.DataFrame:
+        """The runs of one part of :attr:`table`, in the study's order."""
+        return self.table[self.table["part"] == name]
+
+    def of(self, part: str, mtu_B: int) -> pd.DataFrame:
+        """The runs of one part with frames of one size."""
+        runs = self.part(part)
+        return runs[runs["mtu_B"] == mtu_B]
+
+    def has(self, name: str) -> bool:
+        """Whether any run of a part was measured."""
+        return len(self.part(name)) > 0
+
+    @cached_property
+    def recoveries(self) -> pd.DataFrame:
+        """:func:`~netlab.analysis.longpath_recovery.recoveries` of the study."""
+        return recoveries(self.runs, self.traces)
+
+    @cached_property
+    def fairness(self) -> pd.DataFrame:
+        """:func:`~netlab.analysis.longpath_fairness.fairness` of the study."""
+        confidence = self.measured.study.confidence
+        return fairness(self.runs, self.intervals, self.traces, confidence)
+
+    def rtt_ms(self, path: str) -> float:
+        """Round-trip time of an emulated path without its queue, as the study asks for it."""
+        return sum(self.measured.study.paths[path].link.emulator.each_way_ms)
+
+    def series(self, run: pd.Series) -> dict[str, pd.DataFrame]:
+        """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream`` and ``value``.
+
+        A run of more than :data:`MOST_POINTS` samples is drawn by the means of neighbours.
+        """
+        of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
+        inside = of_run[of_run["in_window"]]
+        until_s = inside["t_s"].max() if len(inside) else of_run["t_s"].max()
+        of_run = of_run[(of_run["direction"] == "forward") & (of_run["t_s"] <= until_s)]
+        trace = self.traces[
+            (self.traces["run_id"] == run["run_id"]) & (self.traces["t_s"] <= until_s)
+        ]
+        queue = self.paths[
+            (self.paths["run_id"] == run["run_id"])
+            & (self.paths["direction"] == "forward")
+            & (self.paths["t_s"] <= until_s)
+        ]
+        made = {
+            "goodput": of_run.assign(value=of_run["bytes"] * 8e-6 / of_run["interval_s"]),
+            "window": trace.assign(value=trace["cwnd_segments"]),
+            "rtt": trace.assign(value=trace["rtt_us"] / 1e3),
+            "retransmits": trace.assign(value=trace["retransmits"]),
+            "queue": queue.assign(value=queue["queue_B"] / 1e6, stream=0),
+        }
+        return {
+            name: pd.concat(
+                [thinned(part) for _, part in frame.groupby("stream")], ignore_index=True
+            )
+            if len(frame)
+            else frame[["t_s", "stream", "value"]]
+            for name, frame in made.items()
+        }
+
+    def shares(self, run: dict) -> pd.DataFrame:
+        """:func:`~netlab.analysis.longpath_fairness.shares` of one run."""
+        of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
+        rtt_us = self.traces.loc[self.traces["run_id"] == run["run_id"], "rtt_us"].median()
+        return shares(of_run[of_run["direction"] == "forward"], float(rtt_us) / 1e6)
+
+    def stack(self, run: pd.Series, stream: int = 0) -> str:
+        """The stack of one stream of a run."""
+        return stack_of_stream(run["congestion"], stream)
+
+
+def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
+    """At most so many points of one line: means of neighbours where there are more samples."""
+    samples = samples.sort_values("t_s")[["t_s", "stream", "value"]]
+    if len(samples) <= most:
+        return samples
+    bins = np.arange(len(samples)) * most // len(samples)
+    return samples.astype(float).groupby(bins).mean()
+
+
+def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
+    """A run's rate as means over whole seconds (or other spans), at the end of each."""
+    if samples.empty:
+        return samples[["t_s", "value"]]
+    ends = np.ceil(samples["t_s"] / seconds - 1e-6) * seconds
+    grouped = samples.groupby(ends)["value"].mean()
+    return pd.DataFrame({"t_s": grouped.index.to_numpy(), "value": grouped.to_numpy()})
+
+
+def traced(results: str | Path) -> bool:
+    """Whether a store holds what a run's sender saw over time."""
+    return any((Path(results) / "traces").glob("*.parquet"))
+
+
+def on_long_path(measured: Measured) -> bool:
+    """Whether a study's senders were traced, and all its paths are emulated."""
+    links = [measured.study.paths[name].link for name in measured.runs["path"].unique()]
+    emulated = all(link is not None and link.emulator is not None for link in links)
+    return emulated and traced(measured.results)
+
+
+def load(results: str | Path, study: str | Path) -> LongPath:
+    """Load the results of a study of a long path.
+
+    Parameters
+    ----------
+    results, study : path-like
+        As :func:`netlab.analysis.measured.load_measured` takes them.
+
+    Raises
+    ------
+    BadInput
+        There is no such directory, or it holds results of another study.
+    NetlabError
+        It holds no runs, or none whose senders were traced.
+    """
+    measured = load_measured(results, study)
+    store = Store(measured.results)
+    if not traced(measured.results):
+        raise NetlabError(f"{measured.results} holds no traces; the study needs trace: true")
+    return LongPath(measured, store.intervals(), store.rows("traces"), store.rows("paths"))

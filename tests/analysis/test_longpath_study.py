@@ -1,0 +1,68 @@
+"""A study of a long path is loaded by part, with series on common axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from long_path import short_study, store_of
+from synthetic import openlab, openlab_file
+from synthetic import store_of as openlab_store
+
+from netlab.analysis import longpath_study
+from netlab.analysis.longpath_study import LongPath, on_long_path, seconds_mean, thinned
+from netlab.analysis.measured import load_measured
+from netlab.campaign import freeze
+from netlab.errors import NetlabError
+
+
+@pytest.fixture(scope="module")
+def lp(tmp_path_factory) -> LongPath:
+    directory = tmp_path_factory.mktemp("long")
+    study = short_study()
+    store_of(directory, study)
+    return longpath_study.load(directory, freeze(study, directory))
+
+
+def test_the_parts_have_the_studys_groups_in_its_order(lp):
+    assert lp.part("comparison")["group"].tolist() == [
+        *("Reno", "Reno", "HighSpeed", "HighSpeed"),
+        *("Scalable", "Scalable", "FAST", "FAST"),
+    ]
+    assert lp.of("comparison", 1500)["mtu_B"].unique().tolist() == [1500]
+    assert len(lp.part("configurations")) == 10
+    assert lp.has("transfer") and not lp.has("fairness")
+    assert lp.short and lp.whole_timing.seconds == 600
+    assert lp.rtt_ms("wide-area") == pytest.approx(183.022)
+
+
+def test_a_run_has_every_quantity_over_time(lp):
+    run = lp.part("comparison").iloc[0].to_dict()
+    series = lp.series(run)
+    assert set(series) == set(longpath_study.QUANTITIES)
+    assert all(len(frame) for frame in series.values())
+    assert series["rtt"]["value"].unique() == pytest.approx([183.022])
+    two = lp.part("fairness (scaled down)").iloc[0].to_dict()
+    assert set(lp.series(two)["goodput"]["stream"]) == {0, 1}
+    assert lp.shares(two)["jain"].iloc[-1] == pytest.approx(1.0)
+
+
+def test_long_lines_are_thinned_and_keep_their_mean():
+    samples = pd.DataFrame({"t_s": np.arange(6000) / 10, "stream": 0, "value": np.arange(6000)})
+    few = thinned(samples)
+    assert len(few) == longpath_study.MOST_POINTS
+    assert few["value"].mean() == pytest.approx(samples["value"].mean())
+    assert thinned(samples.head(10))["value"].tolist() == list(range(10))
+
+
+def test_means_of_a_second_end_with_it():
+    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
+    assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
+
+
+def test_results_without_traces_are_no_long_path(tmp_path, lp):
+    openlab_store(tmp_path, openlab())
+    assert not on_long_path(load_measured(tmp_path, openlab_file()))
+    assert on_long_path(lp.measured)
+    with pytest.raises(NetlabError, match="trace: true"):
+        longpath_study.load(tmp_path, openlab_file())
