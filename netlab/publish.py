@@ -10,6 +10,7 @@ from pathlib import Path
 
 from netlab import paths
 from netlab.analysis.agreement import several
+from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.then_and_now import comparable
 from netlab.campaign import freeze
@@ -29,6 +30,11 @@ BESIDE_2003 = (
 
 AGREEMENT = (("16-agreement.ipynb", "generators side by side: do they say the same of a path"),)
 """The same, for studies whose cells were measured with several generators."""
+
+LONG_PATH = (
+    ("17-slac-measured.ipynb", "over time, after slow start, after a loss, and how flows share"),
+)
+"""The same, for studies whose senders were traced on an emulated path."""
 
 PUBLISHED = (
     ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
@@ -109,7 +115,8 @@ def publish(
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that have something to show of a measured study, each with a summary."""
-    found = MEASURED
+    found = LONG_PATH if on_long_path(measured) else ()
+    found += MEASURED
     if len(comparable(measured)):
         found += BESIDE_2003
     return found + AGREEMENT if several(measured.runs) else found

@@ -1,0 +1,306 @@
+"""Charts of runs over a long path: everything over time, the summary, and what a loss cost."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from netlab.analysis.longpath_recovery import LAW_OF_STACK
+from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
+from netlab.charts.style import (
+    CEILING_COLOUR,
+    Chart,
+    Gallery,
+    apply_style,
+    label_lines,
+    line_style,
+    show,
+)
+
+COLUMN_IN, ROW_IN = 2.35, 1.35
+SUMMARY_SIZE_IN = (7.0, 3.8)
+BLOW_UP = (5, 99.5)
+"""Percentiles of the rates after slow start that the blow-up spans."""
+SHARED = ("goodput", "window", "rtt", "queue")
+STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 4, "AIMD": 5}
+
+
+def _style(stack: str, position: int = 0) -> dict:
+    """A stack keeps its colour and dash from chart to chart; lines of samples have no markers."""
+    style = line_style(STYLE_OF_STACK.get(stack, position))
+    return {"color": style["color"], "linestyle": style["linestyle"]}
+
+
+def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Goodput, window, RTT, retransmits and queue of several runs, one column a run.
+
+    Parameters
+    ----------
+    lp : LongPath
+        The study.
+    runs : DataFrame
+        Rows of its table, each a column of the figure.
+    title : str
+        What the runs have in common.
+
+    Returns
+    -------
+    Gallery
+        One figure, empty without runs. All columns share the time axis, the axes of a row are
+        the same.
+    """
+    if runs.empty:
+        return Gallery(())
+    apply_style()
+    shown = list(runs.to_dict("records"))
+    all_series = [lp.series(run) for run in shown]
+    quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
+    fig, axes = plt.subplots(
+        len(quantities), len(shown), sharex=True, sharey="row", squeeze=False,
+        figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), ROW_IN * len(quantities) + 0.7),
+    )  # fmt: skip
+    for column, (run, series) in enumerate(zip(shown, all_series, strict=True)):
+        for row, name in enumerate(quantities):
+            ax, frame = axes[row][column], series[name]
+            for stream, part in frame.groupby("stream"):
+                ax.plot(part["t_s"], part["value"], linewidth=1.1, label=f"_{stream}",
+                        **_style(lp.stack(run, int(stream)), int(stream)))  # fmt: skip
+            _marks(ax, run)
+            if row == 0:
+                ax.set_title(_column_title(run), fontsize=9)
+            if column == 0:
+                ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
+            if row == len(quantities) - 1:
+                ax.set_xlabel("s")
+            ax.set_ylim(bottom=0)
+            ax.tick_params(labelsize=8)
+    axes[0][0].set_xlim(left=0)
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
+    caption = "Dotted: the end of slow start. Dashed: the loss that was forced."
+    alt = (
+        f"Line charts in a grid, {title}: one column a run, one row each for "
+        f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
+    )
+    return Gallery((show(fig, alt, caption),))
+
+
+def _marks(ax: Axes, run: dict) -> None:
+    since_s = run.get("since_s", math.nan)
+    if not math.isnan(since_s):
+        ax.axvline(since_s, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (1, 1.5)))
+    loss_s = run.get("forced_loss_s")
+    if loss_s is not None and not pd.isna(loss_s):
+        ax.axvline(float(loss_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
+
+
+def _column_title(run: dict) -> str:
+    return f"{run['group']}" + (" (flagged)" if run["flags"] else "")
+
+
+def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
+    mean = run.get("mean_Mbps", math.nan)
+    after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
+    top = series["window"]["value"].max() if len(series["window"]) else math.nan
+    again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
+    return f"{run['group']}: {after}, largest window {top:.0f} segments, {again:.0f} sent again"
+
+
+def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Goodput of several stacks in one chart, and its blow-up: means over a second.
+
+    Parameters
+    ----------
+    lp : LongPath
+        The study.
+    runs : DataFrame
+        Rows of its table, each a line.
+    title : str
+        What the runs have in common.
+    """
+    if runs.empty:
+        return Gallery(())
+    whole = _summary(lp, runs, title, blown_up=False)
+    after = runs["since_s"].max()
+    if math.isnan(after):
+        return Gallery((whole,))
+    return Gallery((whole, _summary(lp, runs, f"{title}: blow-up", blown_up=True)))
+
+
+def _summary(lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool) -> Chart:
+    apply_style()
+    fig, ax = plt.subplots(figsize=SUMMARY_SIZE_IN)
+    since_s = float(runs["since_s"].max()) if blown_up else 0.0
+    seen, words = [], []
+    for position, run in enumerate(runs.to_dict("records")):
+        rate = seconds_mean(lp.series(run)["goodput"])
+        stack = lp.stack(run)
+        rate = rate[rate["t_s"] >= math.ceil(since_s + 1)] if blown_up else rate
+        if rate.empty:
+            continue
+        seen += rate["value"].tolist()
+        style = {**line_style(STYLE_OF_STACK.get(stack, position))}
+        ax.plot(rate["t_s"], rate["value"], label=stack + (" (flagged)" if run["flags"] else ""),
+                markevery=max(1, len(rate) // 12), **style)  # fmt: skip
+        mean = run["mean_Mbps"]
+        known = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
+        words.append(f"{stack}: {known}, last second {rate['value'].iloc[-1]:.0f}")
+    limit = _payload_limit_Mbps(lp, runs)
+    if blown_up and seen:
+        low, high = np.percentile(seen, BLOW_UP)
+        room = max(5.0, 0.15 * (high - low))
+        ax.set_ylim(max(0.0, low - room), high + room)
+    else:
+        ax.set_ylim(0, 1.06 * max([limit, *seen]))
+        ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)),
+                   label="_limit")  # fmt: skip
+        ax.set_xlim(left=0)
+    ax.set(xlabel="s", ylabel="goodput, Mb/s, means of 1 s", title=title)
+    if ax.get_legend_handles_labels()[0]:
+        label_lines(ax)
+    return show(
+        fig,
+        f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
+        f"carries {limit:.0f} Mb/s of payload.",
+        "" if blown_up else f"Dotted: what the path carries of payload, {limit:.0f} Mb/s.",
+    )
+
+
+def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
+    run = runs.iloc[0]
+    rate_Mbps = lp.measured.study.paths[run["path"]].link.shaped_Mbps
+    mss_B = run["mss_B"] if not pd.isna(run["mss_B"]) else run["mtu_B"] - 52
+    return float(rate_Mbps * mss_B / (run["mtu_B"] + 14))
+
+
+def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """The window after a forced loss beside the stack's law, one column a run.
+
+    The law starts where the measured window was least, and its round trips are as long as the
+    measured ones were on average.
+    """
+    apply_style()
+    found = lp.recoveries.set_index("run_id")
+    shown = [run for run in runs.to_dict("records") if run["run_id"] in found.index]
+    if not shown:
+        return Gallery(())
+    fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
+                             figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
+    words = []
+    for ax, run in zip(axes[0], shown, strict=True):
+        row = found.loc[run["run_id"]]
+        trace = lp.series(run)["window"]
+        after = trace[trace["t_s"] >= row["loss_s"] - 0.5]
+        stack = row["stack"]
+        ax.plot(after["t_s"] - row["loss_s"], after["value"], linewidth=1.3,
+                **{**_style(stack), "linestyle": "-"})  # fmt: skip
+        _law(ax, row, after)
+        ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
+        ax.set_title(_column_title(run), fontsize=9)
+        ax.set(xlabel="s after the loss", ylim=(0, None))
+        back = (
+            "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
+        )
+        words.append(
+            f"{stack}: {row['before_segments']:.0f} to {row['least_segments']:.0f} segments, {back}"
+        )
+    axes[0][0].set_ylabel("window, segments")
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    alt = (
+        f"Line charts side by side, {title}: congestion window after one packet was dropped. "
+        f"{'; '.join(words)}."
+    )
+    return Gallery(
+        (show(fig, alt, "Grey: the published law from the same window on; FAST has none."),)
+    )
+
+
+def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Goodput of each flow over Jain's index, one column a run."""
+    if runs.empty:
+        return Gallery(())
+    apply_style()
+    shown = runs.to_dict("records")
+    size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
+    fig, axes = plt.subplots(
+        2, len(shown), sharex=True, sharey="row", squeeze=False, figsize=size_in
+    )
+    words = []
+    for column, run in zip(axes.T, shown, strict=True):
+        over = lp.shares(run)
+        names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
+        for stream, name in enumerate(names):
+            if stream not in over:
+                continue
+            style = _style(name, stream)
+            if names[:stream].count(name):  # its twin has the same colour
+                style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
+            column[0].plot(over.index, over[stream], linewidth=1.4, **style)
+        column[1].plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
+        column[0].set_title(_column_title(run).replace(" (scaled down)", ""), fontsize=8.5)
+        column[1].set(xlabel="s", ylim=(0.45, 1.03))
+        column[0].set_ylim(bottom=0)
+        last = over["jain"].iloc[-1] if len(over) else math.nan
+        words.append(f"{run['group']}: index {last:.2f} at the end")
+    axes[0][0].set_ylabel("goodput, Mb/s")
+    axes[1][0].set_ylabel("Jain's index")
+    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
+    alt = (
+        f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "
+        f"index below. {'; '.join(words)}."
+    )
+    caption = (
+        "Running means of five round trips, at least a second. Each stack has its colour; of two "
+        "flows of one stack the second is dotted."
+    )
+    return Gallery((show(fig, alt, caption),))
+
+
+def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
+    """Goodput after slow start of each configuration with its interval, a row each."""
+    if runs.empty:
+        return Gallery(())
+    apply_style()
+    shown = runs.to_dict("records")
+    fig, ax = plt.subplots(figsize=(6.4, 0.34 * len(shown) + 1.2))
+    limits = {run["mtu_B"]: _payload_limit_Mbps(lp, pd.DataFrame([run])) for run in shown}
+    words = []
+    for position, run in enumerate(shown):
+        mean, half = run["mean_Mbps"], run["half_width_Mbps"]
+        style = line_style(sorted(limits).index(run["mtu_B"]))
+        ax.errorbar(mean, position, xerr=np.nan_to_num(half), fmt=style["marker"],
+                    color=style["color"], capsize=3, elinewidth=1.2)  # fmt: skip
+        words.append(f"{run['group']} ({run['mtu_B']} B): {mean:.0f}")
+    names = [_column_title(run) for run in shown]
+    ax.set_yticks(range(len(shown)), names)
+    ax.invert_yaxis()
+    limit = max(limits.values())
+    ax.axvline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)))
+    ax.set(xlim=(0, 1.06 * limit), xlabel="goodput after slow start, Mb/s", title=title)
+    ax.grid(axis="x", visible=True)
+    marks = ", ".join(
+        f"{name} {mtu_B} B"
+        for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
+    )
+    alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
+    caption = f"Frames: {marks}. Dotted: what the path carries of payload."
+    return Gallery((show(fig, alt, caption),))
+
+
+def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
+    law = LAW_OF_STACK.get(row["stack"])
+    if law is None or after.empty:
+        return
+    since = after["t_s"] - row["loss_s"]
+    fallen = after[(since >= 0) & (after["value"] <= row["least_segments"] * 1.001)]
+    start_s = float(fallen["t_s"].iloc[-1] - row["loss_s"]) if len(fallen) else 0.0
+    window, t_s, line = float(row["least_segments"]), start_s, []
+    while t_s <= since.max() and window <= row["before_segments"]:
+        line.append((t_s, window))
+        window += law.growth(window)
+        t_s += row["rtt_ms"] / 1e3
+    ax.plot(*zip(*line, strict=True), color=CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1)

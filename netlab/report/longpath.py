@@ -1,0 +1,333 @@
+"""The tables of a study of a long path, and its transfer in the words of 2003."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+
+from netlab import published
+from netlab.analysis.longpath import factors, single_changes, stack_name
+from netlab.analysis.longpath_study import LongPath
+from netlab.analysis.printed import MISSING
+from netlab.report.tables import Sentence
+from netlab.tables import Table
+from netlab.tcp_laws import bdp_B
+
+SHORT_FORM = (
+    "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "
+    "round trips, most of them slow start; what takes minutes, such as Reno's recovery, is not in "
+    "it. The whole study's runs are of {whole:g} s."
+)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Text as a program prints it."""
+
+    text: str
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def form(lp: LongPath) -> Sentence:
+    """Which form of the study this is, and what it can and cannot see."""
+    timing = lp.measured.study.timing
+    total_s = timing.warmup_s + timing.seconds
+    path = (
+        lp.part("comparison")["path"].iloc[0] if lp.has("comparison") else lp.runs["path"].iloc[0]
+    )
+    rtt_ms = lp.rtt_ms(path)
+    trips = 1e3 * total_s / rtt_ms
+    if not lp.short:
+        return Sentence(f"Runs of {total_s:g} s: {trips:,.0f} round trips of {rtt_ms:.0f} ms.")
+    whole = lp.whole_timing
+    if whole is None:
+        return Sentence("Short form.")
+    return Sentence(
+        "Short form. "
+        + SHORT_FORM.format(
+            total=total_s, rtt=rtt_ms, trips=trips, whole=whole.warmup_s + whole.seconds
+        )
+    )
+
+
+def _mean(row: dict) -> str:
+    mean, half = row["mean_Mbps"], row["half_width_Mbps"]
+    if math.isnan(mean):
+        return MISSING
+    return f"{mean:.0f}" + ("" if math.isnan(half) else f" ± {half:.0f}")
+
+
+def _number(value: float, digits: int = 0) -> str:
+    return MISSING if value is None or pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def paths(lp: LongPath) -> Table:
+    """The emulated paths, what they need, and what ping saw of them."""
+    rows = []
+    for name, path in lp.measured.study.paths.items():
+        runs = lp.runs[lp.runs["path"] == name]
+        if runs.empty or path.link is None or path.link.emulator is None:
+            continue
+        emulator, rtt_ms = path.link.emulator, lp.rtt_ms(name)
+        need_B = bdp_B(emulator.rate_Mbps, rtt_ms) if emulator.rate_Mbps and rtt_ms else math.nan
+        queue = emulator.queue_B
+        rows.append(
+            {
+                "path": name,
+                "RTT, ms": f"{rtt_ms:g}",
+                "ping, least, ms": _number(runs["ping_min_ms"].min(), 2),
+                "rate, Mb/s": f"{emulator.rate_Mbps or math.nan:g}",
+                "window it needs, MB": _number(need_B / 1e6, 1),
+                "queue, MB": MISSING if queue is None else f"{queue / 1e6:.1f}",
+                "deepest queue seen, MB": _number(runs["path_queue_max_B"].max() / 1e6, 1),
+                "dropped by a full queue": _number(runs["path_queue_drops"].sum()),
+                "emulator late, us": _number(runs["emulator_late_us"].max()),
+            }
+        )
+    note = "Late: all but one in 1,000 of the emulator's writes of any run were at most this late."
+    return Table(pd.DataFrame(rows), "The emulated paths", note=note)
+
+
+def stacks(lp: LongPath) -> Table:
+    """The four stacks with either MTU: goodput after slow start, and what bound it."""
+    rows = []
+    for row in lp.part("comparison").to_dict("records"):
+        rows.append(
+            {
+                "stack": stack_name(row["congestion"]),
+                "MTU, B": row["mtu_B"],
+                "Mb/s": _mean(row),
+                "of the path": f"{100 * row['mean_Mbps'] / _limit(lp, row):.1f} %",
+                "slow start, s": _number(row["slow_start_s"], 1),
+                "it ended by": row["ended_by"],
+                "sent again": _number(row["retransmits"]),
+                "least RTT, ms": _number(row["min_rtt_us"] / 1e3, 1),
+                "RTT, ms": _number(row["rtt_us"] / 1e3, 1),
+                "bound by": row["bottleneck"],
+                "flags": row["flags"],
+            }
+        )
+    level = 100 * lp.measured.study.confidence
+    note = (
+        f"Mean from the end of slow start on ± half the {level:g} % interval, from batch means of "
+        "at least two round trips. Of the path: of the payload that its rate carries. A flagged "
+        "run is shown; its figure is not to be relied on."
+    )
+    return Table(pd.DataFrame(rows), "Goodput after slow start", note=note)
+
+
+def _limit(lp: LongPath, row: dict) -> float:
+    rate_Mbps = lp.measured.study.paths[row["path"]].link.shaped_Mbps
+    mss_B = row["mtu_B"] - 52 if pd.isna(row["mss_B"]) else row["mss_B"]
+    return rate_Mbps * mss_B / (row["mtu_B"] + 14)
+
+
+def configurations(lp: LongPath) -> Table:
+    """The ten configurations of HS TCP in the page's order."""
+    runs = lp.part("configurations")
+    set_as = factors(runs).set_index("run_id")
+    rows = []
+    for row in runs.to_dict("records"):
+        was = set_as.loc[row["run_id"]]
+        rows.append(
+            {
+                "plot": row["group"].removeprefix("HS TCP "),
+                "MTU, B": row["mtu_B"],
+                "txqueuelen": was["txqueuelen"],
+                "memory": row["tuning"].split("-")[0],
+                "windows": was["windows"],
+                "Mb/s": _mean(row),
+                "sent again": _number(row["retransmits"]),
+                "dropped by the device": _number(row["interface_drops"]),
+                "SO_SNDBUF now, MB": _number(row["sndbuf_B"] / 1e6, 1),
+                "bound by": row["bottleneck"],
+                "flags": row["flags"],
+            }
+        )
+    note = (
+        "The page's plots are lost, so there are no figures of 2003 to set beside these. Windows "
+        "as asked for, sender/receiver; the kernel doubles them."
+    )
+    return Table(pd.DataFrame(rows), "HS TCP, the ten configurations", note=note)
+
+
+FACTOR_WORDS = {
+    "txqueuelen": "txqueuelen",
+    "memory": "tcp_rmem; tcp_wmem",
+    "windows": "windows, sender/receiver",
+}
+
+
+def changes(lp: LongPath) -> Table | Sentence:
+    """What one setting changed, all else equal, among the ten configurations."""
+    runs = lp.part("configurations")
+    pairs = single_changes(runs)
+    if pairs.empty:
+        return Sentence("No two of these runs differ in one setting.")
+    known = {row["run_id"]: row for row in runs.to_dict("records")}
+    rows = []
+    for pair in pairs.to_dict("records"):
+        one, other = known[pair["from_run"]], known[pair["to_run"]]
+        rows.append(
+            {
+                "setting": FACTOR_WORDS[pair["factor"]],
+                "MTU, B": one["mtu_B"],
+                "from": pair["from_level"],
+                "to": pair["to_level"],
+                "plots": f"{one['group'].split()[-1]} to {other['group'].split()[-1]}",
+                "Mb/s": f"{_mean(one)} to {_mean(other)}",
+                "ratio": _number(_ratio(one, other), 2),
+                "differ": _differ(one, other),
+            }
+        )
+    note = "Differ: whether the two intervals, each of one run, have nothing in common."
+    return Table(pd.DataFrame(rows), "One setting changed, all else equal", note=note)
+
+
+def _ratio(one: dict, other: dict) -> float:
+    return other["mean_Mbps"] / one["mean_Mbps"] if one["mean_Mbps"] else math.nan
+
+
+def _differ(one: dict, other: dict) -> str:
+    reach = one["half_width_Mbps"] + other["half_width_Mbps"]
+    if one["flags"] or other["flags"] or math.isnan(reach):
+        return "open"
+    return "yes" if abs(one["mean_Mbps"] - other["mean_Mbps"]) > reach else "no"
+
+
+def memory(lp: LongPath) -> Table | Sentence:
+    """FAST with memory settings A and B."""
+    jumbo = lp.part("comparison").query("congestion == 'fast' and mtu_B == 9000")
+    rows = []
+    for row in [*jumbo.to_dict("records"), *lp.part("memory").to_dict("records")]:
+        rows.append(
+            {
+                "memory settings": row["tuning"].split("-")[0],
+                "window": "kernel's" if row["buffer_B"] == 0 else "40 M, asked for",
+                "Mb/s": _mean(row),
+                "SO_SNDBUF at the end, MB": _number(row["sndbuf_B"] / 1e6, 1),
+                "slow start, s": _number(row["slow_start_s"], 1),
+                "sent again": _number(row["retransmits"]),
+                "limited by the send buffer": f"{100 * (row['sndbuf_limited_share'] or 0):.0f} %",
+                "flags": row["flags"],
+            }
+        )
+    if not rows:
+        return Sentence("No run of FAST was measured.")
+    frame = pd.DataFrame(rows).sort_values(["window", "memory settings"], ignore_index=True)
+    return Table(frame, "FAST, memory settings A and B, MTU 9000")
+
+
+def recoveries(lp: LongPath, part: str) -> Table | Sentence:
+    """A forced loss beside the law of each stack."""
+    found = lp.recoveries.set_index("run_id")
+    rows = []
+    for run in lp.part(part).to_dict("records"):
+        if run["run_id"] not in found.index:
+            continue
+        row = found.loc[run["run_id"]]
+        seen = f"not within {row['seen_s']:.1f}"
+        rows.append(
+            {
+                "stack": row["stack"],
+                "window, segments": f"{row['before_segments']:.0f} to {row['least_segments']:.0f}",
+                "kept": _number(row["kept"], 3),
+                "law": _number(row["law_kept"], 3),
+                "gained a round trip": _number(row["growth_segments"], 2),
+                "law ": _number(row["law_growth_segments"], 2),
+                "recovery, s": seen
+                if math.isnan(row["recovery_s"])
+                else f"{row['recovery_s']:.1f}",
+                "law, s": _number(row["law_recovery_s"], 1),
+                "RTT, ms": _number(row["rtt_ms"], 0),
+                "flags": run["flags"],
+            }
+        )
+    if not rows:
+        return Sentence("No loss was forced in these runs.")
+    note = (
+        "One packet dropped on the way. Recovery: until the window is what it was. The law is the "
+        "published one from that window on, at the round-trip time measured meanwhile; FAST has "
+        "none. Samples are 100 ms apart."
+    )
+    return Table(pd.DataFrame(rows), "A loss, and the law", note=note)
+
+
+def fairness(lp: LongPath, part: str) -> Table | Sentence:
+    """Two flows: what each had, and Jain's index."""
+    found = lp.fairness.set_index("run_id")
+    rows = []
+    for run in lp.part(part).to_dict("records"):
+        if run["run_id"] not in found.index:
+            continue
+        row = found.loc[run["run_id"]]
+        half = "" if math.isnan(row["half_width"]) else f" ± {row['half_width']:.3f}"
+        rows.append(
+            {
+                "flows": run["group"].removesuffix(" (scaled down)"),
+                "Mb/s": ", ".join(
+                    f"{name} {rate:.0f}"
+                    for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)
+                ),
+                "Jain's index over time": f"{row['jain']:.3f}{half}",
+                "of the means": f"{row['jain_of_means']:.3f}",
+                "sent again": _number(run["retransmits"]),
+                "flags": run["flags"],
+            }
+        )
+    if not rows:
+        return Sentence("These runs are part of the whole study only.")
+    note = "1 is equal shares, 0.5 is one of the two having everything. In the measured window."
+    return Table(pd.DataFrame(rows), "Two flows", note=note)
+
+
+def transfer(lp: LongPath) -> Printed | Sentence:
+    """The transfer of a fixed amount in rapid's own words, beside the page's."""
+    runs = lp.part("transfer")
+    runs = runs[runs["transfer_s"].notna()]
+    if runs.empty:
+        return Sentence("The transfer was not measured.")
+    run = runs.iloc[0]
+    then = published.load("slac-2003-rapid").set_index("quantity")["value"]
+    amount_B = int(run["received_B"])
+    began = run["started_at"].timestamp()
+    throughput = amount_B * 8 / run["transfer_s"] / 1e6
+    lines = [
+        ("", "now", "2003"),
+        ("records", f"{run['records']} x {run['record_length_B']} B", "1000 x 16388608 B"),
+        ("amount transferred", f"{float(amount_B):.1f} bytes", f"{then['amount']:.1f} bytes"),
+        ("start time", f"{began:.3f}", f"{then['start']:.3f}"),
+        ("stop time", f"{began + run['transfer_s']:.3f}", f"{then['stop']:.3f}"),
+        ("total time", f"{run['transfer_s']:.3f} seconds", "59.991 seconds"),
+        ("throughput", f"{throughput:.3f} megabits/sec", f"{then['throughput']:.3f} megabits/sec"),
+    ]
+    wide = [max(len(line[column]) for line in lines) for column in (0, 1)]
+    text = "\n".join(f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in lines)
+    if run["records"] != then["records"]:
+        share = run["records"] / then["records"]
+        text += f"\n\nshort form: {100 * share:g} % of the records of 2003"
+    if run["flags"]:
+        text += f"\n\nflagged: {run['flags']}"
+    return Printed(text + "\n")
+
+
+def path_as_seen(lp: LongPath) -> Printed | Sentence:
+    """What ping and traceroute said of each path, as they printed it."""
+    seen: dict[str, str] = {}
+    for row in lp.runs.itertuples():
+        looked = json.loads(row.provenance).get("path_check") or {}
+        text = "\n".join(str(looked[key]) for key in sorted(looked) if isinstance(looked[key], str))
+        if text and row.path not in seen:
+            seen[row.path] = text
+    if not seen:
+        return Sentence("ping and traceroute were not recorded.")
+    return Printed("\n\n".join(f"# {path}\n{text}" for path, text in seen.items()))

@@ -1,0 +1,74 @@
+"""Charts of a long path show every run, say so in words, and mark what is flagged."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from long_path import short_study, store_of
+
+from netlab.analysis import longpath_study
+from netlab.analysis.longpath_study import LongPath
+from netlab.campaign import freeze
+from netlab.charts import longpath as charts
+
+
+@pytest.fixture(scope="module")
+def lp(tmp_path_factory) -> LongPath:
+    directory = tmp_path_factory.mktemp("long")
+    study = short_study()
+    store_of(directory, study)
+    return longpath_study.load(directory, freeze(study, directory))
+
+
+def test_runs_over_time_are_columns_of_all_that_is_known(lp):
+    (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames of 9000 B").charts
+    for word in ("Reno", "HighSpeed", "Scalable", "FAST", "goodput, Mb/s", "queue, MB", "RTT, ms"):
+        assert word in chart.svg
+        assert word in chart.alt
+    assert "Mb/s after slow start" in chart.alt
+
+
+def test_the_summary_has_a_line_a_stack_and_a_blow_up(lp):
+    whole, blown_up = charts.summary(lp, lp.of("comparison", 1500), "Frames of 1500 B").charts
+    for chart in (whole, blown_up):
+        assert all(name in chart.svg for name in ("Reno", "HighSpeed", "Scalable", "FAST"))
+    assert "blow-up" in blown_up.svg and "blow-up" not in whole.svg
+    assert "The path carries 23" in whole.alt  # 2500 Mb/s of frames, less their headers
+
+
+def test_a_loss_is_shown_beside_its_law(lp):
+    runs = lp.part("recovery (scaled down)")
+    (chart,) = charts.recoveries(lp, runs, "One packet lost").charts
+    # samples are 100 ms apart, so the least window may be seen some round trips of 30 ms late
+    assert re.search(r"Reno: 210 to 10[5-9] segments, back after 3", chart.alt)
+    (at_183_ms,) = charts.recoveries(lp, lp.part("recovery"), "One packet lost").charts
+    assert "Reno: 6392 to 3196 segments, not back" in at_183_ms.alt
+
+
+def test_two_flows_are_shown_with_their_index(lp):
+    (chart,) = charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
+    assert "Scalable and Reno (scaled down): index 1.00 at the end" in chart.alt
+
+
+def test_the_configurations_are_rows_in_the_pages_order(lp):
+    runs = lp.part("configurations")
+    (chart,) = charts.configurations(lp, runs, "HS TCP").charts
+    places = [chart.alt.index(f"plot {number} (") for number in range(1, 11)]
+    assert places == sorted(places)
+
+
+def test_a_part_without_runs_has_no_chart(lp):
+    nothing = lp.part("fairness")  # of the whole study only
+    assert nothing.empty
+    for draw in (charts.over_time, charts.summary, charts.recoveries, charts.sharing):
+        assert draw(lp, nothing, "Nothing").charts == ()
+    assert charts.configurations(lp, nothing, "Nothing").charts == ()
+
+
+def test_a_flagged_run_says_so(tmp_path):
+    study = short_study()
+    store_of(tmp_path, study, flagged="interference")
+    lp = longpath_study.load(tmp_path, freeze(study, tmp_path))
+    (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames").charts
+    assert "Reno (flagged)" in chart.svg
