@@ -23,9 +23,8 @@ from netlab.charts.style import (
 
 COLUMN_IN, ROW_IN = 2.35, 1.35
 SUMMARY_SIZE_IN = (7.0, 3.8)
-BLOW_UP = (5, 99.5)
-"""Percentiles of the rates after slow start that the blow-up spans."""
-SHARED = ("goodput", "window", "rtt", "queue")
+BLOW_UP_FROM = 0.9
+"""The blow-up spans the stacks that have at least this share of the best one's mean."""
 STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 4, "AIMD": 5}
 
 
@@ -67,26 +66,33 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         for row, name in enumerate(quantities):
             ax, frame = axes[row][column], series[name]
             for stream, part in frame.groupby("stream"):
-                ax.plot(part["t_s"], part["value"], linewidth=1.1, label=f"_{stream}",
-                        **_style(lp.stack(run, int(stream)), int(stream)))  # fmt: skip
+                colour = _style(lp.stack(run, int(stream)), int(stream))["color"]
+                ax.plot(part["t_s"], part["value"], linewidth=1.1, color=colour,
+                        linestyle="-" if stream == 0 else "--")  # fmt: skip
             _marks(ax, run)
             if row == 0:
-                ax.set_title(_column_title(run), fontsize=9)
+                ax.set_title(_column_title(lp, run), fontsize=9)
             if column == 0:
                 ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
             if row == len(quantities) - 1:
                 ax.set_xlabel("s")
-            ax.set_ylim(bottom=0)
             ax.tick_params(labelsize=8)
+    for row, name in enumerate(quantities):
+        highest = max((s[name]["value"].max() for s in all_series if len(s[name])), default=0)
+        axes[row][0].set_ylim(0, 1.06 * max(1.0, highest))
     axes[0][0].set_xlim(left=0)
     fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
-    caption = "Dotted: the end of slow start. Dashed: the loss that was forced."
+    caption = "Dotted: the end of slow start. Dashed: the loss that was forced." + _star(runs)
     alt = (
         f"Line charts in a grid, {title}: one column a run, one row each for "
         f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
     )
     return Gallery((show(fig, alt, caption),))
+
+
+def _star(runs: pd.DataFrame) -> str:
+    return FLAGGED if (runs["flags"] != "").any() else ""
 
 
 def _marks(ax: Axes, run: dict) -> None:
@@ -98,8 +104,14 @@ def _marks(ax: Axes, run: dict) -> None:
         ax.axvline(float(loss_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
 
 
-def _column_title(run: dict) -> str:
-    return f"{run['group']}" + (" (flagged)" if run["flags"] else "")
+def _column_title(lp: LongPath, run: dict) -> str:
+    """The stacks of a run, each once, and a mark if it is flagged."""
+    names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
+    shown = names if len(set(names)) > 1 else [*names[:1], *(["twice"] if len(names) > 1 else [])]
+    return ", ".join(shown) + ("*" if run["flags"] else "")
+
+
+FLAGGED = " * A run that was flagged."
 
 
 def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
@@ -125,8 +137,7 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     if runs.empty:
         return Gallery(())
     whole = _summary(lp, runs, title, blown_up=False)
-    after = runs["since_s"].max()
-    if math.isnan(after):
+    if math.isnan(runs["since_s"].max()):
         return Gallery((whole,))
     return Gallery((whole, _summary(lp, runs, f"{title}: blow-up", blown_up=True)))
 
@@ -134,40 +145,41 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 def _summary(lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool) -> Chart:
     apply_style()
     fig, ax = plt.subplots(figsize=SUMMARY_SIZE_IN)
-    since_s = float(runs["since_s"].max()) if blown_up else 0.0
-    seen, words = [], []
+    begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
+    best = runs["mean_Mbps"].max()
+    limit, span, words = _payload_limit_Mbps(lp, runs), [], []
     for position, run in enumerate(runs.to_dict("records")):
+        stack, mean = lp.stack(run), run["mean_Mbps"]
         rate = seconds_mean(lp.series(run)["goodput"])
-        stack = lp.stack(run)
-        rate = rate[rate["t_s"] >= math.ceil(since_s + 1)] if blown_up else rate
-        if rate.empty:
+        rate = rate[rate["t_s"] >= begin_s]
+        high = mean >= BLOW_UP_FROM * best
+        if rate.empty or (blown_up and not high):
+            words.append(f"{stack}: below the chart" if blown_up else f"{stack}: nothing")
             continue
-        seen += rate["value"].tolist()
-        style = {**line_style(STYLE_OF_STACK.get(stack, position))}
-        ax.plot(rate["t_s"], rate["value"], label=stack + (" (flagged)" if run["flags"] else ""),
-                markevery=max(1, len(rate) // 12), **style)  # fmt: skip
-        mean = run["mean_Mbps"]
+        span += rate["value"].tolist()
+        ax.plot(rate["t_s"], rate["value"], label=stack + ("*" if run["flags"] else ""),
+                markevery=max(1, len(rate) // 12),
+                **line_style(STYLE_OF_STACK.get(stack, position)))  # fmt: skip
         known = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
         words.append(f"{stack}: {known}, last second {rate['value'].iloc[-1]:.0f}")
-    limit = _payload_limit_Mbps(lp, runs)
-    if blown_up and seen:
-        low, high = np.percentile(seen, BLOW_UP)
-        room = max(5.0, 0.15 * (high - low))
-        ax.set_ylim(max(0.0, low - room), high + room)
+    ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)), label="_limit")
+    if blown_up and span:
+        low, high = min(span), max(*span, limit)
+        ax.set_ylim(low - 0.1 * (high - low) - 1, high + 0.1 * (high - low) + 1)
     else:
-        ax.set_ylim(0, 1.06 * max([limit, *seen]))
-        ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)),
-                   label="_limit")  # fmt: skip
+        ax.set_ylim(0, 1.06 * max([limit, *span]))
         ax.set_xlim(left=0)
     ax.set(xlabel="s", ylabel="goodput, Mb/s, means of 1 s", title=title)
-    if ax.get_legend_handles_labels()[0]:
+    if span:
         label_lines(ax)
-    return show(
-        fig,
+    alt = (
         f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
-        f"carries {limit:.0f} Mb/s of payload.",
-        "" if blown_up else f"Dotted: what the path carries of payload, {limit:.0f} Mb/s.",
+        f"carries {limit:.0f} Mb/s of payload."
     )
+    caption = f"Dotted: what the path carries of payload, {limit:.0f} Mb/s." + _star(runs)
+    if blown_up:
+        caption += f" Stacks with at least {100 * BLOW_UP_FROM:.0f} % of the best one's mean."
+    return show(fig, alt, caption)
 
 
 def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
@@ -190,7 +202,7 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         return Gallery(())
     fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
                              figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
-    words = []
+    words, highest = [], []
     for ax, run in zip(axes[0], shown, strict=True):
         row = found.loc[run["run_id"]]
         trace = lp.series(run)["window"]
@@ -200,23 +212,24 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
                 **{**_style(stack), "linestyle": "-"})  # fmt: skip
         _law(ax, row, after)
         ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
-        ax.set_title(_column_title(run), fontsize=9)
-        ax.set(xlabel="s after the loss", ylim=(0, None))
+        ax.set_title(_column_title(lp, run), fontsize=9)
+        ax.set_xlabel("s after the loss")
+        highest.append(after["value"].max())
         back = (
             "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
         )
         words.append(
             f"{stack}: {row['before_segments']:.0f} to {row['least_segments']:.0f} segments, {back}"
         )
+    axes[0][0].set_ylim(0, 1.06 * max(highest))
     axes[0][0].set_ylabel("window, segments")
     fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     alt = (
         f"Line charts side by side, {title}: congestion window after one packet was dropped. "
         f"{'; '.join(words)}."
     )
-    return Gallery(
-        (show(fig, alt, "Grey: the published law from the same window on; FAST has none."),)
-    )
+    caption = "Grey: the published law from the same window on; FAST has none." + _star(runs)
+    return Gallery((show(fig, alt, caption),))
 
 
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
@@ -229,7 +242,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     fig, axes = plt.subplots(
         2, len(shown), sharex=True, sharey="row", squeeze=False, figsize=size_in
     )
-    words = []
+    words, highest = [], []
     for column, run in zip(axes.T, shown, strict=True):
         over = lp.shares(run)
         names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
@@ -241,11 +254,12 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
                 style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
             column[0].plot(over.index, over[stream], linewidth=1.4, **style)
         column[1].plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
-        column[0].set_title(_column_title(run).replace(" (scaled down)", ""), fontsize=8.5)
+        column[0].set_title(_column_title(lp, run), fontsize=8.5)
         column[1].set(xlabel="s", ylim=(0.45, 1.03))
-        column[0].set_ylim(bottom=0)
+        highest.append(over.drop(columns="jain").max().max())
         last = over["jain"].iloc[-1] if len(over) else math.nan
         words.append(f"{run['group']}: index {last:.2f} at the end")
+    axes[0][0].set_ylim(0, 1.06 * np.nanmax([1.0, *highest]))
     axes[0][0].set_ylabel("goodput, Mb/s")
     axes[1][0].set_ylabel("Jain's index")
     fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
@@ -256,7 +270,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     caption = (
         "Running means of five round trips, at least a second. Each stack has its colour; of two "
         "flows of one stack the second is dotted."
-    )
+    ) + _star(runs)
     return Gallery((show(fig, alt, caption),))
 
 
@@ -275,7 +289,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         ax.errorbar(mean, position, xerr=np.nan_to_num(half), fmt=style["marker"],
                     color=style["color"], capsize=3, elinewidth=1.2)  # fmt: skip
         words.append(f"{run['group']} ({run['mtu_B']} B): {mean:.0f}")
-    names = [_column_title(run) for run in shown]
+    names = [run["group"] + ("*" if run["flags"] else "") for run in shown]
     ax.set_yticks(range(len(shown)), names)
     ax.invert_yaxis()
     limit = max(limits.values())
@@ -287,7 +301,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
     )
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    caption = f"Frames: {marks}. Dotted: what the path carries of payload."
+    caption = f"Frames: {marks}. Dotted: what the path carries of payload." + _star(runs)
     return Gallery((show(fig, alt, caption),))
 
 
