@@ -198,7 +198,11 @@ def load(results: str | Path, study: str | Path) -> LongPath:
     NetlabError
         It holds no runs, or none whose senders were traced.
     """
-    measured = load_measured(results, study)
+    return samples_of(load_measured(results, study))
+
+
+def samples_of(measured: Measured) -> LongPath:
+    """A study that is loaded, with the samples of its runs; raises as :func:`load`."""
     store = Store(measured.results)
     if not traced(measured.results):
         raise NetlabError(f"{measured.results} holds no traces; the study needs trace: true")

@@ -142,6 +142,17 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     return Gallery((whole, _summary(lp, runs, f"{title}: blow-up", blown_up=True)))
 
 
+def opening(lp: LongPath) -> Gallery:
+    """The summary of the stacks that are compared, of all runs where a study has no such part."""
+    runs = lp.part("comparison") if lp.has("comparison") else lp.table
+    runs = runs[runs["streams"] == 1]
+    charts = []
+    for mtu_B in sorted(runs["mtu_B"].unique(), reverse=True):
+        of_mtu = runs[runs["mtu_B"] == mtu_B]
+        charts.append(_summary(lp, of_mtu, f"Frames of {mtu_B} B", blown_up=False))
+    return Gallery(tuple(charts))
+
+
 def _summary(lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool) -> Chart:
     apply_style()
     fig, ax = plt.subplots(figsize=SUMMARY_SIZE_IN)

@@ -97,13 +97,20 @@ def paths(lp: LongPath) -> Table:
     return Table(pd.DataFrame(rows), "The emulated paths", note=note)
 
 
+def opening(lp: LongPath) -> tuple[Table | Sentence, ...]:
+    """What a site of this study opens with: the form it is, the paths, and what was carried."""
+    shown = (form(lp), paths(lp), stacks(lp))
+    return (*shown, configurations(lp)) if lp.has("configurations") else shown
+
+
 def stacks(lp: LongPath) -> Table:
     """The four stacks with either MTU: goodput after slow start, and what bound it."""
     rows = []
-    for row in lp.part("comparison").to_dict("records"):
+    runs = lp.part("comparison") if lp.has("comparison") else lp.table
+    for row in runs.to_dict("records"):
         rows.append(
             {
-                "stack": stack_name(row["congestion"]),
+                "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
                 "MTU, B": row["mtu_B"],
                 "Mb/s": _mean(row),
                 "of the path": f"{100 * row['mean_Mbps'] / _limit(lp, row):.1f} %",

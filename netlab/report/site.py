@@ -15,11 +15,14 @@ from markupsafe import Markup
 
 from netlab import __version__
 from netlab.analysis.conditions import flagged
+from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
+from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
-from netlab.charts.style import Chart
+from netlab.charts.style import Chart, Gallery
 from netlab.errors import BadInput, NetlabError
 from netlab.plan import slug
+from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.pdf import print_pdf
@@ -29,6 +32,12 @@ MARKER = ".netlab-site"
 """A file that says a directory is a site of netlab's, so that building may replace it."""
 
 PDF_NAME = "report.pdf"
+
+PRINTED_NOTE = (
+    "Goodput in MB/s = 10⁶ bytes of payload per second, laid out as the report of 2003 prints its "
+    "tables."
+)
+LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, from the end of slow start on."
 
 
 @dataclass(frozen=True)
@@ -235,21 +244,31 @@ def _html(shown: object) -> Markup:
     return Markup(shown._repr_html_())
 
 
-def _picture(measured: Measured) -> Chart:
-    """The panel of the group that has a target, else of the first."""
+def _picture(measured: Measured) -> Chart | Gallery:
+    """The panel of the group that has a target, else of the first; of a long path its summary."""
+    if on_long_path(measured):
+        return longpath_charts.opening(samples_of(measured))
     wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
     names = [name for name in wanted if name in measured.groups] or measured.groups
     return charts.panel(measured.cells, names[0], study=measured.study)
 
 
-def _measured_parts(m: Measured) -> dict[str, Markup | int]:
+def _tables(m: Measured) -> tables.Tables:
+    """Every group laid out as printed in 2003; of a long path what its runs carried."""
+    if on_long_path(m):
+        return tables.Tables(longpath_tables.opening(samples_of(m)))
+    return tables.stack(m, "both")
+
+
+def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
     return {
         "n_missing": int((m.cells["n_valid"] == 0).sum()),
         "n_flagged": len(flagged(m.runs)),
         "summary": _html(tables.summary(m)),
         "picture": _html(_picture(m)),
         "target": _html(tables.target(m)),
-        "tables": _html(tables.stack(m, "both")),
+        "tables": _html(_tables(m)),
+        "tables_note": LONG_PATH_NOTE if on_long_path(m) else PRINTED_NOTE,
         "missing": _html(tables.missing(m)),
         "findings": _html(tables.findings(m)),
         "flagged": _html(tables.flagged(m)),

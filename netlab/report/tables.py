@@ -28,7 +28,7 @@ FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "directi
 class Tables:
     """Several tables, one below the other."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[Table | Sentence, ...]
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.tables)
