@@ -168,7 +168,8 @@ def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
         return samples[["t_s", "value"]]
     ends = np.ceil(samples["t_s"] / seconds - 1e-6) * seconds
     grouped = samples.groupby(ends)["value"].mean()
-    return pd.DataFrame({"t_s": grouped.index.to_numpy(), "value": grouped.to_numpy()})
+    t_s = np.minimum(grouped.index.to_numpy(), samples["t_s"].max())  # the last may be cut short
+    return pd.DataFrame({"t_s": t_s, "value": grouped.to_numpy()})
 
 
 def traced(results: str | Path) -> bool:

@@ -58,6 +58,7 @@ def test_long_lines_are_thinned_and_keep_their_mean():
 def test_means_of_a_second_end_with_it():
     samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
     assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
+    assert seconds_mean(samples.head(25)).to_numpy().tolist()[-1] == [2.5, 9]
 
 
 def test_results_without_traces_are_no_long_path(tmp_path, lp):

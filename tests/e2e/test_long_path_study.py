@@ -46,13 +46,13 @@ def content() -> dict:
     }
 
 
-def stacks_and_modules() -> tuple[str, str, list[str]]:
-    """Congestion controls and modules of the machine; netlab's own are looked for by name."""
-    names = (SETTINGS / "tcp_available_congestion_control").read_text().split()
-    modules = Path("/proc/modules").read_text().splitlines()
-    loaded = sorted(line.split()[0] for line in modules)
-    default = (SETTINGS / "tcp_congestion_control").read_text()
-    return default, " ".join(n for n in names if n in ("reno", "cubic", "bbr")), loaded
+def machine() -> dict[str, object]:
+    """The machine's default stack, modules and TCP memory: what other work does not change."""
+    modules = Path("/proc/modules")  # a kernel may have none
+    names = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_mem")
+    listed = modules.read_text().splitlines() if modules.exists() else []
+    settings = {name: (SETTINGS / name).read_text() for name in names}
+    return {**settings, "modules": sorted(line.split()[0] for line in listed)}
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +60,10 @@ def done(tmp_path_factory) -> Path:
     """The directory of a whole study: its results, its file and its site."""
     work = tmp_path_factory.mktemp("far")
     (work / "far.yml").write_text(yaml.safe_dump(content(), sort_keys=False))
-    before = stacks_and_modules()
+    before = machine()
     ran = run_netlab("run", str(work / "far.yml"), "--results", str(work / "r"), timeout_s=240)
     assert ran.returncode == 0, ran.stderr
-    assert stacks_and_modules() == before
+    assert machine() == before
     argv = ("report", str(work / "far.yml"), "--results", str(work / "r"))
     report = run_netlab(*argv, "--site", str(work / "site"), timeout_s=300)
     assert report.returncode == 0, report.stderr
