@@ -14,8 +14,9 @@ from netlab.tuning.profiles import Profile, load_profile
 FILE = data_dir() / "studies" / "slac-2003.yml"
 STACKS = {"Reno": "reno", "HighSpeed": "highspeed", "Scalable": "scalable", "FAST": "fast"}
 SHORT_FORM_S = 8 * 60
-RUN_OVERHEAD_S, BLOCK_OVERHEAD_S, SITE_S = 1.0, 4.5, 70.0
-"""What the short form takes besides measuring, on an idle machine of two cores, rounded up."""
+RUN_OVERHEAD_S, BLOCK_OVERHEAD_S, DRAIN_S, SITE_S = 0.8, 9.0, 40.0, 60.0
+"""What the short form takes besides measuring, on an idle machine of two cores, rounded up; one
+configuration leaves a full buffer to a path that it has made slow."""
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_the_short_form_takes_at_most_eight_minutes():
     planned = blocks(study)
     runs = sum(len(block.runs) for block in planned)
     took_s = measuring_s(study, runs) + RUN_OVERHEAD_S * runs
-    assert took_s + BLOCK_OVERHEAD_S * len(planned) + SITE_S <= SHORT_FORM_S
+    assert took_s + BLOCK_OVERHEAD_S * len(planned) + DRAIN_S + SITE_S <= SHORT_FORM_S
 
 
 def test_a_run_of_the_whole_study_sees_reno_fill_the_path_again(study):
