@@ -125,7 +125,7 @@ def store_of(directory, study: studies.Study, *, flagged: str = "") -> Store:
         looked = {"path_check": {"ping": "PING printed", "traceroute": "hops printed"}}
         runs.loc[at, "provenance"] = json.dumps(json.loads(run["provenance"]) | looked)
         if group.records:
-            runs.loc[at, ["records", "transfer_s"]] = [group.records, 4.0]
+            runs.loc[at, ["records", "window_s"]] = [group.records, 4.0]
             runs.loc[at, "received_B"] = group.records * group.record_length_B
     store = Store(directory)
     frames = {name: pd.concat(parts, ignore_index=True) for name, parts in rows.items()}
