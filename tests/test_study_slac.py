@@ -7,6 +7,7 @@ import pytest
 from netlab import published
 from netlab.paths import data_dir
 from netlab.plan import blocks, measuring_s
+from netlab.stacks.wad import parse_wad
 from netlab.study import Group, Study, load
 from netlab.tcp_laws import bdp_B
 from netlab.tuning.profiles import Profile, load_profile
@@ -128,3 +129,12 @@ def test_a_run_of_the_whole_study_sees_reno_fill_the_path_again(study):
         round_trips = segments - 1.5 * segments / 2
         left_s = study.timing.warmup_s + study.timing.seconds - group.force_loss_at_s
         assert round_trips * emulator.rtt_ms / 1e3 < left_s
+
+
+def test_the_limited_slow_start_is_wad_confs(study):
+    page = published.load("slac-2003-wad")
+    lines = [f"{row.key}: {row.value}" for row in page.itertuples()]
+    (entry,) = parse_wad("\n".join([f"[{page['section'].iloc[0]}]", *lines]))
+    assert study.stacks["highspeed-wad"] == entry.stack()
+    (group,) = part(study, "limited slow start")
+    assert (group.congestion, group.buffer_B) == ("highspeed-wad", entry.sndbuf)
