@@ -99,7 +99,7 @@ def reached(part: str) -> set[str]:
 def test_the_reader_of_imports_sees_what_is_there():
     assert "yamlfile" in known_by()["study"]
     assert "errors" in reached("cli")
-    assert {"study", "plan", "measure"} <= set(known_by()["block"])
+    assert {"study", "plan", "measure"} <= set(known_by()["runner"])
 
 
 @pytest.mark.parametrize("part", [part for part in ORDER if part in known_by()])

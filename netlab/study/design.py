@@ -204,6 +204,10 @@ class Study(Model):
         """Name of the tuning profile a host takes for a tuning of the study."""
         return self.hosts[host].profiles.get(tuning, tuning)
 
+    def one_machine(self, path: str) -> bool:
+        """Whether both ends of a path share a machine, as the hosts of a lab do."""
+        return all(self.hosts[end.host].kind == "lab" for end in self.paths[path].ends)
+
     def bus_shared(self, path: str) -> bool:
         """Whether any bus of a path carries both directions over the same wires."""
         buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
