@@ -100,7 +100,8 @@ def trace_of(
     # nothing is said after the window: the sender only empties its buffer
     t_ns = t_ns[t_ns <= gen["window"]["t1_ns"]]
     count = len(t_ns)
-    (tcp,) = (stream["tcp"] for stream in gen["per_stream"])
+    # at the end of the window: a sender that then runs dry has its threshold raised (RFC 2861)
+    (tcp,) = (stream["tcp_t1"] for stream in gen["per_stream"])
     arrived = np.interp(t_ns, sink["samples"]["t_ns"], sink["samples"]["bytes"][0])
     return Trace(
         t0_ns=int(t_ns[0]),
