@@ -217,7 +217,7 @@ RUN_COLUMNS = _columns(
         "emulator_late_us",
         "float64",
         "us",
-        "all but one in 1,000 of the emulator's writes were at most this late",
+        "all but one in 100 of the emulator's writes were at most this late",
         "null",
     ),
     ("emulator_cpu_percent", "float64", "%", "of one core, whole run", "null"),

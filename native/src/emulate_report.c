@@ -12,7 +12,7 @@ static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200
 
 /* A path is late when more than one piece in so many was, and short of CPU when it stood in
  * line for one for more than so many percent of its time. */
-enum { LATE_ONE_IN = 1000, WAITED_PERCENT = 5 };
+enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
 
 static void cpu_us(uint64_t us[2])
 {

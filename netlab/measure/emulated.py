@@ -14,7 +14,7 @@ import pandas as pd
 
 from netlab.measure.exchange import Flow
 
-LATE_ONE_IN = 1000
+LATE_ONE_IN = 100
 """How late an emulator was is what all but one in so many of its writes stayed within."""
 
 PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops")
@@ -62,7 +62,7 @@ class Emulated:
 
     @property
     def late_us(self) -> float | None:
-        """How late writes were: all but one in 1,000 (of fewer, all but one) stayed within this.
+        """How late writes were: all but one in 100 (of fewer, all but one) stayed within this.
 
         To the upper end of the emulator's bins. None if nothing was written.
         """

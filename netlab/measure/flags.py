@@ -25,7 +25,8 @@ STALL_S = 0.2
 
 EMULATOR_LATE_US = 1000.0
 EMULATOR_LATE_SHARE_OF_RTT = 0.005
-"""An emulator whose writes were later than the larger of the two moved the figure."""
+"""The round trip is promised to within the larger of the two: when more than one write in 100 was
+later, it was not kept. A processor that is taken away for some ms now and then delays fewer."""
 
 EMULATOR_WAITED_PERCENT = 5.0
 """An emulator that stood in line for a processor for more of the run than this was short of it."""
@@ -104,7 +105,7 @@ def _emulator_fault(emulated: Emulated) -> str | None:
     bound_us = max(EMULATOR_LATE_US, EMULATOR_LATE_SHARE_OF_RTT * emulated.rtt_us)
     faults = []
     if late_us is not None and late_us > bound_us:
-        faults.append(f"more than one write in 1,000 was over {bound_us:g} us late")
+        faults.append(f"more than one write in 100 was over {bound_us:g} us late")
     if emulated.waited_percent > EMULATOR_WAITED_PERCENT:
         faults.append(
             f"it stood in line for a processor {emulated.waited_percent:.1f} % of the run"

@@ -48,15 +48,15 @@ def test_a_forced_loss_is_told_on_the_axis_of_the_intervals():
 @pytest.mark.parametrize(
     ("writes", "max_us", "late_us"),
     [
-        ({10: 4999, 2000: 1}, 1700.0, 10.0),  # of 10,000 ten may be later
-        ({10: 4994, 2000: 6}, 1700.0, 1700.0),
-        ({10: 4994, 2000: 6}, 3000.0, 2000.0),
+        ({10: 4990, 2000: 10}, 1700.0, 10.0),  # of 10,000 a hundred may be later
+        ({10: 4940, 2000: 60}, 1700.0, 1700.0),
+        ({10: 4940, 2000: 60}, 3000.0, 2000.0),
         ({50: 49, 0: 1}, 90_000.0, 90_000.0),  # two of 100 are late: one may be
         ({50: 50}, 42.0, 42.0),
         ({}, 0.0, None),
     ],
 )
-def test_lateness_is_what_all_but_one_in_a_thousand_stayed_within(writes, max_us, late_us):
+def test_lateness_is_what_all_but_one_in_a_hundred_stayed_within(writes, max_us, late_us):
     """Both directions alike."""
     emulated = between(report(), report(lateness=late(writes, max_us)))
     assert emulated.late_us == late_us
@@ -132,7 +132,7 @@ def faults(after: dict) -> str | None:
 def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory():
     edge_us = EMULATOR_LATE_US
     assert faults(report(lateness=late({10: 9000, 1000: 20}, edge_us))) is None
-    late_one = report(lateness=late({10: 9000, 2000: 20}, 1900.0))
+    late_one = report(lateness=late({10: 9000, 2000: 200}, 1900.0))
     assert "over 1000 us late" in faults(late_one)
     waited = report()
     waited["process"]["waited_us"] = 250_000
@@ -144,5 +144,5 @@ def test_a_run_is_flagged_when_its_emulator_was_late_waited_or_had_no_memory():
 
 def test_a_long_path_may_be_later_by_as_small_a_share():
     """1.9 ms is less than half a per cent of 400 ms."""
-    after = report(lateness=late({10: 9000, 2000: 20}, 1900.0), delay_us=200_000)
+    after = report(lateness=late({10: 9000, 2000: 200}, 1900.0), delay_us=200_000)
     assert faults(after) is None
