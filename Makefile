@@ -11,7 +11,7 @@ NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  STUDY=path/to/mine.yml  another study;  QUICK=1  the short form, at most 4 minutes"
+	@echo "  STUDY=path/to/mine.yml  another study;  QUICK=1  its short form"
 
 setup:
 	@.ci/setup study
