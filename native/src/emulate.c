@@ -33,7 +33,7 @@ struct emulator {
 	struct nl_lane lane[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
-	int open, quit, failed, real_time;
+	int open, quit, failed, real_time, rested;
 	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
 };
 
@@ -278,10 +278,26 @@ static uint64_t next_ns(const struct emulator *e)
 
 enum { IN, OUT, BROKEN, SIGNAL, TUN_A, TUN_B, WATCHED };
 
+/* A processor that has slept for long takes its time to wake: before a packet that was waited for
+ * longer than REST_NS, the last AWAKE_NS are spent awake. A busy path never rests so long. */
+enum { AWAKE_NS = 200 * 1000, REST_NS = 2 * 1000 * 1000 };
+
+static uint64_t sleep_ns(struct emulator *e, uint64_t wait_ns)
+{
+	if (wait_ns > REST_NS) {
+		e->rested = 1;
+		return wait_ns - AWAKE_NS;
+	}
+	if (e->rested && wait_ns > 0 && wait_ns <= AWAKE_NS)
+		return 0;
+	e->rested = 0;
+	return wait_ns;
+}
+
 static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 {
 	uint64_t now_ns = nl_now_ns(), due_ns = e->open ? next_ns(e) : 0;
-	struct timespec left = nl_timespec(due_ns > now_ns ? due_ns - now_ns : 0);
+	struct timespec left = nl_timespec(sleep_ns(e, due_ns > now_ns ? due_ns - now_ns : 0));
 
 	for (int i = 0; i < 2; i++)
 		fds[TUN_A + i].fd = e->open ? e->tun[i] : -1;
