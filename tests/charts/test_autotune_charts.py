@@ -1,5 +1,6 @@
 """The chart of a search: every race, every candidate, and who was dropped when."""
 
+import matplotlib.pyplot as plt
 import pytest
 from autotune.simulated import Simulated, tuned
 
@@ -27,7 +28,8 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
 def test_a_chart_of_races_that_told_nothing_can_be_drawn():
     found = tuned(Simulated(spoil=lambda *_: "interference"))
     frame = table(found)
-    search_figure(frame)
+    plt.close(search_figure(frame))
     assert "nothing chosen" in search_alt(frame)
     with pytest.raises(BadInput):
         search_figure(frame.iloc[:0])
+    assert not plt.get_fignums()
