@@ -154,7 +154,7 @@ def _emulated(runs: pd.DataFrame) -> str:
         f"netlab's emulator: {runs['path_packets'].sum():,} packets in {len(runs)} runs, "
         f"{runs['path_drops'].sum():,} dropped, of them {runs['path_queue_drops'].sum():,} by a "
         f"full queue; the deepest queue {runs['path_queue_max_B'].max():,} B.\n"
-        "All but one in 1,000 of its writes left at most "
+        "All but one in 100 of its writes left at most "
         f"{runs['emulator_late_us'].max():,.0f} us late in the worst run; it took at most "
         f"{runs['emulator_cpu_percent'].max():.0f} % of a core."
     )

@@ -93,7 +93,7 @@ def paths(lp: LongPath) -> Table:
                 "emulator late, us": _number(runs["emulator_late_us"].max()),
             }
         )
-    note = "Late: all but one in 1,000 of the emulator's writes of any run were at most this late."
+    note = "Late: all but one in 100 of the emulator's writes of any run were at most this late."
     return Table(pd.DataFrame(rows), "The emulated paths", note=note)
 
 
