@@ -34,6 +34,7 @@ struct nl_mover {
 	const char *name; /* the word of the option and of the report */
 	enum nl_buffer_need buffer;
 	int needs_file;   /* the run's memfd, of a record */
+	int huge_pages;   /* the pattern itself goes out: neighbouring pages make one piece of a packet */
 	/* Whether this kernel can. 0, or -1 with errno; *what names the call. */
 	int (*probe)(const char **what);
 	/* Both 0 or errno; NULL: nothing to do. */

@@ -178,6 +178,7 @@ static const struct nl_mover row[] = {
 			      .move = send_file},
 	[NL_SEND_SPLICE] = {.name = "splice",
 			    .buffer = NL_BUFFER_SHARED,
+			    .huge_pages = 1,
 			    .open = nl_tools_pipe,
 			    .move = send_splice},
 };

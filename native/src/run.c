@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "error.h"
 #include "files.h"
+#include "pages.h"
 #include "samples.h"
 #include "sock.h"
 #include "worker.h"
@@ -32,21 +33,24 @@ static int open_file(struct nl_run *run, struct nl_err *err)
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
 	uint64_t n = run->mover->buffer == NL_BUFFER_SHARED ? 1 : run->report.threads;
-	int code, flags = MAP_PRIVATE | MAP_ANONYMOUS;
 	void *memory;
+	int code;
 
 	if (run->mover->buffer == NL_BUFFER_NONE)
 		return NL_OK;
+	run->stride_B = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
+	run->buffers_B = run->stride_B * n;
 	if (run->mover->needs_file) {
 		code = open_file(run, err);
 		if (code)
 			return code;
-		flags = MAP_SHARED;
+		memory = mmap(NULL, run->buffers_B, PROT_READ | PROT_WRITE, MAP_SHARED, run->file, 0);
+		if (memory == MAP_FAILED)
+			memory = NULL;
+	} else {
+		memory = nl_pages_map(&run->buffers_B, run->mover->huge_pages);
 	}
-	run->stride_B = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
-	run->buffers_B = run->stride_B * n;
-	memory = mmap(NULL, run->buffers_B, PROT_READ | PROT_WRITE, flags, run->file, 0);
-	if (memory == MAP_FAILED)
+	if (!memory)
 		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
 				     (unsigned long long)n, (unsigned long long)run->opts.record_B);
 	run->buffers = memory;

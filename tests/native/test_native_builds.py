@@ -55,6 +55,7 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
         "json",
         "lane",
         "options",
+        "pages",
         "placement",
         "procfs",
         "rtnl",
