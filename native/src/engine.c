@@ -8,7 +8,7 @@
 
 /* Up to here a thread a stream moves as much as anything else; beyond, memory and the
  * scheduler tell (PROTOCOL.md says the number). */
-enum { BLOCKING_BEST = 64, YIELD_B = 2 << 20 };
+enum { BLOCKING_BEST = 32, YIELD_B = 2 << 20 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 {
