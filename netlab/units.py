@@ -1,4 +1,4 @@
-"""Multiples of a byte that are no power of ten, and what of a frame is payload."""
+"""Multiples of a byte that are no power of ten, sizes in them, and what of a frame is payload."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ HEADERS_B = 52
 
 HEADERS_MOST_B = 80
 """IPv6 and TCP with timestamps and a little more: an MSS below even that was bounded otherwise."""
+
+
+def size(count_B: int) -> str:
+    """Bytes in the largest binary unit that takes them whole."""
+    for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
+        if count_B and count_B % unit == 0:
+            return f"{count_B // unit} {name}"
+    return f"{count_B} B"
 
 
 def payload_share(mtu_B: float, mss_B: float) -> float:

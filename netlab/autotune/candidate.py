@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
-KiB, MiB = 1 << 10, 1 << 20
+from netlab.units import size
+
 ENGINE_WORDS = {
     "send": ("copy", "zerocopy", "sendfile", "splice"),
     "receive": ("copy", "discard", "splice", "zerocopy"),
@@ -82,11 +83,3 @@ def shown(factor: str, level: int | str) -> str:
             f"the receiver's of {size(int(level))}" if level else "the receiver's the kernel's own"
         )
     return f"{factor} {level}"
-
-
-def size(count_B: int) -> str:
-    """Bytes in the largest binary unit that takes them whole."""
-    for unit, name in ((MiB, "MiB"), (KiB, "KiB")):
-        if count_B and count_B % unit == 0:
-            return f"{count_B // unit} {name}"
-    return f"{count_B} B"

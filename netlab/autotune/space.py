@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from netlab import core
-from netlab.autotune.candidate import ENGINE_WORDS, Candidate, KiB, MiB
+from netlab.autotune.candidate import ENGINE_WORDS, Candidate
 from netlab.errors import BadInput, CoreError
+from netlab.units import KIB, MIB
 
-RECORD_LENGTHS_B = tuple(4 * KiB << step for step in range(11))
-LEAST_BUFFER_B, USUAL_BUFFER_B, MOST_BUFFER_B = 64 * KiB, 4 * MiB, 256 * MiB
+RECORD_LENGTHS_B = tuple(4 * KIB << step for step in range(11))
+LEAST_BUFFER_B, USUAL_BUFFER_B, MOST_BUFFER_B = 64 * KIB, 4 * MIB, 256 * MIB
 BUFFER_STEP = 4
 MOST_STREAMS = 64
 REACH = 2
