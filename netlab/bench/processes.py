@@ -15,7 +15,7 @@ from typing import Self
 from netlab.bench.installed import Installed
 from netlab.errors import RunError
 from netlab.hosts.namespaces import inside
-from netlab.othertools.tools import Received, Transfer
+from netlab.othertools.tools import Received, Tool, Transfer
 
 LISTEN_S = 5.0
 SLACK_S = 10.0
@@ -23,6 +23,9 @@ SLACK_S = 10.0
 
 END_S = 8.0
 """What a server may take to drain, to report and to end by itself once its client has."""
+
+LOOK_S = 0.02
+"""How often a server that stays is looked at for its result."""
 
 MAX_OUTPUT_BYTES = 4 << 20
 _LISTENING = "0A"
@@ -55,10 +58,10 @@ class _Process:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        for end in (self._process.terminate, self._process.kill):
-            if self.running:
-                end()
-                self.wait(2.0)
+        if self.running:
+            self._process.terminate()
+            self.wait(2.0)
+        self.kill()
         os.close(self._pidfd)
         self._output.close()
 
@@ -75,6 +78,12 @@ class _Process:
             self._process.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_s = usage.ru_utime + usage.ru_stime
         return self._process.returncode
+
+    def kill(self) -> None:
+        """End it at once."""
+        if self.running:
+            self._process.kill()
+            self.wait(2.0)
 
     def text(self) -> str:
         """What it has printed so far; RunError if that is beyond all measure."""
@@ -146,11 +155,27 @@ def run_tool(
             raise _failed("the client did not end in time", client)
         if status != 0:
             raise _failed(f"the client's exit status is {status}", client)
-        if server.wait(END_S) is None and tool.reads == "server":
-            raise _failed("the server did not end in time", server)
-        text = (client if tool.reads == "client" else server).text()
-        received = tool.parse(text, transfer)
+        if tool.server_stays:
+            received = _told(tool, transfer, server)
+            server.kill()  # asked to end, iperf's takes a second, and the meters run
+        else:
+            if server.wait(END_S) is None and tool.reads == "server":
+                raise _failed("the server did not end in time", server)
+            text = (client if tool.reads == "client" else server).text()
+            received = tool.parse(text, transfer)
     return received, client.cpu_s + server.cpu_s  # of a server that had to be ended, too
+
+
+def _told(tool: Tool, transfer: Transfer, server: _Process) -> Received:
+    """What a server that does not end by itself has printed, once that is whole."""
+    deadline = time.monotonic() + END_S
+    while True:
+        ended = server.wait(LOOK_S) is not None
+        try:
+            return tool.parse(server.text(), transfer)
+        except RunError:
+            if ended or time.monotonic() > deadline:
+                raise
 
 
 def _failed(what: str, process: _Process) -> RunError:

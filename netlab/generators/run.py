@@ -249,7 +249,7 @@ def _window(
 
 def _ended(server: Kept, tool: Tool, streams: int) -> Ended:
     """The end of a server whose client has ended."""
-    if tool.telling.server_stays:
+    if tool.server_stays:
         server.settle(lambda text: is_whole(tool, text, streams), END_S)
     if server.ended(END_S) is None:
         raise RunError(f"{server.what} on {server.host.name}: did not end in time", code="timeout")

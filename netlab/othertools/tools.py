@@ -86,9 +86,6 @@ class Telling:
         Whether its receiver reads until the sender has ended, so that both count the same.
     sets_congestion : bool
         Whether it has an option for congestion control.
-    server_stays : bool
-        Whether its server is ended when it has told all. iperf's can be made to end with its last
-        stream, and then at times leaves that stream's result out.
     """
 
     package: str
@@ -103,7 +100,6 @@ class Telling:
     whole_seconds: bool = False
     reads_all: bool = True
     sets_congestion: bool = True
-    server_stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -140,6 +136,9 @@ class Tool:
         Record length it then takes.
     max_streams : int or None
         Most streams it can run at once.
+    server_stays : bool
+        Whether its server is ended when it has told all. iperf's can be made to end with its last
+        stream, and then at times leaves that stream's result out.
     telling : Telling or None
         How it makes a run of a study; None for a tool that cannot.
     """
@@ -158,6 +157,7 @@ class Tool:
     best_client: tuple[str, ...] = ()
     best_record_length_B: int = 1 << 20
     max_streams: int | None = None
+    server_stays: bool = False
     telling: Telling | None = None
 
     def server_arguments(self, transfer: Transfer, *, best: bool) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ TOOLS = (
         ),
         reads="server",
         parse=_imported(iperf2.parse),
-        brief_server=("-P", "{streams}", "-f", "M"),
+        brief_server=("-f", "M"),
         brief_client=("-f", "M"),
         max_streams=LIMITS["iperf2"].streams,
         telling=Telling(
@@ -266,8 +266,8 @@ TOOLS = (
             client_sndbuf=("-w", "{sndbuf_B}"),
             intervals_at="server",
             records=iperf2.parse,
-            server_stays=True,
         ),
+        server_stays=True,
     ),
     # It has no option for congestion control; the route's is the one wanted.
     Tool(

@@ -68,6 +68,12 @@ def test_only_at_its_best_does_a_tool_spare_itself_copies():
     assert "--skip-rx-copy" not in BY_NAME["neper"].server_arguments(transfer(), best=False)
 
 
+def test_the_server_of_iperf_is_not_told_to_end_with_its_last_stream():
+    tool = BY_NAME["iperf2"]
+    assert tool.server_stays
+    assert "-P" not in tool.server_arguments(transfer(), best=False)
+
+
 @pytest.mark.parametrize(
     ("name", "file", "streams"),
     [
