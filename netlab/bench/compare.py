@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.bench.rounds import GENSINK
+from netlab.bench.contenders import GENSINK
 from netlab.errors import BadInput
 from netlab.measure.flags import FOREIGN_CPU_PERCENT, STEAL_PERCENT
 
@@ -23,8 +23,14 @@ FASTER, SLOWER, NO_CONCLUSION = "faster", "slower", "no conclusion"
 
 MEDIAN_COLUMNS = (
     *CELL,
-    *("contender", "n", "failed", "goodput_MBps", "low_MBps", "high_MBps", "cpu_s_per_GB"),
-    *("steal_percent", "foreign_percent", "percent_of_hot_copy", "percent_of_cold_copy"),
+    *("contender", "variant", "n", "failed", "goodput_MBps", "low_MBps", "high_MBps"),
+    *(
+        "cpu_s_per_GB",
+        "steal_percent",
+        "foreign_percent",
+        "percent_of_hot_copy",
+        "percent_of_cold_copy",
+    ),
 )
 RATIO_COLUMNS = (
     *CELL,
@@ -81,6 +87,7 @@ class Comparison:
             rows.append(
                 dict(zip((*CELL, "contender"), key, strict=True))
                 | {
+                    "variant": part["variant"].iloc[0],
                     "n": len(good),
                     "failed": len(part) - len(good),
                     "goodput_MBps": median,

@@ -8,13 +8,18 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.bench.compare import CELL, NO_CONCLUSION, Comparison, summary
+from netlab.bench.contenders import RECORD_LENGTH_B
 from netlab.bench.path import CONGESTION
-from netlab.bench.rounds import RECORD_LENGTH_B
 from netlab.bench.run import Bench
 from netlab.jsonfile import write_json
 from netlab.tables import Table
 
 SCHEMA = 1
+VARIANT_COLUMNS = (
+    *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
+)
+"""Of the table of variants, after those of the cell."""
+
 MODES = {"same": "same settings", "best": "each at its best"}
 
 
@@ -25,6 +30,7 @@ class Conclusions:
     bench: Bench
     medians: pd.DataFrame
     ratios: pd.DataFrame
+    variants: pd.DataFrame
     summary: pd.DataFrame
 
     @classmethod
@@ -40,6 +46,10 @@ class Conclusions:
             bench,
             medians.sort_values([*order, "contender"], kind="stable", ignore_index=True),
             ratios.sort_values(order, kind="stable", ignore_index=True),
+            pd.DataFrame.from_records(
+                [standing.as_dict() for standing in bench.standings],
+                columns=[*CELL, *VARIANT_COLUMNS],
+            ).sort_values([*order, "contender"], kind="stable", ignore_index=True),
             summary(ratios),
         )
 
@@ -73,6 +83,18 @@ class Conclusions:
             note="A cell has no conclusion where the noise is larger than the difference.",
         )
 
+    def variants_table(self) -> Table:
+        """What the heats say of every variant, and which ran in the rounds."""
+        matrix = self.bench.matrix
+        return Table(
+            self.variants.set_index([*CELL, "contender", "variant"]),
+            caption="Heats: goodput of each variant, median of those that succeeded",
+            heads=_HEADS,
+            formats={"goodput_MBps": ".0f"},
+            note=f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
+            "they are in no median and no ratio.",
+        )
+
     def conditions(self) -> str:
         """Machine, limits, steal and foreign load in a few sentences."""
         bench, limits = self.bench, self.bench.limits
@@ -91,6 +113,8 @@ class Conclusions:
             f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
             _load(samples),
         ]
+        if len(self.variants):
+            parts.append(self._choices())
         if failed:
             parts.append(f"{failed} of {len(samples)} transfers failed.")
         if bench.left_out:
@@ -100,6 +124,23 @@ class Conclusions:
             }
             parts.append(f"Left out: {', '.join(sorted(reasons))}.")
         return " ".join(parts)
+
+    def _choices(self) -> str:
+        """In how many cells each contender chose which variant, and which variants failed."""
+        matrix = self.bench.matrix
+        chosen = self.variants[self.variants["chosen"]]
+        said = []
+        for contender, part in chosen.groupby("contender", sort=True):
+            counts = part["variant"].value_counts().items()
+            cells = ", ".join(f"{variant} in {count}" for variant, count in counts)
+            said.append(f"{contender}: {cells} of {len(part)} cells")
+        heats = f"{matrix.heats} of {matrix.heat_s} s"
+        text = f"Each at its best as its heats say ({heats}): {'; '.join(said)}."
+        failed = self.variants[self.variants["failed"] > 0]
+        for (contender, variant), part in failed.groupby(["contender", "variant"], sort=True):
+            reason = part["reason"].iloc[-1]
+            text += f" {contender}, {variant}, failed heats: {part['failed'].sum()} ({reason})."
+        return text
 
     def to_text(self) -> str:
         """All of it for a terminal."""
@@ -133,6 +174,8 @@ class Conclusions:
             },
             "memory_copy": asdict(bench.limits),
             "samples": list(bench.samples),
+            "heats": list(bench.heats),
+            "variants": self.variants.to_dict("records"),
             "left_out": [
                 {**out.cell.as_dict(), "contender": out.contender, "reason": out.reason}
                 for out in bench.left_out
@@ -146,6 +189,8 @@ class Conclusions:
         """Write ``bench.json`` and the tables as CSV and LaTeX; the JSON file's path."""
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
+        if len(self.variants):
+            self.variants_table().export(directory / "bench-variants")
         return write_json(directory / "bench.json", self.as_json())
 
 

@@ -7,23 +7,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from netlab.bench.contenders import OwnVariant
 from netlab.bench.installed import Installed
 from netlab.bench.processes import run_tool
-from netlab.bench.rounds import (
-    BEST_RECORD_LENGTH_B,
-    GENSINK,
-    RECORD_LENGTH_B,
-    Cell,
-    Environment,
-    Turn,
-)
+from netlab.bench.rounds import Cell, Environment, Heat, Turn
 from netlab.errors import HostError, RunError
 from netlab.hosts.lab import Lab
 from netlab.hosts.namespaces import tool as run_ip
 from netlab.measure import Side, measure
 from netlab.measure.exchange import Request
 from netlab.measure.record import goodput_MBps
-from netlab.othertools.tools import Received, Transfer
+from netlab.othertools.tools import Received, Transfer, Variant
 from netlab.station import Station, open_stations
 from netlab.study import Study, Timing
 
@@ -193,7 +187,7 @@ class BenchPath:
         self._peers = peers
         self._threads = int(sender.facts.get("cpus") or 1)
 
-    def take(self, turn: Turn, seconds: int) -> dict:
+    def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
         """Make one transfer; its sample, which says in ``error`` what went wrong if it did.
 
         Raises
@@ -201,13 +195,10 @@ class BenchPath:
         HostError
             An end of the path is gone.
         """
-        record_length_B = self._record_length_B(turn)
         row = {
-            "order": turn.order,
-            "round": turn.round,
-            **turn.cell.as_dict(),
-            "contender": turn.contender,
-            "record_length_B": record_length_B,
+            **turn.as_dict(),
+            "variant": variant.label,
+            "record_length_B": variant.record_length_B,
             "started_unix_s": time.time(),
             "goodput_MBps": None,
             "window_s": None,
@@ -215,7 +206,7 @@ class BenchPath:
         }
         try:
             before, netlab_s = self._meter(), time.process_time()
-            received, own_s = self._transfer(turn, seconds, record_length_B)
+            received, own_s = self._transfer(turn, variant, seconds)
             netlab_s = time.process_time() - netlab_s
             found = readings(before, self._meter())
             row |= found.row(own_s + netlab_s)
@@ -230,13 +221,6 @@ class BenchPath:
             row["error"] = str(error)
         return row
 
-    def _record_length_B(self, turn: Turn) -> int:
-        if turn.cell.mode == "same":
-            return RECORD_LENGTH_B
-        if turn.contender == GENSINK:
-            return BEST_RECORD_LENGTH_B
-        return self._peers[turn.contender].tool.best_record_length_B
-
     def _meter(self) -> dict:
         """The counters of the machine and of the sink's interface, read by its agent."""
         agent = self.receiver.agent
@@ -248,9 +232,11 @@ class BenchPath:
                 return answer
         raise HostError(self.receiver.name, f"its agent read no meter within {METER_S:g} s")
 
-    def _transfer(self, turn: Turn, seconds: int, record_length_B: int) -> tuple[Received, float]:
-        if turn.contender == GENSINK:
-            return self._gensink(turn.cell, seconds, record_length_B)
+    def _transfer(
+        self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int
+    ) -> tuple[Received, float]:
+        if isinstance(variant, OwnVariant):
+            return self._gensink(turn.cell, variant, seconds)
         port = FIRST_PORT + PORTS_A_RUN * (turn.order % PORT_SETS)
         return run_tool(
             self._peers[turn.contender],
@@ -260,26 +246,28 @@ class BenchPath:
                 data_port=port + 1,
                 streams=turn.cell.streams,
                 seconds=seconds,
-                record_length_B=record_length_B,
+                record_length_B=variant.record_length_B,
                 congestion=CONGESTION,
                 threads=min(self._threads, turn.cell.streams),
             ),
+            variant,
             sender=self._namespaces["sender"],
             receiver=self._namespaces["receiver"],
-            best=turn.cell.mode == "best",
         )
 
-    def _gensink(self, cell: Cell, seconds: int, record_length_B: int) -> tuple[Received, float]:
+    def _gensink(self, cell: Cell, variant: OwnVariant, seconds: int) -> tuple[Received, float]:
         """netlab's own, with the kernel's own buffers and no warm-up, as the others run."""
         outcome = measure(
             self._side(self.sender),
             self._side(self.receiver),
             Request(
                 streams=cell.streams,
-                record_length_B=record_length_B,
+                record_length_B=variant.record_length_B,
                 congestion=CONGESTION,
                 force_buffer=False,
-                receive="discard" if cell.mode == "best" else "copy",
+                engine=variant.engine,
+                send=variant.send,
+                receive=variant.receive,
                 warmup_ms=0,
                 window_ms=1000 * seconds,
                 interval_ms=100,

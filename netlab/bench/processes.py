@@ -15,7 +15,7 @@ from typing import Self
 from netlab.bench.installed import Installed
 from netlab.errors import RunError
 from netlab.hosts.namespaces import inside
-from netlab.othertools.tools import Received, Tool, Transfer
+from netlab.othertools.tools import Received, Tool, Transfer, Variant
 
 LISTEN_S = 5.0
 SLACK_S = 10.0
@@ -113,7 +113,7 @@ class _Process:
 
 
 def run_tool(
-    installed: Installed, transfer: Transfer, *, sender: str, receiver: str, best: bool
+    installed: Installed, transfer: Transfer, variant: Variant, *, sender: str, receiver: str
 ) -> tuple[Received, float]:
     """One transfer by another tool.
 
@@ -123,10 +123,10 @@ def run_tool(
         The tool.
     transfer : Transfer
         What to move.
+    variant : Variant
+        How the tool is run.
     sender, receiver : str
         Network namespaces of the two ends.
-    best : bool
-        Whether the tool takes what suits it best.
 
     Returns
     -------
@@ -139,8 +139,8 @@ def run_tool(
         The tool failed, did not end in time, or said what its parser refuses.
     """
     tool = installed.tool
-    serve = (installed.program, *tool.server_arguments(transfer, best=best))
-    send = (installed.program, *tool.client_arguments(transfer, best=best))
+    serve = (installed.program, *tool.server_arguments(transfer, variant))
+    send = (installed.program, *tool.client_arguments(transfer, variant))
     with ExitStack() as stack:
         # What a tool may drop where it runs goes away with it.
         directory = stack.enter_context(tempfile.TemporaryDirectory())

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import product
 from typing import Literal
 
-from netlab.bench.installed import Installed
+from netlab.bench.contenders import Contender, Mode, OwnVariant
 from netlab.errors import BadInput
-
-GENSINK = "gensink"
-"""The name under which netlab's own core takes part."""
-
-RECORD_LENGTH_B = 128 << 10
-"""Of every tool, where they are to be alike: iperf3's and iperf's own."""
-
-BEST_RECORD_LENGTH_B = 1 << 20
-Mode = Literal["same", "best"]
-"""``same``: one record length, every byte copied out. ``best``: whatever suits each tool."""
+from netlab.othertools.tools import Variant
 
 MAX_STREAMS = 10_000
 
@@ -51,9 +42,34 @@ class Cell:
         return asdict(self)
 
 
+_COUNTS = (
+    ("rounds", 1000),
+    ("seconds", 600),
+    ("heats", 100),
+    ("heat_s", 600),
+    ("most_variants", 100),
+)
+"""Counts of a benchmark and the most of each."""
+
+
 @dataclass(frozen=True)
 class Matrix:
-    """The cells of a benchmark and how often and how long each is measured."""
+    """The cells of a benchmark and how often and how long each is measured.
+
+    Parameters
+    ----------
+    offloads, mtus_B, streams, modes
+        Levels; the cells are their combinations.
+    rounds, seconds : int
+        Transfers of each contender in each cell, and how long one is.
+    heats, heat_s : int
+        Short transfers of each variant before the rounds, where a contender has several, and how
+        long one is.
+    most_variants : int
+        So many variants of a contender take part at most, its first ones.
+    seed : int
+        Of the order.
+    """
 
     offloads: tuple[Literal["on", "off"], ...] = ("on", "off")
     mtus_B: tuple[int, ...] = (1500, 9000)
@@ -61,6 +77,9 @@ class Matrix:
     modes: tuple[Mode, ...] = ("same", "best")
     rounds: int = 7
     seconds: int = 2
+    heats: int = 2
+    heat_s: int = 1
+    most_variants: int = 100
     seed: int = 2003
 
     def __post_init__(self) -> None:
@@ -74,18 +93,18 @@ class Matrix:
         for key in ("offloads", "mtus_B", "streams", "modes"):
             if not getattr(self, key):
                 raise BadInput("has no level", key=key)
-        for key, high in (("rounds", 1000), ("seconds", 600)):
+        for key, high in _COUNTS:
             if not 1 <= getattr(self, key) <= high:
                 raise BadInput(f"is from 1 to {high}", key=key, value=getattr(self, key))
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """Every combination of levels."""
-        levels = product(self.offloads, self.mtus_B, self.streams, self.modes)
+        levels = itertools.product(self.offloads, self.mtus_B, self.streams, self.modes)
         return tuple(Cell(*level) for level in dict.fromkeys(levels))
 
 
-QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1)
+QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1, heats=1, most_variants=2)
 
 
 @dataclass(frozen=True)
@@ -96,6 +115,40 @@ class Turn:
     round: int
     cell: Cell
     contender: str
+
+    def as_dict(self) -> dict:
+        """The columns that tell it from other transfers."""
+        which = {"order": self.order, "round": self.round}
+        return {**which, **self.cell.as_dict(), "contender": self.contender}
+
+
+@dataclass(frozen=True)
+class Heat:
+    """One short transfer of a variant, in which heat from 1; `order` is counted as of a turn."""
+
+    order: int
+    heat: int
+    cell: Cell
+    contender: str
+    variant: OwnVariant | Variant
+
+    def as_dict(self) -> dict:
+        """The columns that tell it from other transfers."""
+        which = {"order": self.order, "heat": self.heat}
+        return {**which, **self.cell.as_dict(), "contender": self.contender}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """All that is done in one environment: first the heats, then the rounds.
+
+    `variants` are those of each contender in each cell.
+    """
+
+    environment: Environment
+    variants: Mapping[tuple[Cell, str], tuple[OwnVariant | Variant, ...]]
+    heats: tuple[Heat, ...]
+    turns: tuple[Turn, ...]
 
 
 @dataclass(frozen=True)
@@ -108,43 +161,51 @@ class LeftOut:
 
 
 def schedule(
-    matrix: Matrix, peers: Sequence[Installed]
-) -> tuple[tuple[Turn, ...], tuple[LeftOut, ...]]:
+    matrix: Matrix, taking_part: Sequence[Contender]
+) -> tuple[tuple[Stage, ...], tuple[LeftOut, ...]]:
     """Order the transfers of a benchmark; the same seed gives the same order.
 
-    Environments come in shuffled order. Within one, each round holds every contender in every cell
-    once, shuffled anew: whatever the machine does meanwhile meets all contenders alike.
+    Environments come in shuffled order. Within one, each heat holds every variant of those that
+    have several once in every cell, then each round holds every contender in every cell once, all
+    shuffled anew: whatever the machine does meanwhile meets all alike.
 
     Returns
     -------
-    turns, left_out
-        Left out are the cells of more streams than a tool can run.
+    stages, left_out
+        Left out are the cells of more streams than a contender can run.
     """
     generator = random.Random(matrix.seed)
-    contenders = [GENSINK, *(peer.tool.name for peer in peers)]
-    limits = {peer.tool.name: peer.tool.max_streams for peer in peers}
     left_out = tuple(
-        LeftOut(cell, name, f"at most {limits[name]} streams")
+        LeftOut(cell, one.name, f"at most {one.max_streams} streams")
         for cell in matrix.cells
-        for name in contenders
-        if limits.get(name) is not None and cell.streams > limits[name]
+        for one in taking_part
+        if one.max_streams is not None and cell.streams > one.max_streams
     )
     cannot = {(out.cell, out.contender) for out in left_out}
     environments = list(dict.fromkeys(cell.environment for cell in matrix.cells))
     generator.shuffle(environments)
-    turns: list[Turn] = []
+    stages: list[Stage] = []
+    order = itertools.count()
     for environment in environments:
-        pairs = [
-            (cell, name)
+        variants = {
+            (cell, one.name): one.variants(cell.mode)[: matrix.most_variants]
             for cell in matrix.cells
             if cell.environment == environment
-            for name in contenders
-            if (cell, name) not in cannot
+            for one in taking_part
+            if (cell, one.name) not in cannot
+        }
+        tried = [
+            (*pair, variant) for pair, some in variants.items() if len(some) > 1 for variant in some
         ]
-        for number in range(1, matrix.rounds + 1):
-            generator.shuffle(pairs)
-            turns += [
-                Turn(len(turns) + index, number, cell, name)
-                for index, (cell, name) in enumerate(pairs)
-            ]
-    return tuple(turns), left_out
+        heats = [
+            Heat(next(order), number, *which)
+            for number in range(1, matrix.heats + 1)
+            for which in generator.sample(tried, len(tried))
+        ]
+        turns = [
+            Turn(next(order), number, *pair)
+            for number in range(1, matrix.rounds + 1)
+            for pair in generator.sample(list(variants), len(variants))
+        ]
+        stages.append(Stage(environment, variants, tuple(heats), tuple(turns)))
+    return tuple(stages), left_out

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import netlab
 from netlab import core
+from netlab.bench.contenders import GENSINK, contenders
+from netlab.bench.heats import Standing, choose, standings
 from netlab.bench.installed import Installed
 from netlab.bench.limits import CopyLimits, copy_limits
 from netlab.bench.path import SENDER, bench_study, open_path
-from netlab.bench.rounds import GENSINK, LeftOut, Matrix, Turn, schedule
+from netlab.bench.rounds import Heat, LeftOut, Matrix, Turn, schedule
 from netlab.errors import NetlabError
 from netlab.station import host_facts, study_lab
 
@@ -37,7 +38,11 @@ class Bench:
     tools : dict of str to dict
         Contender -> ``version`` and ``program``.
     samples : tuple of dict
-        Every transfer in the order measured, failed ones included.
+        Every transfer of the rounds in the order measured, failed ones included.
+    heats : tuple of dict
+        Those of the heats, likewise.
+    standings : tuple of Standing
+        What the heats say of each variant, and which was chosen.
     left_out : tuple of LeftOut
         What was not measured, and why.
     started_at : str
@@ -49,6 +54,8 @@ class Bench:
     limits: CopyLimits
     tools: dict[str, dict]
     samples: tuple[dict, ...]
+    heats: tuple[dict, ...]
+    standings: tuple[Standing, ...]
     left_out: tuple[LeftOut, ...]
     started_at: str
 
@@ -57,7 +64,7 @@ def run_bench(
     matrix: Matrix,
     peers: Sequence[Installed],
     *,
-    progress: Callable[[Turn, dict | None, int], None] = lambda turn, sample, turns: None,
+    progress: Callable[[Turn | Heat, dict | None, int], None] = lambda *_told: None,
 ) -> Bench:
     """Run a benchmark on a lab of its own.
 
@@ -68,7 +75,8 @@ def run_bench(
     peers : sequence of Installed
         The tools beside netlab's own.
     progress : callable
-        Called after each turn with it, its sample (None if it was skipped) and how many there are.
+        Called after each heat and each turn with it, its sample (None if it was skipped) and how
+        many there are of both together.
 
     Raises
     ------
@@ -82,32 +90,49 @@ def run_bench(
     if not peers:
         raise NetlabError("none of the tools that netlab is compared with is installed")
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    turns, unfit = schedule(matrix, peers)
+    stages, unfit = schedule(matrix, contenders(peers))
+    total = sum(len(stage.heats) + len(stage.turns) for stage in stages)
     left_out = list(unfit)
     samples: list[dict] = []
+    heats: list[dict] = []
+    stood: list[Standing] = []
     failures: dict[tuple, int] = {}
     study = bench_study()
     by_name = {peer.tool.name: peer for peer in peers}
     with study_lab(study) as lab:
         facts = host_facts(study, lab=lab)["on"][SENDER]
         limits = copy_limits()
-        for environment, some in itertools.groupby(turns, lambda turn: turn.cell.environment):
-            with open_path(study, lab, environment, by_name) as path:
-                for turn in some:
+        for stage in stages:
+            with open_path(study, lab, stage.environment, by_name) as path:
+                for heat in stage.heats:
+                    heats.append(path.take(heat, heat.variant, matrix.heat_s))
+                    progress(heat, heats[-1], total)
+                stood += standings(stage, heats)
+                chosen = choose(stage, heats)
+                for turn in stage.turns:
                     key = (turn.cell, turn.contender)
                     if failures.get(key, 0) == MAX_FAILURES:
-                        progress(turn, None, len(turns))
+                        progress(turn, None, total)
                         continue
-                    sample = path.take(turn, matrix.seconds)
+                    sample = path.take(turn, chosen[key], matrix.seconds)
                     samples.append(sample)
                     failures[key] = failures.get(key, 0) + 1 if sample["error"] else 0
                     if failures[key] == MAX_FAILURES:
                         left_out.append(LeftOut(*key, f"failed: {sample['error']}"))
-                    progress(turn, sample, len(turns))
+                    progress(turn, sample, total)
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
         raise NetlabError(f"no transfer of netlab's own succeeded: {own[-1]}")
     tools = {GENSINK: {"version": netlab.__version__, "program": core.source_digest()}}
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
-    machine = {name: facts.get(name) for name in MACHINE_FACTS}
-    return Bench(matrix, machine, limits, tools, tuple(samples), tuple(left_out), started_at)
+    return Bench(
+        matrix=matrix,
+        machine={name: facts.get(name) for name in MACHINE_FACTS},
+        limits=limits,
+        tools=tools,
+        samples=tuple(samples),
+        heats=tuple(heats),
+        standings=tuple(stood),
+        left_out=tuple(left_out),
+        started_at=started_at,
+    )

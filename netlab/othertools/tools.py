@@ -16,6 +16,7 @@ from netlab.errors import BadInput, RunError
 from netlab.imports import iperf2, iperf3, nuttcp
 from netlab.imports.records import Record
 from netlab.study.generators import LIMITS
+from netlab.units import KIB, MIB, size
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,31 @@ class Telling:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """One way to run a tool, where it may choose.
+
+    Parameters
+    ----------
+    record_length_B : int
+        Record length that the transfer is asked for with.
+    how : str
+        What sets it apart beside that, in a word or two.
+    server, client : tuple of str
+        Arguments added.
+    """
+
+    record_length_B: int
+    how: str = ""
+    server: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its name among those of its tool."""
+        return f"{self.how} {size(self.record_length_B)}".lstrip()
+
+
+@dataclass(frozen=True)
 class Received:
     """What the receiver of a transfer counted."""
 
@@ -130,10 +156,8 @@ class Tool:
         The end that prints what the receiver counted.
     parse : callable
         Text of that end and the transfer to what was received.
-    best_server, best_client : tuple of str
-        Arguments added when the tool may choose its best.
-    best_record_length_B : int
-        Record length it then takes.
+    variants : tuple of Variant
+        Ways it may choose from, the likeliest to be its best first.
     max_streams : int or None
         Most streams it can run at once.
     server_stays : bool
@@ -153,20 +177,18 @@ class Tool:
     parse: Callable[[str, Transfer], Received]
     brief_server: tuple[str, ...] = ()
     brief_client: tuple[str, ...] = ()
-    best_server: tuple[str, ...] = ()
-    best_client: tuple[str, ...] = ()
-    best_record_length_B: int = 1 << 20
+    variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
     max_streams: int | None = None
     server_stays: bool = False
     telling: Telling | None = None
 
-    def server_arguments(self, transfer: Transfer, *, best: bool) -> tuple[str, ...]:
+    def server_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
         """What its server is called with."""
-        return _filled(self.server + self.brief_server + self.best_server * best, transfer)
+        return _filled(self.server + self.brief_server + variant.server, transfer)
 
-    def client_arguments(self, transfer: Transfer, *, best: bool) -> tuple[str, ...]:
+    def client_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
         """What its client is called with."""
-        return _filled(self.brief_client + self.best_client * best + self.client, transfer)
+        return _filled(self.brief_client + variant.client + self.client, transfer)
 
     def telling_arguments(self, transfer: Transfer) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What server and client are called with where all is to be told."""
@@ -228,7 +250,12 @@ TOOLS = (
         reads="client",
         parse=_imported(iperf3.parse),
         brief_client=("-i", "0", "-J"),
-        best_client=("-Z",),
+        variants=(
+            Variant(MIB, "zero copy", client=("-Z",)),
+            Variant(128 * KIB, "copy"),
+            Variant(128 * KIB, "zero copy", client=("-Z",)),
+            Variant(MIB, "copy"),
+        ),
         max_streams=LIMITS["iperf3"].streams,
         telling=Telling(
             package="iperf3",
@@ -312,6 +339,9 @@ TOOLS = (
         ),
         reads="server",
         parse=_neper,
-        best_server=("--skip-rx-copy",),
+        variants=(
+            Variant(MIB, "skip rx copy", server=("--skip-rx-copy",)),
+            Variant(128 * KIB, "skip rx copy", server=("--skip-rx-copy",)),
+        ),
     ),
 )

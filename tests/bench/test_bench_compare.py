@@ -26,6 +26,7 @@ def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: floa
         {
             **CELL,
             "contender": name,
+            "variant": "copy 1 MiB",
             "round": number,
             "goodput_MBps": rate * math.exp(noise * generator.standard_normal()),
             "cpu_s_per_GB": 1000 / rate,

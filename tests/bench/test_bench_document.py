@@ -1,10 +1,14 @@
 """What a benchmark says: text, tables, chart and JSON of made-up samples."""
 
 import json
+import math
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from netlab.bench.document import Conclusions
+from netlab.bench.heats import Standing
 from netlab.bench.limits import CopyLimits, copy_limits
 from netlab.bench.path import readings
 from netlab.bench.rounds import LeftOut, Matrix
@@ -16,12 +20,22 @@ from netlab.errors import BadInput, RunError
 MATRIX = Matrix(("on",), (1500,), (1, 200), ("same", "best"), rounds=4, seconds=1)
 
 
+CHOSEN = {"gensink": "copy/discard 1 MiB", "iperf3": "copy 1 MiB", "nuttcp": "1 MiB"}
+
+
+def heat(order, cell, contender, variant, goodput_MBps, error=""):
+    row = sample(order, cell, contender, 1, goodput_MBps, error)
+    del row["round"]
+    return {**row, "heat": 1, "variant": variant}
+
+
 def sample(order, cell, contender, number, goodput_MBps, error=""):
     return {
         "order": order,
         "round": number,
         **cell.as_dict(),
         "contender": contender,
+        "variant": CHOSEN[contender] if cell.mode == "best" else "128 KiB",
         "record_length_B": 131072,
         "started_unix_s": 1.0,
         "goodput_MBps": None if error else goodput_MBps,
@@ -50,7 +64,27 @@ def conclusions() -> Conclusions:
     tools = {name: {"version": f"{name} 1", "program": "x"} for name in ("gensink", "iperf3")}
     left_out = (LeftOut(MATRIX.cells[0], "iperf2", "at most 3 streams"),)
     machine = {"cpu_model": "a CPU", "cpus": 2, "kernel": "6.1"}
-    bench = Bench(MATRIX, machine, limits, tools, tuple(samples), left_out, "2026-01-01T00:00:00Z")
+    heats, stood = [], []
+    for cell in (cell for cell in MATRIX.cells if cell.mode == "best"):
+        for variant, rate, error in (
+            ("copy/discard 1 MiB", 9999.0, ""),
+            ("splice/discard 1 MiB", 0.0, "refused: splice"),
+        ):
+            heats.append(heat(len(heats), cell, "gensink", variant, rate, error))
+            found = math.nan if error else rate
+            told = (1, int(error != ""), found, not error, error)
+            stood.append(Standing(cell, "gensink", variant, *told))
+    bench = Bench(
+        matrix=MATRIX,
+        machine=machine,
+        limits=limits,
+        tools=tools,
+        samples=tuple(samples),
+        heats=tuple(heats),
+        standings=tuple(stood),
+        left_out=left_out,
+        started_at="2026-01-01T00:00:00Z",
+    )
     return Conclusions.of(bench)
 
 
@@ -62,6 +96,41 @@ def test_the_text_names_machine_versions_limits_load_and_what_was_left_out(concl
         "median ratio 1.333",
     ):
         assert part in text
+
+
+def test_the_text_says_what_each_chose_and_which_variant_was_refused(conclusions):
+    text = conclusions.to_text()
+    for part in (
+        "gensink: copy/discard 1 MiB in 2 of 2 cells",
+        "gensink, splice/discard 1 MiB, failed heats: 2 (refused: splice)",
+        "iperf3         copy 1 MiB",
+    ):
+        assert part in text
+    assert "heats" not in Conclusions.of(without_heats(conclusions.bench)).conditions()
+
+
+def test_heats_are_in_the_document_and_in_no_figure(conclusions):
+    document = conclusions.as_json()
+    assert [one["variant"] for one in document["heats"]] == 2 * [
+        *("copy/discard 1 MiB", "splice/discard 1 MiB")
+    ]
+    for row in document["variants"]:
+        assert row["chosen"] == (row["reason"] == "")
+    assert document["settings"]["heats"] == 2
+    alone = Conclusions.of(without_heats(conclusions.bench))
+    pd.testing.assert_frame_equal(alone.medians, conclusions.medians)
+    pd.testing.assert_frame_equal(alone.ratios, conclusions.ratios)
+    best = conclusions.medians[conclusions.medians["mode"] == "best"]
+    assert dict(zip(best["contender"], best["variant"], strict=True)) == CHOSEN
+
+
+def test_without_a_cell_at_its_best_there_is_no_table_of_variants(conclusions, tmp_path):
+    Conclusions.of(without_heats(conclusions.bench)).save(tmp_path)
+    assert not list(tmp_path.glob("bench-variants*"))
+
+
+def without_heats(bench: Bench) -> Bench:
+    return replace(bench, heats=(), standings=())
 
 
 def test_the_document_holds_every_sample_and_says_null_for_what_is_not_known(conclusions, tmp_path):
@@ -76,11 +145,13 @@ def test_the_document_holds_every_sample_and_says_null_for_what_is_not_known(con
     assert {file.name for file in path.parent.iterdir()} == {
         *("bench.json", "bench-medians.csv", "bench-medians.tex"),
         *("bench-ratios.csv", "bench-ratios.tex"),
+        *("bench-variants.csv", "bench-variants.tex"),
     }
 
 
 def test_the_tables_show_themselves(conclusions):
     assert "best peer" in conclusions.ratios_table()._repr_html_()
+    assert "refused: splice" in conclusions.variants_table()._repr_html_()
     assert "22.3" in conclusions.medians_table()._repr_html_()  # of the cold copy rate
 
 

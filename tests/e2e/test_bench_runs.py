@@ -12,7 +12,7 @@ from netlab.errors import RunError
 from netlab.hosts.inventory import data_address
 from netlab.hosts.lab import Lab
 from netlab.hosts.reaper import processes_in
-from netlab.othertools.tools import Transfer
+from netlab.othertools.tools import Transfer, Variant
 from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e
@@ -38,6 +38,24 @@ def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouch
     assert ours["verdict"] in ("faster", "slower", "no conclusion")
     assert (tmp_path / "bench.svg").read_text().startswith("<svg ")
     assert "iperf 3" in done.stdout
+
+
+def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, machine_untouched):
+    cell = ("--streams", "4", "--mtu", "9000", "--offloads", "on", "--mode", "best")
+    how = ("--rounds", "1", "--seconds", "1", "--peer", "iperf2", "--out", str(tmp_path))
+    done = run_netlab("bench", "--quick", *cell, *how)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "bench.json").read_text())
+    assert len(document["heats"]) == 4
+    best = {}
+    for heat in document["heats"]:
+        assert heat["error"] == ""
+        name = heat["contender"]
+        best[name] = max(best.get(name, heat), heat, key=lambda one: one["goodput_MBps"])
+    chosen = {one["contender"]: one["variant"] for one in document["variants"] if one["chosen"]}
+    assert chosen == {name: heat["variant"] for name, heat in best.items()}
+    assert {one["contender"]: one["variant"] for one in document["samples"]} == chosen
+    assert all(label in done.stdout for label in chosen.values())
 
 
 def test_calibrate_is_near_what_tcp_can_carry_and_leaves_nothing(tmp_path, machine_untouched):
@@ -71,17 +89,18 @@ def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_proce
         congestion="cubic",
         threads=1,
     )
+    alike = Variant(transfer.record_length_B)
     mute = replace(iperf3.tool, server=("-c", "echo no server today; exit 3"))
     odd = replace(iperf3.tool, client=("--such-an-option-there-is-not",))
     with Lab.up(study, owned=True) as lab:
         names = [lab.namespace(host) for host in ("a", "b")]
-        ends = {"sender": names[0], "receiver": names[1], "best": False}
+        ends = {"sender": names[0], "receiver": names[1]}
         with pytest.raises(RunError, match="does not listen: no server today"):
-            run_tool(Installed(mute, "/bin/sh", ""), transfer, **ends)
+            run_tool(Installed(mute, "/bin/sh", ""), transfer, alike, **ends)
         with pytest.raises(RunError, match="exit status is 1"):
-            run_tool(Installed(odd, iperf3.program, ""), transfer, **ends)
+            run_tool(Installed(odd, iperf3.program, ""), transfer, alike, **ends)
         assert processes_in(names) == []
-        received, cpu_s = run_tool(iperf3, transfer, **ends)
+        received, cpu_s = run_tool(iperf3, transfer, alike, **ends)
         assert received.goodput_MBps > 1
         assert cpu_s > 0
         assert processes_in(names) == []

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from netlab.errors import RunError
-from netlab.othertools.tools import TOOLS, Transfer
+from netlab.othertools.tools import TOOLS, Transfer, Variant
 
 RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+ALIKE = Variant(131072)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
@@ -37,7 +38,7 @@ def after(words: tuple[str, ...], *options: str) -> str:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_client_is_told_the_same_transfer(tool):
-    words = tool.client_arguments(transfer(), best=False)
+    words = tool.client_arguments(transfer(), ALIKE)
     assert "198.18.0.2" in words
     flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
     assert after(words, "-P" if tool.name.startswith("iperf") else flows) == "4"
@@ -52,26 +53,35 @@ def test_every_client_is_told_the_same_transfer(tool):
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
-    for best in (False, True):
+    for variant in (ALIKE, *tool.variants):
         for words in (
-            tool.server_arguments(transfer(), best=best),
-            tool.client_arguments(transfer(), best=best),
+            tool.server_arguments(transfer(), variant),
+            tool.client_arguments(transfer(), variant),
         ):
             assert not any("{" in word for word in words)
             assert not any(word.startswith("-w") for word in words)
-    assert "12000" in " ".join(tool.server_arguments(transfer(), best=False))
+    assert "12000" in " ".join(tool.server_arguments(transfer(), ALIKE))
 
 
 def test_only_at_its_best_does_a_tool_spare_itself_copies():
-    assert "-Z" not in BY_NAME["iperf3"].client_arguments(transfer(), best=False)
-    assert "-Z" in BY_NAME["iperf3"].client_arguments(transfer(), best=True)
-    assert "--skip-rx-copy" not in BY_NAME["neper"].server_arguments(transfer(), best=False)
+    iperf3, neper = BY_NAME["iperf3"], BY_NAME["neper"]
+    assert "-Z" not in iperf3.client_arguments(transfer(), ALIKE)
+    spares = {v.label: "-Z" in iperf3.client_arguments(transfer(), v) for v in iperf3.variants}
+    assert spares == {
+        "zero copy 1 MiB": True,
+        "copy 1 MiB": False,
+        "zero copy 128 KiB": True,
+        "copy 128 KiB": False,
+    }
+    assert "--skip-rx-copy" not in neper.server_arguments(transfer(), ALIKE)
+    for variant in neper.variants:
+        assert "--skip-rx-copy" in neper.server_arguments(transfer(), variant)
 
 
 def test_the_server_of_iperf_is_not_told_to_end_with_its_last_stream():
     tool = BY_NAME["iperf2"]
     assert tool.server_stays
-    assert "-P" not in tool.server_arguments(transfer(), best=False)
+    assert "-P" not in tool.server_arguments(transfer(), ALIKE)
 
 
 @pytest.mark.parametrize(
