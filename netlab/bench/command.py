@@ -22,10 +22,11 @@ from netlab.exitcodes import guarded
     "modes",
     multiple=True,
     type=click.Choice(["same", "best"]),
-    help="same: one record length, bytes copied; best: what suits each tool.",
+    help="same: one record length, bytes copied; best: the variant that suits each tool.",
 )
 @click.option("--rounds", type=int, help="Transfers of each contender in each cell.")
 @click.option("--seconds", type=int, help="Length of a transfer; whole, as some tools want it.")
+@click.option("--heats", type=int, help="Transfers of 1 s of each variant before, to choose by.")
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @click.option(
     "--out",
@@ -37,7 +38,9 @@ def bench_command(quick: bool, peers: tuple[str, ...], out: Path | None, **level
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
     A tool counts when it is on PATH or named by NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or
-    NETLAB_NEPER. Everything runs inside a lab of its own, which is gone afterwards.
+    NETLAB_NEPER. In mode best each has variants (record length, ways to spare copies): heats before
+    the rounds choose one a cell, and enter no figure. With --quick each has its first two, and one
+    heat. Everything runs inside a lab of its own, which is gone afterwards.
     """
     _bench(quick, peers, out, levels)
 
@@ -64,7 +67,8 @@ def _bench(quick: bool, peers: tuple[str, ...], out: Path | None, levels: dict) 
             bar.total = turns
             bar.update()
             if sample is not None and sample["error"]:
-                bar.write(f"netlab: {turn.contender}: {sample['error']}", file=sys.stderr)
+                who = f"{turn.contender}, {sample['variant']}"
+                bar.write(f"netlab: {who}: {sample['error']}", file=sys.stderr)
 
         bench = run_bench(matrix, installed, progress=progress)
     conclusions = Conclusions.of(bench)
