@@ -61,8 +61,7 @@ def parse(text: str) -> tuple[Record, ...]:
     """
     runs: list[_Run] = []
     for number, line in lines_of(text):
-        opens = _CONNECTED.fullmatch(line) or _HEADER.fullmatch(line) or _PROMPT.fullmatch(line)
-        if not runs or (opens and runs[-1].lines):
+        if not runs or (runs[-1].lines and runs[-1].is_over_at(line)):
             runs.append(_Run(number))
         runs[-1].take(number, line)
     if not runs:
@@ -89,6 +88,7 @@ class _Run:
     first: int
     is_server: bool | None = None
     connected: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
     reversed_run: bool = False
     lines: dict[tuple[str, str], list[_Line]] = field(default_factory=dict)
     mss_B: int | None = None
@@ -98,6 +98,16 @@ class _Run:
     congestion: str | None = None
     started_unix_s: float | None = None
     connect_rtt_us: list[int] = field(default_factory=list)
+
+    def is_over_at(self, line: str) -> bool:
+        """Whether a line is the first of another run.
+
+        Of many streams some have ended before the last connects: one that connects while another
+        has no result line yet is of the same run.
+        """
+        if match := _CONNECTED.fullmatch(line):
+            return match["id"] in self.connected or not self.silent
+        return bool(_HEADER.fullmatch(line) or _PROMPT.fullmatch(line))
 
     def take(self, number: int, line: str) -> None:
         """Take a line in, or refuse it."""
@@ -138,6 +148,7 @@ class _Run:
         if match["id"] in self.connected:
             raise damaged(number, f"stream {match['id']} is connected twice")
         self.connected[match["id"]] = number
+        self.silent.add(match["id"])
         self.reversed_run |= "(reverse)" in match["more"]
         if mss := _MSS_CONNECTED.search(match["more"]):
             self.mss_B = int(mss["mss"])
@@ -160,6 +171,7 @@ class _Run:
         segments = int(again["segments"]) if again else None
         line = _Line(number, start, end, amount, rate, segments)
         self.lines.setdefault((match["star"], match["id"]), []).append(line)
+        self.silent.discard(match["id"])
 
     def record(self) -> Record:
         """The run, once all its lines are in."""

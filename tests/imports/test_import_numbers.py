@@ -7,6 +7,7 @@ import pytest
 from imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED, REFUSED
 
 from netlab.errors import BadInput
+from netlab.imports import iperf2
 from netlab.imports.formats import parse, read_file, text_of
 from netlab.imports.records import Record
 
@@ -120,6 +121,32 @@ def test_an_iperf2_server_that_left_its_last_sums_out_is_taken_by_its_streams():
     assert record.forward.received_B == 2352480316 + 1708523580
     assert record.forward.goodput_MBps == pytest.approx((20915281873 + 15177702189) / 8e6)
     assert one("iperf2-study-client.txt").forward.sent_B == record.forward.received_B
+
+
+IPERF2_LATE = """\
+Server listening on TCP port 5001
+[  1] local 198.18.0.2 port 5001 connected with 198.18.0.1 port 40001 (icwnd/mss/irtt=14/1448/9)
+[  2] local 198.18.0.2 port 5001 connected with 198.18.0.1 port 40002 (icwnd/mss/irtt=14/1448/9)
+[  1] 0.0000-1.0000 sec  100 MBytes  100 MBytes/sec
+[  3] local 198.18.0.2 port 5001 connected with 198.18.0.1 port 40003 (icwnd/mss/irtt=14/1448/9)
+[  2] 0.0000-1.0000 sec  100 MBytes  100 MBytes/sec
+[  3] 0.0000-0.5000 sec  50.0 MBytes  100 MBytes/sec
+[SUM] 0.0000-1.2500 sec  250 MBytes  200 MBytes/sec
+"""
+
+
+def test_an_iperf2_stream_that_connects_after_another_has_ended_is_of_the_same_run():
+    (record,) = iperf2.parse(IPERF2_LATE)
+    assert record.streams == 3
+    assert record.forward.goodput_MBps == pytest.approx(200 * 1.048576)
+
+
+@pytest.mark.parametrize("first", [1, 4])
+def test_an_iperf2_server_that_served_two_clients_has_two_runs(first):
+    later = IPERF2_LATE.partition("\n")[2]
+    for stream in (3, 2, 1):
+        later = later.replace(f"[  {stream}]", f"[  {stream + first - 1}]")
+    assert [run.streams for run in iperf2.parse(IPERF2_LATE + later)] == [3, 3]
 
 
 def test_iperf2_says_at_which_end_it_counted():
