@@ -167,15 +167,19 @@ def run_tool(
 
 
 def _told(tool: Tool, transfer: Transfer, server: _Process) -> Received:
-    """What a server that does not end by itself has printed, once that is whole."""
+    """What a server that does not end by itself says, once that is whole and grows no more."""
     deadline = time.monotonic() + END_S
+    seen = None
     while True:
-        ended = server.wait(LOOK_S) is not None
-        try:
-            return tool.parse(server.text(), transfer)
-        except RunError:
-            if ended or time.monotonic() > deadline:
-                raise
+        over = server.wait(LOOK_S) is not None or time.monotonic() > deadline
+        text = server.text()
+        if over or text == seen:
+            try:
+                return tool.parse(text, transfer)
+            except RunError:
+                if over:
+                    raise
+        seen = text
 
 
 def _failed(what: str, process: _Process) -> RunError:
