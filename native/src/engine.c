@@ -47,6 +47,15 @@ static uint64_t yield_of(const struct nl_run_opts *opts)
 	return opts->streams > cpus_online() ? YIELD_B : UINT64_MAX;
 }
 
+/* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
+ * where the buffer, and so the window, is what a run is about. Bytes that are thrown away are so
+ * quickly that waiting for more of them costs. */
+static int piles_up_of(const struct nl_run_opts *opts)
+{
+	return opts->role == NL_SINK && opts->receive == NL_RECEIVE_COPY && !opts->buffer_B &&
+	       opts->streams < cpus_online();
+}
+
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err)
 {
 	const struct nl_engine *engine = engine_of(opts);
@@ -64,6 +73,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				  .mover = mover,
 				  .threads = threads_of(opts, engine),
 				  .blocking = engine->one_stream,
-				  .yield_B = yield_of(opts)};
+				  .yield_B = yield_of(opts),
+				  .piles_up = piles_up_of(opts)};
 	return NL_OK;
 }

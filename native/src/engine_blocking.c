@@ -1,4 +1,5 @@
 /* The blocking engine: one thread a stream, and each call waits by itself. */
+#include "lowat.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -26,14 +27,18 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 	return 0;
 }
 
-static int receive_all(struct nl_tools *tools, struct nl_stream *stream)
+static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 {
+	struct nl_tools *tools = &worker->tools;
 	ssize_t (*const move)(struct nl_tools *, struct nl_stream *, size_t) = tools->mover->move;
+	struct nl_lowat lowat;
 	ssize_t n;
 
+	nl_lowat_begin(&lowat, worker->run->piles_up ? stream->fd : -1);
 	while ((n = move(tools, stream, tools->record_B)) != 0) {
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);
+			nl_lowat_look(&lowat, nl_stream_bytes(stream));
 			if (nl_stream_quitting(stream))
 				return 0;
 		} else if (errno != EINTR) {
@@ -47,7 +52,7 @@ static void transfer(struct nl_worker *worker)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, 0);
 	int errnum = nl_worker_sends(worker) ? send_all(worker, stream)
-					     : receive_all(&worker->tools, stream);
+					     : receive_all(worker, stream);
 
 	nl_worker_moved(worker, stream, errnum);
 	if (stream->phase == NL_CLOSING)

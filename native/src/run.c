@@ -94,6 +94,7 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	run->mover = choice.mover;
 	run->blocking = choice.blocking;
 	run->yield_B = choice.yield_B;
+	run->piles_up = choice.piles_up;
 	report->threads = choice.threads;
 	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", run->mover->name);

@@ -54,6 +54,7 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
         "inflight",
         "json",
         "lane",
+        "lowat",
         "options",
         "pages",
         "placement",
