@@ -24,13 +24,8 @@ FASTER, SLOWER, NO_CONCLUSION = "faster", "slower", "no conclusion"
 MEDIAN_COLUMNS = (
     *CELL,
     *("contender", "variant", "n", "failed", "goodput_MBps", "low_MBps", "high_MBps"),
-    *(
-        "cpu_s_per_GB",
-        "steal_percent",
-        "foreign_percent",
-        "percent_of_hot_copy",
-        "percent_of_cold_copy",
-    ),
+    *("cpu_s_per_GB", "steal_percent", "foreign_percent"),
+    *("percent_of_hot_copy", "percent_of_cold_copy"),
 )
 RATIO_COLUMNS = (
     *CELL,

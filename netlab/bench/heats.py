@@ -66,9 +66,10 @@ def choose(stage: Stage, heats: Sequence[Mapping]) -> dict[tuple[Cell, str], Own
     return chosen
 
 
-def standings(stage: Stage, heats: Sequence[Mapping]) -> tuple[Standing, ...]:
-    """What came of the heats of each variant, where there is a choice; see :func:`choose`."""
-    chosen = choose(stage, heats)
+def standings(
+    stage: Stage, heats: Sequence[Mapping], chosen: Mapping[tuple[Cell, str], OwnVariant | Variant]
+) -> tuple[Standing, ...]:
+    """What came of the heats of each variant, where :func:`choose` had a choice to make."""
     return tuple(
         _standing(pair, one, _of(pair, heats), one is chosen[pair])
         for pair, some in stage.variants.items()

@@ -107,8 +107,8 @@ def run_bench(
                 for heat in stage.heats:
                     heats.append(path.take(heat, heat.variant, matrix.heat_s))
                     progress(heat, heats[-1], total)
-                stood += standings(stage, heats)
                 chosen = choose(stage, heats)
+                stood += standings(stage, heats, chosen)
                 for turn in stage.turns:
                     key = (turn.cell, turn.contender)
                     if failures.get(key, 0) == MAX_FAILURES:

@@ -45,7 +45,11 @@ def test_the_variant_with_the_highest_median_runs_not_the_one_with_the_highest_h
     }
     samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.heat, 500.0))
     assert choose(stage, samples)[pair] is steady
-    told = {one.variant: one for one in standings(stage, samples) if one.contender == GENSINK}
+    told = {
+        one.variant: one
+        for one in standings(stage, samples, choose(stage, samples))
+        if one.contender == GENSINK
+    }
     assert told[first.label].goodput_MBps == 1100.0
     assert [label for label, one in told.items() if one.chosen] == [steady.label]
 
@@ -68,7 +72,9 @@ def test_each_contender_chooses_for_itself_and_in_each_cell():
 def test_a_refused_variant_loses_and_its_reason_is_kept(stage):
     samples = heats(stage, lambda heat: REFUSED if "splice" in heat.variant.label else 1000.0)
     assert choose(stage, samples)[own_best(stage)].send == "copy"
-    refused = [one for one in standings(stage, samples) if "splice" in one.variant]
+    refused = [
+        one for one in standings(stage, samples, choose(stage, samples)) if "splice" in one.variant
+    ]
     assert len(refused) == sum(one.send == "splice" for one in OWN_VARIANTS)
     for one in refused:
         assert (one.heats, one.failed, one.reason, one.chosen) == (3, 3, REFUSED, False)
@@ -85,7 +91,11 @@ def test_one_failed_heat_counts_for_nothing_against_the_others_of_its_variant(st
         ),
     )
     assert choose(stage, samples)[pair] is best
-    (told,) = (one for one in standings(stage, samples) if one.chosen and one.contender == GENSINK)
+    (told,) = (
+        one
+        for one in standings(stage, samples, choose(stage, samples))
+        if one.chosen and one.contender == GENSINK
+    )
     assert (told.heats, told.failed, told.goodput_MBps) == (3, 1, 1200.0)
 
 
@@ -95,7 +105,8 @@ def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
 
 
 def test_where_there_is_no_choice_there_is_no_standing(stage):
-    told = standings(stage, heats(stage, lambda _: 1.0))
+    samples = heats(stage, lambda _: 1.0)
+    told = standings(stage, samples, choose(stage, samples))
     assert {one.cell.mode for one in told} == {"best"}
     assert len(told) == sum(len(some) for some in stage.variants.values() if len(some) > 1)
     assert set(told[0].as_dict()) >= {"mode", "mtu_B", "contender", "variant", "chosen", "reason"}
