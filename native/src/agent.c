@@ -9,6 +9,7 @@
 #include "options.h"
 #include "outbox.h"
 #include "report_json.h"
+#include "requests.h"
 #include "words.h"
 
 #include <errno.h>
@@ -93,41 +94,40 @@ static int start_run(struct agent *agent, int role, struct nl_words *words, stru
 	return code ? code : nl_jobs_start(agent->jobs, &opts, err);
 }
 
-static int request_sink(struct agent *agent, struct nl_words *words, struct nl_err *err)
+static int request_sink(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct agent *agent = context;
+
 	return start_run(agent, NL_SINK, words, err);
 }
 
-static int request_gen(struct agent *agent, struct nl_words *words, struct nl_err *err)
+static int request_gen(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct agent *agent = context;
+
 	return start_run(agent, NL_GEN, words, err);
 }
 
-static int only_keys(const struct nl_words *words, struct nl_err *err)
+static int request_stop(void *context, struct nl_words *words, struct nl_err *err)
 {
-	const char *key = nl_words_untaken(words);
-
-	return key ? nl_fail_key(err, key, "%s has no key %s", words->verb, key) : NL_OK;
-}
-
-static int request_stop(struct agent *agent, struct nl_words *words, struct nl_err *err)
-{
+	struct agent *agent = context;
 	uint64_t id;
 
 	if (nl_words_u64(words, "run", 0, UINT64_MAX, &id))
 		return nl_fail_key(err, "run", "stop wants the number of a run");
-	if (only_keys(words, err))
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	nl_jobs_stop(agent->jobs, &id);
 	return NL_OK;
 }
 
-static int request_meter(struct agent *agent, struct nl_words *words, struct nl_err *err)
+static int request_meter(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct agent *agent = context;
 	const char *interface = nl_words_get(words, "interface");
 	struct nl_meter *meter;
 	struct nl_meter_span *work;
-	int code = only_keys(words, err);
+	int code = nl_requests_only_known(words, err);
 
 	if (code)
 		return code;
@@ -147,9 +147,11 @@ static int request_meter(struct agent *agent, struct nl_words *words, struct nl_
 	return code;
 }
 
-static int request_ping(struct agent *agent, struct nl_words *words, struct nl_err *err)
+static int request_ping(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct agent *agent = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	begin_event(agent, "pong");
 	nl_json_u64(&agent->json, "t_ns", nl_now_ns());
@@ -157,58 +159,34 @@ static int request_ping(struct agent *agent, struct nl_words *words, struct nl_e
 	return NL_OK;
 }
 
-static int request_quit(struct agent *agent, struct nl_words *words, struct nl_err *err)
+static int request_quit(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct agent *agent = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	agent->quit = 1;
 	return NL_OK;
 }
 
-static const struct {
-	const char *verb;
-	int (*handle)(struct agent *, struct nl_words *, struct nl_err *);
-} request[] = {
+static const struct nl_request request[] = {
 	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
 	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
 };
 
-static void handle_line(struct agent *agent, const char *line, size_t len)
-{
-	struct nl_words words;
-	struct nl_err err;
-	enum nl_words_code parsed = nl_words_parse(&words, line, len);
-	int code = -1;
-
-	if (parsed != NL_WORDS_OK) {
-		nl_fail_key(&err, words.bad_key, "%s", nl_words_message(parsed));
-		answer_error(agent, NULL, &err);
-		return;
-	}
-	for (size_t i = 0; i < sizeof(request) / sizeof(request[0]); i++)
-		if (strcmp(request[i].verb, words.verb) == 0)
-			code = request[i].handle(agent, &words, &err);
-	if (code < 0)
-		code = nl_fail(&err, NL_BAD_REQUEST, "there is no request %s", words.verb);
-	if (code)
-		answer_error(agent, nl_words_get(&words, "run"), &err);
-}
-
-/* -- input --------------------------------------------------------------------------- */
-
 static int hear_line(void *context, const char *line, size_t len)
 {
 	struct agent *agent = context;
+	struct nl_words words;
 	struct nl_err err;
 
-	if (line) {
-		handle_line(agent, line, len);
-	} else {
-		nl_fail(&err, NL_BAD_REQUEST, "%s", nl_words_message(NL_WORDS_TOO_LONG));
-		answer_error(agent, NULL, &err);
-	}
+	if (nl_requests_take(request, sizeof(request) / sizeof(request[0]), agent, line, len,
+			     &words, &err))
+		answer_error(agent, nl_words_get(&words, "run"), &err);
 	return agent->quit;
 }
+
+/* -- input --------------------------------------------------------------------------- */
 
 static void serve_requests(struct agent *agent)
 {

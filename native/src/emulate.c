@@ -8,22 +8,19 @@
 #include "lines.h"
 #include "outbox.h"
 #include "report_json.h"
+#include "requests.h"
+#include "rest.h"
 #include "tundev.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum {
-	END_MS = 2500,
-	READS_PER_TURN = 16, /* so that what is due is not kept waiting by what arrives */
-	WRITES_PER_TURN = 32,
-};
+enum { END_MS = 2500, STEPS_PER_TURN = 64 /* between two looks at requests and signals */ };
 
 struct emulator {
 	struct nl_outbox *outbox;
@@ -33,7 +30,8 @@ struct emulator {
 	struct nl_lane lane[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
-	int open, quit, failed, real_time, rested;
+	struct nl_rest rest;
+	int open, quit, failed, real_time;
 	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
 };
 
@@ -72,14 +70,16 @@ static void say_ready(struct emulator *e)
 
 static void say_report(struct emulator *e, int final, int with_samples)
 {
+	e->report.wake_ns = e->rest.mean_ns;
 	nl_emulate_report_json(&e->report, e->lane, nl_now_ns(), final, with_samples, &e->json);
 	nl_outbox_put(e->outbox, &e->json);
 }
 
 /* -- requests ------------------------------------------------------------------------ */
 
-static int request_set(struct emulator *e, struct nl_words *words, struct nl_err *err)
+static int request_set(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct emulator *e = context;
 	struct nl_emulate_script script;
 	int i;
 
@@ -117,8 +117,9 @@ static int open_lanes(struct emulator *e, const struct nl_emulate_ends *ends, st
 	return nl_fail_errno(err, errno, "memory for samples");
 }
 
-static int request_open(struct emulator *e, struct nl_words *words, struct nl_err *err)
+static int request_open(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct emulator *e = context;
 	struct nl_emulate_ends ends;
 
 	if (e->open)
@@ -141,22 +142,16 @@ static int request_open(struct emulator *e, struct nl_words *words, struct nl_er
 	return NL_OK;
 }
 
-static int only_keys(const struct nl_words *words, struct nl_err *err)
+static int request_report(void *context, struct nl_words *words, struct nl_err *err)
 {
-	const char *key = nl_words_untaken(words);
-
-	return key ? nl_fail_key(err, key, "%s has no key %s", words->verb, key) : NL_OK;
-}
-
-static int request_report(struct emulator *e, struct nl_words *words, struct nl_err *err)
-{
+	struct emulator *e = context;
 	uint64_t samples = 0, restart_ms = 0;
 
 	if (nl_words_u64(words, "samples", 0, 1, &samples) < 0)
 		return nl_fail_key(err, "samples", "samples is 0 or 1");
 	if (nl_words_u64(words, "restart_ms", 1, 60000, &restart_ms) < 0)
 		return nl_fail_key(err, "restart_ms", "restart_ms is from 1 to 60000");
-	if (only_keys(words, err))
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	if (!e->open)
 		return nl_fail(err, NL_BAD_REQUEST, "no path is open: `open` comes first");
@@ -166,26 +161,27 @@ static int request_report(struct emulator *e, struct nl_words *words, struct nl_
 	return NL_OK;
 }
 
-static int request_ping(struct emulator *e, struct nl_words *words, struct nl_err *err)
+static int request_ping(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct emulator *e = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	answer(e, "pong");
 	return NL_OK;
 }
 
-static int request_quit(struct emulator *e, struct nl_words *words, struct nl_err *err)
+static int request_quit(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct emulator *e = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	e->quit = 1;
 	return NL_OK;
 }
 
-static const struct {
-	const char *verb;
-	int (*handle)(struct emulator *, struct nl_words *, struct nl_err *);
-} request[] = {
+static const struct nl_request request[] = {
 	{"set", request_set},	{"open", request_open}, {"report", request_report},
 	{"ping", request_ping}, {"quit", request_quit},
 };
@@ -195,22 +191,9 @@ static int hear_line(void *context, const char *line, size_t len)
 	struct emulator *e = context;
 	struct nl_words words;
 	struct nl_err err;
-	enum nl_words_code parsed = NL_WORDS_TOO_LONG;
-	int code = -1;
 
-	words.bad_key[0] = '\0';
-	if (line)
-		parsed = nl_words_parse(&words, line, len);
-	if (parsed != NL_WORDS_OK) {
-		code = nl_fail_key(&err, words.bad_key, "%s", nl_words_message(parsed));
-	} else {
-		for (size_t i = 0; i < sizeof(request) / sizeof(request[0]); i++)
-			if (strcmp(request[i].verb, words.verb) == 0)
-				code = request[i].handle(e, &words, &err);
-		if (code < 0)
-			code = nl_fail(&err, NL_BAD_REQUEST, "there is no request %s", words.verb);
-	}
-	if (code)
+	if (nl_requests_take(request, sizeof(request) / sizeof(request[0]), e, line, len, &words,
+			     &err))
 		answer_error(e, &err);
 	return e->quit;
 }
@@ -226,82 +209,83 @@ static void lost_device(struct emulator *e, int side, int errnum)
 	e->failed = 1;
 }
 
-static void send_due(struct emulator *e, int i)
+/* Write what is due first, if anything is. 1 when something was. */
+static int send_due(struct emulator *e)
 {
+	int i = nl_lane_next_ns(&e->lane[1]) < nl_lane_next_ns(&e->lane[0]);
 	struct nl_lane *lane = &e->lane[i];
+	uint64_t due_ns = nl_lane_next_ns(lane), now_ns = nl_now_ns();
 	uint8_t head[NL_PIECE_HEAD_MAX_B];
+	struct iovec iov[2];
+	int parts;
 
-	for (int n = 0; n < WRITES_PER_TURN; n++) {
-		uint64_t due_ns = nl_lane_next_ns(lane), now_ns = nl_now_ns();
-		struct iovec iov[2];
-		int parts;
-
-		if (due_ns > now_ns)
-			return;
-		nl_emulate_report_left(&e->report, i, now_ns - due_ns);
-		parts = nl_lane_parts(nl_lane_first(lane), head, iov);
-		/* refused while the far device is down, as a cable would lose it */
-		nl_lane_sent(lane, writev(e->tun[!i], iov, parts) < 0);
-	}
+	if (due_ns > now_ns)
+		return 0;
+	nl_emulate_report_left(&e->report, i, now_ns - due_ns);
+	parts = nl_lane_parts(nl_lane_first(lane), head, iov);
+	/* refused while the far device is down, as a cable would lose it */
+	nl_lane_sent(lane, writev(e->tun[!i], iov, parts) < 0);
+	return 1;
 }
 
-static void read_arrived(struct emulator *e, int i)
+/* Read one of what arrived, by at_ns. 0 when there was nothing. */
+static int read_arrived(struct emulator *e, int i, uint64_t at_ns)
 {
 	struct nl_lane *lane = &e->lane[i];
+	uint8_t *room = nl_lane_room(lane);
+	ssize_t len = read(e->tun[i], room ? room : e->spare, NL_FRAME_MAX_B);
 
-	for (int n = 0; n < READS_PER_TURN && !e->failed; n++) {
-		uint8_t *room = nl_lane_room(lane);
-		ssize_t len = read(e->tun[i], room ? room : e->spare, NL_FRAME_MAX_B);
+	if (len < 0 && errno != EAGAIN && errno != EINTR)
+		lost_device(e, i, errno);
+	if (len < 0)
+		return 0;
+	if (room)
+		nl_lane_arrive(lane, at_ns, (size_t)len);
+	else
+		nl_lane_overflow(lane, e->spare, (size_t)len);
+	return 1;
+}
 
-		if (len < 0 && errno != EAGAIN && errno != EINTR)
-			lost_device(e, i, errno);
-		if (len < 0)
-			return;
-		if (room)
-			nl_lane_arrive(lane, nl_now_ns(), (size_t)len);
-		else
-			nl_lane_overflow(lane, e->spare, (size_t)len);
+/* One by one, so that what is due is not kept waiting by what arrives, nor the other way. */
+static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
+{
+	for (int n = 0, moved = 1; n < STEPS_PER_TURN && moved && !e->failed; n++) {
+		uint64_t now_ns = nl_now_ns(); /* before it is copied */
+
+		moved = send_due(e);
+		for (int i = 0; i < 2; i++) {
+			readable[i] = readable[i] && read_arrived(e, i, n ? now_ns : came_ns);
+			moved |= readable[i];
+		}
 	}
 }
 
-static uint64_t next_ns(const struct emulator *e)
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 {
-	uint64_t next = e->report.next_sample_ns;
-
-	for (int i = 0; i < 2; i++)
-		if (nl_lane_next_ns(&e->lane[i]) < next)
-			next = nl_lane_next_ns(&e->lane[i]);
-	return next;
+	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 /* -- life ---------------------------------------------------------------------------- */
 
 enum { IN, OUT, BROKEN, SIGNAL, TUN_A, TUN_B, WATCHED };
 
-/* A processor that has slept for long takes its time to wake: before a packet that was waited for
- * longer than REST_NS, the last AWAKE_NS are spent awake. A busy path never rests so long. */
-enum { AWAKE_NS = 200 * 1000, REST_NS = 2 * 1000 * 1000 };
-
-static uint64_t sleep_ns(struct emulator *e, uint64_t wait_ns)
+static uint64_t sleep_ns(struct emulator *e)
 {
-	if (wait_ns > REST_NS) {
-		e->rested = 1;
-		return wait_ns - AWAKE_NS;
-	}
-	if (e->rested && wait_ns > 0 && wait_ns <= AWAKE_NS)
-		return 0;
-	e->rested = 0;
-	return wait_ns;
+	uint64_t due_ns = sooner(nl_lane_next_ns(&e->lane[0]), nl_lane_next_ns(&e->lane[1]));
+
+	return nl_rest_begin(&e->rest, nl_now_ns(), due_ns, e->report.next_sample_ns);
 }
 
 static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 {
-	uint64_t now_ns = nl_now_ns(), due_ns = e->open ? next_ns(e) : 0;
-	struct timespec left = nl_timespec(sleep_ns(e, due_ns > now_ns ? due_ns - now_ns : 0));
+	struct timespec left = nl_timespec(e->open ? sleep_ns(e) : 0);
+	int ready;
 
 	for (int i = 0; i < 2; i++)
 		fds[TUN_A + i].fd = e->open ? e->tun[i] : -1;
-	return ppoll(fds, WATCHED, e->open ? &left : NULL, NULL);
+	ready = ppoll(fds, WATCHED, e->open ? &left : NULL, NULL);
+	nl_rest_end(&e->rest, nl_now_ns());
+	return ready;
 }
 
 static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
@@ -327,13 +311,11 @@ static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
 		if (fds[BROKEN].revents || fds[SIGNAL].revents ||
 		    fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
 			return;
-		for (int i = 0; i < 2 && e->open; i++) {
-			send_due(e, i);
-			if (fds[TUN_A + i].revents)
-				read_arrived(e, i);
-		}
-		if (e->open)
+		if (e->open) {
+			move_packets(e, nl_rest_ended_by_ns(&e->rest, woke_ns),
+				     (int[2]){fds[TUN_A].revents, fds[TUN_B].revents});
 			nl_emulate_report_sample(&e->report, e->lane, nl_now_ns());
+		}
 		if (fds[IN].revents && !nl_lines_read(&e->lines, in_fd, hear_line, e))
 			return;
 		turn_ns = nl_now_ns() - woke_ns;
@@ -381,6 +363,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	nl_json_init(&e->json);
 	for (int i = 0; i < 2; i++)
 		e->opts[i].overhead_B = NL_LANE_OVERHEAD_B;
+	nl_rest_init(&e->rest);
 	be_prompt(e);
 	say_ready(e);
 	serve(e, in_fd, out_fd, signal_fd);

@@ -225,6 +225,7 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_lane la
 	nl_json_u64(j, "waited_us", waited / 1000);
 	nl_json_close(j);
 	nl_json_u64(j, "turn_max_ns", r->turn_max_ns);
+	nl_json_u64(j, "wake_ns", r->wake_ns);
 	nl_json_array(j, "flags");
 	if (was_late(r, lane))
 		nl_json_text(j, NULL, "emulator_late");

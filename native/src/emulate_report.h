@@ -21,6 +21,7 @@ struct nl_emulate_sample {
 struct nl_emulate_report {
 	uint64_t begun_ns, late_ns, sample_ns, next_sample_ns;
 	uint64_t turn_max_ns; /* longest that the devices were not looked at while awake */
+	uint64_t wake_ns;     /* what waking up takes on average, as learnt so far */
 	struct nl_lateness lateness[2];
 	struct nl_emulate_sample *sample; /* [NL_EMULATE_SAMPLES] */
 	size_t samples;

@@ -6,9 +6,16 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Up to here a thread a stream moves as much as anything else; beyond, memory and the
- * scheduler tell (PROTOCOL.md says the number). */
-enum { BLOCKING_BEST = 32, YIELD_B = 2 << 20 };
+static uint64_t cpus_online(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
+/* Up to here a thread a stream moves as much as anything else; beyond, memory and the scheduler
+ * tell. So do they from a few streams a CPU on; with fewer the sets would be too uneven. */
+enum { BLOCKING_BEST = 32, SET_BEST_A_CPU = 4 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 {
@@ -20,15 +27,10 @@ static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 	case NL_ENGINE_URING:
 		return &nl_engine_uring;
 	default:
-		return opts->streams <= BLOCKING_BEST ? &nl_engine_blocking : &nl_engine_epoll;
+		return opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_online()
+			       ? &nl_engine_blocking
+			       : &nl_engine_epoll;
 	}
-}
-
-static uint64_t cpus_online(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cpus > 0 ? (uint64_t)cpus : 1;
 }
 
 static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
@@ -41,18 +43,23 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 }
 
 /* Where sinks have to share processors with gens, a gen lets them run now and then: they
- * read what is still in the cache, and no backlog builds up that has outgrown it. */
-static uint64_t yield_of(const struct nl_run_opts *opts)
+ * read what is still in the cache, and no backlog builds up that has outgrown it. A set has a
+ * stream's whole turn handed over. */
+enum { YIELD_B = 2 << 20, SET_YIELD_B = 4 << 20 };
+
+static uint64_t yield_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
 {
-	return opts->streams > cpus_online() ? YIELD_B : UINT64_MAX;
+	if (opts->streams <= cpus_online())
+		return UINT64_MAX;
+	return engine->one_stream ? YIELD_B : SET_YIELD_B;
 }
 
 /* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
- * where the buffer, and so the window, is what a run is about. Bytes that are thrown away are so
- * quickly that waiting for more of them costs. */
-static int piles_up_of(const struct nl_run_opts *opts)
+ * where the buffer, and so the window, is what a run is about, or the moment of the last byte. */
+static int lingers_of(const struct nl_run_opts *opts)
 {
-	return opts->role == NL_SINK && opts->receive == NL_RECEIVE_COPY && !opts->buffer_B &&
+	return opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
+	       (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
 	       opts->streams < cpus_online();
 }
 
@@ -73,7 +80,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				  .mover = mover,
 				  .threads = threads_of(opts, engine),
 				  .blocking = engine->one_stream,
-				  .yield_B = yield_of(opts),
-				  .piles_up = piles_up_of(opts)};
+				  .yield_B = yield_of(opts, engine),
+				  .lingers = lingers_of(opts)};
 	return NL_OK;
 }

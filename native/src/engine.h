@@ -13,7 +13,7 @@ struct nl_choice {
 	uint64_t threads;
 	int blocking; /* the sockets */
 	uint64_t yield_B;
-	int piles_up;
+	int lingers;
 };
 
 /* Choose for the run. What this kernel lacks is NL_REFUSED with the reason, unless the

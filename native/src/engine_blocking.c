@@ -1,5 +1,5 @@
 /* The blocking engine: one thread a stream, and each call waits by itself. */
-#include "lowat.h"
+#include "linger.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -31,16 +31,16 @@ static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 {
 	struct nl_tools *tools = &worker->tools;
 	ssize_t (*const move)(struct nl_tools *, struct nl_stream *, size_t) = tools->mover->move;
-	struct nl_lowat lowat;
+	struct nl_linger linger;
 	ssize_t n;
 
-	nl_lowat_begin(&lowat, worker->run->piles_up ? stream->fd : -1);
+	nl_linger_begin(&linger, worker->run->lingers ? stream->fd : -1);
 	while ((n = move(tools, stream, tools->record_B)) != 0) {
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);
-			nl_lowat_look(&lowat, nl_stream_bytes(stream));
 			if (nl_stream_quitting(stream))
 				return 0;
+			nl_linger_after(&linger, nl_stream_bytes(stream), (uint64_t)n);
 		} else if (errno != EINTR) {
 			return nl_stream_quitting(stream) ? 0 : errno;
 		}

@@ -11,7 +11,7 @@
 enum { EVENTS = 256 };
 
 /* A stream's turn: long enough to be worth its event, short enough for the others. */
-enum { TURN_CALLS = 16, TURN_B = 1 << 20 };
+enum { TURN_CALLS = 64, TURN_B = 4 << 20 };
 
 struct set {
 	int fd, ready;

@@ -39,13 +39,18 @@ static int run_on(unsigned cpu)
 	return sched_setaffinity(0, sizeof(set), as_cpu_set(&set)) ? errno : 0;
 }
 
+static int has(const struct set *set, unsigned cpu)
+{
+	return set->bits[cpu / (8 * sizeof(unsigned long))] >> cpu % (8 * sizeof(unsigned long)) & 1;
+}
+
 /* The one CPU of a set, or -1 when it has more or none. */
 static int single(const struct set *set)
 {
 	int found = -1;
 
 	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++)
-		if (set->bits[cpu / (8 * sizeof(unsigned long))] >> cpu % (8 * sizeof(unsigned long)) & 1) {
+		if (has(set, cpu)) {
 			if (found >= 0)
 				return -1;
 			found = (int)cpu;
@@ -121,6 +126,26 @@ int nl_placement_open(struct nl_placement *placement, const struct nl_run_opts *
 		return nl_fail_errno(err, errnum, "thread to try the CPUs");
 	pthread_join(thread, NULL);
 	return trial.errnum ? fail_cpu(placement->cpu[trial.failed], trial.errnum, err) : NL_OK;
+}
+
+void nl_placement_spread(struct nl_placement *placement, uint64_t threads)
+{
+	size_t count = 0;
+	struct set set;
+
+	if (placement->count || placement->follow || threads > NL_CPUS_MAX)
+		return;
+	memset(&set, 0, sizeof(set));
+	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
+		return;
+	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++) {
+		if (!has(&set, cpu))
+			continue;
+		if (count < threads)
+			placement->cpu[count] = (uint16_t)cpu;
+		count++;
+	}
+	placement->count = count == threads ? count : 0;
 }
 
 /* -- in a run ------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* placement: which CPU moves the bytes of a stream.
  *
  * Threads take the CPUs of a list in turn, or each is kept on the CPU that the packets of
- * its stream come in on (SO_INCOMING_CPU). Without either the kernel's scheduler decides. */
+ * its stream come in on (SO_INCOMING_CPU). Without either the kernel's scheduler decides, but
+ * for threads that are one a CPU and have many streams each: those keep to a CPU each. */
 #ifndef NL_PLACEMENT_H
 #define NL_PLACEMENT_H
 
@@ -19,6 +20,10 @@ struct nl_placement {
  * process may not run on is an error. */
 int nl_placement_open(struct nl_placement *placement, const struct nl_run_opts *opts,
 		      struct nl_err *err);
+
+/* So many threads with many streams each: a CPU for each, if this process may run on just as many
+ * and nothing else was asked for. A gen and a sink that share a machine then share caches too. */
+void nl_placement_spread(struct nl_placement *placement, uint64_t threads);
 
 /* Put the calling thread, the index-th of its run, where it belongs; fd is the (first)
  * stream it moves. 0 or errno. */

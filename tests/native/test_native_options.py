@@ -155,6 +155,19 @@ def test_threads_of_a_run_without_cpus_are_free(agent):
         assert held(end, "cpu") == [(None,)] * 2
 
 
+@pytest.mark.parametrize("engine", ["epoll", "auto"])
+def test_threads_that_are_one_a_cpu_keep_to_one(agent, engine):
+    allowed = sorted(os.sched_getaffinity(0))
+    streams = 33 if engine == "auto" else os.cpu_count() + 1
+    # where this process may not run everywhere there is no CPU for each thread, and they are free
+    kept = allowed if len(allowed) in (1, os.cpu_count()) else [None]
+    before = os.sched_getaffinity(agent.process.pid)
+    for end in transfer(agent, streams=streams, engine=engine):
+        assert end["threads"] == os.cpu_count()
+        assert [cpu for (cpu,) in held(end, "cpu")] == (kept * streams)[:streams]
+    assert os.sched_getaffinity(agent.process.pid) == before
+
+
 @AS_ROOT
 def test_a_thread_follows_its_packets_to_another_cpu(start_agent, gensink):
     """Receive packet steering of the loopback says where packets come in, and changes its mind."""

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated import tries
 from law_runs import Trace, grown, load, stacks, trace_of
 
 from netlab import core
@@ -65,8 +66,8 @@ def core_gensink() -> Path:
 
 
 def undisturbed(run: Callable[[], Trace], filled: Callable[[Trace], bool]) -> Trace:
-    """The first of at most three runs in which the sender filled its window, or the last."""
-    for _ in range(TRIES):
+    """The first of a few runs in which the sender filled its window, or the last."""
+    for _ in tries(TRIES, later=3):
         trace = run()
         if filled(trace):
             break

@@ -70,9 +70,40 @@ static void a_cpu_that_cannot_be_had_is_named(void)
 	refused_with = 0;
 }
 
+static void threads_that_are_one_a_cpu_keep_to_one(void)
+{
+	struct nl_placement placement = {0};
+	cpu_set_t allowed;
+	uint64_t cpus;
+
+	CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+	cpus = (uint64_t)CPU_COUNT(&allowed);
+	nl_placement_spread(&placement, cpus + 1);
+	CHECK(placement.count == 0);
+	if (cpus > 1) {
+		nl_placement_spread(&placement, cpus - 1);
+		CHECK(placement.count == 0);
+	}
+	nl_placement_spread(&placement, NL_CPUS_MAX + 1);
+	CHECK(placement.count == 0);
+	if (cpus > NL_CPUS_MAX)
+		return;
+	nl_placement_spread(&placement, cpus);
+	CHECK(placement.count == cpus);
+	for (size_t i = 0; i < placement.count; i++)
+		CHECK(CPU_ISSET(placement.cpu[i], &allowed) && (i == 0 || placement.cpu[i] > placement.cpu[i - 1]));
+	placement.cpu[0] = 4321; /* a list that was asked for stays */
+	nl_placement_spread(&placement, cpus);
+	CHECK(placement.cpu[0] == 4321);
+	placement = (struct nl_placement){.follow = 1};
+	nl_placement_spread(&placement, cpus);
+	CHECK(placement.count == 0);
+}
+
 int main(void)
 {
 	lists_are_read_in_their_order();
 	a_cpu_that_cannot_be_had_is_named();
+	threads_that_are_one_a_cpu_keep_to_one();
 	return 0;
 }

@@ -1,0 +1,32 @@
+/* rest: sleeping before something is due, without being late for having slept.
+ *
+ * A processor that slept takes its time to wake. How long is learnt from every sleep that ran
+ * out: the last stretch before a due time is spent awake, and what ended a sleep before its time
+ * came, by as much, before it was seen. */
+#ifndef NL_REST_H
+#define NL_REST_H
+
+#include <stdint.h>
+
+enum {
+	NL_REST_LONG_NS = 50 * 1000, /* a shorter sleep is not worth the name */
+	NL_REST_WAKE_MAX_NS = 200 * 1000,
+};
+
+struct nl_rest {
+	uint64_t begun_ns, until_ns; /* the last sleep; 0: there was none worth the name */
+	uint64_t due_ns; /* what was slept for, and is now awaited awake */
+	uint64_t most_ns, mean_ns; /* what most sleeps took longer than asked, and on average */
+};
+
+void nl_rest_init(struct nl_rest *rest);
+
+/* How long to sleep now, for something due at due_ns and a look around at look_ns, which may be
+ * late; 0 to look again at once. */
+uint64_t nl_rest_begin(struct nl_rest *rest, uint64_t now_ns, uint64_t due_ns, uint64_t look_ns);
+/* The sleep that nl_rest_begin asked for is over, by itself or because something came. */
+void nl_rest_end(struct nl_rest *rest, uint64_t now_ns);
+/* When that something came, as far as can be told: now_ns or a little before. */
+uint64_t nl_rest_ended_by_ns(const struct nl_rest *rest, uint64_t now_ns);
+
+#endif
