@@ -16,14 +16,20 @@ from dataclasses import asdict, dataclass
 
 from netlab.hosts.namespaces import inside, tool, tool_json
 from netlab.study import LabLink
+from netlab.units import ETHERNET_HEADER_B
 
 # 1,000 packets, as Linux gives an Ethernet card.
 TX_QUEUE_LENGTH = 1000
 UNMERGED_B = 100
 # The bucket must take two frames of any MTU, and half a millisecond of the rate: measured with
 # MTU 1500 to 16114, half of either costs 1 % at 1 Gb/s and a quarter of the rate at 17 Gb/s.
-MIN_BURST_B = 131072
 BURST_S = 0.0005
+FRAME_B = 16384
+# A large segment (64 KiB) that fits is let out whole, and a slow link would then be silent for as
+# long as that takes: 58 ms at 10 Mb/s. One that does not fit is parted into frames. So a bucket
+# is smaller where it lasts for 4 ms all the same; of 2 ms, pauses of a processor cost up to 1 %.
+SEGMENTS_B = 131072
+SMOOTH_S = 0.004
 # A bus makes its sender wait and drops nothing, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
@@ -54,12 +60,28 @@ FEATURES = {
 }
 
 
+def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
+    """Bytes that a token bucket of a rate holds.
+
+    Parameters
+    ----------
+    rate_bps : int
+        Of frames, bit/s.
+    mtu_B : int
+        Largest MTU that the bucket is used with.
+    """
+    frames_B = 2 * max(FRAME_B, mtu_B + ETHERNET_HEADER_B)
+    smooth_B = min(SEGMENTS_B, round(rate_bps / 8 * SMOOTH_S))
+    return max(frames_B, smooth_B, round(rate_bps / 8 * BURST_S))
+
+
 @dataclass(frozen=True)
 class LinkSettings:
     """What one end of a link is set to, in the kernel's units.
 
     ``rate_bps`` is of Ethernet frames as tbf counts them: MTU + 14 bytes, without preamble and
-    check sequence. None leaves the end unshaped. `card` is whether there is one to set.
+    check sequence. None leaves the end unshaped. `card` is whether there is one to set, and with
+    `apart` TCP hands over every segment as a packet of its own, for qdiscs that are a network.
     """
 
     rate_bps: int | None
@@ -69,9 +91,10 @@ class LinkSettings:
     segmentation_offload: bool
     checksum_offload: bool
     card: bool = True
+    apart: bool = False
 
     @classmethod
-    def of(cls, link: LabLink, bus_MBps: float | None) -> LinkSettings:
+    def of(cls, link: LabLink, bus_MBps: float | None, mtu_B: int = 1500) -> LinkSettings:
         """Settings for a link of the study.
 
         Parameters
@@ -80,6 +103,8 @@ class LinkSettings:
             The link's parameters.
         bus_MBps : float or None
             Bandwidth of the slower bus, 10^6 B/s; the rate where the link names none.
+        mtu_B : int
+            Largest MTU that the link is used with.
         """
         if link.rate_Mbps is not None:
             rate_bps = round(link.rate_Mbps * 1e6)
@@ -89,7 +114,7 @@ class LinkSettings:
         emulated = link.emulator is not None
         return cls(
             rate_bps=rate_bps,
-            burst_B=max(MIN_BURST_B, round((rate_bps or 0) / 8 * BURST_S)),
+            burst_B=bucket_B(rate_bps or 0, mtu_B),
             limit_B=QUEUE_LIMIT_B,
             interrupt_delay_ns=0 if emulated else round(link.interrupt_delay_us * 1000),
             segmentation_offload=emulated or link.segmentation_offload,
@@ -102,6 +127,8 @@ class LinkSettings:
         words = f"link set dev {interface} txqueuelen {TX_QUEUE_LENGTH}"
         if not self.segmentation_offload:
             words += f" gro_max_size {UNMERGED_B}"
+        if self.apart:
+            words += " gso_max_segs 1"
         return [words]
 
     def tc_lines(self, interface: str) -> list[str]:
@@ -133,9 +160,9 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
     Returns
     -------
     dict
-        ``wanted`` as asked for; ``interface mtu_B txqueuelen mac_address gro_max_size_B rate_bps
-        burst_B interrupt_delay_ns napi_defer_hard_irqs`` and, as on or off, ``tso gso gro
-        rx_checksum tx_checksum scatter_gather``.
+        ``wanted`` as asked for; ``interface mtu_B txqueuelen mac_address gro_max_size_B
+        gso_max_segs rate_bps burst_B interrupt_delay_ns napi_defer_hard_irqs`` and, as on or off,
+        ``tso gso gro rx_checksum tx_checksum scatter_gather``.
     """
     (link,) = tool_json(("ip", "-n", namespace, "-j", "-d", "link", "show", "dev", interface))
     qdiscs = tool_json(("tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface))
@@ -149,6 +176,7 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
         "txqueuelen": link["txqlen"],
         "mac_address": link.get("address"),
         "gro_max_size_B": link.get("gro_max_size"),
+        "gso_max_segs": link.get("gso_max_segs"),
         "rate_bps": None if not shape else shape["rate"] * 8,
         "burst_B": shape.get("burst"),
         "interrupt_delay_ns": int(sysfs[0]),

@@ -4,21 +4,22 @@ On what each end of a veth pair sends::
 
     netem (loss, delay)  ->  tbf (rate)  ->  its queue, in bytes or in packets
 
-A packet here is one as on the wire, because the pair is set to leave segments apart. What netem
+A packet here is one as on the wire, because TCP is told to hand over every segment by itself and
+the pair to leave them apart. What netem
 does not mean as a study does is left to netlab's own emulator unless a study says ``with: netem``:
 netem's jitter does not keep the order, and a packet that it reorders is sent at once, not later.
-A bucket of at least 128 KiB goes by before anything waits for tbf's rate.
+A bucket of at least 32 KiB goes by before anything waits for tbf's rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self
 
 from netlab.errors import Unsupported
-from netlab.hosts.link import BURST_S, MIN_BURST_B, QUEUE_LIMIT_B, LinkSettings
+from netlab.hosts.link import QUEUE_LIMIT_B, LinkSettings, bucket_B
 from netlab.hosts.namespaces import tool
 from netlab.study import Emulator, LabLink
 
@@ -118,7 +119,10 @@ def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
 
 @dataclass(frozen=True)
 class NetemSettings:
-    """What netem and tbf are set to, in tc's units; pairs are there and back."""
+    """What netem and tbf are set to, in tc's units; pairs are there and back.
+
+    ``burst_B`` is of the token bucket, and of no meaning without a rate.
+    """
 
     delay_us: tuple[int, int]
     jitter_us: int
@@ -127,12 +131,13 @@ class NetemSettings:
     seed: int | None
     limit_packets: int
     rate_bps: int
+    burst_B: int
     queue_B: int
     queue_packets: int
 
     @classmethod
-    def of(cls, emulator: Emulator) -> Self:
-        """Settings for a path of the study."""
+    def of(cls, emulator: Emulator, mtu_B: int = 1500) -> Self:
+        """Settings for a path of the study, used with an MTU of so much at most."""
         there_ms, back_ms = emulator.each_way_ms
         rate_bps = round((emulator.rate_Mbps or 0) * 1e6)
         longest_s = (max(there_ms, back_ms) + emulator.jitter_ms) / 1e3
@@ -147,6 +152,7 @@ class NetemSettings:
             # nothing is set aside for it, and what flies is no queue
             limit_packets=min(2**31 - 1, 1000 + 2 * round(flying)),
             rate_bps=rate_bps,
+            burst_B=bucket_B(rate_bps, mtu_B),
             queue_B=emulator.queue_B or 0,
             queue_packets=emulator.queue_packets or 0,
         )
@@ -177,10 +183,9 @@ class NetemSettings:
         lines = [f"{qdisc} root handle 1: netem {' '.join(words)}"]
         if self.rate_bps:
             limit_B = self.queue_B or QUEUE_LIMIT_B
-            burst_B = max(MIN_BURST_B, round(self.rate_bps / 8 * BURST_S))
             lines.append(
                 f"{qdisc} parent 1:1 handle 2: tbf rate {self.rate_bps}bit "
-                f"burst {burst_B}b limit {limit_B}b"
+                f"burst {self.burst_B}b limit {limit_B}b"
             )
         if self.queue_packets:
             lines.append(f"{qdisc} parent 2:1 handle 3: pfifo limit {self.queue_packets}")
@@ -190,4 +195,4 @@ class NetemSettings:
 def link_settings() -> LinkSettings:
     """How the ends of a path with netem are set: no card, and one packet a segment."""
     bare = LabLink(interrupt_delay_us=0.0, segmentation_offload=False, checksum_offload=True)
-    return LinkSettings.of(bare, None)
+    return replace(LinkSettings.of(bare, None), apart=True)

@@ -1,4 +1,4 @@
-"""ping and traceroute of a path: what two short looks say of it before anything is measured."""
+"""ping and traceroute of a path: what two short looks say of it, or many pings."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ echo 'traceroute and tracepath: not installed'
 """
 TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)(?:/([\d.]+))? ms")
 LOSS = re.compile(r"([\d.]+)% packet loss")
+PING_SPARE_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,34 @@ def look(host: Host, source: str, destination: str) -> PathCheck:
             for script in (PING, TRACEROUTE)
         ]
         return parse(*(done.result().stdout.strip() for done in looks))
+
+
+def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:
+    """Ping a path many times, and do nothing else.
+
+    Parameters
+    ----------
+    host : Host
+        Open; where to ping from.
+    source, destination : str
+        Data addresses of the path's ends.
+    count : int
+        Pings.
+    interval_s : float
+        Between two of them.
+
+    Raises
+    ------
+    HostError
+        The host is gone. One that has no ping, or gets no answer, is no failure.
+    """
+    often = ("-c", str(count), "-i", f"{interval_s:g}")
+    done = host.run(
+        ("ping", "-n", "-q", *often, "-I", source, destination),
+        timeout_s=count * interval_s + PING_SPARE_S,
+        check=False,
+    )
+    return parse(done.stdout.strip() or done.stderr.strip(), "")
 
 
 def parse(ping: str, traceroute: str) -> PathCheck:

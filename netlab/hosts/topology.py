@@ -163,6 +163,7 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
     if not hosts:
         raise BadInput("the study has no lab host, so there is no lab to make", where=study.name)
     names = interfaces(study)
+    mtu_B = max(mtu_B for level in study.tunings for mtu_B in level.mtus_B)
     paths = []
     for path_name in _lab_paths(study):
         path = study.paths[path_name]
@@ -186,9 +187,10 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
             by_netem = False
         if by_netem:
             settings = netem.link_settings()
-            paths.append(LabPath(path_name, pair, settings, netem=NetemSettings.of(link.emulator)))
+            by_tc = NetemSettings.of(link.emulator, mtu_B)
+            paths.append(LabPath(path_name, pair, settings, netem=by_tc))
             continue
-        settings = LinkSettings.of(link, study.bus_MBps(path_name))
+        settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
         emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
         paths.append(LabPath(path_name, pair, settings, emulator))
     _check_ends(paths)

@@ -28,7 +28,8 @@ class Emulator(Model):
         In place of it the delay from the first end to the second, and back.
     rate_Mbps : float, optional
         Rate of each direction in 10^6 bit/s of frames: of every packet its IP bytes and 14 of an
-        Ethernet header. Without it the path has no rate and no queue.
+        Ethernet header. Without it the path has no rate and no queue: it is as fast as the
+        processor that emulates it, and round trips behind a burst are longer by what that takes.
     queue_B, queue_packets : int, optional
         What may wait for the rate, each way; what is more is dropped (tail drop). Without either
         the queue has no limit but memory.

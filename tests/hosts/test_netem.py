@@ -129,7 +129,7 @@ def test_delay_and_loss_come_before_the_rate_and_its_queue():
     settings = NetemSettings.of(asked(**LONG))
     assert settings.tc_lines("data0", 0) == [
         "qdisc add dev data0 root handle 1: netem limit 36782 delay 91600us loss 0.01% seed 14",
-        "qdisc add dev data0 parent 1:1 handle 2: tbf rate 100000000bit burst 131072b "
+        "qdisc add dev data0 parent 1:1 handle 2: tbf rate 100000000bit burst 50000b "
         "limit 1000000b",
     ]
     back = settings.tc_lines("data0", 1)
@@ -146,7 +146,7 @@ def test_each_way_has_its_delay_and_a_queue_may_be_in_packets():
     settings = NetemSettings.of(asked(delay_ms=[1.0, 0.0], rate_Mbps=10.0, queue_packets=50))
     assert " delay 1000us" in settings.tc_lines("d", 0)[0]
     assert "delay" not in settings.tc_lines("d", 1)[0]
-    assert "burst 131072b" in settings.tc_lines("d", 1)[1]
+    assert "burst 32768b" in settings.tc_lines("d", 1)[1]
     assert settings.tc_lines("d", 1)[2] == "qdisc add dev d parent 2:1 handle 3: pfifo limit 50"
 
 
@@ -181,6 +181,7 @@ def test_a_topology_with_netem_is_a_veth_pair_that_leaves_segments_apart():
     (path,) = plan.paths
     assert path.emulated_with == "netem" and path.emulator is None
     assert path.settings.card and not path.settings.segmentation_offload
+    assert path.settings.ip_lines("data0")[0].endswith("gso_max_segs 1")
     assert [line.split()[3] for line in plan.tc_lines("a")] == ["data0", "data0"]
     assert plan.tc_lines("a")[0].endswith("seed 14") and plan.tc_lines("b")[0].endswith("seed 15")
     assert Topology.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan

@@ -90,3 +90,18 @@ def test_this_machine_is_seen_over_its_loopback(tmp_path):
     look = pathcheck.look(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
     assert 0 < look.min_ms <= look.avg_ms <= look.max_ms and look.loss_percent == 0
     assert "127.0.0.1" in look.traceroute
+
+
+def test_many_pings_say_their_sums_alone(tmp_path):
+    look = pathcheck.ping(
+        LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1", count=5, interval_s=0.02
+    )
+    assert 0 < look.min_ms <= look.avg_ms <= look.max_ms and look.loss_percent == 0
+    assert "5 packets transmitted" in look.ping and "icmp_seq" not in look.ping
+
+
+def test_pings_without_an_answer_have_what_was_said(tmp_path):
+    path = tools(tmp_path / "bin", ping="echo 'connect: Network is unreachable' >&2; exit 2")
+    host = LocalHost(tmp_path / "home", path)
+    look = pathcheck.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)
+    assert look.avg_ms is None and look.ping == "connect: Network is unreachable"
