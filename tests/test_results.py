@@ -178,7 +178,30 @@ def test_another_schema_version_is_refused(stored):
     table = pyarrow.parquet.read_table(stored)
     metadata = {**table.schema.metadata, b"netlab.schema_version": b"99"}
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
-    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 2"):
+    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 2 and 3"):
+        read(stored, RUN_COLUMNS)
+
+
+def test_a_file_of_version_2_is_read_with_the_column_that_it_lacks_missing(stored):
+    table = pyarrow.parquet.read_table(stored)
+    metadata = {**table.schema.metadata, b"netlab.schema_version": b"2"}
+    older = table.drop_columns(["pacing_MBps"]).replace_schema_metadata(metadata)
+    pyarrow.parquet.write_table(older, stored)
+    frame = read(stored, RUN_COLUMNS)
+    assert list(frame) == [column.name for column in RUN_COLUMNS]
+    assert frame["pacing_MBps"].isna().all() and frame["sent_B"].notna().any()
+
+
+@pytest.mark.parametrize("change", ["lacks", "adds"])
+def test_a_file_of_version_2_with_other_columns_is_refused(stored, change):
+    table = pyarrow.parquet.read_table(stored)
+    metadata = {**table.schema.metadata, b"netlab.schema_version": b"2"}
+    if change == "lacks":
+        table = table.drop_columns(["run_id"])
+    else:
+        table = table.append_column("extra", [["x"] * table.num_rows])
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
+    with pytest.raises(NetlabError, match=r"a\.parquet cannot be read as results"):
         read(stored, RUN_COLUMNS)
 
 

@@ -4,13 +4,14 @@ The rules are asked in a fixed order and the first that holds gives the word:
 
 1. ``bus`` or ``link``: goodput is what the slowest of them carries once headers are paid for.
    Nothing else matters then; a full pipe also drops packets and fills windows.
-2. ``CPU``: one core was busy all the time. It comes before the window, because a receiver that
+2. ``pacing``: goodput is what the senders were told to send.
+3. ``CPU``: one core was busy all the time. It comes before the window, because a receiver that
    is out of CPU reads late and so closes its window, and because queues in front of a busy core
    stretch the RTT that the window bound is computed from.
-3. ``window`` or ``send buffer``: the kernel counted the time, or the bytes in flight (goodput
+4. ``window`` or ``send buffer``: the kernel counted the time, or the bytes in flight (goodput
    times RTT, Little's law) are what the socket buffers hold.
-4. ``loss``: segments were sent again or dropped, and none of the above explains the rate.
-5. ``unknown``: none of these, or the fields are missing.
+5. ``loss``: segments were sent again or dropped, and none of the above explains the rate.
+6. ``unknown``: none of these, or the fields are missing.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.units import HEADERS_B, payload_share
 
-VERDICTS = ("bus", "link", "window", "send buffer", "CPU", "loss", "unknown")
+VERDICTS = ("bus", "link", "pacing", "window", "send buffer", "CPU", "loss", "unknown")
 
 NEAR_CEILING = 0.95
 """Of the payload the ceiling can carry. A token bucket that refills in ticks and the ramp at the
 window's edges cost up to 5 %; runs bound by something else seldom come this close by chance."""
+
+NEAR_PACING = 0.95
+"""Of what the senders were paced to. The kernel keeps the pace within 0.1 % on an idle machine, and
+makes up for a pause of a sender in part only."""
 
 BUSY_CORE_PERCENT = 95.0
 """Above this a core had no time to spare: the counters tick in 10 ms, 1 % of a one-second window,
@@ -63,6 +68,8 @@ class Evidence:
         ``bus`` or ``link``; empty when neither is known.
     ceiling_share : float
         Goodput over that; where each direction has a ceiling of its own, of the busier one.
+    pacing_MBps, pacing_share : float
+        What the senders were paced to, and goodput over that.
     window_bound_MBps : float
         min(send buffer, receive buffer) / RTT x streams, all directions.
     window_fill : float
@@ -82,6 +89,8 @@ class Evidence:
     payload_ceiling_MBps: float
     ceiling_kind: str
     ceiling_share: float
+    pacing_MBps: float
+    pacing_share: float
     window_bound_MBps: float
     window_fill: float
     rtt_ratio: float
@@ -140,12 +149,15 @@ def evidence(row: Mapping) -> Evidence:
     rtt_s = _number(row, "rtt_us") / 1e6
     buffer_B = _least(_number(row, "sndbuf_B"), _number(row, "rcvbuf_B"))
     bound = buffer_B / rtt_s * streams / 1e6 if rtt_s > 0 else math.nan
+    pacing = _number(row, "pacing_MBps")
     least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
     softirq = (_number(row, f"{end}_softirq_percent") for end in ("sender", "receiver"))
     return Evidence(
         payload_ceiling_MBps=payload,
         ceiling_kind=kind,
         ceiling_share=share,
+        pacing_MBps=pacing,
+        pacing_share=goodput / pacing if pacing > 0 else math.nan,
         window_bound_MBps=bound,
         window_fill=goodput / bound if bound > 0 else math.nan,
         rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
@@ -163,6 +175,8 @@ def _verdict(seen: Evidence, goodput: float) -> str:
         return "unknown"
     if seen.ceiling_share >= NEAR_CEILING:
         return seen.ceiling_kind
+    if seen.pacing_share >= NEAR_PACING:
+        return "pacing"
     if seen.busiest_core_percent >= BUSY_CORE_PERCENT:
         return "CPU"
     if seen.sndbuf_limited_share >= LIMITED_SHARE:
@@ -199,6 +213,9 @@ def explain(row: Mapping) -> str:
             f"{verdict}: {100 * seen.ceiling_share:.0f} % of the "
             f"{seen.payload_ceiling_MBps:.0f} MB/s of payload it carries"
         )
+    if verdict == "pacing":
+        share = 100 * seen.pacing_share
+        return f"pacing: {share:.0f} % of the {seen.pacing_MBps:.0f} MB/s that was asked for"
     if verdict == "CPU":
         softirq = (
             ""

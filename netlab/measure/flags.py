@@ -77,13 +77,9 @@ def flags_of(
         flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
     if ledger_problems:
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
-    interference = []
-    if (row["steal_percent"] or 0) > STEAL_PERCENT:
-        interference.append(f"steal {row['steal_percent']:.1f} %")
-    if (row["foreign_cpu_percent"] or 0) > FOREIGN_CPU_PERCENT:
-        interference.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %")
-    if interference:
-        flags["interference"] = ", ".join(interference)
+    load = interference(row)
+    if load:
+        flags["interference"] = load
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = list(_meters(outcome))
@@ -97,6 +93,22 @@ def flags_of(
     if fault:
         flags["emulator_late"] = fault
     return flags
+
+
+def interference(row: dict) -> str | None:
+    """Steal and foreign load that are too much to say anything of netlab; None if neither is.
+
+    Parameters
+    ----------
+    row : dict
+        ``steal_percent`` and ``foreign_cpu_percent``, of all cores; None where unknown.
+    """
+    found = []
+    if (row["steal_percent"] or 0) > STEAL_PERCENT:
+        found.append(f"steal {row['steal_percent']:.1f} %")
+    if (row["foreign_cpu_percent"] or 0) > FOREIGN_CPU_PERCENT:
+        found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %")
+    return ", ".join(found) or None
 
 
 def _emulator_fault(emulated: Emulated) -> str | None:

@@ -137,6 +137,26 @@ def _foreign_percent(
     )
 
 
+def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
+    """What of a machine's CPU time was not netlab's, in a span without a run.
+
+    Parameters
+    ----------
+    meter : dict
+        Of the span, see ``native/PROTOCOL.md``.
+    ours_us : float
+        CPU time of netlab's own processes in it, us.
+
+    Returns
+    -------
+    dict
+        ``steal_percent`` and ``foreign_cpu_percent`` of all cores, as of a run.
+    """
+    cpu = _cpu(meter)
+    foreign = _foreign_percent([cpu], [ours_us], one_machine=True, emulator_us=0.0)
+    return {"steal_percent": cpu["steal"], "foreign_cpu_percent": foreign}
+
+
 def own_us(meter: dict | None) -> float:
     """CPU time of the processes that the run was at an end of it, in us."""
     process = (meter or {}).get("process") or {}
@@ -294,12 +314,19 @@ def record(
         "bus_MBps": bus_MBps,
         "bus_shared": None if bus_MBps is None else setting.bus_shared,
         "link_MBps": setting.link_MBps,
+        "pacing_MBps": _pacing_MBps(senders),
         "ceiling_MBps": top,
         "ceiling_kind": kind,
         "percent_of_bus": _percent(total, bus_MBps),
         "percent_of_ceiling": _percent(total, top),
         **({} if emulated is None else emulated.columns(flows)),
     }
+
+
+def _pacing_MBps(senders: list[dict]) -> float | None:
+    """What all senders together were paced to; None if one of them was not."""
+    rates_Bps = [stream.get("pacing_Bps") or 0 for stream in senders]
+    return sum(rates_Bps) / 1e6 if rates_Bps and all(rates_Bps) else None
 
 
 def _percent(part: float | None, whole: float | None) -> float | None:

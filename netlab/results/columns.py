@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+
+READABLE_VERSIONS = (2, SCHEMA_VERSION)
+"""A file of an older one lacks columns that may be missing, and nothing else."""
 
 FLAGS = (
     "stalled",
@@ -176,6 +179,13 @@ RUN_COLUMNS = _columns(
     ),
     ("bus_shared", "boolean", "", "whether both directions share the bus", "null"),
     ("link_MBps", "float64", "MB/s", "link rate, payload or not, where known", "null"),
+    (
+        "pacing_MBps",
+        "float64",
+        "MB/s",
+        "payload that the senders were paced to, all streams together, as read back",
+        "null",
+    ),
     ("ceiling_MBps", "float64", "MB/s", "most payload this path can carry, see bottleneck", "null"),
     ("ceiling_kind", "string", "", "bus, link or memory", "null"),
     ("percent_of_bus", "float64", "%", "goodput over bus_MBps", "null"),
@@ -203,7 +213,13 @@ RUN_COLUMNS = _columns(
     ),
     ("emulator_cpu_percent", "float64", "%", "of one core, whole run", "null"),
     ("emulator_waited_percent", "float64", "%", "of the run, for a processor", "null"),
-    ("bottleneck", "string", "", "bus, link, window, send buffer, CPU, loss, or unknown", "null"),
+    (
+        "bottleneck",
+        "string",
+        "",
+        "bus, link, pacing, window, send buffer, CPU, loss, or unknown",
+        "null",
+    ),
     ("flags", "string", "", "flags of the run, joined by commas; empty when valid"),
     ("message", "string", "", "why a run failed or was flagged; empty when valid"),
     ("unsupported", "string", "", "JSON list of {host, knob, reason}"),

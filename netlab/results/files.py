@@ -13,8 +13,8 @@ import pyarrow
 import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
-from netlab.results.columns import SCHEMA_VERSION, Column
-from netlab.results.frames import checked
+from netlab.results.columns import READABLE_VERSIONS, SCHEMA_VERSION, Column
+from netlab.results.frames import checked, completed
 
 
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
@@ -60,6 +60,8 @@ def _remove_abandoned(path: Path) -> None:
 def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Read and check one Parquet file, checksums included.
 
+    Columns that an older schema version did not have are missing in every row.
+
     Raises
     ------
     NetlabError
@@ -71,12 +73,13 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())[:200]
         raise NetlabError(f"{path} cannot be read as results: {reason}") from None
-    if version != str(SCHEMA_VERSION):
-        raise NetlabError(
-            f"{path} has schema version {shown(version)}, this netlab reads {SCHEMA_VERSION!r}"
-        )
+    if version not in map(str, READABLE_VERSIONS):
+        known = " and ".join(map(str, READABLE_VERSIONS))
+        raise NetlabError(f"{path} has schema version {shown(version)}, this netlab reads {known}")
     try:
         frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
+        if version != str(SCHEMA_VERSION):
+            frame = completed(frame, columns)
         return checked(frame, columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
         raise NetlabError(f"{path} cannot be read as results: {error}") from None

@@ -62,6 +62,14 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
         raise NetlabError(f"results do not fit schema version {SCHEMA_VERSION}: {reason}") from None
 
 
+def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Columns in their order, those that may be missing added where they are not there."""
+    missing = [c.name for c in columns if c.nullable and c.name not in frame]
+    known = [c.name for c in columns if c.name in frame or c.nullable]
+    others = [name for name in frame if name not in known]
+    return frame.assign(**dict.fromkeys(missing, None))[known + others]
+
+
 def _lossless(values: pd.Series, dtype: str) -> bool:
     """Whether values, none missing, become `dtype` without a change of meaning."""
     types = pd.api.types

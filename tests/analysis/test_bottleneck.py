@@ -48,6 +48,7 @@ def _word(**fields):
         ("unknown", {}),
         ("bus", {"goodput_MBps": 2105.0}),
         ("link", {"goodput_MBps": 124.0, "link_MBps": 125.0}),
+        ("pacing", {"pacing_MBps": 500.0}),
         ("CPU", {"busiest_core_percent": 99.0}),
         ("window", {"rwnd_limited_share": 0.8}),
         ("send buffer", {"sndbuf_limited_share": 0.7}),
@@ -62,6 +63,14 @@ def test_each_word_follows_from_its_evidence(word, fields):
 def test_a_full_bus_outranks_losses_windows_and_busy_cores():
     fields = {"retransmits": 900, "rwnd_limited_share": 0.9, "busiest_core_percent": 100.0}
     assert _word(goodput_MBps=2105.0, **fields) == "bus"
+
+
+def test_a_pace_that_was_kept_outranks_all_but_bus_and_link():
+    full = {"rwnd_limited_share": 0.9, "retransmits": 900, "busiest_core_percent": 100.0}
+    assert _word(pacing_MBps=520.0, **full) == "pacing"
+    assert _word(pacing_MBps=540.0, **full) == "CPU"
+    assert _word(goodput_MBps=2105.0, pacing_MBps=2110.0) == "bus"
+    assert "96 % of the 520 MB/s" in explain(IDLE | {"pacing_MBps": 520.0})
 
 
 def test_small_frames_reach_the_ceiling_at_their_payload_share():

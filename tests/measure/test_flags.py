@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from netlab.measure.exchange import Flow, Outcome
-from netlab.measure.flags import STALL_S, flags_of
+from netlab.measure.flags import STALL_S, flags_of, interference
 from netlab.results import FLAGS
 from netlab.study import Timing
 
@@ -145,3 +145,16 @@ def test_every_flag_is_one_that_the_results_know():
         flagged(result=metered(steps=1)),
     ]
     assert {flag for found in faults for flag in found} < set(FLAGS)
+
+
+@pytest.mark.parametrize(
+    ("steal", "foreign", "says"),
+    [
+        (0.0, 14.0, None),
+        (None, None, None),
+        (6.0, 0.0, "steal 6.0 %"),
+        (6.0, 20.0, "steal 6.0 %, foreign CPU load 20.0 %"),
+    ],
+)
+def test_steal_and_foreign_load_interfere_from_a_share_on(steal, foreign, says):
+    assert interference({"steal_percent": steal, "foreign_cpu_percent": foreign}) == says

@@ -12,7 +12,15 @@ from scripted import SECOND_NS, result
 from netlab import results
 from netlab.measure.exchange import Flow, Outcome
 from netlab.measure.ledger import audit
-from netlab.measure.record import Setting, ceiling, goodput_MBps, interval_rows, record, trace_rows
+from netlab.measure.record import (
+    Setting,
+    ceiling,
+    goodput_MBps,
+    interval_rows,
+    others_load,
+    record,
+    trace_rows,
+)
 
 SETTING = Setting(
     mtu_B=1500,
@@ -113,6 +121,17 @@ def test_shares_of_time_are_of_the_run_and_of_the_busy_time():
     assert row["sndbuf_limited_share"] == pytest.approx(0.1)
 
 
+def test_the_pace_is_that_of_all_senders_if_all_have_one():
+    of = outcome(both=True)
+    assert recorded(of)["pacing_MBps"] is None
+    senders = [stream for flow in of.flows for stream in flow.gen["per_stream"]]
+    for stream in senders:
+        stream["pacing_Bps"] = 5_000_000
+    assert recorded(of)["pacing_MBps"] == 5.0 * len(senders)
+    senders[0]["pacing_Bps"] = 0
+    assert recorded(of)["pacing_MBps"] is None
+
+
 def test_a_stream_that_was_never_busy_has_no_limited_share():
     of = outcome()
     for stream in of.flows[0].gen["per_stream"]:
@@ -129,6 +148,14 @@ def test_cpu_is_a_share_of_all_cores_and_of_the_busiest():
     # 400 ms of user and system time, 300 ms of them the agent's own, of 2 s
     assert row["foreign_cpu_percent"] == pytest.approx(5.0)
     assert row["agent_cpu_s"] == pytest.approx(0.6)
+
+
+def test_of_a_span_without_a_run_the_load_of_others_is_known():
+    meter = result("sink")["meter"]["window"]
+    load = others_load(meter, 100_000)
+    # 300 ms of 2 s
+    assert load == {"steal_percent": 0.0, "foreign_cpu_percent": pytest.approx(15.0)}
+    assert others_load(meter, 1e9)["foreign_cpu_percent"] == 0.0
 
 
 def test_on_one_machine_counters_are_not_added_twice():
