@@ -1,1 +1,1 @@
-"""Paths of known rates, to see how far netlab's figures are from what TCP can carry there."""
+"""Paths of known rates and round trips, to see how far netlab is from them."""

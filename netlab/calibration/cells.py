@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -68,6 +68,15 @@ class RateCell:
         """Socket buffers to ask for."""
         return max(MIN_BUFFER_B, round(self.rate_Mbps * 1e6 / 8 * BUFFER_S))
 
+    @property
+    def record_length_B(self) -> int:
+        """Bytes of a record: a quarter of the buffers, of which a slow rate makes 64 KiB."""
+        return self.buffer_B // 4
+
+    def deviation_percent(self, goodput_MBps: float) -> float:
+        """How far a goodput is from what TCP can carry, in per cent of it."""
+        return 100 * (goodput_MBps / self.expected_MBps - 1)
+
     def window_s(self, seconds: float) -> float:
         """The window, lengthened where `seconds` hold too few frames."""
         return max(seconds, WINDOW_FRAMES / self.frames_per_s)
@@ -75,13 +84,27 @@ class RateCell:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which cells are measured, how long and how often."""
+    """Which cells are measured, how long and how often.
+
+    Parameters
+    ----------
+    rates_Mbps, mtus_B : sequence
+        Every rate is measured with every MTU.
+    seconds, warmup_s : float
+        Window and warm-up of a run, s.
+    repeats : int
+        Runs of which a cell's figure is the median.
+    tries : int
+        A cell whose figure is too low, as other work on the machine can make it, is measured
+        again, up to so many times in all.
+    """
 
     rates_Mbps: Sequence[float] = (10.0, 100.0, 1000.0, 10_000.0)
     mtus_B: Sequence[int] = (576, 1500, 9000, 16114)
     seconds: float = 2.0
     repeats: int = 3
     warmup_s: float = 0.5
+    tries: int = 5
 
     def __post_init__(self) -> None:
         for key, low, high, values in (
@@ -89,6 +112,7 @@ class Plan:
             ("mtu", 576, 65535, self.mtus_B),
             ("seconds", 0.1, 600.0, (self.seconds,)),
             ("repeats", 1, 1000, (self.repeats,)),
+            ("tries", 1, 100, (self.tries,)),
         ):
             for value in values:
                 if not low <= value <= high:
@@ -104,38 +128,58 @@ class Plan:
 
 
 QUICK = Plan(
-    rates_Mbps=(100.0, 1000.0), mtus_B=(576, 1500, 16114), seconds=0.8, repeats=1, warmup_s=0.3
+    rates_Mbps=(100.0, 1000.0),
+    mtus_B=(576, 1500, 16114),
+    seconds=0.8,
+    repeats=1,
+    warmup_s=0.3,
+    tries=3,
 )
 
 
 def calibration_study(plan: Plan) -> Study:
     """Two lab hosts joined by one path of each rate."""
-    paths = {
+    links = {
         cell.path: {
-            "ends": [{"host": SENDER}, {"host": RECEIVER}],
-            "link": {
-                "rate_Mbps": cell.rate_Mbps,
-                "interrupt_delay_us": 0.0,
-                "segmentation_offload": cell.offloads,
-                "checksum_offload": cell.offloads,
-            },
+            "rate_Mbps": cell.rate_Mbps,
+            "interrupt_delay_us": 0.0,
+            "segmentation_offload": cell.offloads,
+            "checksum_offload": cell.offloads,
         }
         for cell in plan.cells
     }
+    return study_of_links(links, plan.mtus_B, title="Paths of known rates", congestion=CONGESTION)
+
+
+def study_of_links(
+    links: Mapping[str, dict], mtus_B: Iterable[int], *, title: str, congestion: str
+) -> Study:
+    """A study of the two lab hosts of a calibration.
+
+    Parameters
+    ----------
+    links : mapping of str to dict
+        Name of each path to its link, as a study has it.
+    mtus_B : iterable of int
+        MTUs that they are used with.
+    title, congestion : str
+        Of the study.
+    """
+    ends = [{"host": SENDER}, {"host": RECEIVER}]
     return Study.model_validate(
         {
             "netlab": 1,
             "name": "calibration",
-            "title": "Paths of known rates",
+            "title": title,
             "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
-            "paths": paths,
+            "paths": {name: {"ends": ends, "link": link} for name, link in links.items()},
             "groups": [
                 {"name": name, "path": name, "sender": SENDER, "record_length_B": 65536}
-                for name in paths
+                for name in links
             ],
-            "tunings": [{"name": "none", "mtus_B": sorted(set(plan.mtus_B))}],
+            "tunings": [{"name": "none", "mtus_B": sorted(set(mtus_B))}],
             "streams": [1],
-            "congestion": CONGESTION,
+            "congestion": congestion,
             "force_buffer": True,
         }
     )
