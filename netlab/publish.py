@@ -21,7 +21,7 @@ from netlab.report import ExecutedNotebook, build_site
 from netlab.study import Study
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
-"""Notebooks that show this study's own results; they take ``results`` and ``study``."""
+"""Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
 
 BESIDE_2003 = (
     ("15-then-and-now.ipynb", "measured beside published: which findings of 2003 recur"),
@@ -116,7 +116,8 @@ def publish(
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that have something to show of a measured study, each with a summary."""
     found = LONG_PATH if on_long_path(measured) else ()
-    found += MEASURED
+    if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
+        found += MEASURED
     if len(comparable(measured)):
         found += BESIDE_2003
     return found + AGREEMENT if several(measured.runs) else found

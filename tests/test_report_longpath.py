@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from long_path import short_study, store_of
 
@@ -95,5 +97,13 @@ def test_ping_and_traceroute_are_shown_as_printed(lp):
     assert "# wide-area" in said and "PING printed" in said and "hops printed" in said
 
 
-def test_a_long_path_has_its_notebook_before_the_others(lp):
-    assert measured_notebooks(lp.measured) == LONG_PATH + MEASURED
+def test_a_long_path_has_its_own_notebook(lp):
+    assert measured_notebooks(lp.measured) == LONG_PATH
+
+
+def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
+    runs = lp.measured.runs.copy()
+    first = runs.index[runs["group"] == runs["group"].iloc[0]]
+    runs.loc[first[0], "streams"] = runs["streams"].max() + 1
+    varied = replace(lp.measured, runs=runs)
+    assert measured_notebooks(varied) == LONG_PATH + MEASURED

@@ -163,12 +163,21 @@ def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
 
 
 def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
-    """A run's rate as means over whole seconds (or other spans), at the end of each."""
+    """A run's rate as means over whole seconds (or other spans), at the end of each.
+
+    A sample that was taken a little late belongs to the span that it should have ended. The last
+    span may be cut short, but not below half.
+    """
     if samples.empty:
         return samples[["t_s", "value"]]
-    ends = np.ceil(samples["t_s"] / seconds - 1e-6) * seconds
+    last_s = samples["t_s"].max()
+    steps_s = np.diff(np.unique(samples["t_s"]))
+    late_s = np.median(steps_s) / 4 if len(steps_s) else 0.0
+    ends = np.ceil((samples["t_s"] - late_s) / seconds - 1e-6) * seconds
     grouped = samples.groupby(ends)["value"].mean()
-    t_s = np.minimum(grouped.index.to_numpy(), samples["t_s"].max())  # the last may be cut short
+    if len(grouped) > 1 and last_s < grouped.index[-1] - seconds / 2 - 1e-6:
+        grouped = grouped.iloc[:-1]
+    t_s = np.minimum(grouped.index.to_numpy(), last_s)
     return pd.DataFrame({"t_s": t_s, "value": grouped.to_numpy()})
 
 

@@ -59,6 +59,17 @@ def test_means_of_a_second_end_with_it():
     samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
     assert seconds_mean(samples).to_numpy().tolist() == [[1, 1], [2, 2], [3, 9]]
     assert seconds_mean(samples.head(25)).to_numpy().tolist()[-1] == [2.5, 9]
+    assert seconds_mean(samples.head(24)).to_numpy().tolist() == [[1, 1], [2, 2]]
+    assert seconds_mean(samples.head(3)).to_numpy().tolist() == [[0.3, 1]]
+
+
+def test_a_sample_taken_late_still_ends_its_second():
+    """As the last of a run is, by microseconds, and one beside a busy processor by more."""
+    samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
+    samples["t_s"] += np.tile([0.0004, 0.02], 15)
+    rate = seconds_mean(samples)
+    assert rate["t_s"].tolist() == [1, 2, 3]
+    assert rate["value"].tolist() == [1, 2, 9]
 
 
 def test_results_without_traces_are_no_long_path(tmp_path, lp):
