@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -79,6 +80,20 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
+def command_of(pid: int) -> bytes:
+    """Its command line, empty when it is gone: a tool of a moment may be."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def kill(pid: int) -> None:
+    """Kill a process unless it is gone already."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize(
     ("how", "delay_s"),
     [
@@ -105,14 +120,14 @@ def test_a_killed_controller_leaves_every_host_as_it_was(lab_study, tmp_path, ho
             os.killpg(process.pid, signal.SIGINT)
         elif how == "SIGKILL":
             for pid in [process.pid, *children_of(process.pid)]:
-                command = Path(f"/proc/{pid}/cmdline").read_bytes() if pid else b""
-                if b"gensink" not in command and b"sshd" not in command:
-                    os.kill(pid, signal.SIGKILL)
+                command = command_of(pid)
+                if command and b"gensink" not in command and b"sshd" not in command:
+                    kill(pid)
         else:
             os.kill(process.pid, signal.SIGKILL)
             for pid in children_of(process.pid):
-                if b"ipykernel" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    os.kill(pid, signal.SIGKILL)
+                if b"ipykernel" in command_of(pid):
+                    kill(pid)
     finally:
         if how == "SIGINT":
             process.wait(30)

@@ -46,6 +46,8 @@ def test_runs_are_paced_marked_bounded_and_pinned_as_the_study_asks(tmp_path):
         paced_MBps = RATE_MBPS * row.streams * (2 if row.direction == "<->" else 1)
         # a window may hold a little of what was sent before it
         assert row.goodput_MBps < 1.3 * paced_MBps
+        assert row.pacing_MBps == paced_MBps
+        assert row.bottleneck == "pacing" or row.goodput_MBps < 0.95 * paced_MBps
         assert json.loads(row.provenance)["socket"] == options | {"cpus_sender": str(cpu)}
         sent, _, received = row.engine.partition("/")
         assert sent.endswith(":copy") and received.endswith(":copy")
