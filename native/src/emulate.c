@@ -228,8 +228,9 @@ static int send_due(struct emulator *e)
 	return 1;
 }
 
-/* Read one of what arrived, by at_ns. 0 when there was nothing. */
-static int read_arrived(struct emulator *e, int i, uint64_t at_ns)
+/* Read one of what arrived: it was there at seen_ns, or else since look_ns or after it. 0 when
+ * there was nothing. */
+static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t look_ns)
 {
 	struct nl_lane *lane = &e->lane[i];
 	uint8_t *room = nl_lane_room(lane);
@@ -240,7 +241,8 @@ static int read_arrived(struct emulator *e, int i, uint64_t at_ns)
 	if (len < 0)
 		return 0;
 	if (room)
-		nl_lane_arrive(lane, at_ns, (size_t)len);
+		nl_lane_arrive(lane, seen_ns ? seen_ns : nl_rest_found_by_ns(look_ns, nl_now_ns()),
+			       (size_t)len);
 	else
 		nl_lane_overflow(lane, e->spare, (size_t)len);
 	return 1;
@@ -250,11 +252,11 @@ static int read_arrived(struct emulator *e, int i, uint64_t at_ns)
 static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 {
 	for (int n = 0, moved = 1; n < STEPS_PER_TURN && moved && !e->failed; n++) {
-		uint64_t now_ns = nl_now_ns(); /* before it is copied */
+		uint64_t look_ns = nl_now_ns();
 
 		moved = send_due(e);
 		for (int i = 0; i < 2; i++) {
-			readable[i] = readable[i] && read_arrived(e, i, n ? now_ns : came_ns);
+			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, look_ns);
 			moved |= readable[i];
 		}
 	}

@@ -52,3 +52,8 @@ uint64_t nl_rest_ended_by_ns(const struct nl_rest *rest, uint64_t now_ns)
 		return now_ns;
 	return now_ns - rest->mean_ns;
 }
+
+uint64_t nl_rest_found_by_ns(uint64_t before_ns, uint64_t after_ns)
+{
+	return after_ns - before_ns < NL_REST_TURN_NS ? before_ns : after_ns;
+}

@@ -11,6 +11,7 @@
 enum {
 	NL_REST_LONG_NS = 50 * 1000, /* a shorter sleep is not worth the name */
 	NL_REST_WAKE_MAX_NS = 200 * 1000,
+	NL_REST_TURN_NS = 100 * 1000, /* writing one frame and reading another take less */
 };
 
 struct nl_rest {
@@ -28,5 +29,8 @@ uint64_t nl_rest_begin(struct nl_rest *rest, uint64_t now_ns, uint64_t due_ns, u
 void nl_rest_end(struct nl_rest *rest, uint64_t now_ns);
 /* When that something came, as far as can be told: now_ns or a little before. */
 uint64_t nl_rest_ended_by_ns(const struct nl_rest *rest, uint64_t now_ns);
+/* When came what was found between two looks at the clock: by the first, as other work of this
+ * process hid it since. Not so if they are far apart: others ran, and it may have come meanwhile. */
+uint64_t nl_rest_found_by_ns(uint64_t before_ns, uint64_t after_ns);
 
 #endif

@@ -118,14 +118,6 @@ class Emulated:
             time.sleep(0.05)
 
 
-def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
-    """Numbers of tries: some at once, then some after pauses, as other work comes in spells."""
-    for number in range(1, at_once + later + 1):
-        if number > at_once:
-            time.sleep(pause_s)
-        yield number
-
-
 def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) -> dict[str, dict]:
     """One run from a to b; what gen and sink say of it."""
     gen, sink = agents

@@ -10,17 +10,19 @@ import os
 
 import pytest
 from emulated import emulated, transfer
+from noise import as_expected, stolen, tries
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and TUN devices need root"),
     pytest.mark.timeout(300),
 ]
 RATE_BPS = round(float(os.environ.get("NETLAB_FAT_BPS", "5e8")))
-TRIES = 10
+TRIES = 4
 MTU_B = 9000
 RTT_S = 0.183
-LEAST_RTT_US = RTT_S * 1e6 - 1000
-"""Of a sender that waits for its processor TCP has told 2 to 5 ms less at times, pings not."""
+WINDOW_S = 2
+LEAST_RTT_US = RTT_S * 1e6 - 500
+"""However busy the machine is, nothing comes before its time."""
 
 
 def test_a_stream_gets_the_rate_over_183_ms(gensink):
@@ -32,24 +34,26 @@ def test_a_stream_gets_the_rate_over_183_ms(gensink):
     """
     carried_bps = RATE_BPS * (MTU_B - 52) / (MTU_B + 14)
     window_B = round(RATE_BPS / 8 * RTT_S * 1.3)
-    shares = []
+    seen = []
     with emulated(gensink) as path:
         path.both(delay_us=round(RTT_S / 2 * 1e6), rate_bps=RATE_BPS)
         path.open(MTU_B)
         with path.agents() as agents:
-            for _ in range(TRIES):
-                result = transfer(
-                    path, agents, warmup_ms=3500, window_ms=2000, drain_ms=9000, record_B=1 << 18,
-                    buffer_B=window_B, pacing_Bps=round(RATE_BPS / 8 * 1.02),
-                )  # fmt: skip
+            for _ in tries(TRIES):
+                with stolen() as stolen_s:
+                    result = transfer(
+                        path, agents, warmup_ms=3500, window_ms=WINDOW_S * 1000, drain_ms=9000,
+                        record_B=1 << 18, buffer_B=window_B,
+                        pacing_Bps=round(RATE_BPS / 8 * 1.02),
+                    )  # fmt: skip
                 window = result["sink"]["window"]
                 goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
-                shares.append(goodput_bps / carried_bps)
                 least_us = result["gen"]["per_stream"][0]["tcp"]["min_rtt_us"]
-                if abs(shares[-1] - 1) <= 0.01 and least_us >= LEAST_RTT_US:
+                assert least_us >= LEAST_RTT_US
+                seen.append((goodput_bps / carried_bps, stolen_s()))
+                if as_expected(seen[-1][0], 0.01, stolen_s() / WINDOW_S):
                     break
         lanes = path.report()["directions"]
-    print(f"{RATE_BPS / 1e9:g} Gb/s: {', '.join(f'{share:.4f}' for share in shares)} of the rate")
-    assert shares[-1] == pytest.approx(1, abs=0.01)
-    assert least_us >= LEAST_RTT_US
+    print(f"{RATE_BPS / 1e9:g} Gb/s: {', '.join(f'{share:.4f}' for share, _ in seen)} of the rate")
+    assert as_expected(seen[-1][0], 0.01, seen[-1][1] / WINDOW_S), seen
     assert all(sum(lane["dropped"].values()) == 0 for lane in lanes)

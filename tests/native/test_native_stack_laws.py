@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emulated import tries
 from law_runs import Trace, grown, load, stacks, trace_of
+from noise import tries
 
 from netlab import core
 from netlab.tcp_laws import HIGHSPEED, RENO, SCALABLE, WindowLaw, aimd, slow_start_growth

@@ -82,6 +82,14 @@ static void what_ends_a_sleep_came_before_it_was_seen(void)
 	CHECK(nl_rest_ended_by_ns(&rest, MS + 30 * US) == MS + 30 * US);
 }
 
+static void what_came_while_others_ran_is_not_taken_to_have_come_before(void)
+{
+	CHECK(nl_rest_found_by_ns(5 * MS, 5 * MS) == 5 * MS);
+	CHECK(nl_rest_found_by_ns(5 * MS, 5 * MS + 60 * US) == 5 * MS);
+	CHECK(nl_rest_found_by_ns(5 * MS, 5 * MS + NL_REST_TURN_NS) == 5 * MS + NL_REST_TURN_NS);
+	CHECK(nl_rest_found_by_ns(5 * MS, 9 * MS) == 9 * MS);
+}
+
 int main(void)
 {
 	it_wakes_early_and_waits_awake();
@@ -89,5 +97,6 @@ int main(void)
 	short_waits_are_slept_through();
 	what_waking_takes_is_learnt();
 	what_ends_a_sleep_came_before_it_was_seen();
+	what_came_while_others_ran_is_not_taken_to_have_come_before();
 	return 0;
 }
