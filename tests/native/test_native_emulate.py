@@ -7,6 +7,7 @@ where time is measured the best of a few tries counts, some of them apart from t
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -96,6 +97,20 @@ def test_a_round_trip_between_bursts_is_no_longer(path):
             break
     assert result["window"]["bytes"] * 8 / 1.5 > 50e6
     assert least_ms == pytest.approx(40, abs=tolerance_ms(40))
+
+
+def test_an_emulator_kept_from_its_processor_lets_nothing_come_early(gensink, build):
+    """A sender that paces itself goes on meanwhile, and TCP's least round trip tells."""
+    halting = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "tests/halting"
+    with emulated(gensink, "setarch", platform.machine(), "-R", binary=halting) as path:
+        path.both(delay_us=20_000)
+        path.open(9000)
+        # Two segments come every 3.6 ms, so halts of 5 ms meet the next ones.
+        settings = {"record_B": 1 << 16, "buffer_B": 1_000_000, "pacing_Bps": 5_000_000}
+        with path.agents() as agents:
+            result = transfer(path, agents, warmup_ms=500, window_ms=1500, **settings)
+    assert result["sink"]["window"]["bytes"] > 2_000_000
+    assert result["gen"]["per_stream"][0]["tcp"]["min_rtt_us"] > 40_000 - 300
 
 
 @contextmanager

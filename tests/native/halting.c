@@ -1,0 +1,24 @@
+/* The emulator, kept from its processor now and then just before it reads: what comes meanwhile
+ * must not be taken to have come when it last looked at the clock. */
+#include "emulate.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+ssize_t __real_read(int fd, void *into, size_t most_B);
+ssize_t __wrap_read(int fd, void *into, size_t most_B);
+
+ssize_t __wrap_read(int fd, void *into, size_t most_B)
+{
+	const struct timespec halt = {.tv_nsec = 5000000};
+
+	if (rand() % 4 == 0)
+		nanosleep(&halt, NULL);
+	return __real_read(fd, into, most_B);
+}
+
+int main(void)
+{
+	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
+}
