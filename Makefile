@@ -26,7 +26,7 @@ test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff check .
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff format --check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/pytest $(PYTEST_ARGS)
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py $(PYTEST_ARGS)
 
 notebook: setup ## JupyterLab, opened on notebooks/00-start-here.ipynb
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \

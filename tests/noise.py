@@ -6,7 +6,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+
+LITTLE = 0.1
+"""Of a window; beyond, a try says little."""
 
 
 def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
@@ -17,20 +21,57 @@ def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
         yield number
 
 
-def as_expected(share: float, bound: float, stolen_share: float = 0.0) -> bool:
-    """Whether what was measured is the expected within a bound.
+@dataclass
+class Shares:
+    """What was measured over what is expected, try after try.
 
-    Parameters
-    ----------
-    share
-        Measured goodput over the expected.
-    bound
-        How far from 1 it may be.
-    stolen_share
-        What others had of the window, of all CPUs together: goodput may be less by as much. More
-        than a tenth says nothing any more.
+    What other guests of the machine had of the time, of all CPUs together, is known of each: a link
+    or a sender that waits for one of them stands still for as long at most, and moves as much less.
     """
-    return -bound - min(stolen_share, 0.1) <= share - 1 <= bound
+
+    bound: float
+    """How far from 1 a share may be."""
+    seen: list[tuple[float, float]] = field(default_factory=list)
+    """Share, and what others had of the window."""
+
+    def settled(self, share: float, stolen: float) -> bool:
+        """Whether this one is as expected, and others had little; if not, another try may be."""
+        self.seen.append((share, stolen))
+        return stolen < LITTLE and self._held(share, stolen)
+
+    @property
+    def held(self) -> bool:
+        """Whether one was as expected, for what others left of the time."""
+        return any(self._held(*one) for one in self.seen)
+
+    def _held(self, share: float, stolen: float) -> bool:
+        return -self.bound - stolen <= share - 1 <= self.bound
+
+
+@dataclass
+class RoundTrips:
+    """Round trips beside what was asked, try after try, in ms."""
+
+    asked_ms: float
+    bound_ms: float
+    seen: list[tuple[float, float, float]] = field(default_factory=list)
+    """Mean, least, and what others had of the time."""
+
+    def settled(self, mean_ms: float, least_ms: float, stolen: float) -> bool:
+        """Whether this mean is within the bound."""
+        self.seen.append((mean_ms, least_ms, stolen))
+        return self._near(mean_ms)
+
+    @property
+    def held(self) -> bool:
+        """Whether one mean was, or, if others had much of the time in every try, one round trip."""
+        disturbed = all(stolen >= LITTLE for _, _, stolen in self.seen)
+        return any(
+            self._near(mean) or (disturbed and self._near(least)) for mean, least, _ in self.seen
+        )
+
+    def _near(self, measured_ms: float) -> bool:
+        return abs(measured_ms - self.asked_ms) <= self.bound_ms
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from noise import as_expected, tries
+from noise import Shares, tries
 
 from netlab.block import run_block
 from netlab.errors import HostError, RunError
@@ -74,7 +74,8 @@ def measured(content: dict, tmp_path: Path):
 @pytest.mark.timeout(600)
 def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
     """A busy machine can only take from a shaped path: rounds are added until none was cut."""
-    held, seen = set(), []
+    shares = {(name, mtu_B): Shares(BOUND) for name in GENERATORS for mtu_B in (1500, 9000)}
+    settled = set()
     for attempt in tries(MAX_ROUNDS, later=4):
         content = study_of(streams=(4,), repeats=1, seconds=1.0, warmup_s=0.4)
         directory = tmp_path / str(attempt)
@@ -82,13 +83,13 @@ def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
         for row in measured(content, directory).runs().dropna(subset=["goodput_MBps"]).itertuples():
             share = row.goodput_MBps / (RATE_MBPS / 8 * (row.mtu_B - 52) / (row.mtu_B + 14))
             assert share < 1 + BOUND, (row.run_id, share)
-            stolen_share = row.steal_percent / 100 * os.cpu_count()
-            seen.append((row.generator, row.mtu_B, share, stolen_share))
-            if as_expected(share, BOUND, stolen_share):
-                held.add((row.generator, row.mtu_B))
-        if len(held) == 8:
-            return
-    raise AssertionError(seen)
+            cell = row.generator, row.mtu_B
+            if shares[cell].settled(share, row.steal_percent / 100 * os.cpu_count()):
+                settled.add(cell)
+        if settled == set(shares):
+            break
+    for cell, seen in shares.items():
+        assert seen.held, (cell, seen)
 
 
 def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):

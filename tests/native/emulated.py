@@ -63,10 +63,6 @@ class Emulated:
         assert event["event"] == "emulation", event
         return event
 
-    def ping_ms(self, count: int, interval_s: float = 0.02) -> float:
-        """Mean round-trip time over pings from a to b, none of which may be lost."""
-        return self.pings_ms(count, interval_s)[1]
-
     def pings_ms(self, count: int, interval_s: float = 0.02) -> tuple[float, float]:
         """Least and mean round-trip time over pings from a to b, none of which may be lost."""
         argv = ("ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), ADDRESS["b"])

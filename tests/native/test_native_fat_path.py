@@ -10,7 +10,7 @@ import os
 
 import pytest
 from emulated import emulated, transfer
-from noise import as_expected, stolen, tries
+from noise import Shares, stolen, tries
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and TUN devices need root"),
@@ -34,7 +34,7 @@ def test_a_stream_gets_the_rate_over_183_ms(gensink):
     """
     carried_bps = RATE_BPS * (MTU_B - 52) / (MTU_B + 14)
     window_B = round(RATE_BPS / 8 * RTT_S * 1.3)
-    seen = []
+    shares = Shares(bound=0.01)
     with emulated(gensink) as path:
         path.both(delay_us=round(RTT_S / 2 * 1e6), rate_bps=RATE_BPS)
         path.open(MTU_B)
@@ -50,10 +50,10 @@ def test_a_stream_gets_the_rate_over_183_ms(gensink):
                 goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
                 least_us = result["gen"]["per_stream"][0]["tcp"]["min_rtt_us"]
                 assert least_us >= LEAST_RTT_US
-                seen.append((goodput_bps / carried_bps, stolen_s()))
-                if as_expected(seen[-1][0], 0.01, stolen_s() / WINDOW_S):
+                if shares.settled(goodput_bps / carried_bps, stolen_s() / WINDOW_S):
                     break
         lanes = path.report()["directions"]
-    print(f"{RATE_BPS / 1e9:g} Gb/s: {', '.join(f'{share:.4f}' for share, _ in seen)} of the rate")
-    assert as_expected(seen[-1][0], 0.01, seen[-1][1] / WINDOW_S), seen
+    of_the_rate = ", ".join(f"{share:.4f}" for share, _ in shares.seen)
+    print(f"{RATE_BPS / 1e9:g} Gb/s: {of_the_rate} of the rate")
+    assert shares.held, shares.seen
     assert all(sum(lane["dropped"].values()) == 0 for lane in lanes)
