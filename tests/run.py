@@ -1,9 +1,9 @@
-"""All the tests. What fails while other guests have much of the machine is tried once more, aloud.
+"""All the tests. On a machine with other guests what fails is tried once more, and that is said.
 
     python tests/run.py [arguments of pytest]
 
 Tests that measure allow for what others take, but a processor that is gone for seconds can be late
-for anything: a prompt, a deadline, a page. On a machine of one's own nothing is tried again.
+for anything: an answer, a deadline, a page. On a machine of one's own nothing is tried again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 
 FAILED = 1
 """pytest's exit code when tests ran and some failed."""
-MUCH_PERCENT = 0.5
-"""Steal of all CPU time of the first pass; a quiet virtual machine has 0.1."""
+SOME_PERCENT = 0.05
+"""Steal of all CPU time of the first pass: two seconds in half an hour, on two CPUs."""
 
 
 def _cpu_ticks() -> tuple[int, int]:
@@ -26,15 +26,15 @@ def _cpu_ticks() -> tuple[int, int]:
 
 
 def main(argv: list[str]) -> int:
-    """Run pytest, and its failures again if others had more than `MUCH_PERCENT`; its exit code."""
+    """Run pytest, and its failures again if others had more than `SOME_PERCENT`; its exit code."""
     pytest = (sys.executable, "-m", "pytest")
     stolen_before, total_before = _cpu_ticks()
     code = subprocess.run((*pytest, *argv)).returncode
     stolen, total = _cpu_ticks()
     percent = 100 * (stolen - stolen_before) / max(total - total_before, 1)
-    if code != FAILED or percent <= MUCH_PERCENT:
+    if code != FAILED or percent <= SOME_PERCENT:
         return code
-    print(f"\nOther guests had {percent:.1f} % of this machine: what failed is tried once more.\n")
+    print(f"\nOther guests had {percent:.2f} % of this machine: what failed is tried once more.\n")
     sys.stdout.flush()
     return subprocess.run((*pytest, *argv, "--last-failed")).returncode
 
