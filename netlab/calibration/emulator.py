@@ -26,6 +26,7 @@ from netlab.calibration.verdicts import (
     DISTURBED,
     NOT_MEASURED,
     OUTSIDE,
+    RATE_HEADS,
     WITHIN,
     all_flags,
     undisturbed,
@@ -51,12 +52,7 @@ HEADS = {
     "deviation_us": "off by, us",
     "bound_us": "bound, us",
     "late_us": "late, us",
-    "rate_Mbps": "Mb/s",
-    "mtu_B": "MTU",
-    "expected_MBps": "TCP can carry, MB/s",
-    "goodput_MBps": "measured, MB/s",
-    "error_percent": "error %",
-    "within_percent": "bound %",
+    **RATE_HEADS,
 }
 FORMATS = {
     **dict.fromkeys(("mean_ms", "low_ms", "high_ms", "expected_MBps", "goodput_MBps"), ".3f"),

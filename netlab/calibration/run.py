@@ -17,6 +17,7 @@ from netlab.calibration.verdicts import (
     NOT_MEASURED,
     OUTSIDE,
     PAUSE_S,
+    RATE_HEADS,
     WITHIN,
     all_flags,
     numbered,
@@ -66,14 +67,7 @@ class Calibration:
         return Table(
             self.cells.set_index(["rate_Mbps", "mtu_B"]),
             caption="Goodput on paths of known rates, beside what TCP can carry there",
-            heads={
-                "rate_Mbps": "Mb/s",
-                "mtu_B": "MTU",
-                "expected_MBps": "TCP can carry, MB/s",
-                "goodput_MBps": "measured, MB/s",
-                "error_percent": "error %",
-                "within_percent": "bound %",
-            },
+            heads=RATE_HEADS,
             formats={
                 "expected_MBps": ".3f",
                 "goodput_MBps": ".3f",

@@ -11,6 +11,16 @@ of netlab."""
 PAUSE_S = 5.0
 """Before a cell is measured again: other work comes in spells, of seconds more often than not."""
 
+RATE_HEADS = {
+    "rate_Mbps": "Mb/s",
+    "mtu_B": "MTU",
+    "expected_MBps": "TCP can carry, MB/s",
+    "goodput_MBps": "measured, MB/s",
+    "error_percent": "error %",
+    "within_percent": "bound %",
+}
+"""What people read over the columns of a rate and its error, of a link's and of the emulator's."""
+
 
 def numbered(tries: int, pause_s: float) -> Iterator[int]:
     """Numbers of tries from 1, with a pause of `pause_s` before each but the first."""
