@@ -75,6 +75,7 @@ def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | No
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
         "emulated_with": None if lab is None else lab.emulated_with(block.path),
+        "task_group": None if lab is None else lab.task_group,
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "generators": {
             name: {host: facts[host]["generators"][name] for host in hosts}

@@ -211,7 +211,8 @@ def lab_shell(host: str, argv: tuple[str, ...]) -> None:
     for there in labs():
         if host in there.hosts:
             program = argv or (os.environ.get("SHELL", "/bin/sh"),)
-            os.execvp("ip", ("ip", "netns", "exec", there.namespace(host), *program))
+            words = there.inside(host, program)
+            os.execvp(words[0], words)
     raise NetlabError(f"no lab that is up has a host called {host!r}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netlab.hosts import taskgroup
 from netlab.hosts.lab import Lab
 
 
@@ -11,6 +12,7 @@ def shown(lab: Lab) -> str:
     whole = "complete" if status["complete"] else "NOT complete"
     owner = f", owned by process {status['owner_pid']}" if status["owner_pid"] else ""
     lines = [f"lab {status['id']}: study {status['study']}, {whole}{owner}"]
+    lines.append(f"  processes: {taskgroup.IN_WORDS[status['task_group']]}")
     for name, host in status["hosts"].items():
         up = "up" if host["up"] else "gone"
         lines.append(f"  host {name}: {up}, namespace {host['namespace']}")

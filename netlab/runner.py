@@ -259,6 +259,7 @@ class Runner:
                     "link": {n: s.link for n, s in self.stations.items()},
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
+                    "task_group": self.context["task_group"],
                     "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
                     **({"generator": made.provenance} if made and made.provenance else {}),
                 },

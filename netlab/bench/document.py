@@ -11,6 +11,7 @@ from netlab.bench.compare import CELL, NO_CONCLUSION, Comparison, summary
 from netlab.bench.contenders import RECORD_LENGTH_B
 from netlab.bench.path import CONGESTION
 from netlab.bench.run import Bench
+from netlab.hosts.taskgroup import IN_WORDS
 from netlab.jsonfile import write_json
 from netlab.tables import Table
 
@@ -104,7 +105,8 @@ class Conclusions:
         failed = int((samples["error"] != "").sum())
         parts = [
             f"{bench.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
-            f"Linux {machine.get('kernel')}; both ends on this machine.",
+            f"Linux {machine.get('kernel')}; both ends on this machine, "
+            f"{IN_WORDS[machine['task_group']]}.",
             f"{versions}.",
             f"{bench.matrix.rounds} rounds of {bench.matrix.seconds} s, seed {bench.matrix.seed}, "
             f"{CONGESTION}; same settings: records of {RECORD_LENGTH_B >> 10} KiB.",

@@ -85,7 +85,7 @@ def open_path(
         names = {name: lab.namespace(name) for name in (SENDER, RECEIVER)}
         for here, there in ((sender, receiver), (receiver, sender)):
             stack.enter_context(_route_congestion(names[here.name], here, there.address))
-        yield BenchPath(sender, receiver, names[SENDER], names[RECEIVER], peers)
+        yield BenchPath(sender, receiver, lab, peers)
 
 
 @contextmanager
@@ -178,13 +178,11 @@ class BenchPath:
         self,
         sender: Station,
         receiver: Station,
-        sender_namespace: str,
-        receiver_namespace: str,
+        lab: Lab,
         peers: dict[str, Installed],
     ):
         self.sender, self.receiver = sender, receiver
-        self._namespaces = {"sender": sender_namespace, "receiver": receiver_namespace}
-        self._peers = peers
+        self._lab, self._peers = lab, peers
         self._threads = int(sender.facts.get("cpus") or 1)
 
     def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
@@ -251,8 +249,9 @@ class BenchPath:
                 threads=min(self._threads, turn.cell.streams),
             ),
             variant,
-            sender=self._namespaces["sender"],
-            receiver=self._namespaces["receiver"],
+            lab=self._lab,
+            sender=self.sender.name,
+            receiver=self.receiver.name,
         )
 
     def _gensink(self, cell: Cell, variant: OwnVariant, seconds: int) -> tuple[Received, float]:

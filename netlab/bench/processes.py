@@ -1,4 +1,4 @@
-"""Run a tool's server and client in two network namespaces, bounded, and account for them."""
+"""Run a tool's server and client on two hosts of a lab, bounded, and account for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Self
 
 from netlab.bench.installed import Installed
 from netlab.errors import RunError
-from netlab.hosts.namespaces import inside
+from netlab.hosts.lab import Lab
 from netlab.othertools.tools import Received, Tool, Transfer, Variant
 
 LISTEN_S = 5.0
@@ -33,15 +33,15 @@ _NAMESPACES = Path("/run/netns")
 
 
 class _Process:
-    """A process in a namespace whose output goes to a file; ended when the block is left."""
+    """A process of a lab host whose output goes to a file; ended when the block is left."""
 
-    def __init__(self, namespace: str, argv: Sequence[str], directory: str):
-        self._namespace = namespace
+    def __init__(self, lab: Lab, host: str, argv: Sequence[str], directory: str):
+        self._namespace = lab.namespace(host)
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
-            # `ip netns exec` becomes the program: the pid is the program's own.
+            # What leads into the host becomes the program: the pid is the program's own.
             self._process = subprocess.Popen(
-                inside(namespace, argv),
+                lab.inside(host, argv),
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
@@ -113,7 +113,13 @@ class _Process:
 
 
 def run_tool(
-    installed: Installed, transfer: Transfer, variant: Variant, *, sender: str, receiver: str
+    installed: Installed,
+    transfer: Transfer,
+    variant: Variant,
+    *,
+    lab: Lab,
+    sender: str,
+    receiver: str,
 ) -> tuple[Received, float]:
     """One transfer by another tool.
 
@@ -125,8 +131,10 @@ def run_tool(
         What to move.
     variant : Variant
         How the tool is run.
+    lab : Lab
+        Whose hosts the ends are; the tool runs there as netlab's own agents do.
     sender, receiver : str
-        Network namespaces of the two ends.
+        The two hosts.
 
     Returns
     -------
@@ -144,12 +152,12 @@ def run_tool(
     with ExitStack() as stack:
         # What a tool may drop where it runs goes away with it.
         directory = stack.enter_context(tempfile.TemporaryDirectory())
-        server = stack.enter_context(_Process(receiver, serve, directory))
+        server = stack.enter_context(_Process(lab, receiver, serve, directory))
         deadline = time.monotonic() + LISTEN_S
         while not server.listens(transfer.port):
             if server.wait(0.005) is not None or time.monotonic() > deadline:
                 raise _failed("the server does not listen", server)
-        client = stack.enter_context(_Process(sender, send, directory))
+        client = stack.enter_context(_Process(lab, sender, send, directory))
         status = client.wait(transfer.seconds + SLACK_S)
         if status is None:
             raise _failed("the client did not end in time", client)

@@ -32,7 +32,8 @@ class Bench:
     matrix : Matrix
         What was asked for.
     machine : dict
-        The one machine that both ends are on.
+        The one machine that both ends are on, and what they are to its scheduler
+        (:data:`netlab.hosts.taskgroup.Kind`).
     limits : CopyLimits
         How fast it copies memory.
     tools : dict of str to dict
@@ -101,7 +102,7 @@ def run_bench(
     by_name = {peer.tool.name: peer for peer in peers}
     with study_lab(study) as lab:
         facts = host_facts(study, lab=lab)["on"][SENDER]
-        limits = copy_limits()
+        limits, task_group = copy_limits(), lab.task_group
         for stage in stages:
             with open_path(study, lab, stage.environment, by_name) as path:
                 for heat in stage.heats:
@@ -127,7 +128,7 @@ def run_bench(
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(
         matrix=matrix,
-        machine={name: facts.get(name) for name in MACHINE_FACTS},
+        machine={name: facts.get(name) for name in MACHINE_FACTS} | {"task_group": task_group},
         limits=limits,
         tools=tools,
         samples=tuple(samples),

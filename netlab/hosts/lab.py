@@ -16,13 +16,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.hosts import emulator, link, needs, reaper, sshd
+from netlab.hosts import emulator, link, needs, reaper, sshd, taskgroup
 from netlab.hosts.namespaces import inside, tool
 from netlab.hosts.ssh import SshHost
 from netlab.hosts.topology import Topology, topology
@@ -155,6 +155,15 @@ class Lab:
         self._check_host(host)
         return f"{reaper.PREFIX}{self.id}-{host}"
 
+    @property
+    def task_group(self) -> taskgroup.Kind:
+        """What the ends are to the scheduler: see :data:`netlab.hosts.taskgroup.Kind`."""
+        return taskgroup.kind(self.state)
+
+    def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
+        """The argv that runs `argv` on a host as its own processes run, in the lab's task group."""
+        return (*taskgroup.join(self.state), *inside(self.namespace(host), argv))
+
     def host(self, name: str) -> SshHost:
         """A host of the lab, not yet open: reached over SSH like any other."""
         self._check_host(name)
@@ -212,9 +221,10 @@ class Lab:
         Returns
         -------
         dict
-            ``id study complete made_at owner_pid state``, ``hosts``: for each its ``namespace``,
-            whether it is ``up`` and how many ``processes`` run in it; ``paths``: for each its
-            ``ends`` (host, interface, addresses), ``rate_bps`` and what it is ``emulated_with``.
+            ``id study complete made_at owner_pid task_group state``, ``hosts``: for each its
+            ``namespace``, whether it is ``up`` and how many ``processes`` run in it; ``paths``: for
+            each its ``ends`` (host, interface, addresses), ``rate_bps`` and what it is
+            ``emulated_with``.
         """
         there = set(reaper.namespaces_of(self.id))
         names = {host: self.namespace(host) for host in self.hosts}
@@ -224,6 +234,7 @@ class Lab:
             "complete": self.complete and set(names.values()) <= there,
             "made_at": self.made_at,
             "owner_pid": self.owner_pid,
+            "task_group": self.task_group,
             "state": str(self.state),
             "hosts": {
                 host: {
@@ -321,6 +332,7 @@ def _write(state: Path, content: dict) -> None:
 def _make(state: Path, plan: Topology, busy: int) -> None:
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
+    taskgroup.make(state, len(plan.hosts))
     with ThreadPoolExecutor(max_workers=MADE_AT_ONCE) as pool:
         keys = pool.submit(sshd.prepare, state, plan.hosts, busy)
         list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))

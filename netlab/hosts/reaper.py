@@ -124,6 +124,25 @@ def processes_in(namespaces: list[str]) -> list[int]:
     return [pid for pid in pids if pid != os.getpid() and _runs_in(pid, inside)]
 
 
+def cpu_hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[tuple[Path, int]]:
+    """Where control groups that may share processors out are mounted, with their version."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in mountinfo.read_text().splitlines():
+            before, _, after = line.partition(" - ")
+            kind, _, options = after.split(" ", 2)
+            if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
+                where = before.split(" ")[4].encode().decode("unicode_escape")
+                found.append((Path(where), 2 if kind == "cgroup2" else 1))
+    return found
+
+
+def task_groups_of(lab_id: str) -> list[Path]:
+    """The control groups that belong to a lab."""
+    there = (mount / f"{PREFIX}{lab_id}" for mount, _ in cpu_hierarchies())
+    return [group for group in there if group.is_dir()]
+
+
 def _identities(namespaces: list[str]) -> set[tuple[int, int]]:
     found = set()
     for name in namespaces:
@@ -176,6 +195,7 @@ def _remove(where: Path | None, lab_id: str) -> None:
             # One that was cut short while it was made is a plain file.
             with contextlib.suppress(OSError):
                 os.unlink(NAMESPACES / name)
+        _remove_task_groups(lab_id)
         if where is not None:
             shutil.rmtree(where / lab_id, ignore_errors=True)
             _leave_if_last(where)
@@ -240,6 +260,17 @@ def _end_processes(names: list[str]) -> None:
                 finally:
                     os.close(handle)
         time.sleep(0.02)
+
+
+def _remove_task_groups(lab_id: str) -> None:
+    """Remove a lab's control groups once the last process has left them."""
+    deadline = time.monotonic() + PATIENCE_S
+    while (groups := task_groups_of(lab_id)) and time.monotonic() < deadline:
+        for group in groups:
+            try:
+                group.rmdir()
+            except OSError:  # a process that was ended is still on its way out
+                time.sleep(0.02)
 
 
 def _restore_machine(where: Path) -> None:

@@ -7,6 +7,7 @@ import pwd
 import shutil
 from pathlib import Path
 
+from netlab.hosts import taskgroup
 from netlab.hosts.namespaces import tool
 from netlab.hosts.reaper import PREFIX, SEARCH_PATH
 
@@ -89,8 +90,8 @@ def proxy_command(state: Path, lab_id: str, host: str) -> str:
     sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
     ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
     return (
-        f"{ip} netns exec {PREFIX}{lab_id}-{host} unshare --uts -- "
-        f"sh {state / 'serve'} {host} {sshd}"
+        f"{' '.join(taskgroup.join(state))} {ip} netns exec {PREFIX}{lab_id}-{host} "
+        f"unshare --uts -- sh {state / 'serve'} {host} {sshd}"
     )
 
 

@@ -51,10 +51,10 @@ def study_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def machine_untouched():
     """The machine's own settings and namespaces are the same after the test as before."""
-    before, names = dumps.dump(), dumps.namespaces()
+    before, names = dumps.dump(), dumps.made()
     yield
     assert dumps.difference(before, dumps.dump()) == {}
-    assert dumps.namespaces() == names
+    assert dumps.made() == names
 
 
 def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+
+from netlab.hosts import reaper
 
 # These change by themselves: counters, clocks and random material, never settings.
 LIVE_SYSCTLS = re.compile(
@@ -47,9 +50,16 @@ def dump(namespace: str | None = None) -> dict[str, str]:
     return parts
 
 
-def namespaces() -> set[str]:
-    """Names of the network namespaces that netlab has made on this machine."""
-    return {name for name in _text("ip", "netns", "list").split() if name.startswith("nlab-")}
+def made() -> set[str]:
+    """Names of the network namespaces and task groups that netlab has made on this machine."""
+    namespaces = _text("ip", "netns", "list").split()
+    groups = (
+        f"{mount}/{name}"
+        for mount, _ in reaper.cpu_hierarchies()
+        for name in os.listdir(mount)
+        if name.startswith(reaper.PREFIX)
+    )
+    return {name for name in namespaces if name.startswith(reaper.PREFIX)} | set(groups)
 
 
 def difference(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str, str]]:

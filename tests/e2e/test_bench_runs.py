@@ -108,7 +108,7 @@ def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_proce
     odd = replace(iperf3.tool, client=("--such-an-option-there-is-not",))
     with Lab.up(study, owned=True) as lab:
         names = [lab.namespace(host) for host in ("a", "b")]
-        ends = {"sender": names[0], "receiver": names[1]}
+        ends = {"lab": lab, "sender": "a", "receiver": "b"}
         with pytest.raises(RunError, match="does not listen: no server today"):
             run_tool(Installed(mute, "/bin/sh", ""), transfer, alike, **ends)
         with pytest.raises(RunError, match="exit status is 1"):

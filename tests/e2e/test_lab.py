@@ -30,8 +30,8 @@ def _lab_id(word):
 
 
 def _left_of(lab_id):
-    """Everything there is of a lab: namespaces, state, guards."""
-    left = [*reaper.namespaces_of(lab_id)]
+    """Everything there is of a lab: namespaces, task groups, state, guards."""
+    left = [*reaper.namespaces_of(lab_id), *map(str, reaper.task_groups_of(lab_id))]
     if (reaper.base() / lab_id).exists():
         left.append(str(reaper.base() / lab_id))
     for entry in Path("/proc").glob("[0-9]*/cmdline"):

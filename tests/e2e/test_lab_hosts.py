@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.hosts import reaper
+from netlab.hosts import reaper, taskgroup
 from netlab.hosts.inventory import close_hosts, data_address, host_of, open_hosts
 from netlab.hosts.lab import Lab
 from netlab.hosts.push import push_agent
@@ -58,6 +58,18 @@ def test_each_host_has_its_own_name_and_no_open_port(hosts):
     for name, host in hosts.items():
         assert host.run(("uname", "-n")).stdout == f"{name}\n"
         assert host.run(("ss", "-Htulnpx")).stdout == ""
+
+
+def test_the_hosts_of_a_lab_share_a_task_group(hosts, lab):
+    groups = {host.run(("cat", "/proc/self/cgroup")).stdout for host in hosts.values()}
+    assert len(groups) == 1
+    assert (f"/nlab-{lab.id}\n" in groups.pop()) == (lab.task_group == taskgroup.OWN)
+    if taskgroup.found().hierarchy is not None:
+        assert lab.task_group == taskgroup.OWN
+    same = subprocess.run(
+        lab.inside("a", ("cat", "/proc/self/cgroup")), capture_output=True, text=True, check=True
+    )
+    assert same.stdout == hosts["a"].run(("cat", "/proc/self/cgroup")).stdout
 
 
 def test_hosts_reach_each_other_over_both_ip_versions(hosts):

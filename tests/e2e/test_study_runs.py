@@ -181,7 +181,7 @@ def test_tune_recover_says_of_every_host_that_nothing_is_left(study_file: Path, 
 
 def test_lab_up_status_down_leaves_no_trace(study_file: Path):
     """What `lab up` makes is listed by `lab status` and gone after `lab down`."""
-    before, names = dumps.dump(), dumps.namespaces()
+    before, names = dumps.dump(), dumps.made()
     try:
         up = run_netlab("lab", "up", str(study_file))
         assert up.returncode == 0, up.stderr
@@ -194,4 +194,4 @@ def test_lab_up_status_down_leaves_no_trace(study_file: Path):
         down = run_netlab("lab", "down")
     assert down.returncode == 0
     assert dumps.difference(before, dumps.dump()) == {}
-    assert dumps.namespaces() == names
+    assert dumps.made() == names
