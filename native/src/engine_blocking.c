@@ -40,7 +40,8 @@ static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 			nl_stream_received(stream, (uint64_t)n);
 			if (nl_stream_quitting(stream))
 				return 0;
-			nl_linger_after(&linger, nl_stream_bytes(stream), (uint64_t)n);
+			nl_linger_after(&linger, nl_stream_bytes(stream), (uint64_t)n,
+					tools->record_B);
 		} else if (errno != EINTR) {
 			return nl_stream_quitting(stream) ? 0 : errno;
 		}

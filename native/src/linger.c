@@ -47,14 +47,14 @@ static void look(struct nl_linger *linger, uint64_t bytes)
 	linger->bytes = bytes;
 }
 
-void nl_linger_after(struct nl_linger *linger, uint64_t bytes, uint64_t read_B)
+void nl_linger_after(struct nl_linger *linger, uint64_t bytes, uint64_t read_B, uint64_t room_B)
 {
 	struct timespec wait;
 
 	if (linger->fd < 0)
 		return;
 	look(linger, bytes);
-	if (read_B > NL_LINGER_PACKET_B || !linger->wait_ns)
+	if (!nl_linger_may(read_B, room_B) || !linger->wait_ns)
 		return;
 	wait = nl_timespec(linger->wait_ns);
 	nanosleep(&wait, NULL);

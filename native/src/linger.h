@@ -3,8 +3,8 @@
  * One that waits in recv() on another processor is woken for every packet, which costs the one
  * that delivers them more than the copying; of one that sleeps for a moment it knows nothing.
  * What comes in that moment is an eighth of the socket's buffer at most. It never sleeps after a
- * read of more than a packet, when the sink may be what holds things up, and a stream that is not
- * fast is waited for in recv() as ever. */
+ * read that left something or was of more than a few packets, when the sink may be what holds
+ * things up, and a stream that is not fast is waited for in recv() as ever. */
 #ifndef NL_LINGER_H
 #define NL_LINGER_H
 
@@ -13,7 +13,7 @@
 enum {
 	NL_LINGER_MIN_NS = 20 * 1000,
 	NL_LINGER_MAX_NS = 100 * 1000,
-	NL_LINGER_PACKET_B = 16384, /* a large frame, and hardly more */
+	NL_LINGER_READ_B = 128 * 1024, /* two packets as segmentation offload makes them */
 };
 
 struct nl_linger {
@@ -23,11 +23,17 @@ struct nl_linger {
 	uint64_t wait_ns; /* what follows from it */
 };
 
+/* Whether a read of read_B where room_B would have had room found little, and left nothing. */
+static inline int nl_linger_may(uint64_t read_B, uint64_t room_B)
+{
+	return read_B < room_B && read_B <= NL_LINGER_READ_B;
+}
+
 /* From the thread that reads. */
 void nl_linger_begin(struct nl_linger *linger, int fd);
 
-/* After a read of read_B, with what the stream has received by now. */
-void nl_linger_after(struct nl_linger *linger, uint64_t bytes, uint64_t read_B);
+/* After a read; with what the stream has received by now. */
+void nl_linger_after(struct nl_linger *linger, uint64_t bytes, uint64_t read_B, uint64_t room_B);
 
 /* How long to sleep for a stream that received bytes in elapsed_ns into a socket of rcvbuf_B (as
  * getsockopt tells it); 0: not at all. */

@@ -30,11 +30,18 @@ static void never_for_much_of_the_buffer(void)
 	CHECK(nl_linger_ns(UINT64_MAX, 1, 64 * MIB) == 0);
 }
 
+static void only_what_is_dry_is_left_alone(void)
+{
+	CHECK(nl_linger_may(1, MIB) && nl_linger_may(NL_LINGER_READ_B, MIB));
+	CHECK(!nl_linger_may(NL_LINGER_READ_B + 1, MIB) && !nl_linger_may(MIB, MIB));
+	CHECK(nl_linger_may(65535, 65536) && !nl_linger_may(65536, 65536));
+}
+
 static uint64_t after_ns(struct nl_linger *linger, uint64_t bytes, uint64_t read_B)
 {
 	uint64_t before_ns = nl_now_ns();
 
-	nl_linger_after(linger, bytes, read_B);
+	nl_linger_after(linger, bytes, read_B, MIB);
 	return nl_now_ns() - before_ns;
 }
 
@@ -47,17 +54,17 @@ static void it_comes_and_goes_with_the_rate(void)
 
 	CHECK(fd >= 0);
 	nl_linger_begin(&linger, fd);
-	nl_linger_after(&linger, bytes += 50 * MIB, 1);
+	nl_linger_after(&linger, bytes += 50 * MIB, 1, MIB);
 	CHECK(linger.wait_ns == 0); /* too early to tell */
 	/* without the privilege the buffer stays small, and then nothing may pile up */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
 		large_B = 0;
 	nanosleep(&look, NULL);
-	nl_linger_after(&linger, bytes += 50 * MIB, NL_LINGER_PACKET_B + 1);
+	nl_linger_after(&linger, bytes += 50 * MIB, MIB, MIB);
 	CHECK(linger.wait_ns == (large_B ? NL_LINGER_MAX_NS : 0));
-	CHECK(after_ns(&linger, bytes, NL_LINGER_PACKET_B) >= linger.wait_ns);
+	CHECK(after_ns(&linger, bytes, NL_LINGER_READ_B) >= linger.wait_ns);
 	nanosleep(&look, NULL);
-	nl_linger_after(&linger, bytes += 1000, 1);
+	nl_linger_after(&linger, bytes += 1000, 1, MIB);
 	CHECK(linger.wait_ns == 0);
 	close(fd);
 }
@@ -68,7 +75,7 @@ static void nobody_lingers_without_leave(void)
 
 	nl_linger_begin(&linger, -1);
 	linger.t_ns = 0;
-	nl_linger_after(&linger, UINT64_MAX, 1);
+	nl_linger_after(&linger, UINT64_MAX, 1, MIB);
 	CHECK(linger.wait_ns == 0);
 }
 
@@ -76,6 +83,7 @@ int main(void)
 {
 	slow_streams_are_waited_for();
 	never_for_much_of_the_buffer();
+	only_what_is_dry_is_left_alone();
 	it_comes_and_goes_with_the_rate();
 	nobody_lingers_without_leave();
 	return 0;
