@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include "error.h"
+#include "ethtool.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -42,16 +43,12 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 	return threads < opts->streams ? threads : opts->streams;
 }
 
-/* Where sinks have to share processors with gens, a gen lets them run now and then: they
- * read what is still in the cache, and no backlog builds up that has outgrown it. A set has a
- * stream's whole turn handed over. */
-enum { YIELD_B = 2 << 20, SET_YIELD_B = 4 << 20 };
-
-static uint64_t yield_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
+/* What a sink reads has left its sender long since. */
+static struct nl_turns turns_of(const struct nl_run_opts *opts, uint64_t threads)
 {
-	if (opts->streams <= cpus_online())
-		return UINT64_MAX;
-	return engine->one_stream ? YIELD_B : SET_YIELD_B;
+	int large_packets = opts->role == NL_SINK || nl_ethtool_segments(opts->interface);
+
+	return nl_turns_of(opts->streams, threads, cpus_online(), large_packets);
 }
 
 /* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
@@ -80,7 +77,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				  .mover = mover,
 				  .threads = threads_of(opts, engine),
 				  .blocking = engine->one_stream,
-				  .yield_B = yield_of(opts, engine),
+				  .turns = turns_of(opts, threads_of(opts, engine)),
 				  .lingers = lingers_of(opts)};
 	return NL_OK;
 }

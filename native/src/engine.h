@@ -3,6 +3,7 @@
 #define NL_ENGINE_H
 
 #include "netlab.h"
+#include "turns.h"
 
 struct nl_engine;
 struct nl_mover;
@@ -12,7 +13,7 @@ struct nl_choice {
 	const struct nl_mover *mover;
 	uint64_t threads;
 	int blocking; /* the sockets */
-	uint64_t yield_B;
+	struct nl_turns turns;
 	int lingers;
 };
 

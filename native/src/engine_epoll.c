@@ -10,8 +10,8 @@
 
 enum { EVENTS = 256 };
 
-/* A stream's turn: long enough to be worth its event, short enough for the others. */
-enum { TURN_CALLS = 64, TURN_B = 4 << 20 };
+/* Of a turn: records may be small. */
+enum { TURN_CALLS = 128 };
 
 struct set {
 	int fd, ready;
@@ -82,7 +82,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 		listen_for(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
 		stream->throttled = 0;
 	}
-	for (int call = 0; call < TURN_CALLS && turn_B < TURN_B; call++) {
+	for (int call = 0; call < TURN_CALLS && turn_B < worker->run->turns.stream_B; call++) {
 		size_t len = nl_stream_next(stream, tools->record_B);
 		ssize_t n;
 
@@ -113,7 +113,7 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 	struct nl_tools *tools = &worker->tools;
 	uint64_t turn_B = 0;
 
-	for (int call = 0; call < TURN_CALLS && turn_B < TURN_B; call++) {
+	for (int call = 0; call < TURN_CALLS && turn_B < worker->run->turns.stream_B; call++) {
 		ssize_t n = tools->mover->move(tools, stream, tools->record_B);
 
 		if (n > 0) {

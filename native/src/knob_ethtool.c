@@ -1,36 +1,13 @@
 /* knob_ethtool: rings, coalescing and offloads through SIOCETHTOOL. */
+#include "ethtool.h"
 #include "knob.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-/* 0 or more what the call returned, or -errno. */
-static int request(const struct nl_knob *k, void *data)
-{
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq ifr;
-	int result;
-
-	if (fd < 0)
-		return -errno;
-	memset(&ifr, 0, sizeof(ifr));
-	memcpy(ifr.ifr_name, k->interface, sizeof(k->interface));
-	ifr.ifr_data = data;
-	result = ioctl(fd, SIOCETHTOOL, &ifr);
-	if (result < 0)
-		result = -errno;
-	close(fd);
-	return result;
-}
 
 static enum nl_knob_code failed(const struct nl_knob *k, const char *call, const char *lacks,
 				int errnum, struct nl_reason *why)
@@ -59,7 +36,7 @@ static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out
 				   struct nl_reason *why)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
-	int result = request(k, &ring);
+	int result = nl_ethtool(k->interface, &ring);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (result < 0)
@@ -74,7 +51,7 @@ static enum nl_knob_code ring_write(const struct nl_knob *k, const char *text,
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	uint32_t n = (uint32_t)strtoul(text, NULL, 10);
 	int rx = strcmp(k->name, "rx") == 0;
-	int result = request(k, &ring);
+	int result = nl_ethtool(k->interface, &ring);
 
 	if (result < 0)
 		return failed(k, "ETHTOOL_GRINGPARAM", no_rings, -result, why);
@@ -88,7 +65,7 @@ static enum nl_knob_code ring_write(const struct nl_knob *k, const char *text,
 	else
 		ring.tx_pending = n;
 	ring.cmd = ETHTOOL_SRINGPARAM;
-	result = request(k, &ring);
+	result = nl_ethtool(k->interface, &ring);
 	if (result < 0)
 		return failed(k, "ETHTOOL_SRINGPARAM", no_rings, -result, why);
 	return NL_KNOB_OK;
@@ -126,7 +103,7 @@ static enum nl_knob_code coalesce_read(const struct nl_knob *k, struct nl_value 
 				       enum nl_knob_access *access, struct nl_reason *why)
 {
 	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
-	int result = request(k, &c);
+	int result = nl_ethtool(k->interface, &c);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (result < 0)
@@ -138,13 +115,13 @@ static enum nl_knob_code coalesce_write(const struct nl_knob *k, const char *tex
 					struct nl_reason *why)
 {
 	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
-	int result = request(k, &c);
+	int result = nl_ethtool(k->interface, &c);
 
 	if (result < 0)
 		return failed(k, "ETHTOOL_GCOALESCE", no_coalescing, -result, why);
 	*coalesce_field(k, &c) = (uint32_t)strtoul(text, NULL, 10);
 	c.cmd = ETHTOOL_SCOALESCE;
-	result = request(k, &c);
+	result = nl_ethtool(k->interface, &c);
 	if (result < 0)
 		return failed(k, "ETHTOOL_SCOALESCE", "the device cannot change this part of its "
 			      "interrupt coalescing", -result, why);
@@ -218,7 +195,7 @@ static int feature_count(const struct nl_knob *k)
 	memset(&u, 0, sizeof(u));
 	u.info.cmd = ETHTOOL_GSSET_INFO;
 	u.info.sset_mask = UINT64_C(1) << ETH_SS_FEATURES;
-	result = request(k, &u);
+	result = nl_ethtool(k->interface, &u);
 	if (result < 0)
 		return result;
 	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
@@ -239,7 +216,7 @@ static int features_name(const struct nl_knob *k, int count, struct features *f)
 	names->cmd = ETHTOOL_GSTRINGS;
 	names->string_set = ETH_SS_FEATURES;
 	names->len = (uint32_t)count;
-	result = request(k, names);
+	result = nl_ethtool(k->interface, names);
 	for (uint32_t i = 0; result >= 0 && i < (uint32_t)count && i < names->len; i++) {
 		char bit[ETH_GSTRING_LEN + 1];
 
@@ -271,7 +248,7 @@ static int features_get(const struct nl_knob *k, struct features *f)
 	memset(&u, 0, sizeof(u));
 	u.head.cmd = ETHTOOL_GFEATURES;
 	u.head.size = BLOCKS_MAX;
-	result = request(k, &u);
+	result = nl_ethtool(k->interface, &u);
 	if (result < 0)
 		return result;
 	f->blocks = ((uint32_t)count + 31) / 32;
@@ -342,7 +319,7 @@ static enum nl_knob_code features_set(const struct nl_knob *k, const struct feat
 
 		memcpy(u.room + sizeof(u.head) + i * sizeof(block), &block, sizeof(block));
 	}
-	result = request(k, &u);
+	result = nl_ethtool(k->interface, &u);
 	if (result < 0)
 		return failed(k, "ETHTOOL_SFEATURES", no_feature, -result, why);
 	if (result & ETHTOOL_F_WISH)

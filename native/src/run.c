@@ -93,7 +93,7 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	run->engine = choice.engine;
 	run->mover = choice.mover;
 	run->blocking = choice.blocking;
-	run->yield_B = choice.yield_B;
+	run->turns = choice.turns;
 	run->lingers = choice.lingers;
 	report->threads = choice.threads;
 	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);

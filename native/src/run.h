@@ -14,7 +14,7 @@ struct nl_run {
 	const struct nl_engine *engine;
 	const struct nl_mover *mover;
 	int blocking;             /* the sockets, once streams are let go */
-	uint64_t yield_B;         /* what a thread sends before it lets others run */
+	struct nl_turns turns;
 	int lingers;              /* what comes may pile up before it is read, see linger.h */
 	struct nl_stream *stream; /* [streams] */
 	struct nl_report report;

@@ -64,7 +64,7 @@ static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *st
 {
 	nl_stream_sent(stream, bytes);
 	worker->unyielded_B += bytes;
-	if (worker->unyielded_B >= worker->run->yield_B) {
+	if (worker->unyielded_B >= worker->run->turns.yield_B) {
 		worker->unyielded_B = 0;
 		sched_yield();
 	}
