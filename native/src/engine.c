@@ -16,7 +16,7 @@ static uint64_t cpus_online(void)
 
 /* Up to here a thread a stream moves as much as anything else; beyond, memory and the scheduler
  * tell. So do they from a few streams a CPU on; with fewer the sets would be too uneven. */
-enum { BLOCKING_BEST = 32, SET_BEST_A_CPU = 4 };
+enum { BLOCKING_BEST = 32, SET_BEST_A_CPU = 2 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 {

@@ -156,7 +156,7 @@ def test_records_of_any_size_are_exact(agent, engine, send, receive, record_B):
 
 
 def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
-    some = min(4 * os.cpu_count(), 33)
+    some = min(2 * os.cpu_count(), 33)
     for streams, engine in (
         (1, "blocking"), (some - 1, "blocking"), (some, "epoll"), (100, "epoll"),
     ):  # fmt: skip
