@@ -16,10 +16,11 @@ from netlab import paths
 from netlab.block import context_of, standing
 from netlab.errors import NetlabError
 from netlab.notebooks import execute
-from netlab.plan import Block, blocks
+from netlab.plan import blocks
 from netlab.results import Store
 from netlab.station import host_facts, study_lab
 from netlab.study import Study
+from netlab.watcher import Watcher
 
 BLOCK_NOTEBOOK = "02-measure-block.ipynb"
 
@@ -36,22 +37,6 @@ class Campaign:
     blocks_measured: int
     runs_measured: int
     runs_kept: int
-
-
-class Watcher:
-    """Is told of every run that is done; the command line draws a progress bar from it."""
-
-    def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
-        """The campaign begins: `kept` of `runs` runs stand, `blocks` blocks are to be measured."""
-
-    def block(self, block: Block) -> None:
-        """A block begins."""
-
-    def run_done(self) -> None:
-        """A run is done."""
-
-    def end(self) -> None:
-        """All blocks are done."""
 
 
 def freeze(study: Study, directory: Path) -> Path:

@@ -50,9 +50,9 @@ def main() -> None:
 @guarded
 def study(study: str, site: Path, **timing: object) -> None:
     """Run STUDY and write its report: `run`, then `report`."""
-    loaded = _load(study, **timing)
-    from netlab.progress import Bar  # with all that runs notebooks: seconds
+    from netlab.progress import Bar
 
+    loaded = _load(study, **timing)
     with Bar() as bar:
         _run(loaded, None, bar)
         index = _report(loaded, None, site, bar)
@@ -66,9 +66,9 @@ def study(study: str, site: Path, **timing: object) -> None:
 @guarded
 def run(study: str, results: Path | None, **timing: object) -> None:
     """Measure every run of STUDY that has no valid record yet."""
-    loaded = _load(study, **timing)
-    from netlab.progress import Bar  # with all that runs notebooks: seconds
+    from netlab.progress import Bar
 
+    loaded = _load(study, **timing)
     with Bar(report=False) as bar:
         campaign = _run(loaded, results, bar)
     click.echo(campaign.directory)
@@ -82,9 +82,9 @@ def run(study: str, results: Path | None, **timing: object) -> None:
 @guarded
 def report(study: str, results: Path | None, site: Path, **timing: object) -> None:
     """Write the report of what STUDY has measured, and print its path."""
-    loaded = _load(study, **timing)
-    from netlab.progress import Bar  # with all that runs notebooks: seconds
+    from netlab.progress import Bar
 
+    loaded = _load(study, **timing)
     with Bar() as bar:
         index = _report(loaded, results, site, bar)
     click.echo(index)

@@ -6,8 +6,8 @@ from typing import Self
 
 from tqdm import tqdm
 
-from netlab.campaign import Watcher
 from netlab.plan import Block
+from netlab.watcher import Watcher
 
 REPORT_S = 40.0
 """What executing the analysis notebooks and writing the site takes, for the estimate."""
