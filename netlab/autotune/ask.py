@@ -10,6 +10,7 @@ from netlab.autotune.objective import objective
 from netlab.autotune.space import check_levels, engine_options
 from netlab.core import options
 from netlab.errors import BadInput
+from netlab.hosts.queues import queue_a_cpu
 from netlab.study import Group, Study
 
 DEFAULT_PATH = "lab"
@@ -25,11 +26,12 @@ TAKEN_OVER = (
 
 
 def default_study() -> Study:
-    """Two lab hosts joined by one unshaped path with the offloads that veth has."""
+    """Two lab hosts joined by one unshaped path: veth's offloads, a queue for each processor."""
     link = {
         "interrupt_delay_us": 0.0,
         "segmentation_offload": True,
         "checksum_offload": True,
+        "queues": queue_a_cpu(),
     }
     return Study.model_validate(
         {

@@ -27,6 +27,11 @@ from netlab.exitcodes import guarded
 @click.option("--rounds", type=int, help="Transfers of each contender in each cell.")
 @click.option("--seconds", type=int, help="Length of a transfer; whole, as some tools want it.")
 @click.option("--heats", type=int, help="Transfers of 1 s of each variant before, to choose by.")
+@click.option(
+    "--queues",
+    type=int,
+    help="Pairs of queues of the links; one for each processor when left out.",
+)
 @click.option("--seed", type=int, help="Seed of the shuffled order.")
 @click.option(
     "--out",

@@ -109,7 +109,8 @@ class Conclusions:
             f"{IN_WORDS[machine['task_group']]}.",
             f"{versions}.",
             f"{bench.matrix.rounds} rounds of {bench.matrix.seconds} s, seed {bench.matrix.seed}, "
-            f"{CONGESTION}; same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
+            f"{CONGESTION}; {_queues(bench.matrix.queues, machine.get('cpus'))}; "
+            f"same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
             f"Memory copy, MB/s: one core {limits.one_hot_MBps:.0f} hot, "
             f"{limits.one_cold_MBps:.0f} cold; all {limits.cores} cores "
             f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
@@ -194,6 +195,12 @@ class Conclusions:
         if len(self.variants):
             self.variants_table().export(directory / "bench-variants")
         return write_json(directory / "bench.json", self.as_json())
+
+
+def _queues(queues: int, cpus: int | None) -> str:
+    if queues == cpus:
+        return "a pair of queues for each CPU"
+    return f"{queues} pairs of queues" if queues > 1 else "one pair of queues"
 
 
 def _load(samples: pd.DataFrame) -> str:

@@ -38,14 +38,18 @@ BUSY = (*WORK, "irq", "softirq")
 ALL = (*BUSY, "idle", "iowait", "steal")
 
 
-def bench_study() -> Study:
-    """Two lab hosts joined twice, unshaped: with the offloads that veth has, and without."""
+def bench_study(queues: int) -> Study:
+    """Two lab hosts joined twice, unshaped: with the offloads that veth has, and without.
+
+    Both links have `queues` pairs of queues.
+    """
     paths = {}
     for level in ("on", "off"):
         link = {
             "interrupt_delay_us": 0.0,
             "segmentation_offload": level == "on",
             "checksum_offload": level == "on",
+            "queues": queues,
         }
         paths[level] = {"ends": [{"host": SENDER}, {"host": RECEIVER}], "link": link}
     return Study.model_validate(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from netlab.bench.contenders import Contender, Mode, OwnVariant
 from netlab.errors import BadInput
+from netlab.hosts.queues import queue_a_cpu
 from netlab.othertools.tools import Variant
+from netlab.study.link import MOST_QUEUES
 
 MAX_STREAMS = 10_000
 
@@ -48,6 +50,7 @@ _COUNTS = (
     ("heats", 100),
     ("heat_s", 600),
     ("most_variants", 100),
+    ("queues", MOST_QUEUES),
 )
 """Counts of a benchmark and the most of each."""
 
@@ -67,6 +70,8 @@ class Matrix:
         long one is.
     most_variants : int
         So many variants of a contender take part at most, its first ones.
+    queues : int
+        Pairs of queues of the links; one for each processor when left out, as present cards have.
     seed : int
         Of the order.
     """
@@ -80,6 +85,7 @@ class Matrix:
     heats: int = 2
     heat_s: int = 1
     most_variants: int = 100
+    queues: int = field(default_factory=queue_a_cpu)
     seed: int = 2003
 
     def __post_init__(self) -> None:

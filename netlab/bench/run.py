@@ -98,7 +98,7 @@ def run_bench(
     heats: list[dict] = []
     stood: list[Standing] = []
     failures: dict[tuple, int] = {}
-    study = bench_study()
+    study = bench_study(matrix.queues)
     by_name = {peer.tool.name: peer for peer in peers}
     with study_lab(study) as lab:
         facts = host_facts(study, lab=lab)["on"][SENDER]

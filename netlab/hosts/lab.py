@@ -86,7 +86,10 @@ class Lab:
             raise BadInput("a lab id is one to eight small letters or digits", value=lab_id)
         if any(path.emulator is not None for path in plan.paths):
             emulator.check()
-        needs.check(shaped=any(path.settings.rate_bps is not None for path in plan.paths))
+        needs.check(
+            shaped=any(path.settings.rate_bps is not None for path in plan.paths),
+            queues=max((path.settings.queues for path in plan.paths), default=1),
+        )
         lab_id = lab_id or secrets.token_hex(3)
         token = secrets.token_hex(8)
         guard = None
@@ -344,8 +347,9 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
                 continue
             # Made where it belongs: the machine's own namespace never sees the pair.
             line = (
-                f"link add {first.interface} type veth "
+                f"link add {first.interface}{path.settings.add_words} type veth "
                 f"peer name {second.interface} netns {names[second.host]}"
+                f"{path.settings.add_words}"
             )
             tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
         list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))

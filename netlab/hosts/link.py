@@ -8,6 +8,7 @@ What models what:
   ``napi_defer_hard_irqs`` 1.
 * checksums by the processor: checksum offload off.
 * the bus: a token bucket (tbf) on what each end sends.
+* the card's queues, where it has several: pairs of veth, one for each processor or more.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from netlab.hosts.namespaces import inside, tool, tool_json
+from netlab.hosts.queues import queue_words, sending_masks
 from netlab.study import LabLink
 from netlab.units import ETHERNET_HEADER_B
 
@@ -34,21 +36,33 @@ SMOOTH_S = 0.004
 QUEUE_LIMIT_B = 32 << 20
 
 # Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
-# flush timeout in ns, defer.
+# flush timeout in ns, defer and, of several queues, which processors send into each.
 SETTINGS = r"""
 set -e
+interface=$1
 if [ $# -gt 1 ]; then
   d=/sys/class/net/$1
   ethtool -K "$1" gro on tso "$2" gso "$2" tx "$3" rx "$3" >/dev/null
   echo "$4" > "$d/gro_flush_timeout"
   echo "$5" > "$d/napi_defer_hard_irqs"
+  shift 5
+  queue=0
+  for mask do
+    echo "$mask" > "$d/queues/tx-$queue/xps_cpus"
+    queue=$((queue + 1))
+  done
 fi
-c=/proc/sys/net/ipv6/conf/$1
+c=/proc/sys/net/ipv6/conf/$interface
 if [ -e "$c/disable_ipv6" ]; then echo 0 > "$c/disable_ipv6"; fi
 """
 READ_BACK = r"""
 d=/sys/class/net/$1
 cat "$d/gro_flush_timeout" "$d/napi_defer_hard_irqs"
+set -- "$d"/queues/rx-*
+echo $#
+set -- "$d"/queues/tx-*
+echo $#
+if [ $# -gt 1 ]; then cat "$d"/queues/tx-*/xps_cpus; fi
 """
 FEATURES = {
     "tso": "tcp-segmentation-offload",
@@ -82,6 +96,7 @@ class LinkSettings:
     ``rate_bps`` is of Ethernet frames as tbf counts them: MTU + 14 bytes, without preamble and
     check sequence. None leaves the end unshaped. `card` is whether there is one to set, and with
     `apart` TCP hands over every segment as a packet of its own, for qdiscs that are a network.
+    There are `queues` pairs of queues.
     """
 
     rate_bps: int | None
@@ -92,6 +107,7 @@ class LinkSettings:
     checksum_offload: bool
     card: bool = True
     apart: bool = False
+    queues: int = 1
 
     @classmethod
     def of(cls, link: LabLink, bus_MBps: float | None, mtu_B: int = 1500) -> LinkSettings:
@@ -120,7 +136,13 @@ class LinkSettings:
             segmentation_offload=emulated or link.segmentation_offload,
             checksum_offload=emulated or link.checksum_offload,
             card=not emulated,
+            queues=link.queues,
         )
+
+    @property
+    def add_words(self) -> str:
+        """What ``ip link add`` is told of each end besides its name, from the blank on."""
+        return queue_words(self.queues)
 
     def ip_lines(self, interface: str) -> list[str]:
         """Lines for ``ip -batch``."""
@@ -151,6 +173,7 @@ class LinkSettings:
             "on" if self.checksum_offload else "off",
             str(self.interrupt_delay_ns),
             "1" if self.interrupt_delay_ns else "0",
+            *sending_masks(self.queues),
         )
 
 
@@ -162,7 +185,8 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
     dict
         ``wanted`` as asked for; ``interface mtu_B txqueuelen mac_address gro_max_size_B
         gso_max_segs rate_bps burst_B interrupt_delay_ns napi_defer_hard_irqs`` and, as on or off,
-        ``tso gso gro rx_checksum tx_checksum scatter_gather``.
+        ``tso gso gro rx_checksum tx_checksum scatter_gather``; ``receive_queues`` and
+        ``transmit_queues`` and, of several, ``sending_cpus``, a mask of processors for each.
     """
     (link,) = tool_json(("ip", "-n", namespace, "-j", "-d", "link", "show", "dev", interface))
     qdiscs = tool_json(("tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface))
@@ -181,5 +205,8 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
         "burst_B": shape.get("burst"),
         "interrupt_delay_ns": int(sysfs[0]),
         "napi_defer_hard_irqs": int(sysfs[1]),
+        "receive_queues": int(sysfs[2]),
+        "transmit_queues": int(sysfs[3]),
+        "sending_cpus": sysfs[4:],
         **{name: features[key]["active"] for name, key in FEATURES.items()},
     }

@@ -32,6 +32,10 @@ ip link set dev nl0 gro_max_size 100 || echo gro_max_size
 for f in gro_flush_timeout napi_defer_hard_irqs; do
   echo 0 > "/sys/class/net/nl0/$f" || echo "$f"
 done
+if [ "$2" -gt 1 ]; then
+  ip link add nq0 numtxqueues 2 numrxqueues 2 type veth peer name nq1 &&
+    echo 1 > /sys/class/net/nq0/queues/tx-0/xps_cpus || echo xps
+fi
 """
 MEANINGS = {
     "sysfs": "a mount of /sys in a namespace (a container needs --privileged)",
@@ -42,16 +46,19 @@ MEANINGS = {
     "gro_max_size": "gro_max_size (Linux 5.19 and iproute2 5.18)",
     "gro_flush_timeout": "gro_flush_timeout (CONFIG_SYSFS)",
     "napi_defer_hard_irqs": "napi_defer_hard_irqs (Linux 5.8)",
+    "xps": "several queues of veth with processors of their own (CONFIG_XPS)",
 }
 
 
-def check(*, shaped: bool, search_path: str = SEARCH_PATH) -> None:
+def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
     """Make sure that a lab can be made here.
 
     Parameters
     ----------
     shaped : bool
         Whether a link has a bus or a rate.
+    queues : int
+        Most pairs of queues of a link.
     search_path : str
         Where tools are looked for.
 
@@ -72,7 +79,7 @@ def check(*, shaped: bool, search_path: str = SEARCH_PATH) -> None:
             f"apt-get install -y {' '.join(sorted({PACKAGES[name] for name in missing}))}"
         )
     done = subprocess.run(
-        (*NAMELESS, "sh", "-c", PROBE, "probe", "tbf" if shaped else "-"),
+        (*NAMELESS, "sh", "-c", PROBE, "probe", "tbf" if shaped else "-", str(queues)),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ from netlab.study.base import Megabytes, Model
 from netlab.study.hosts import End
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+MOST_QUEUES = 256
 Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
 
 
@@ -89,6 +90,10 @@ class LabLink(Model):
         units of 0.8192 us is 52.4288 us (preliminary notes, appendix).
     segmentation_offload, checksum_offload : bool
         TSO, GSO and GRO merging; checksums by the device. The 2003 card had neither untuned.
+    queues : int
+        Pairs of a receive and a transmit queue; processors share the transmit queues out among
+        them (XPS), as drivers of present cards do with one for each processor. One, as on the card
+        of 2003, where every processor sends into the same. A link with a rate has one.
     emulator : Emulator, optional
         A long path in place of the cable; the link then models no card.
     """
@@ -97,6 +102,7 @@ class LabLink(Model):
     interrupt_delay_us: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 52.4288
     segmentation_offload: bool = False
     checksum_offload: bool = False
+    queues: Annotated[int, Field(ge=1, le=MOST_QUEUES)] = 1
     emulator: Emulator | None = None
 
     @model_validator(mode="after")

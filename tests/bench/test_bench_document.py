@@ -98,6 +98,17 @@ def test_the_text_names_machine_versions_limits_load_and_what_was_left_out(concl
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("queues", "says"),
+    [(1, "one pair of queues"), (2, "a pair of queues for each CPU"), (3, "3 pairs of queues")],
+)
+def test_the_text_says_how_many_queues_the_links_have(conclusions, queues, says):
+    bench = replace(conclusions.bench, matrix=replace(MATRIX, queues=queues))
+    other = Conclusions.of(bench)
+    assert f"cubic; {says}; same settings" in other.conditions()
+    assert other.as_json()["settings"]["queues"] == queues
+
+
 def test_the_text_says_what_each_chose_and_which_variant_was_refused(conclusions):
     text = conclusions.to_text()
     for part in (

@@ -158,6 +158,8 @@ def test_a_tool_is_left_out_of_cells_with_more_streams_than_it_can_run_and_that_
         {"rounds": 0},
         {"seconds": 0},
         {"heats": 0},
+        {"queues": 0},
+        {"queues": 257},
         {"modes": ()},
     ],
 )

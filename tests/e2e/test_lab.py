@@ -265,6 +265,19 @@ def test_a_part_the_kernel_refuses_is_named(tmp_path):
     needs.check(shaped=False, search_path=f"{tmp_path}:{reaper.SEARCH_PATH}")
 
 
+def test_queues_without_processors_of_their_own_are_named(tmp_path):
+    real = shutil.which("ip", path=reaper.SEARCH_PATH)
+    (tmp_path / "ip").write_text(
+        f'#!/bin/sh\ncase "$*" in *numtxqueues*) exit 2;; esac\nexec {real} "$@"\n'
+    )
+    (tmp_path / "ip").chmod(0o755)
+    search_path = f"{tmp_path}:{reaper.SEARCH_PATH}"
+    with pytest.raises(Unsupported, match=r"lacks several queues of veth .*CONFIG_XPS"):
+        needs.check(shaped=False, queues=2, search_path=search_path)
+    needs.check(shaped=False, search_path=search_path)
+    needs.check(shaped=False, queues=2)
+
+
 def _as_nobody(program):
     """What a program says that gives up root before it does anything."""
     done = subprocess.run(

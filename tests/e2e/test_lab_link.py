@@ -1,5 +1,7 @@
 """A lab link is set as the study says, and carries what its rate and MTU allow."""
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +13,14 @@ from noise import Shares, stolen, tries
 
 from netlab.hosts.inventory import data_address
 from netlab.hosts.lab import Lab
+from netlab.hosts.queues import sending_masks
 
 pytestmark = pytest.mark.e2e
 STREAM = (sys.executable, str(Path(tcp_stream.__file__)))
 RATE_Mbps = 1000.0
 WINDOW_S = 1.0
 STUDY = lab_study(
-    {"a": bus(2128.0), "b": bus(1600.0), "c": {"kind": "lab"}},
+    {"a": bus(2128.0), "b": bus(1600.0), "c": {"kind": "lab"}, "d": {"kind": "lab"}},
     {
         "bus": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}},
         "shaped": {
@@ -34,6 +37,10 @@ STUDY = lab_study(
                 "segmentation_offload": True,
                 "checksum_offload": True,
             },
+        },
+        "wide": {
+            "ends": [{"host": "c"}, {"host": "d"}],
+            "link": {"interrupt_delay_us": 0.0, "queues": 2},
         },
     },
 )
@@ -61,6 +68,39 @@ def test_a_tuned_link_offloads_does_not_wait_and_has_no_bus(lab):
         assert end["rate_bps"] is None
         assert end["interrupt_delay_ns"] == 0 and end["napi_defer_hard_irqs"] == 0
         assert end["tso"] and end["gso"] and end["tx_checksum"] and end["rx_checksum"]
+
+
+def test_a_link_has_as_many_queues_as_it_is_to_have(lab):
+    told = lab.describe()
+    for end in told["shaped"].values():
+        assert (end["receive_queues"], end["transmit_queues"]) == (1, 1)
+        assert end["sending_cpus"] == []
+    for end in told["wide"].values():
+        assert (end["receive_queues"], end["transmit_queues"]) == (2, 2)
+        masks = [int(mask.replace(",", ""), 16) for mask in end["sending_cpus"]]
+        assert masks == [int(mask.replace(",", ""), 16) for mask in sending_masks(2)]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_what_a_processor_sends_comes_in_at_its_own_queue(lab):
+    interface = lab.describe()["wide"]["d"]["interface"]
+    for cpu in sorted(os.sched_getaffinity(0))[:2]:
+        before = _received(lab, interface)
+        ping = ("ping", "-n", "-q", "-c", "20", "-i", "0.002", data_address(STUDY, "wide", "d"))
+        enter = ("ip", "netns", "exec", lab.namespace("c"), "taskset", "-c", str(cpu))
+        subprocess.run((*enter, *ping), check=True, stdout=subprocess.DEVNULL)
+        queue = cpu % 2
+        here, there = (_received(lab, interface)[q] - before[q] for q in (queue, 1 - queue))
+        assert here >= 20 > there
+
+
+def _received(lab, interface):
+    """Packets that came in at each receive queue of host d."""
+    enter = ("ip", "netns", "exec", lab.namespace("d"))
+    said = subprocess.run(
+        (*enter, "ethtool", "-S", interface), check=True, capture_output=True, text=True
+    ).stdout
+    return [int(found) for found in re.findall(r"rx_queue_\d+_xdp_packets: (\d+)", said)]
 
 
 def test_names_and_addresses_of_the_study_are_used(lab):

@@ -71,6 +71,8 @@ def test_an_emulator_that_contradicts_itself_is_refused(content, says):
 def test_a_link_is_a_card_or_a_long_path():
     with pytest.raises(ValidationError, match="no segmentation_offload"):
         LabLink.model_validate({"emulator": {}, "segmentation_offload": True})
+    with pytest.raises(ValidationError, match="no queues"):
+        LabLink.model_validate({"emulator": {}, "queues": 2})
     assert LabLink.model_validate({"emulator": {"rate_Mbps": 5.0}}).shaped_Mbps == 5.0
     assert LabLink(rate_Mbps=7.0).shaped_Mbps == 7.0
 

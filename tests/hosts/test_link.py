@@ -1,6 +1,10 @@
 """A link's parameters become the kernel's units."""
 
+import pytest
+from pydantic import ValidationError
+
 from netlab.hosts.link import LinkSettings, bucket_B
+from netlab.hosts.queues import sending_masks
 from netlab.study import LabLink
 
 
@@ -37,3 +41,19 @@ def test_a_tuned_link_offloads_and_does_not_wait():
     settings = LinkSettings.of(link, None)
     assert settings.settings_argv("data0")[-5:] == ("data0", "on", "on", "0", "0")
     assert "gro_max_size" not in settings.ip_lines("data0")[0]
+
+
+def test_several_queues_are_made_with_the_pair_and_shared_out():
+    one, two = LabLink(), LabLink(queues=2)
+    assert LinkSettings.of(one, None).add_words == ""
+    settings = LinkSettings.of(two, None)
+    assert settings.add_words == " numtxqueues 2 numrxqueues 2"
+    masks = settings.settings_argv("data0")[-2:]
+    assert settings.settings_argv("data0")[:-2] == LinkSettings.of(one, None).settings_argv("data0")
+    assert masks == sending_masks(2)
+
+
+@pytest.mark.parametrize("queues", [0, 257])
+def test_a_number_of_queues_that_cannot_be_is_refused(queues):
+    with pytest.raises(ValidationError, match="queues"):
+        LabLink(queues=queues)

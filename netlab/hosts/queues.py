@@ -1,0 +1,53 @@
+"""Queues of a lab link: as many pairs as asked for, shared out among the processors.
+
+A card's driver gives each processor a pair and lets it send into its own (XPS). So does this: what
+a processor sends, it also receives at the other end of the veth pair, and no two of them wait for
+one ring or overfill it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from netlab.study.link import MOST_QUEUES
+
+GROUP_BITS = 32
+"""Of a mask in sysfs: groups of so many bits with commas between them."""
+
+
+def queue_a_cpu() -> int:
+    """Pairs of queues that give each processor of this machine its own."""
+    return min(os.cpu_count() or 1, MOST_QUEUES)
+
+
+def queue_words(queues: int) -> str:
+    """What ``ip link add`` is told of one end; nothing where it has one pair."""
+    return f" numtxqueues {queues} numrxqueues {queues}" if queues > 1 else ""
+
+
+def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
+    """Which processors send into each queue, as ``xps_cpus`` takes it.
+
+    Parameters
+    ----------
+    queues : int
+        Pairs of queues.
+    cpus : int, optional
+        Processors; those of this machine when left out.
+
+    Returns
+    -------
+    tuple of str
+        A mask for each queue; none where there is one queue, which is everybody's.
+    """
+    if queues == 1:
+        return ()
+    cpus = cpus or os.cpu_count() or 1
+    return tuple(_mask(sum(1 << cpu for cpu in range(q, cpus, queues))) for q in range(queues))
+
+
+def _mask(bits: int) -> str:
+    groups = [f"{bits % (1 << GROUP_BITS):08x}"]
+    while bits := bits >> GROUP_BITS:
+        groups.insert(0, f"{bits % (1 << GROUP_BITS):08x}")
+    return ",".join(groups)
