@@ -1,7 +1,7 @@
 #include "engine.h"
 
 #include "error.h"
-#include "ethtool.h"
+#include "outlet.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -46,9 +46,11 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 /* What a sink reads has left its sender long since. */
 static struct nl_turns turns_of(const struct nl_run_opts *opts, uint64_t threads)
 {
-	int large_packets = opts->role == NL_SINK || nl_ethtool_segments(opts->interface);
+	struct nl_outlet outlet = {.packet_B = NL_OUTLET_LARGE_B, .queues = 1};
 
-	return nl_turns_of(opts->streams, threads, cpus_online(), large_packets);
+	if (opts->role == NL_GEN)
+		outlet = nl_outlet_of(opts->interface);
+	return nl_turns_of(opts->streams, threads, cpus_online(), outlet);
 }
 
 /* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
@@ -64,6 +66,7 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 {
 	const struct nl_engine *engine = engine_of(opts);
 	const struct nl_mover *mover = nl_mover_of(opts);
+	uint64_t threads = threads_of(opts, engine);
 	const char *what = "";
 	int code;
 
@@ -75,9 +78,9 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 		return code;
 	*out = (struct nl_choice){.engine = engine,
 				  .mover = mover,
-				  .threads = threads_of(opts, engine),
+				  .threads = threads,
 				  .blocking = engine->one_stream,
-				  .turns = turns_of(opts, threads_of(opts, engine)),
+				  .turns = turns_of(opts, threads),
 				  .lingers = lingers_of(opts)};
 	return NL_OK;
 }
