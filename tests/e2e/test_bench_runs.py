@@ -11,6 +11,7 @@ from netlab.bench.processes import run_tool
 from netlab.errors import RunError
 from netlab.hosts.inventory import data_address
 from netlab.hosts.lab import Lab
+from netlab.hosts.queues import queue_a_cpu
 from netlab.hosts.reaper import processes_in
 from netlab.othertools.tools import Transfer, Variant
 from tests.e2e.conftest import run_netlab
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.e2e
 def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouched):
     cell = ("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same")
     how = ("--rounds", "3", "--seconds", "1", "--peer", "iperf3", "--out", str(tmp_path))
-    done = run_netlab("bench", *cell, *how)
+    done = run_netlab("bench", "--queues", "1", *cell, *how)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "bench.json").read_text())
     samples = document["samples"]
@@ -38,6 +39,7 @@ def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouch
     assert ours["verdict"] in ("faster", "slower", "no conclusion")
     assert (tmp_path / "bench.svg").read_text().startswith("<svg ")
     assert "iperf 3" in done.stdout
+    assert document["settings"]["queues"] == 1 and "one pair of queues" in done.stdout
 
 
 def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, machine_untouched):
@@ -46,6 +48,7 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, m
     done = run_netlab("bench", "--quick", *cell, *how)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "bench.json").read_text())
+    assert document["settings"]["queues"] == queue_a_cpu()
     assert len(document["heats"]) == 4
     best = {}
     for heat in document["heats"]:
