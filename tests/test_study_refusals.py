@@ -224,6 +224,18 @@ def test_what_does_not_fit_together_is_named(name):
     assert sentence in str(refusal(changed(*change)))
 
 
+@pytest.mark.parametrize("of", ["bus", "rate"])
+def test_a_link_with_a_bus_or_a_rate_has_one_pair_of_queues(of):
+    content = changed("paths", "64-64", "link", {"queues": 2})
+    if of == "rate":
+        for host in content["hosts"].values():
+            host.pop("bus", None)
+        assert validated(Study, content, "my.yml").paths["64-64"].link.queues == 2
+        content["paths"]["64-64"]["link"]["rate_Mbps"] = 1000.0
+    said = str(refusal(content))
+    assert "paths.64-64.link.queues: a link with a rate or a bus has one pair" in said
+
+
 def test_a_loss_is_forced_before_a_run_is_over():
     content = changed("paths", "64-64", "link", {"emulator": {}})
     content["groups"] = [{**CONTENT["groups"][0], "path": "64-64", "force_loss_at_s": 0.2}]

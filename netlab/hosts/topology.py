@@ -156,8 +156,8 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
     Unsupported
         A path is to be netem's, and this kernel cannot.
     BadInput
-        The study has no lab host, an interface or address is given twice, an address is given
-        for one end only, or a link with a rate is to have several queues.
+        The study has no lab host, an interface or address is given twice, or an address is
+        given for one end only.
     """
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
@@ -191,7 +191,6 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
             paths.append(LabPath(path_name, pair, settings, netem=by_tc))
             continue
         settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
-        _check_queues(path_name, settings)
         emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
         paths.append(LabPath(path_name, pair, settings, emulator))
     _check_ends(paths)
@@ -249,17 +248,6 @@ def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
         pairs = (addresses(study, path_name, version) for version in (4, 6))
         return [(pair[first.host], pair[second.host]) for pair in pairs]
     return [(given[0], given[1])]
-
-
-def _check_queues(path_name: str, settings: LinkSettings) -> None:
-    # One bucket in front of several queues; on Linux 6.18 it stands still when one of them is full.
-    if settings.queues > 1 and settings.rate_bps is not None:
-        raise BadInput(
-            "a link with a bus or a rate has one pair of queues",
-            where=f"paths.{path_name}.link",
-            key="queues",
-            value=settings.queues,
-        )
 
 
 def _check_ends(paths: list[LabPath]) -> None:

@@ -85,6 +85,7 @@ class Study(Model):
                 raise ValueError(f"paths.{path_name}: a lab host and an ssh host cannot be joined")
             if path.link is not None and kinds != {"lab"}:
                 raise ValueError(f"paths.{path_name}: only a lab path has a link")
+            self._queues_can_be_had(path_name)
         seen: set[str] = set()
         for group in self.groups:
             if slug(group.name) in seen:
@@ -122,6 +123,16 @@ class Study(Model):
                     f"{MAX_RUNS} runs"
                 )
         return self
+
+    def _queues_can_be_had(self, path: str) -> None:
+        # One bucket before several queues stands still when one is full (Linux 6.18).
+        link = self.paths[path].link
+        if link is None or link.queues == 1:
+            return
+        if link.rate_Mbps is not None or self.bus_MBps(path) is not None:
+            raise ValueError(
+                f"paths.{path}.link.queues: a link with a rate or a bus has one pair of queues"
+            )
 
     def _loss_can_be_forced(self, group: Group) -> None:
         if group.force_loss_at_s is None:

@@ -93,7 +93,7 @@ class LabLink(Model):
     queues : int
         Pairs of a receive and a transmit queue; processors share the transmit queues out among
         them (XPS), as drivers of present cards do with one for each processor. One, as on the card
-        of 2003, where every processor sends into the same. A link with a rate has one.
+        of 2003, where every processor sends into the same. A link with a rate or a bus has one.
     emulator : Emulator, optional
         A long path in place of the cable; the link then models no card.
     """

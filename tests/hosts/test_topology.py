@@ -40,18 +40,11 @@ def test_the_slower_bus_is_the_rate_unless_the_link_names_one():
     assert topology(lab_study()).paths[0].settings.rate_bps is None
 
 
-def test_a_link_with_a_bus_or_a_rate_has_one_pair_of_queues():
-    ends = [{"host": "a"}, {"host": "b"}]
-    wide = {"a-b": {"ends": ends, "link": {"queues": 2}}}
+def test_several_queues_survive_being_written_down():
+    wide = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"queues": 2}}}
     plan = topology(lab_study(paths=wide))
     assert plan.paths[0].settings.queues == 2
     assert Topology.from_dict(plan.as_dict()) == plan
-    with pytest.raises(BadInput, match="one pair of queues") as refused:
-        topology(lab_study(THREE, wide))
-    assert refused.value.key == "queues"
-    shaped = {"a-b": {"ends": ends, "link": {"queues": 2, "rate_Mbps": 1000.0}}}
-    with pytest.raises(BadInput, match="one pair of queues"):
-        topology(lab_study(paths=shaped))
 
 
 def test_a_topology_survives_being_written_down():
