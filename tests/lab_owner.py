@@ -5,7 +5,7 @@ import time
 
 from lab_study import bus, lab_study
 
-from netlab.hosts.lab import Lab
+from netlab.lab.lab import Lab
 
 
 def main(lab_id: str, *words: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 from synthetic import runs_of
 
 from netlab import study as studies
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 from netlab.results import Store
 
 STEP_S = 0.1

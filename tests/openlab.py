@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
+from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import Study
-from netlab.yamlfile import read_yaml, validated
 
 OPENLAB = data_dir() / "studies" / "openlab-2003.yml"
 CONTENT = read_yaml(OPENLAB)

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pandas as pd
 
-from netlab import plan
 from netlab import study as studies
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 from netlab.results import INTERVAL_COLUMNS, SCHEMA_VERSION, Store, frame_of
+from netlab.study import schedule as plan
 
 PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}
 SMALL_FRAME_LIMIT_MBps = {"none": 620.0, "kernel": 460.0, "full": 1050.0}

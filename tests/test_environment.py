@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 import netlab
-from netlab import cli, core
+from netlab import core
+from netlab.cli import main as cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.longpath import EPISODE_ROUND_TRIPS, stack_name
-from netlab.tcp_laws import LAWS, WindowLaw
+from netlab.congestion.window_laws import LAWS, WindowLaw
 
 LAW_OF_STACK = {law.name: law for law in LAWS}
 BACK = 0.99

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from netlab import paths as root_paths
 from netlab.analysis.longpath import after_slow_start, stack_of_stream
 from netlab.analysis.longpath_fairness import fairness, shares
 from netlab.analysis.longpath_recovery import recoveries
 from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths as root_paths
 from netlab.results import Store
 from netlab.study import QUICK, Timing
 from netlab.study import load as load_study

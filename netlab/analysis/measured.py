@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab import paths
 from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import Cells
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
 from netlab.results import Store
 from netlab.study import Study
 

@@ -29,12 +29,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from netlab import paths, published
+from netlab import published
 from netlab import study as studies
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.effects import mean_ratio
 from netlab.analysis.findings import AGREEMENT
 from netlab.analysis.measured import QUICK_SUFFIX, Measured, load_measured
+from netlab.files import paths
 from netlab.published.layout import HEADING_OF_TUNING
 
 TABLES = (2, 3, 4, 5, 6)

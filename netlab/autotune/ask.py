@@ -10,7 +10,7 @@ from netlab.autotune.objective import objective
 from netlab.autotune.space import check_levels, engine_options
 from netlab.core import options
 from netlab.errors import BadInput
-from netlab.hosts.queues import queue_a_cpu
+from netlab.lab.queues import queue_a_cpu
 from netlab.study import Group, Study
 
 DEFAULT_PATH = "lab"

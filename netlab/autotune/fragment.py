@@ -12,9 +12,9 @@ from netlab import core
 from netlab.autotune.run import Tuned
 from netlab.autotune.summary import conclusion
 from netlab.errors import BadInput
-from netlab.jsonfile import write_text
+from netlab.files.json_file import write_text
+from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import Group, Study
-from netlab.yamlfile import read_yaml, validated
 
 WIDTH = 96
 

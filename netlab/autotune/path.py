@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from netlab.autotune.candidate import ENGINE_WORDS, Candidate
 from netlab.autotune.space import USUAL_BUFFER_B, Found, drained_B
-from netlab.emulation import Emulation
 from netlab.errors import RunError
+from netlab.experiment.emulation import Emulation
+from netlab.experiment.endpoint import Station
 from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import TAIL_MS, Channel, Outcome, Request
 from netlab.measure.flags import flags_of
-from netlab.plan import Run
-from netlab.station import Station
 from netlab.study import Group, Study, Timing
+from netlab.study.schedule import Run
 
 HANG_S = 3.0
 """A run that is so much longer than its warm-up and window is given up."""

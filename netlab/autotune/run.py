@@ -15,12 +15,12 @@ from netlab.autotune.outcome import Outcome
 from netlab.autotune.path import PathUnderTest, timing_for
 from netlab.autotune.search import Search
 from netlab.autotune.space import factors
-from netlab.block import stable_facts
-from netlab.emulation import Emulation
 from netlab.errors import NetlabError
-from netlab.plan import Block
-from netlab.station import Station, open_stations, study_lab
+from netlab.experiment.block import stable_facts
+from netlab.experiment.emulation import Emulation
+from netlab.experiment.endpoint import Station, open_stations, study_lab
 from netlab.study import Timing
+from netlab.study.schedule import Block
 from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0

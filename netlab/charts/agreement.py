@@ -8,15 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    MARKERS,
-    PALETTE,
-    Chart,
-    Gallery,
-    apply_style,
-    show,
-)
+from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, Chart, Gallery, apply_style, show
 
 WIDTH_IN, ROW_IN, DOT_IN = 6.2, 0.2, 0.2
 CLIP_BEYOND = 2.0

@@ -24,8 +24,8 @@ from netlab.charts.style import (
     line_style,
     show,
 )
-from netlab.claims.preliminary import misprints
 from netlab.errors import BadInput
+from netlab.published.claims.preliminary import misprints
 from netlab.published.layout import GOAL_PERCENT, TITLE_OF_SET, TITLE_OF_TABLE
 
 TUNINGS = ("none", "kernel", "full")

@@ -19,8 +19,8 @@ from netlab.charts.style import (
     show,
     text_colour,
 )
+from netlab.congestion.window_laws import LAWS, mss_B
 from netlab.published.windows import MTUS_B, path_figures, windows
-from netlab.tcp_laws import LAWS, mss_B
 from netlab.units import MIB
 
 # Scalable and HighSpeed recover within a decade of each other: their labels part.

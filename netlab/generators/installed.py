@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from netlab.errors import HostError
+from netlab.generators.tools import TOOLS, Tool
 from netlab.hosts.host import Host
-from netlab.othertools.tools import TOOLS, Tool
 
 MAX_VERSION = 120
 VERSION_S = 5

@@ -14,11 +14,11 @@ from netlab.generators.keeper import LISTEN_S, Ended, Kept
 from netlab.generators.meters import Readings, received_B, snapshot
 from netlab.generators.route import congestion_route
 from netlab.generators.told import audit_told, flow_of, is_whole, understood
+from netlab.generators.tools import Tool, Transfer
 from netlab.hosts.host import Host
 from netlab.measure.exchange import Outcome, Request, Side
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
-from netlab.othertools.tools import Tool, Transfer
 
 STEP_S = 0.1
 """The tools report no more often than this."""

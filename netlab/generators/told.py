@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from netlab.errors import BadInput, RunError
-from netlab.imports.records import Record, Sample
+from netlab.generators.tools import Tool, Transfer
 from netlab.measure.exchange import Flow, Request
-from netlab.othertools.tools import Tool, Transfer
+from netlab.results.imports.records import Record, Sample
 
 EDGE_SHARE = 0.1
 """A boundary of the window may lie so much of an interval before its time."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from netlab import bus, published
-from netlab.tables import Table
-from netlab.tcp_laws import ethernet_goodput_Mbps
+from netlab.congestion.window_laws import ethernet_goodput_Mbps
+from netlab.files.tables import Table
 from netlab.units import KIB
 
 LINK_MBPS = 1000

@@ -6,7 +6,7 @@ import pandas as pd
 
 from netlab import bus, published
 from netlab.errors import BadInput
-from netlab.tables import Table
+from netlab.files.tables import Table
 
 HEADING_OF_TUNING = {"none": "No Tuning", "kernel": "+ Kernel Tuning", "full": "+ Driver Tuning"}
 TITLE_OF_TABLE = {

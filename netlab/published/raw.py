@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from netlab import published
-from netlab.tables import Table
-from netlab.tcp_laws import LAWS, bdp_B, mss_B, window_limit_Mbps
+from netlab.congestion.window_laws import LAWS, bdp_B, mss_B, window_limit_Mbps
+from netlab.files.tables import Table
 from netlab.units import MIB
 
 MTUS_B = (9000, 1500)

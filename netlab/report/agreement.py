@@ -11,8 +11,8 @@ from netlab.analysis import agreement as analysis
 from netlab.analysis.cells import valid
 from netlab.analysis.measured import Measured
 from netlab.analysis.printed import MISSING, number
+from netlab.files.tables import Table
 from netlab.report.tables import Sentence
-from netlab.tables import Table
 
 NOTHING = "No cell of this study has valid runs of two generators."
 

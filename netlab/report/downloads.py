@@ -7,8 +7,8 @@ from pathlib import Path
 
 from netlab import results
 from netlab.analysis.measured import Measured
-from netlab.plan import slug
 from netlab.report import tables
+from netlab.study.schedule import slug
 
 FOLDER = "downloads"
 SAMPLES = {

@@ -13,9 +13,9 @@ from netlab import published
 from netlab.analysis.longpath import factors, single_changes, stack_name
 from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
+from netlab.congestion.window_laws import bdp_B
+from netlab.files.tables import Table
 from netlab.report.tables import Sentence
-from netlab.tables import Table
-from netlab.tcp_laws import bdp_B
 
 SHORT_FORM = (
     "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "

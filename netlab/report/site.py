@@ -21,12 +21,12 @@ from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.style import Chart, Gallery
 from netlab.errors import BadInput, NetlabError
-from netlab.plan import slug
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.pdf import print_pdf
 from netlab.report.render import TEMPLATES, render
+from netlab.study.schedule import slug
 
 MARKER = ".netlab-site"
 """A file that says a directory is a site of netlab's, so that building may replace it."""

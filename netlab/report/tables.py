@@ -13,7 +13,7 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
 from netlab.analysis.cells import FROM_BATCHES, FROM_NOTHING
 from netlab.analysis.measured import Measured
-from netlab.tables import Table
+from netlab.files.tables import Table
 
 UNITS = {
     "goodput": "MB/s",

@@ -9,8 +9,8 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis import then_and_now as analysis
 from netlab.analysis.measured import Measured
+from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
-from netlab.tables import Table
 
 NOTHING = "Nothing to compare."
 STATED = {

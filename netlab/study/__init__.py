@@ -4,7 +4,7 @@ Frozen models; every mistake in a file is a :class:`~netlab.errors.BadInput` tha
 file, the key and the value.
 """
 
-from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, slug
+from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, is_name, slug
 from netlab.study.design import Study
 from netlab.study.file import load
 from netlab.study.generators import OWN
@@ -33,6 +33,7 @@ __all__ = [
     "Study",
     "Timing",
     "TuningLevel",
+    "is_name",
     "load",
     "slug",
 ]

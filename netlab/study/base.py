@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_NAME = 48
 QUICK = "-quick"
-Name = Annotated[str, Field(pattern=rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$")]
+_NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
+Name = Annotated[str, Field(pattern=_NAME)]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65535)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
@@ -32,3 +33,8 @@ class Model(BaseModel):
     """What all models of a study share: frozen, strict, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a name as studies write them: letters, digits, ``.``, ``_`` and ``-``."""
+    return re.fullmatch(_NAME.strip("^$"), text) is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from netlab.errors import BadInput
+from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import QUICK
 from netlab.study.design import Study
-from netlab.yamlfile import read_yaml, validated
 
 
 def load(path: Path | str, *, quick: bool = False, **timing: float | int | None) -> Study:

@@ -18,9 +18,9 @@ from pydantic import (
     model_validator,
 )
 
-from netlab import paths
 from netlab.errors import BadInput
-from netlab.yamlfile import read_yaml, validated
+from netlab.files import paths
+from netlab.files.yaml_file import read_yaml, validated
 
 RX_INT_DELAY_UNIT_NS = 819.2
 """One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
@@ -292,7 +292,7 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_dir : path, optional
-        Used as it is. Default: :func:`netlab.paths.data_dir`.
+        Used as it is. Default: :func:`netlab.files.paths.data_dir`.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from netlab import study as studies
 from netlab.analysis import agreement
 from netlab.errors import BadInput
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 
 CELLS = 4 + 2  # shaped at two MTUs, unshaped at one, each with two stream counts
 OFF_PERCENT = {"netlab": 0.0, "iperf3": 0.5, "iperf2": -0.5, "nuttcp": 20.0}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from long_path import STEP_S, trace_of, windows
 
 from netlab.analysis.longpath_recovery import beside_law, law_growth, recoveries, recovery
-from netlab.tcp_laws import HIGHSPEED, LAWS, RENO, SCALABLE
+from netlab.congestion.window_laws import HIGHSPEED, LAWS, RENO, SCALABLE
 
 LOSS_S = 4.0
 

@@ -12,8 +12,8 @@ from synthetic import store_of as openlab_store
 from netlab.analysis import longpath_study
 from netlab.analysis.longpath_study import LongPath, on_long_path, seconds_mean, thinned
 from netlab.analysis.measured import load_measured
-from netlab.campaign import freeze
 from netlab.errors import NetlabError
+from netlab.experiment.campaign import freeze
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from netlab import study as studies
 from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
 from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
 from netlab.study import Study
-from netlab.yamlfile import validated
 
 PUBLISHED = {
     (row.table, row.tuning, row.mtu_B, row.streams): row.throughput_MBps

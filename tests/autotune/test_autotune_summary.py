@@ -11,7 +11,7 @@ from netlab.autotune.candidate import Candidate
 from netlab.autotune.fragment import fragment_text
 from netlab.autotune.objective import objective
 from netlab.autotune.summary import COLUMNS, as_json, conclusion, gained, table, to_text
-from netlab.jsonfile import write_json
+from netlab.files.json_file import write_json
 
 
 def test_no_better_than_what_you_had_is_said_with_the_nearest():

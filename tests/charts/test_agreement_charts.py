@@ -6,7 +6,7 @@ from netlab import study as studies
 from netlab.analysis import agreement
 from netlab.analysis.measured import from_frames
 from netlab.charts.agreement import differences
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 from netlab.report import agreement as tables
 
 

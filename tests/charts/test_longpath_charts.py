@@ -9,8 +9,8 @@ from long_path import short_study, store_of
 
 from netlab.analysis import longpath_study
 from netlab.analysis.longpath_study import LongPath
-from netlab.campaign import freeze
 from netlab.charts import longpath as charts
+from netlab.experiment.campaign import freeze
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from netlab.hosts import reaper
+from netlab.lab import reaper
 
 # These change by themselves: counters, clocks and random material, never settings.
 LIVE_SYSCTLS = re.compile(

@@ -7,8 +7,8 @@ import synthetic
 
 from netlab import study as studies
 from netlab.analysis.measured import from_frames
-from netlab.paths import data_dir
-from netlab.publish import AGREEMENT, measured_notebooks
+from netlab.files.paths import data_dir
+from netlab.report.publish import AGREEMENT, measured_notebooks
 
 pytestmark = pytest.mark.e2e
 

@@ -14,8 +14,8 @@ from netlab.autotune.ask import Ask
 from netlab.autotune.fragment import taken
 from netlab.autotune.outcome import NO_CONCLUSION
 from netlab.autotune.run import SLACK_S, autotune
-from netlab.hosts.lab import Lab
-from netlab.hosts.reaper import processes_in
+from netlab.lab.lab import Lab
+from netlab.lab.reaper import processes_in
 from netlab.study import load
 from tests.e2e.conftest import run_netlab
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 from lab_study import lab_study
 
-from netlab.bench.installed import Installed, find_tools
-from netlab.bench.processes import run_tool
 from netlab.errors import RunError
-from netlab.hosts.inventory import data_address
-from netlab.hosts.lab import Lab
-from netlab.hosts.queues import queue_a_cpu
-from netlab.hosts.reaper import processes_in
-from netlab.othertools.tools import Transfer, Variant
+from netlab.experiment.inventory import data_address
+from netlab.generators.tools import Transfer, Variant
+from netlab.lab.lab import Lab
+from netlab.lab.queues import queue_a_cpu
+from netlab.lab.reaper import processes_in
+from netlab.qualify.bench.installed import Installed, find_tools
+from netlab.qualify.bench.processes import run_tool
 from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e

@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import pytest
 from lab_study import lab_study
 
-from netlab.block import run_block
-from netlab.hosts import reaper
-from netlab.hosts.lab import Lab
-from netlab.plan import blocks
+from netlab.experiment.block import run_block
+from netlab.experiment.views import block_path
+from netlab.lab import reaper
+from netlab.lab.lab import Lab
 from netlab.results import Store
 from netlab.study import Study
-from netlab.views import block_path
+from netlab.study.schedule import blocks
 
 pytestmark = pytest.mark.e2e
 EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}

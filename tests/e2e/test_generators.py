@@ -14,20 +14,20 @@ import pytest
 import yaml
 from noise import Shares, tries
 
-from netlab.block import run_block
 from netlab.errors import HostError, RunError
+from netlab.experiment.block import run_block
+from netlab.experiment.endpoint import open_stations
+from netlab.experiment.inventory import close_hosts
+from netlab.experiment.preflight import preflight
 from netlab.generators import make_run, tool_named
-from netlab.hosts.inventory import close_hosts
-from netlab.hosts.lab import Lab
-from netlab.hosts.reaper import processes_in
+from netlab.generators.tools import TOOLS
+from netlab.lab.lab import Lab
+from netlab.lab.reaper import processes_in
 from netlab.measure import Side
 from netlab.measure.exchange import Request
-from netlab.othertools.tools import TOOLS
-from netlab.plan import blocks
-from netlab.preflight import preflight
 from netlab.results import Store
-from netlab.station import open_stations
 from netlab.study import Study
+from netlab.study.schedule import blocks
 from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e

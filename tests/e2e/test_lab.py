@@ -15,9 +15,9 @@ from lab_study import bus, lab_study
 from machine import machine_state
 
 from netlab.errors import BadInput, HostError, Unsupported
-from netlab.hosts import lab as labs
-from netlab.hosts import needs, reaper
-from netlab.hosts.lab import Lab
+from netlab.lab import lab as labs
+from netlab.lab import needs, reaper
+from netlab.lab.lab import Lab
 
 pytestmark = pytest.mark.e2e
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})

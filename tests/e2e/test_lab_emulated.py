@@ -12,9 +12,9 @@ import pytest
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.hosts import reaper
-from netlab.hosts.inventory import data_address
-from netlab.hosts.lab import Lab
+from netlab.experiment.inventory import data_address
+from netlab.lab import reaper
+from netlab.lab.lab import Lab
 
 ROOT = Path(lab_owner.__file__).parents[1]
 pytestmark = pytest.mark.e2e
@@ -106,7 +106,7 @@ def test_packets_are_dropped_where_and_when_it_is_told_to(lab):
 
 
 def test_what_it_has_said_does_not_grow_without_end(lab, monkeypatch):
-    monkeypatch.setattr("netlab.hosts.emulator.ANSWERS_KEPT_B", 10_000)
+    monkeypatch.setattr("netlab.lab.emulator.ANSWERS_KEPT_B", 10_000)
     (answers,) = lab.state.glob("emulator-long.answers")
     sizes_B = set()
     for _ in range(20):

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.hosts import reaper, taskgroup
-from netlab.hosts.inventory import close_hosts, data_address, host_of, open_hosts
-from netlab.hosts.lab import Lab
+from netlab.experiment.inventory import close_hosts, data_address, host_of, open_hosts
 from netlab.hosts.push import push_agent
 from netlab.hosts.ssh import SshHost
+from netlab.lab import reaper, taskgroup
+from netlab.lab.lab import Lab
 
 pytestmark = pytest.mark.e2e
 AGENT = (sys.executable, str(Path(line_agent.__file__)))

@@ -11,9 +11,9 @@ import tcp_stream
 from lab_study import bus, lab_study
 from noise import Shares, stolen, tries
 
-from netlab.hosts.inventory import data_address
-from netlab.hosts.lab import Lab
-from netlab.hosts.queues import sending_masks
+from netlab.experiment.inventory import data_address
+from netlab.lab.lab import Lab
+from netlab.lab.queues import sending_masks
 
 pytestmark = pytest.mark.e2e
 STREAM = (sys.executable, str(Path(tcp_stream.__file__)))

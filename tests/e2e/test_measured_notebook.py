@@ -5,7 +5,7 @@ import papermill
 import pytest
 import synthetic
 
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from netlab.hosts.lab import Lab
+from netlab.lab.lab import Lab
 from netlab.study import load
 from tests.e2e import dumps
 from tests.e2e.conftest import NETLAB, ROOT, small_study

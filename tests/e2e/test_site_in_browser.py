@@ -12,7 +12,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from netlab.analysis.measured import load_measured
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 from netlab.report import ExecutedNotebook, build_site
 from netlab.report.pdf import find_chromium
 

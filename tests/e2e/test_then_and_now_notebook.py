@@ -6,7 +6,7 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.paths import data_dir
+from netlab.files.paths import data_dir
 
 pytestmark = pytest.mark.e2e
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from netlab.errors import RunError
 from netlab.generators.installed import tool_named
 from netlab.generators.told import audit_told, counts_of, flow_of, understood, window_of
-from netlab.imports.records import Sample
+from netlab.generators.tools import Transfer
 from netlab.measure.exchange import Request
 from netlab.measure.ledger import Ledger, audit_interfaces
-from netlab.othertools.tools import Transfer
+from netlab.results.imports.records import Sample
 
-RECORDED = Path(__file__).parents[1] / "imports" / "recorded"
+RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
 PRINTED = {
     "iperf3": ("iperf3-study-client.json", "iperf3-study-server.json"),
     "iperf2": ("iperf2-study-client.txt", "iperf2-study-server.txt"),

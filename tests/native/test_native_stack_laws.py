@@ -26,7 +26,14 @@ from law_runs import Trace, grown, load, stacks, trace_of
 from noise import tries
 
 from netlab import core
-from netlab.tcp_laws import HIGHSPEED, RENO, SCALABLE, WindowLaw, aimd, slow_start_growth
+from netlab.congestion.window_laws import (
+    HIGHSPEED,
+    RENO,
+    SCALABLE,
+    WindowLaw,
+    aimd,
+    slow_start_growth,
+)
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and BPF need root")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import nbformat
 
-from netlab.notebooks import execute
-from netlab.paths import notebook
+from netlab.files.paths import notebook
+from netlab.notebooks.execution import execute
 
 
 def test_start_here_moves_bytes_and_its_ledger_closes(tmp_path: Path):

@@ -6,8 +6,8 @@ import pytest
 from openlab import CONTENT
 
 from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
 from netlab.study import Study
-from netlab.yamlfile import validated
 
 
 def study_of(generator: str, *, streams=(1, 4), congestion="cubic", **more) -> dict:

@@ -1,0 +1,126 @@
+"""``netlab import``: other tools' output into the results."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from netlab.errors import BadInput, NetlabError
+
+
+def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    from netlab.study import is_name
+
+    if value is None or is_name(value):
+        return value
+    raise click.BadParameter("a name has letters, digits, '.', '_' and '-', and 48 of them at most")
+
+
+def _moment(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> datetime | str | None:
+    if value is None or value == "mtime":
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            "neither mtime nor a time like 2003-03-03T07:07:34+01:00"
+        ) from None
+    if not 1970 < moment.year < 2190:
+        raise click.BadParameter("no year in which this was measured")
+    return moment
+
+
+@click.command("import")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option("--study-name", required=True, callback=_name, help="Study the runs belong to.")
+@click.option("--sender", required=True, callback=_name, help="Host that sent.")
+@click.option("--receiver", required=True, callback=_name, help="Host that received.")
+@click.option("--path", callback=_name, help="Name of the path; SENDER-RECEIVER when left out.")
+@click.option("--group", callback=_name, help="Group of the study; the tool when left out.")
+@click.option("--tuning", callback=_name, default="unknown", show_default=True)
+@click.option("--mtu", type=click.IntRange(68, 65536), help="MTU, B, where no MSS tells it.")
+@click.option("--streams", type=click.IntRange(1, 100_000), help="Where the file does not tell.")
+@click.option("--record-length", type=click.IntRange(1, 2**40), help="Bytes of one send().")
+@click.option("--buffer", type=click.IntRange(0, 2**40), help="Socket buffer asked for, B.")
+@click.option("--congestion", callback=_name, help="Congestion control.")
+@click.option(
+    "--started-at",
+    callback=_moment,
+    help="When the runs began, or mtime for each file's modification time.",
+)
+@click.option(
+    "--measured-at",
+    type=click.Choice(["sender", "receiver"]),
+    help="End that wrote a report which does not tell (GenSink's).",
+)
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Results directory; the study's own when left out.",
+)
+def import_command(files: tuple[Path, ...], **options: object) -> None:
+    """Import what iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent wrote.
+
+    FILE may be a directory: every file in it, hidden ones left out. All files are understood before
+    anything is written; a file that was imported before is left alone.
+    """
+    try:
+        _import(files, options)
+    except NetlabError as error:
+        click.echo(f"netlab: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _import(files: tuple[Path, ...], options: dict) -> None:
+    from netlab.files import paths
+    from netlab.results.imports.batch import import_files
+    from netlab.results.imports.rows import Facts
+
+    facts = Facts(
+        study=options["study_name"],
+        sender=options["sender"],
+        receiver=options["receiver"],
+        path=options["path"],
+        group=options["group"],
+        tuning=options["tuning"],
+        mtu_B=options["mtu"],
+        streams=options["streams"],
+        record_length_B=options["record_length"],
+        buffer_B=options["buffer"],
+        congestion=options["congestion"],
+        started_at=options["started_at"],
+        measured_at=options["measured_at"],
+    )
+    if facts.sender == facts.receiver:
+        raise BadInput("sender and receiver are the same host", value=facts.sender)
+    directory = options["into"] or paths.results_dir(facts.study)
+    done = import_files(_expanded(files), facts, directory)
+    for path in done.known:
+        click.echo(f"{path}: imported before", err=True)
+    click.echo(f"netlab: {len(done.run_ids)} runs imported into {directory}", err=True)
+    for run_id in done.run_ids:
+        click.echo(run_id)
+
+
+def _expanded(files: tuple[Path, ...]) -> list[Path]:
+    found: list[Path] = []
+    for path in files:
+        if path.is_dir():
+            inside = sorted(
+                one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
+            )
+            if not inside:
+                raise BadInput("the directory has no files", where=str(path))
+            found += inside
+        else:
+            found.append(path)
+    return found

@@ -1,0 +1,1 @@
+"""TCP congestion control: window laws, the choice of an implementation, ``wad.conf``."""

@@ -1,0 +1,39 @@
+"""The C core, from Python: the one package that touches ``netlab._core``."""
+
+from netlab.core.binding import (
+    STATUSES,
+    CopyRate,
+    Meter,
+    Option,
+    Run,
+    check_options,
+    gensink_path,
+    memory_copy_MBps,
+    meter,
+    now_ns,
+    options,
+    source_digest,
+    source_dir,
+    transfer,
+    version,
+)
+from netlab.core.report import Report
+
+__all__ = [
+    "STATUSES",
+    "CopyRate",
+    "Meter",
+    "Option",
+    "Report",
+    "Run",
+    "check_options",
+    "gensink_path",
+    "memory_copy_MBps",
+    "meter",
+    "now_ns",
+    "options",
+    "source_digest",
+    "source_dir",
+    "transfer",
+    "version",
+]

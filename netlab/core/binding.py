@@ -1,0 +1,442 @@
+"""The C core, from Python: the only module that touches ``netlab._core``.
+
+One function per C call. A C call that does not return ``NL_OK`` raises
+:class:`netlab.errors.CoreError` with the C message and code. The GIL is released while C runs.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from netlab import _core
+from netlab.core.report import Report
+from netlab.errors import CoreError
+
+ffi, lib = _core.ffi, _core.lib
+
+STATUSES = ("ok", "stopped", "timeout", "error")
+
+
+def _text(chars: Any) -> str:
+    return ffi.string(chars).decode("ascii", "replace")
+
+
+def _check(code: int, err: Any) -> None:
+    if code != lib.NL_OK:
+        key = _text(err.key)
+        message = _text(err.message)
+        raise CoreError(f"{key}: {message}" if key else message, code=_text(lib.nl_code_name(code)))
+
+
+def version() -> str:
+    """Version of the C library."""
+    return _text(lib.nl_version())
+
+
+def source_digest() -> str:
+    """sha256 of the sources the C library was built from, in hex."""
+    return _text(lib.nl_source_digest())
+
+
+def gensink_path() -> Path:
+    """The ``gensink`` binary that was built with this library."""
+    return Path(_core.__file__).parent / "_bin" / "gensink"
+
+
+def source_dir() -> Path:
+    """C sources of this library; the file ``BUILD`` there is the command that compiles them."""
+    return Path(_core.__file__).parent / "_src"
+
+
+def now_ns() -> int:
+    """CLOCK_MONOTONIC of this machine, as all times of the core."""
+    return lib.nl_now_ns()
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a run, as the C table has it.
+
+    Attributes
+    ----------
+    name : str
+        Its key, with the unit.
+    help : str
+        What it means.
+    default : str or None
+        Its default as text.
+    roles : frozenset of str
+        ``"sink"``, ``"gen"`` or both.
+    minimum, maximum : int
+        Limits of a number; both 0 for other kinds.
+    """
+
+    name: str
+    help: str
+    default: str | None
+    roles: frozenset[str]
+    minimum: int
+    maximum: int
+
+
+_ROLES = {"sink": lib.NL_SINK, "gen": lib.NL_GEN}
+
+
+@cache
+def options() -> Mapping[str, Option]:
+    """The option table of the C library, by name."""
+    count = ffi.new("size_t *")
+    table = lib.nl_options(count)
+    rows = (table[i] for i in range(count[0]))
+    return {
+        (name := _text(row.name)): Option(
+            name=name,
+            help=_text(row.help),
+            default=None if row.initial == ffi.NULL else _text(row.initial),
+            roles=frozenset(role for role, bit in _ROLES.items() if row.roles & bit),
+            minimum=row.min,
+            maximum=row.max,
+        )
+        for row in rows
+    }
+
+
+def _run_opts(role: str, settings: Mapping[str, object]) -> Any:
+    opts, err = ffi.new("struct nl_run_opts *"), ffi.new("struct nl_err *")
+    lib.nl_run_opts_init(opts, _ROLES[role])
+    if settings.get("bytes") and "window_ms" not in settings:
+        settings = {**settings, "window_ms": 0}
+    for name, value in settings.items():
+        text = str(int(value)) if isinstance(value, bool) else str(value)
+        if "\0" in text or "\0" in name or not (name + text).isascii():
+            raise CoreError(f"{name}: not printable ASCII", code="bad_request")
+        _check(lib.nl_run_opts_set(opts, name.encode(), text.encode(), err), err)
+    _check(lib.nl_run_opts_check(opts, err), err)
+    return opts
+
+
+def check_options(role: str, **settings: object) -> None:
+    """Check options of a sink or gen as the C library does before a run.
+
+    Parameters
+    ----------
+    role : {"sink", "gen"}
+        Whose options they are.
+    **settings
+        Values by option name; see :func:`options`.
+
+    Raises
+    ------
+    CoreError
+        With code ``bad_request`` and the option named.
+    """
+    _run_opts(role, settings)
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+
+class _Owned(np.ndarray):
+    """An array over C memory that keeps the run which owns the memory."""
+
+    owner: Any = None
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.owner = getattr(source, "owner", None)
+
+
+def _view(
+    pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any
+) -> np.ndarray:
+    size = np.dtype(dtype).itemsize
+    flat = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
+    array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
+    array.owner = owner
+    array.flags.writeable = False
+    return array
+
+
+def _struct(value: Any) -> dict[str, int]:
+    return {name: int(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
+
+
+def _stream(row: Any) -> dict[str, Any]:
+    return {
+        **{
+            name: int(getattr(row, name))
+            for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
+                         "t_last_ns", "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp",
+                         "mss_B", "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
+        },
+        "congestion": _text(row.congestion),
+        "tcp": _struct(row.tcp) if row.has_tcp else None,
+        "tcp_t1": _struct(row.tcp_t1) if row.has_tcp_t1 else None,
+    }  # fmt: skip
+
+
+class Run:
+    """One end of a run on this machine.
+
+    Use it as a context manager: leaving the block stops the run, waits for it and frees it.
+
+    Parameters
+    ----------
+    role : {"sink", "gen"}
+        Which end.
+    **settings
+        Options by name; see :func:`options`.
+    """
+
+    def __init__(self, role: str, **settings: object):
+        opts = _run_opts(role, settings)
+        out, err = ffi.new("struct nl_run **"), ffi.new("struct nl_err *")
+        _check(lib.nl_run_open(opts, out, err), err)
+        self.role = role
+        self._run = ffi.gc(out[0], lib.nl_run_free)
+        self._thread: threading.Thread | None = None
+        self._failure: CoreError | None = None
+
+    @property
+    def port(self) -> int:
+        """The port a sink listens on."""
+        return lib.nl_run_port(self._run)
+
+    def start(self) -> None:
+        """Begin, in a thread of its own."""
+        if self._thread is not None:
+            raise CoreError("a run starts once", code="bad_request")
+        self._thread = threading.Thread(target=self._execute, daemon=True)
+        self._thread.start()
+
+    def _execute(self) -> None:
+        err = ffi.new("struct nl_err *")
+        try:
+            _check(lib.nl_run_execute(self._run, err), err)
+        except CoreError as failure:
+            self._failure = failure
+
+    def stop(self) -> None:
+        """End the run early; its report says ``stopped``."""
+        lib.nl_run_stop(self._run)
+
+    def progress(self) -> tuple[int, int]:
+        """CLOCK_MONOTONIC in ns, and the bytes moved so far."""
+        t_ns = ffi.new("uint64_t *")
+        moved = lib.nl_run_progress(self._run, t_ns)
+        return t_ns[0], moved
+
+    def result(self) -> Report:
+        """Wait for the end and return the report.
+
+        Raises
+        ------
+        CoreError
+            When a gen never got to its start.
+        """
+        if self._thread is None:
+            self.start()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return self._report()
+
+    def _report(self) -> Report:
+        r = lib.nl_run_report(self._run)
+        rows, capacity, count = r.streams, r.sample_capacity, r.sample_count
+        trace = {
+            name: _view(pointer, np.uint32, rows, capacity, count, self._run)
+            for name, pointer in (
+                ("rtt_us", r.trace_rtt_us),
+                ("cwnd_segments", r.trace_cwnd_segments),
+                ("retransmits", r.trace_retransmits),
+            )
+            if pointer != ffi.NULL
+        }
+        rejected = _struct(r.rejected)
+        rejected["short"] = rejected.pop("too_short")
+        plain = ("streams", "accepted", "t_go_ns", "t_first_byte_ns", "t_last_byte_ns",
+                 "window_t0_ns", "window_t1_ns", "window_bytes", "total_bytes",
+                 "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
+                 "mapped_bytes", "watch_cpu_ns")  # fmt: skip
+        failed = r.status != lib.NL_STATUS_OK
+        return Report(
+            role=self.role,
+            status=STATUSES[r.status],
+            code=_text(lib.nl_code_name(r.err.code)) if r.err.code else "",
+            message=_text(r.err.message) if failed else "",
+            engine=_text(r.engine),
+            method=_text(r.method),
+            **{name: int(getattr(r, name)) for name in plain},
+            rejected=rejected,
+            per_stream=tuple(_stream(r.per_stream[i]) for i in range(rows)),
+            sample_t_ns=_view(r.sample_t_ns, np.uint64, 1, capacity, count, self._run)[0],
+            sample_bytes=_view(r.sample_bytes, np.uint64, rows, capacity, count, self._run),
+            trace=trace,
+        )
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+
+def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Report]:
+    """Run a sink and a gen against each other on this machine.
+
+    Parameters
+    ----------
+    address : str, optional
+        Numeric address of this machine to go through.
+    **settings
+        Options by name, each given to the end or ends that have it; see :func:`options`.
+
+    Returns
+    -------
+    sink, gen : Report
+        What each end says.
+
+    Raises
+    ------
+    CoreError
+        For options the library refuses, or when the streams could not be brought together.
+    """
+    unknown = sorted(set(settings) - set(options()))
+    if unknown:
+        raise CoreError(f"{unknown[0]}: there is no such option", code="bad_request")
+    shared = {"run": 1, "token": secrets.token_hex(16), **settings}
+    ours = {
+        role: {name: value for name, value in shared.items() if role in options()[name].roles}
+        for role in _ROLES
+    }
+    if settings.get("bytes"):
+        ours["sink"]["window_ms"] = 0
+        ours["gen"].pop("window_ms", None)
+    with Run("sink", bind=address, **ours["sink"]) as sink:
+        sink.start()
+        with Run("gen", **{**ours["gen"], "to": address, "port": sink.port}) as gen:
+            gen_report = gen.result()
+            return sink.result(), gen_report
+
+
+# -- the meter -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Counters of this machine, or their growth between two snapshots (``after - before``).
+
+    Attributes
+    ----------
+    t0_ns, t1_ns : int
+        When they were read; equal for a snapshot.
+    interface : dict or None
+        Name, rx and tx bytes, packets, errors and drops; for a difference ``reset``, ``wraps``.
+    cpu : tuple of dict
+        Microseconds by class, one row per CPU.
+    interrupts, context_switches : int
+    softnet : dict
+        ``processed``, ``dropped``, ``time_squeeze``, summed over CPUs.
+    process : dict
+        CPU time of this process, ``user_us`` and ``system_us``.
+    """
+
+    t0_ns: int
+    t1_ns: int
+    interface: dict[str, Any] | None
+    cpu: tuple[dict[str, int], ...]
+    interrupts: int
+    context_switches: int
+    softnet: dict[str, int]
+    process: dict[str, int]
+    _counters: Any = field(repr=False, compare=False, default=None)
+
+    def __sub__(self, before: Meter) -> Meter:
+        if self._counters is None or before._counters is None:
+            raise TypeError("only two snapshots have a difference")
+        span = ffi.new("struct nl_meter_span *")
+        lib.nl_meter_diff(before._counters, self._counters, span)
+        return _meter(
+            span, span.t0_ns, span.t1_ns, {"reset": bool(span.reset), "wraps": span.wraps}, None
+        )
+
+
+def _meter(c: Any, t0_ns: int, t1_ns: int, extra: dict[str, Any], counters: Any) -> Meter:
+    name = _text(c.name)
+    return Meter(
+        t0_ns=t0_ns,
+        t1_ns=t1_ns,
+        interface={"name": name, **_struct(c.interface), **extra} if name else None,
+        cpu=tuple(_struct(c.cpu[i]) for i in range(c.cpus)),
+        interrupts=c.interrupts,
+        context_switches=c.context_switches,
+        softnet={
+            "processed": c.softnet_processed,
+            "dropped": c.softnet_dropped,
+            "time_squeeze": c.softnet_time_squeeze,
+        },
+        process={"user_us": c.process_user_us, "system_us": c.process_system_us},
+        _counters=counters,
+    )
+
+
+def meter(interface: str | None = None) -> Meter:
+    """Read the counters of this machine now.
+
+    Parameters
+    ----------
+    interface : str, optional
+        Network interface to read as well.
+
+    Raises
+    ------
+    CoreError
+        With code ``bad_request`` when there is no such interface.
+    """
+    snapshot, err = ffi.new("struct nl_meter *"), ffi.new("struct nl_err *")
+    name = os.fsencode(interface) if interface else b""
+    _check(lib.nl_meter_read(name, snapshot, err), err)
+    return _meter(snapshot, snapshot.t_ns, snapshot.t_ns, {}, snapshot)
+
+
+# -- ceilings ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CopyRate:
+    """Memory copy rate of one thread, in 10^6 B/s: within the cache, and far beyond it."""
+
+    hot_MBps: float
+    cold_MBps: float
+
+
+def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
+    """Measure how fast one thread copies memory on this machine.
+
+    Parameters
+    ----------
+    budget_ms : int, optional
+        Time to spend copying; set-up comes on top.
+    """
+    out, err = ffi.new("struct nl_copy_report *"), ffi.new("struct nl_err *")
+    if not 0 <= budget_ms < 2**64:
+        raise CoreError("budget_ms: out of range", code="bad_request")
+    _check(lib.nl_copy_rate(budget_ms, out, err), err)
+    return CopyRate(hot_MBps=out.hot_Bps / 1e6, cold_MBps=out.cold_Bps / 1e6)

@@ -1,0 +1,1 @@
+"""A study measured: endpoint, trial, block, campaign; preflight and progress."""

@@ -1,0 +1,238 @@
+"""One block of a study: hosts, tuning, runs, results. Study file and block id in, Parquet out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+import netlab
+from netlab import core
+from netlab.errors import HostError, NetlabError, RunError
+from netlab.experiment.emulation import Emulation
+from netlab.experiment.endpoint import open_stations
+from netlab.experiment.trial import Runner
+from netlab.generators import require
+from netlab.lab.lab import Lab
+from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
+from netlab.study import Study
+from netlab.study.schedule import Block, Run, provenance_key
+from netlab.tuning.profiles import load_profile
+
+SAVE_EVERY_S = 5.0
+"""At most this much measuring is lost when the controller is killed."""
+
+MAX_FAILURES = 3
+"""So many failed runs on end and the block is given up: the fault is not the run's."""
+
+
+SAMPLES = tuple(table for table in TABLES if table != "runs")
+
+STABLE_FACTS = (
+    *("kernel", "machine", "cpu_model", "cpus", "governor"),
+    *("nic_driver", "nic_driver_version", "nic_firmware", "link_speed_Mbps"),
+    *("pci_vendor", "pci_device", "bus_width", "bus_speed"),
+)
+
+
+@dataclass
+class BlockResult:
+    """What a block's notebook shows.
+
+    Attributes
+    ----------
+    runs, intervals : pandas.DataFrame
+        All rows of the block, measured now or before.
+    measured, kept : int
+        Runs measured now, and runs that had a valid record.
+    diffs : dict of str to object
+        Host -> the tuning's plan, shown as a diff.
+    unsupported : list of dict
+        ``host``, ``knob`` and ``reason`` of what a kernel or card does not have.
+    conflicts : list of dict
+        Knobs that somebody else changed meanwhile, left as found.
+    """
+
+    runs: pd.DataFrame
+    intervals: pd.DataFrame
+    measured: int = 0
+    kept: int = 0
+    diffs: dict[str, object] = field(default_factory=dict)
+    unsupported: list[dict] = field(default_factory=list)
+    conflicts: list[dict] = field(default_factory=list)
+
+
+def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | None) -> dict:
+    """What decides whether a stored run still stands, besides the run's own factors."""
+    hosts = [end.host for end in study.paths[block.path].ends]
+    profiles = {host: load_profile(study.profile(host, block.tuning)) for host in hosts}
+    return {
+        "schema": SCHEMA_VERSION,
+        "version": netlab.__version__,
+        "agent": core.source_digest(),
+        "hosts": {host: stable_facts(facts[host]) for host in hosts},
+        "emulated_with": None if lab is None else lab.emulated_with(block.path),
+        "task_group": None if lab is None else lab.task_group,
+        "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
+        "generators": {
+            name: {host: facts[host]["generators"][name] for host in hosts}
+            for name in study.generators(block.path)
+        },
+    }
+
+
+def stable_facts(facts: dict) -> dict:
+    """The facts of a host that a result depends on: not its load, free space or uptime."""
+    return {name: facts.get(name) for name in STABLE_FACTS}
+
+
+def standing(study: Study, block: Block, context: dict, store: Store) -> set[str]:
+    """Run ids of a block that have a valid record for the same provenance."""
+    stored = store.block_runs(block.block_id)
+    valid = stored[stored["flags"] == ""]
+    have = dict(zip(valid["run_id"], valid["provenance_key"], strict=True))
+    return {
+        run.run_id
+        for run in block.runs
+        if have.get(run.run_id) == provenance_key(study, block, run, context)
+    }
+
+
+def run_block(
+    study: Study,
+    block: Block,
+    store: Store,
+    *,
+    lab: Lab | None = None,
+    progress: Callable[[str], None] = lambda run_id: None,
+) -> BlockResult:
+    """Measure the runs of a block that have no valid record yet.
+
+    Parameters
+    ----------
+    study, block : Study, Block
+        What to measure.
+    store : Store
+        Where results go; runs that stand there are not repeated.
+    lab : Lab, optional
+        The lab that the study's lab hosts live in.
+    progress : callable
+        Called with the id of every run that is done, measured or kept.
+
+    Raises
+    ------
+    HostError, TuningError
+        A host was lost, or a tuning could not be applied; what was measured is saved, what was
+        changed is reverted.
+    """
+    with ExitStack() as stack:
+        stations = stack.enter_context(open_stations(study, block.path, lab=lab))
+        facts = {name: station.facts for name, station in stations.items()}
+        context = context_of(study, block, facts, lab)
+        keep = standing(study, block, context, store)
+        results = _Results(block, store, keep)
+        for run in block.runs:
+            if run.run_id in keep:
+                progress(run.run_id)
+        todo = [run for run in block.runs if run.run_id not in keep]
+        require({run.group.generator for run in todo}, context["generators"])
+        if todo:
+            one_machine = study.one_machine(block.path)
+            runner = Runner(
+                study,
+                block,
+                stations,
+                context,
+                Emulation.of(study, block, lab),
+                core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
+            )
+            names = study.congestions(run.group for run in todo)
+            for name, station in stations.items():
+                runner.stacks[name] = stack.enter_context(station.stacks(study, names))
+                stack.enter_context(station.tuned(study, block))
+            runner.look()
+            try:
+                results.measure_all(runner, todo, progress)
+            finally:
+                results.save()
+        result = BlockResult(results.runs(), results.samples("intervals"), len(todo), len(keep))
+    # the tunings are reverted here, and what that met is known
+    for name, station in stations.items():
+        if station.plan is not None:
+            result.diffs[name] = station.plan
+        result.unsupported += station.unsupported()
+        result.conflicts += station.conflicts()
+    return result
+
+
+class _Results:
+    """The growing results of a block while it is measured."""
+
+    def __init__(
+        self,
+        block: Block,
+        store: Store,
+        keep: set[str],
+    ):
+        self.block, self.store = block, store
+        old_runs = store.block_runs(block.block_id)
+        self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
+        self._rows: list[dict] = []
+        # of each table besides the runs: the rows kept, and those of every run measured
+        self._samples: dict[str, list[pd.DataFrame]] = {}
+        for table in SAMPLES:
+            old = store.block(table, block.block_id)
+            self._samples[table] = [old[old["run_id"].isin(keep)]]
+        self._saved_at = time.monotonic()
+        self._unsaved = False
+
+    def measure_all(self, runner: Runner, todo: list[Run], progress: Callable[[str], None]) -> None:
+        """Measure in the planned order; failed runs are recorded, a lost host ends the block."""
+        failures = 0
+        for run in todo:
+            try:
+                row, samples = runner.measured(run)
+                failures = 0
+            except HostError as error:
+                self._add(runner.failed(run, "lost_host", str(error)))
+                raise
+            except RunError as error:
+                failures += 1
+                self._add(runner.failed(run, "failed", str(error)))
+                if failures == MAX_FAILURES:
+                    where = f"block {self.block.block_id}"
+                    raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error
+                progress(run.run_id)
+                continue
+            self._add(row, **samples)
+            progress(run.run_id)
+
+    def _add(self, row: dict, **samples: pd.DataFrame) -> None:
+        self._rows.append(row)
+        for table, frame in samples.items():
+            self._samples[table].append(frame)
+        self._unsaved = True
+        if time.monotonic() - self._saved_at > SAVE_EVERY_S:
+            self.save()
+
+    def runs(self) -> pd.DataFrame:
+        """Rows kept and rows measured."""
+        new = frame_of(self._rows)
+        frames = [frame for frame in (self._old_runs, new) if len(frame)]
+        both = pd.concat(frames, ignore_index=True) if frames else new
+        return both.sort_values("order", ignore_index=True)
+
+    def samples(self, table: str) -> pd.DataFrame:
+        """Samples kept and measured, of one of the store's tables."""
+        frames = [frame for frame in self._samples[table] if len(frame)]
+        return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
+
+    def save(self) -> None:
+        """Write all that is there, whole or not at all."""
+        if self._unsaved:
+            samples = {table: self.samples(table) for table in SAMPLES}
+            self.store.write_block(self.block.block_id, self.runs(), **samples)
+            self._saved_at, self._unsaved = time.monotonic(), False

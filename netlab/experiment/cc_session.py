@@ -1,0 +1,243 @@
+"""Hold a study's congestion controls on a host for as long as a block of runs takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from netlab.congestion.choice import Choice, choose
+from netlab.errors import HostError, NetlabError, Unsupported
+from netlab.hosts.host import Host
+from netlab.hosts.lines import LineProcess
+from netlab.study import Stack
+from netlab.tuning.profiles import Knob
+
+AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+ALLOWED_KNOB = "net.ipv4.tcp_allowed_congestion_control"
+ANSWER_S = 20.0
+GONE_S = 5.0
+LOOK_S = 0.05
+MILLION = 1_000_000
+IN_MILLIONTHS = {"increase", "decrease", "gamma"}
+SOURCE = "the study's congestion controls"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A congestion control that a host has.
+
+    Parameters
+    ----------
+    name : str
+        As the study says it.
+    kernel_name : str
+        What the host's kernel calls it.
+    source : str
+        ``kernel``, ``module`` or ``bpf``.
+    version : str
+        The kernel's release, the module's digest of its sources, or law, revision and digest.
+    parameters : dict
+        What the law was told, in the agent's units; empty for the kernel's.
+    """
+
+    name: str
+    kernel_name: str
+    source: str
+    version: str
+    parameters: dict[str, int] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """One phrase for a run's record, the same on every host that uses the same."""
+        told = "".join(f", {key} {value}" for key, value in self.parameters.items())
+        return f"{self.source} {self.version}{told}"
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """What a host holds, and what the tuning has to do so that runs may use it.
+
+    Parameters
+    ----------
+    held : dict of str to Held
+        By the study's names.
+    knobs : tuple of Knob
+        Modules to load, and the kernel's list of what any user may choose.
+    """
+
+    held: dict[str, Held]
+    knobs: tuple[Knob, ...] = ()
+
+    def kernel_names(self, congestion: str) -> str:
+        """A run's congestion control, one or several joined by ``+``, as the kernel calls it."""
+        return "+".join(self.held[name].kernel_name for name in congestion.split("+"))
+
+    def text(self, congestion: str) -> str:
+        """What a run's congestion control is, for its record."""
+        return " + ".join(self.held[name].text() for name in congestion.split("+"))
+
+
+@contextmanager
+def hold(
+    host: Host,
+    binary: str,
+    names: Iterable[str],
+    defined: Mapping[str, Stack],
+    *,
+    version: str = "",
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Stacks]:
+    """Have congestion controls on a host, and take back at the end what netlab brought.
+
+    What netlab brings lives in a process on the host, ``gensink stacks``, and is gone with it
+    however it ends. Modules and the list of allowed names are left to the tuning, which reverts
+    them even when everything here is killed.
+
+    Parameters
+    ----------
+    host : Host
+        An open host.
+    binary : str
+        The agent on it.
+    names : iterable of str
+        Single names.
+    defined : mapping of str to Stack
+        The study's ``stacks``.
+    version : str
+        netlab's, for the record.
+    clock, sleep : callable
+        For tests.
+
+    Yields
+    ------
+    Stacks
+
+    Raises
+    ------
+    Unsupported
+        Neither the kernel nor netlab has one of them, or this kernel takes none from netlab.
+    HostError
+        The host is lost, or what was brought is still listed 5 s after it was taken back.
+    """
+    wanted = sorted(set(names))
+    available = words_of(host, AVAILABLE)
+    chosen = choose(host.name, wanted, defined, available, lambda module: can_load(host, module))
+    with ExitStack() as stack:
+        held, brought = {}, []
+        if any(choice.source == "bpf" for choice in chosen):
+            process = stack.enter_context(_Process(host, binary))
+            # entered later, so looked at after the process has ended
+            for choice in chosen:
+                if choice.source == "bpf":
+                    held[choice.name] = process.load(choice, version)
+                    brought.append(held[choice.name].kernel_name)
+        for choice in chosen:
+            if choice.source != "bpf":
+                held[choice.name] = _of_kernel(host, choice)
+        knobs = _knobs(host, chosen, words_of(host, AVAILABLE))
+        yield Stacks({name: held[name] for name in wanted}, knobs)
+    deadline = clock() + GONE_S
+    while left := [name for name in brought if name in words_of(host, AVAILABLE)]:
+        if clock() >= deadline:
+            raise HostError(host.name, f"still lists {', '.join(left)} after they were taken back")
+        sleep(LOOK_S)
+
+
+def words_of(host: Host, path: str) -> tuple[str, ...]:
+    """The words of a file on a host."""
+    return tuple(host.run(("cat", path)).stdout.split())
+
+
+def can_load(host: Host, module: str) -> bool:
+    """Whether the host's kernel has a module of that name, which is not loaded; loads nothing."""
+    argv = ("sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin exec modprobe -n -q "$1"', "look", module)
+    return host.run(argv, check=False).exit_status == 0
+
+
+def _of_kernel(host: Host, choice: Choice) -> Held:
+    """The kernel's own: built in, or from a module, loaded or to be loaded."""
+    release = host.run(("uname", "-r")).stdout.strip()
+    look = (
+        'm=/sys/module/$1; if [ -e "$m/initstate" ]; then echo module; cat "$m/srcversion"; '
+        'elif [ "$2" = module ]; then echo module; '
+        'PATH=$PATH:/usr/sbin:/sbin modinfo -F srcversion "$1"; else echo kernel; fi 2>/dev/null'
+    )
+    seen = host.run(("sh", "-c", look, "look", choice.module, choice.source), check=False).stdout
+    source, *srcversion = seen.split()
+    version = f"{choice.name} (Linux {release}"
+    version += f", srcversion {srcversion[0]})" if srcversion else ")"
+    return Held(choice.name, choice.name, source, version)
+
+
+def _knobs(host: Host, chosen: tuple[Choice, ...], available: tuple[str, ...]) -> tuple[Knob, ...]:
+    """Modules to load, and what a user who is not root has to be allowed."""
+    knobs = [
+        Knob(kind="module", name=choice.module, value="loaded", source=SOURCE)
+        for choice in chosen
+        if choice.source == "module"
+    ]
+    if host.is_root:
+        return tuple(knobs)
+    allowed = words_of(host, ALLOWED)
+    asked = [choice.name for choice in chosen if choice.source != "bpf"]
+    if any(name not in allowed for name in asked):
+        # in the kernel's own order, in which it reads back
+        modules = [choice.name for choice in chosen if choice.source == "module"]
+        order = (*available, *(name for name in modules if name not in available))
+        value = " ".join(name for name in order if name in (*allowed, *asked))
+        knobs.append(Knob(kind="sysctl", name=ALLOWED_KNOB, value=value, source=SOURCE))
+    return tuple(knobs)
+
+
+class _Process:
+    """``gensink stacks`` on a host, as root."""
+
+    def __init__(self, host: Host, binary: str):
+        self._host, self._argv = host, (binary, "stacks")
+        self._lines: LineProcess | None = None
+
+    def __enter__(self) -> _Process:
+        self._lines = self._host.start(self._argv, sudo=True)
+        try:
+            ready = self._lines.receive(ANSWER_S)
+            if ready.get("event") != "ready":
+                raise HostError(self._host.name, f"gensink stacks said {ready}")
+            if not ready["supported"]:
+                raise Unsupported(f"{self._host.name}: {ready['reason']}")
+        except BaseException:
+            self._lines.close()
+            raise
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._lines.close()
+
+    def load(self, choice: Choice, version: str) -> Held:
+        """Bring one law."""
+        self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
+        answer = self._lines.receive(ANSWER_S)
+        if answer.get("event") == "error":
+            kind = Unsupported if "unsupported" in answer["message"] else NetlabError
+            raise kind(f"{self._host.name}: {choice.name}: {answer['message']}")
+        named = ("event", "name", "law", "revision", "sha256")
+        return Held(
+            choice.name,
+            answer["name"],
+            "bpf",
+            f"{answer['law']} {answer['revision']} (netlab {version}, "
+            f"sha256 {answer['sha256'][:12]})",
+            {key: value for key, value in answer.items() if key not in named},
+        )
+
+
+def words_for(stack: Stack) -> dict[str, int]:
+    """A law's parameters as ``load`` takes them: shares and segments in millionths."""
+    return {
+        f"{key}_millionths" if key in IN_MILLIONTHS else key: round(value * MILLION)
+        if key in IN_MILLIONTHS
+        else int(value)
+        for key, value in stack.parameters().items()
+    }

@@ -1,0 +1,365 @@
+"""A host ready to measure: its agent runs, its card is known, and it can be tuned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import netlab
+from netlab import core
+from netlab.errors import BadInput, HostError
+from netlab.experiment.cc_session import Stacks, hold
+from netlab.experiment.inventory import close_hosts, data_address, interface, open_hosts
+from netlab.generators import versions
+from netlab.hosts.host import Host
+from netlab.hosts.lines import LineProcess
+from netlab.hosts.push import push_agent
+from netlab.lab import lab as labs
+from netlab.lab.reaper import base as lab_base
+from netlab.study import Study
+from netlab.study.schedule import Block
+from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.plan import Change
+from netlab.tuning.profiles import Profile, load_profile
+from netlab.tuning.session import TuningSession
+
+READY_S = 10.0
+PROTOCOL = 1
+HOLD_S = 15
+"""A host whose controller was not heard for so long reverts its tuning by itself."""
+
+NO_KNOBS = Profile(
+    name="mtu-only", title="MTU only", source="preflight", lineage=("mtu-only",), notes=(), items=()
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a tuning would change on a host, or has changed; shows itself as a diff."""
+
+    changes: tuple[Change, ...]
+
+    def to_text(self) -> str:
+        """One or two lines a knob."""
+        return plan_text(self.changes)
+
+    def to_html(self) -> str:
+        """The same for a notebook."""
+        return plan_html(self.changes)
+
+
+class _Lines:
+    """A long-lived process as the tuning session wants it: whole lines, standard exceptions."""
+
+    def __init__(self, process: LineProcess):
+        self._process = process
+
+    def send(self, line: str) -> None:
+        try:
+            self._process.send_line(line)
+        except HostError as error:
+            raise ConnectionError(str(error)) from error
+
+    def receive(self, timeout_s: float) -> dict:
+        try:
+            answer = self._process.poll(timeout_s)
+        except HostError as error:
+            raise EOFError(str(error)) from error
+        if answer is None:
+            raise TimeoutError
+        return answer
+
+
+class Station:
+    """One end of a path while it is open; made by :func:`open_stations`.
+
+    Attributes
+    ----------
+    host : Host
+        How it is reached.
+    agent : LineProcess
+        Its agent, which has said it is ready.
+    address, interface : str
+        Of the data path.
+    facts : dict
+        What the host is, see :mod:`netlab.hosts.facts`.
+    link : dict
+        How its end of a lab link is set, read back; empty elsewhere.
+    """
+
+    def __init__(self, name: str, host: Host, study: Study, path: str):
+        self.name, self.host = name, host
+        self.software_deferral = study.hosts[name].kind == "lab"
+        self.address = data_address(study, path, name)
+        self.interface = interface(study, path, name)
+        self.facts = facts_of(host, self.interface, study.generators(path))
+        self.link: dict = {}
+        self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
+        self.agent = self.host.start((self.binary, "agent"))
+        try:
+            self._greeted(self.agent.receive(READY_S))
+        except BaseException:
+            self.agent.close()
+            raise
+        self.session: TuningSession | None = None
+        self._profile: Profile | None = None
+        self._knobs: dict[str, str] = {}
+        self._unsupported: list[dict] = []
+        self._stacks: Stacks | None = None
+
+    def _greeted(self, ready: dict) -> None:
+        if ready.get("event") == "error":
+            raise HostError(self.name, f"{ready.get('message')} ({ready.get('code')})")
+        if ready.get("event") != "ready" or ready.get("protocol") != PROTOCOL:
+            raise HostError(self.name, f"speaks another protocol: {ready}")
+        if ready.get("digest") != core.source_digest():
+            raise HostError(self.name, "runs an agent of other sources than this netlab")
+
+    def close(self) -> None:
+        """End the agent."""
+        self.agent.close()
+
+    def open_files(self) -> int | None:
+        """The hard limit of open files of a process on the host; None if it has none."""
+        text = self.host.run(("sh", "-c", "ulimit -Hn")).stdout.strip()
+        return int(text) if text.isdigit() else None
+
+    @contextmanager
+    def tune_process(self) -> Iterator[_Lines]:
+        """A ``gensink tune`` on the host, as root."""
+        journal = f"{PurePosixPath(self.binary).parent}/journal"
+        argv = (self.binary, "tune", "--journal", journal, "--hold-s", str(HOLD_S))
+        process = self.host.start(argv, sudo=True)
+        try:
+            yield _Lines(process)
+        finally:
+            process.close()
+
+    def planned(self, profile: Profile, mtu_B: int | None) -> Plan:
+        """What a tuning would change; changes nothing."""
+        with self.tune_process() as lines:
+            return Plan(self._session(lines, profile, mtu_B).plan())
+
+    def recover(self) -> tuple[dict, ...]:
+        """Put back what a netlab that died together with its guard left; what was looked at."""
+        with self.tune_process() as lines:
+            session = self._session(lines, NO_KNOBS, None)
+            return session.recover() if session.ready["stale"] else ()
+
+    def _session(self, lines: _Lines, profile: Profile, mtu_B: int | None) -> TuningSession:
+        return TuningSession(
+            lines,
+            profile,
+            self.interface,
+            mtu_B,
+            extra_knobs=self._stacks.knobs if self._stacks is not None else (),
+            software_deferral=self.software_deferral,
+            hold_s=HOLD_S,
+        )
+
+    @contextmanager
+    def stacks(self, study: Study, names: Iterable[str]) -> Iterator[Stacks]:
+        """Have congestion controls on the host; those netlab brings are gone at the end.
+
+        A tuning that is entered inside loads the kernel's modules and allows their names.
+
+        Raises
+        ------
+        Unsupported
+            Neither the host's kernel nor netlab has one of them.
+        """
+        held = hold(self.host, self.binary, names, study.stacks, version=netlab.__version__)
+        with held as stacks:
+            self._stacks = stacks
+            try:
+                yield stacks
+            finally:
+                self._stacks = None
+
+    def kernel_names(self, congestion: str) -> str:
+        """What the host's kernel calls a congestion control, or several joined by ``+``."""
+        return congestion if self._stacks is None else self._stacks.kernel_names(congestion)
+
+    @contextmanager
+    def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
+        """Hold the host tuned; everything is reverted at the end."""
+        with self.tune_process() as lines:
+            self.session, self._profile = self._session(lines, profile, mtu_B), profile
+            with self.session:
+                done = self.session.result
+                self._knobs = {
+                    _label(entry): entry.get("readback") or entry.get("old")
+                    for entry in (*done.applied, *done.unchanged)
+                }
+                self._unsupported = [
+                    {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
+                    for entry in done.unsupported
+                ]
+                yield self.session
+
+    @contextmanager
+    def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
+        """Hold the host tuned as a block of the study asks."""
+        profile = load_profile(study.profile(self.name, block.tuning))
+        with self.tuning(profile, block.mtu_B) as session:
+            yield session
+
+    @contextmanager
+    def with_mtu(self, mtu_B: int | None) -> Iterator[TuningSession]:
+        """Hold the interface at an MTU, None for its own, and change nothing else of a tuning."""
+        with self.tuning(NO_KNOBS, mtu_B) as session:
+            yield session
+
+    def buffer_clamps(self) -> tuple[int | None, int | None]:
+        """What the tuning's wmem_max and rmem_max would clip a socket's buffers to, in B.
+
+        None where the host took the sysctl itself (then its kernel clips) or the tuning sets none.
+        """
+        if self.session is None or self._profile is None:
+            return None, None
+        send_max, receive_max = self._profile.buffer_clamp_B()
+        refused = {line["knob"] for line in self._unsupported}
+        return (
+            send_max if "net.core.wmem_max" in refused else None,
+            receive_max if "net.core.rmem_max" in refused else None,
+        )
+
+    def drift(self) -> list[str]:
+        """Knobs that are no longer what was applied, one sentence each."""
+        if self.session is None:
+            return []
+        return [
+            f"{self.name}: {_label(vars(drift))} was {drift.expected}, is {drift.found}"
+            for drift in self.session.drift()
+        ]
+
+    def unsupported(self) -> list[dict]:
+        """``host``, ``knob`` and ``reason`` of what this host does not have."""
+        return self._unsupported
+
+    def conflicts(self) -> list[dict]:
+        """``host``, ``knob`` and ``reason`` of what somebody else changed meanwhile."""
+        if self.session is None:
+            return []
+        return [
+            {
+                "host": self.name,
+                "knob": _label(entry),
+                "reason": f"somebody else set it to {entry['found']} meanwhile; left as found",
+            }
+            for entry in self.session.result.conflicts
+        ]
+
+    def knobs(self) -> dict[str, str]:
+        """Every knob of the tuning as read back."""
+        return self._knobs
+
+    @property
+    def plan(self) -> Plan | None:
+        """The tuning's plan, which shows itself as a diff; None before tuning."""
+        return Plan(self.session.plan()) if self.session is not None else None
+
+
+def _label(entry: dict) -> str:
+    """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``: a knob as people name it."""
+    if entry["knob"] == "sysctl":
+        return str(entry["name"])
+    return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
+
+
+def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
+    """What a host is, and under ``generators`` the version it has of each, None without it."""
+    return {**host.facts(card), "generators": versions(host, generators)}
+
+
+@contextmanager
+def open_stations(
+    study: Study, path: str, *, lab: labs.Lab | None = None
+) -> Iterator[dict[str, Station]]:
+    """Open both ends of a path: reached, agent pushed and ready.
+
+    Agents start in the sorted order of host names, so that two controllers that want the same
+    hosts cannot each hold one and wait for the other.
+
+    Raises
+    ------
+    HostError
+        A host cannot be reached, or another netlab is using it.
+    """
+    names = [end.host for end in study.paths[path].ends]
+    hosts = open_hosts(study, names, lab)
+    try:
+        with ExitStack() as stack:
+            stations = {}
+            for name in sorted(names):
+                station = Station(name, hosts[name], study, path)
+                stack.callback(station.close)
+                stations[name] = station
+            if lab is not None:
+                described = lab.describe()[path]
+                for name, station in stations.items():
+                    station.link = described[name]
+            yield {name: stations[name] for name in names}
+    finally:
+        close_hosts(hosts)
+
+
+@contextmanager
+def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
+    """The lab a study needs: the one of that id, one that is up and fits, or one of its own.
+
+    Yields
+    ------
+    Lab or None
+        None for a study without lab hosts. A lab made here is removed at the end, also when this
+        process is killed.
+
+    Raises
+    ------
+    BadInput
+        There is no lab of that id, or it is not what this study would make.
+    """
+    if all(host.kind != "lab" for host in study.hosts.values()):
+        yield None
+        return
+    if lab_id:
+        if not labs.LAB_ID.fullmatch(lab_id):
+            raise BadInput("is no lab id", key="lab", value=lab_id)
+        given = labs.Lab(Path(lab_base()) / lab_id)
+        if not given.fits(study):
+            raise BadInput("no lab of this id fits the study", key="lab", value=lab_id)
+        yield given
+        return
+    standing = labs.find(study)
+    if standing is not None:
+        yield standing
+        return
+    with labs.Lab.up(study, owned=True) as own:
+        yield own
+
+
+def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[str, dict]]:
+    """Facts of the ends of every path that a group uses: path -> host -> facts.
+
+    Raises
+    ------
+    HostError
+        A host cannot be reached.
+    """
+    used = [path for path in study.paths if any(group.path == path for group in study.groups)]
+    names = sorted({end.host for path in used for end in study.paths[path].ends})
+    hosts = open_hosts(study, names, lab)
+    try:
+        return {
+            path: {
+                end.host: facts_of(
+                    hosts[end.host], interface(study, path, end.host), study.generators(path)
+                )
+                for end in study.paths[path].ends
+            }
+            for path in used
+        }
+    finally:
+        close_hosts(hosts)

@@ -1,0 +1,108 @@
+"""The hosts of a study, whichever way each is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from netlab.errors import BadInput
+from netlab.hosts.host import Host
+from netlab.hosts.ssh import SshHost
+from netlab.lab.lab import Lab
+from netlab.lab.topology import addresses, interfaces
+from netlab.study import Study
+
+OPENED_AT_ONCE = 16
+
+
+def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
+    """Reach hosts of a study, several at a time.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    names : iterable of str
+        Which hosts.
+    lab : Lab, optional
+        The lab that stands for the study's lab hosts.
+
+    Returns
+    -------
+    dict of str to Host
+        Open hosts, in the order of `names`; the caller closes them.
+
+    Raises
+    ------
+    HostError
+        One cannot be reached; those that were are let go.
+    BadInput
+        A name is no host of the study, or a lab host is asked for without a lab.
+    """
+    hosts = {name: host_of(study, name, lab) for name in names}
+    try:
+        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
+            attempts = [pool.submit(host.open) for host in hosts.values()]
+        for attempt in attempts:
+            attempt.result()
+    except BaseException:
+        close_hosts(hosts)
+        raise
+    return hosts
+
+
+def close_hosts(hosts: dict[str, Host]) -> None:
+    """Let hosts go, several at a time."""
+    if hosts:
+        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
+            list(pool.map(lambda host: host.close(), hosts.values()))
+
+
+def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
+    """One host of a study, not yet open."""
+    if name not in study.hosts:
+        raise BadInput("no host is called that", where="hosts", value=name)
+    host = study.hosts[name]
+    if host.kind == "lab":
+        if lab is None:
+            raise BadInput("is a lab host, and there is no lab", where=f"hosts.{name}")
+        return lab.host(name)
+    return SshHost(
+        name,
+        host.address,
+        user=host.user,
+        port=host.port,
+        identity_file=host.identity_file,
+    )
+
+
+def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
+    """Address of a host on a path.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    path, host : str
+        Names.
+    version : int
+        4 or 6: which of the two addresses that netlab gives to an end in the lab.
+    """
+    _check_end(study, path, host)
+    end = next(end for end in study.paths[path].ends if end.host == host)
+    if end.address is not None:
+        return end.address
+    return addresses(study, path, version)[host]
+
+
+def interface(study: Study, path: str, host: str) -> str:
+    """Name of the interface that carries a path on a host."""
+    _check_end(study, path, host)
+    return interfaces(study)[path, host]
+
+
+def _check_end(study: Study, path: str, host: str) -> None:
+    if path not in study.paths:
+        raise BadInput("no path is called that", where="paths", value=path)
+    if host not in {end.host for end in study.paths[path].ends}:
+        raise BadInput("is no end of this path", where=f"paths.{path}", value=host)

@@ -1,0 +1,74 @@
+"""One progress bar, with an estimate of the time left, from the first run to the report."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from tqdm import tqdm
+
+from netlab.experiment.watcher import Watcher
+from netlab.study.schedule import Block
+
+REPORT_S = 40.0
+"""What executing the analysis notebooks and writing the site takes, for the estimate."""
+
+BLOCK_S = 4.0
+"""What starting a block's kernel, reaching its hosts and tuning them takes, for the estimate."""
+
+
+class Bar(Watcher):
+    """A bar in seconds of expected work; give it to a campaign and to the report.
+
+    Parameters
+    ----------
+    report : bool
+        Whether a report follows the campaign under the same bar.
+    """
+
+    def __init__(self, *, report: bool = True) -> None:
+        self._bar: tqdm | None = None
+        self._each_s = 1.0
+        self._report_left_s = REPORT_S if report else 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _open(self, total_s: float) -> tqdm:
+        if self._bar is None:
+            self._bar = tqdm(
+                total=round(total_s, 1),
+                bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
+                desc="netlab",
+            )
+        return self._bar
+
+    def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
+        """Size the bar by what is still to be measured."""
+        self._each_s = seconds_per_run
+        work_s = (runs - kept) * seconds_per_run + blocks * BLOCK_S
+        bar = self._open(work_s + self._report_left_s)
+        if kept:
+            bar.write(f"netlab: {kept} of {runs} runs have a valid record and are kept")
+
+    def block(self, block: Block) -> None:
+        """Name the block that is being measured."""
+        if self._bar is not None:
+            self._bar.set_description(f"{block.path} {block.tuning} {block.mtu_B} B")
+            self._bar.update(BLOCK_S)
+
+    def run_done(self) -> None:
+        """Advance by one run."""
+        if self._bar is not None:
+            self._bar.update(self._each_s)
+
+    def step(self, text: str, share: float) -> None:
+        """Advance the report's part: `share` of it is done when `text` has been."""
+        bar = self._open(self._report_left_s)
+        bar.set_description(text)
+        step_s = min(self._report_left_s, share * REPORT_S)
+        self._report_left_s -= step_s
+        bar.update(step_s)

@@ -1,0 +1,347 @@
+"""The other tools: how each is told what to do, and how its answer is read.
+
+A description is data: argument templates whose fields are those of :class:`Transfer`. The goodput
+that counts is the receiver's, so each says which of its two ends prints that. A benchmark asks for
+the result alone, a study for all that a tool tells (:class:`Telling`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from netlab.errors import BadInput, RunError
+from netlab.results.imports import iperf2, iperf3, nuttcp
+from netlab.results.imports.records import Record
+from netlab.study.generators import LIMITS
+from netlab.units import KIB, MIB, size
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One transfer as every tool is asked for it.
+
+    Parameters
+    ----------
+    address : str
+        Data address of the receiver.
+    port, data_port : int
+        Where its server listens; tools with a control connection take two.
+    streams, seconds, record_length_B, congestion
+        The same for all.
+    threads : int
+        For tools that spread streams over threads.
+    interval_s : float
+        How often its receiver reports, where all is to be told.
+    sndbuf_B, rcvbuf_B : int
+        Socket buffers of sender and receiver; 0 leaves the kernel's.
+    """
+
+    address: str
+    port: int
+    data_port: int
+    streams: int
+    seconds: float
+    record_length_B: int
+    congestion: str
+    threads: int
+    interval_s: float = 0.1
+    sndbuf_B: int = 0
+    rcvbuf_B: int = 0
+
+    def fields(self) -> dict[str, object]:
+        """What templates may name: the parameters, ``_KiB`` of the buffers, the lesser of them."""
+        return {
+            **asdict(self),
+            "seconds": f"{self.seconds:g}",
+            "interval_s": f"{self.interval_s:g}",
+            "sndbuf_KiB": -(-self.sndbuf_B // 1024),
+            "rcvbuf_KiB": -(-self.rcvbuf_B // 1024),
+            "least_buffer_B": min(self.sndbuf_B, self.rcvbuf_B),
+        }
+
+
+@dataclass(frozen=True)
+class Telling:
+    """How a tool is made to tell all about a run of a study, and what it can be asked.
+
+    Parameters
+    ----------
+    package : str
+        Debian's package.
+    version_of : str
+        Regular expression of the version line of this tool and no other's.
+    server, client : tuple of str
+        Arguments added to the tool's own so that its receiver reports every interval.
+    server_rcvbuf, client_sndbuf, client_rcvbuf : tuple of str
+        Those that set a buffer, added when it is not the kernel's.
+    intervals_at : {'client', 'server'}
+        The end that prints the receiver's intervals.
+    records : callable
+        What an end printed to its runs, see :mod:`netlab.results.imports`.
+    whole_seconds : bool
+        Whether it takes no fraction of a second.
+    reads_all : bool
+        Whether its receiver reads until the sender has ended, so that both count the same.
+    sets_congestion : bool
+        Whether it has an option for congestion control.
+    """
+
+    package: str
+    version_of: str
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+    client_sndbuf: tuple[str, ...]
+    intervals_at: Literal["client", "server"]
+    records: Callable[[str], tuple[Record, ...]]
+    server_rcvbuf: tuple[str, ...] = ()
+    client_rcvbuf: tuple[str, ...] = ()
+    whole_seconds: bool = False
+    reads_all: bool = True
+    sets_congestion: bool = True
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a tool, where it may choose.
+
+    Parameters
+    ----------
+    record_length_B : int
+        Record length that the transfer is asked for with.
+    how : str
+        What sets it apart beside that, in a word or two.
+    server, client : tuple of str
+        Arguments added.
+    """
+
+    record_length_B: int
+    how: str = ""
+    server: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its name among those of its tool."""
+        return f"{self.how} {size(self.record_length_B)}".lstrip()
+
+
+@dataclass(frozen=True)
+class Received:
+    """What the receiver of a transfer counted."""
+
+    goodput_MBps: float
+    window_s: float
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool of netlab's kind.
+
+    Parameters
+    ----------
+    name, program : str
+        As people and the shell call it.
+    variable : str
+        Environment variable that names another program file.
+    version : tuple of str
+        Arguments that make it print its version.
+    server, client : tuple of str
+        Argument templates, with ``{field}`` of :class:`Transfer`.
+    brief_server, brief_client : tuple of str
+        Arguments added when the result alone is wanted.
+    reads : {'client', 'server'}
+        The end that prints what the receiver counted.
+    parse : callable
+        Text of that end and the transfer to what was received.
+    variants : tuple of Variant
+        Ways it may choose from, the likeliest to be its best first.
+    max_streams : int or None
+        Most streams it can run at once.
+    server_stays : bool
+        Whether its server is ended when it has told all. iperf's can be made to end with its last
+        stream, and then at times leaves that stream's result out.
+    telling : Telling or None
+        How it makes a run of a study; None for a tool that cannot.
+    """
+
+    name: str
+    program: str
+    variable: str
+    version: tuple[str, ...]
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+    reads: Literal["client", "server"]
+    parse: Callable[[str, Transfer], Received]
+    brief_server: tuple[str, ...] = ()
+    brief_client: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
+    max_streams: int | None = None
+    server_stays: bool = False
+    telling: Telling | None = None
+
+    def server_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
+        """What its server is called with."""
+        return _filled(self.server + self.brief_server + variant.server, transfer)
+
+    def client_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
+        """What its client is called with."""
+        return _filled(self.brief_client + variant.client + self.client, transfer)
+
+    def telling_arguments(self, transfer: Transfer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What server and client are called with where all is to be told."""
+        if self.telling is None:
+            raise ValueError(f"{self.name} makes no runs of studies")
+        told, snd, rcv = self.telling, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
+        server = self.server + told.server + told.server_rcvbuf * rcv
+        client = told.client + told.client_sndbuf * snd + told.client_rcvbuf * rcv + self.client
+        return _filled(server, transfer), _filled(client, transfer)
+
+
+def _filled(template: tuple[str, ...], transfer: Transfer) -> tuple[str, ...]:
+    fields = transfer.fields()
+    return tuple(word.format_map(fields) for word in template)
+
+
+def _imported(parse: Callable[[str], tuple[Record, ...]]) -> Callable[[str, Transfer], Received]:
+    """Wrap a parser of :mod:`netlab.results.imports`; expect one run of all streams."""
+
+    def read(text: str, transfer: Transfer) -> Received:
+        try:
+            records = parse(text)
+        except BadInput as error:
+            raise RunError(str(error), code="peer") from None
+        if len(records) != 1:
+            raise RunError(f"{len(records)} results for one run", code="peer")
+        (record,) = records
+        if record.streams not in (None, transfer.streams):
+            raise RunError(f"{record.streams} streams in place of {transfer.streams}", code="peer")
+        if record.forward.measured_at != "receiver":
+            raise RunError("it is not the receiver's count", code="peer")
+        return Received(record.forward.goodput_MBps, record.forward.window_s)
+
+    return read
+
+
+_NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)
+
+
+def _neper(text: str, transfer: Transfer) -> Received:
+    """neper's ``key=value`` lines; bit/s over its own samples of the time asked for."""
+    found = _NEPER.findall(text)
+    if len(found) != 1 or int(found[0]) == 0:
+        raise RunError("no local_throughput in what it printed", code="peer")
+    return Received(int(found[0]) / 8e6, float(transfer.seconds))
+
+
+TOOLS = (
+    Tool(
+        name="iperf3",
+        program="iperf3",
+        variable="NETLAB_IPERF3",
+        version=("--version",),
+        server=("-s", "-1", "-B", "{address}", "-p", "{port}"),
+        client=(
+            *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
+            *("-l", "{record_length_B}", "-C", "{congestion}"),
+        ),
+        reads="client",
+        parse=_imported(iperf3.parse),
+        brief_client=("-i", "0", "-J"),
+        variants=(
+            Variant(MIB, "zero copy", client=("-Z",)),
+            Variant(128 * KIB, "copy"),
+            Variant(128 * KIB, "zero copy", client=("-Z",)),
+            Variant(MIB, "copy"),
+        ),
+        max_streams=LIMITS["iperf3"].streams,
+        telling=Telling(
+            package="iperf3",
+            version_of=r"iperf 3\.\S+.*",
+            server=("-i", "{interval_s}", "-J"),
+            client=("-i", "{interval_s}", "-J"),
+            client_sndbuf=("-w", "{least_buffer_B}"),
+            intervals_at="server",
+            records=iperf3.parse,
+            whole_seconds=True,
+            reads_all=False,
+        ),
+    ),
+    Tool(
+        name="iperf2",
+        program="iperf",
+        variable="NETLAB_IPERF2",
+        version=("-v",),
+        server=(*("-s", "-B", "{address}", "-p", "{port}", "-l", "{record_length_B}"),),
+        client=(
+            *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
+            *("-l", "{record_length_B}", "-Z", "{congestion}"),
+        ),
+        reads="server",
+        parse=_imported(iperf2.parse),
+        brief_server=("-f", "M"),
+        brief_client=("-f", "M"),
+        max_streams=LIMITS["iperf2"].streams,
+        telling=Telling(
+            package="iperf",
+            version_of=r"iperf version 2\..*",
+            server=("-i", "{interval_s}", "-f", "b"),
+            client=("-f", "b", "-e"),
+            server_rcvbuf=("-w", "{rcvbuf_B}"),
+            client_sndbuf=("-w", "{sndbuf_B}"),
+            intervals_at="server",
+            records=iperf2.parse,
+        ),
+        server_stays=True,
+    ),
+    # It has no option for congestion control; the route's is the one wanted.
+    Tool(
+        name="nuttcp",
+        program="nuttcp",
+        variable="NETLAB_NUTTCP",
+        version=("-V",),
+        server=("-S", "--nofork", "-1", "-P", "{port}"),
+        client=(
+            *("-P", "{port}", "-p", "{data_port}", "-N", "{streams}", "-T", "{seconds}"),
+            *("-l{record_length_B}", "{address}"),
+        ),
+        reads="client",
+        parse=_imported(nuttcp.parse),
+        brief_client=("-fparse",),
+        max_streams=LIMITS["nuttcp"].streams,
+        telling=Telling(
+            package="nuttcp",
+            version_of=r"nuttcp-\d.*",
+            server=(),
+            client=("-i{interval_s}", "-v"),
+            client_sndbuf=("-w{sndbuf_KiB}",),
+            client_rcvbuf=("-ws{rcvbuf_KiB}",),
+            intervals_at="client",
+            records=nuttcp.parse,
+            sets_congestion=False,
+        ),
+    ),
+    Tool(
+        name="neper",
+        program="tcp_stream",
+        variable="NETLAB_NEPER",
+        version=("--version",),
+        server=(
+            *("-C", "{port}", "-P", "{data_port}", "-F", "{streams}", "-T", "{threads}"),
+            *("-l", "{seconds}", "-B", "{record_length_B}", "--nolog"),
+        ),
+        client=(
+            *("-c", "-H", "{address}", "-C", "{port}", "-P", "{data_port}", "-F", "{streams}"),
+            *("-T", "{threads}", "-l", "{seconds}", "-B", "{record_length_B}", "--nolog"),
+            "--congestion-control={congestion}",
+        ),
+        reads="server",
+        parse=_neper,
+        variants=(
+            Variant(MIB, "skip rx copy", server=("--skip-rx-copy",)),
+            Variant(128 * KIB, "skip rx copy", server=("--skip-rx-copy",)),
+        ),
+    ),
+)

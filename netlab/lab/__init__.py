@@ -1,0 +1,1 @@
+"""Lab hosts as network namespaces of this machine: topology, links, emulator, cleanup."""

@@ -1,0 +1,236 @@
+"""The emulator of a lab path: started with the lab, asked for its report, gone with the lab.
+
+It runs in the network namespace of the path's first end, where whatever takes the lab down finds
+it. It hears requests from a named pipe, which it holds open itself so that it outlives whoever
+started it, and writes its answers to a file; both are in the state directory of the lab.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from netlab import core
+from netlab.errors import HostError, Unsupported
+from netlab.lab.namespaces import inside, tool
+from netlab.study import Emulator
+
+TUN = "/dev/net/tun"
+ANSWER_S = 10.0
+LOOK_S = 0.005
+# Arguments: the binary, its requests, its answers.
+START = 'exec setsid -f "$1" emulate <>"$2" >>"$3" 2>&1'
+ANSWERS_KEPT_B = 1 << 20
+
+
+@dataclass(frozen=True)
+class EmulatorSettings:
+    """What an emulator is set to, in its own units; pairs are there and back."""
+
+    delay_us: tuple[int, int]
+    rate_bps: int
+    queue_B: int
+    queue_packets: int
+    loss_ppb: int
+    jitter_us: int
+    reorder_ppb: int
+    reorder_us: int
+    seed: int
+
+    @classmethod
+    def of(cls, emulator: Emulator) -> EmulatorSettings:
+        """Settings for an emulator of the study."""
+        there_ms, back_ms = emulator.each_way_ms
+        return cls(
+            delay_us=(round(there_ms * 1000), round(back_ms * 1000)),
+            rate_bps=round((emulator.rate_Mbps or 0) * 1e6),
+            queue_B=emulator.queue_B or 0,
+            queue_packets=emulator.queue_packets or 0,
+            loss_ppb=round(emulator.loss * 1e9),
+            jitter_us=round(emulator.jitter_ms * 1000),
+            reorder_ppb=round(emulator.reorder * 1e9),
+            reorder_us=round(emulator.reorder_ms * 1000),
+            seed=emulator.seed,
+        )
+
+    @classmethod
+    def from_dict(cls, content: dict | None) -> Self | None:
+        """The settings that :func:`dataclasses.asdict` made; None stays None."""
+        if content is None:
+            return None
+        return cls(**{**content, "delay_us": tuple(content["delay_us"])})
+
+    def requests(self) -> list[str]:
+        """The lines that set both directions."""
+        lines = []
+        for index, direction in enumerate(("ab", "ba")):
+            words = {
+                "rate_bps": self.rate_bps,
+                "queue_B": self.queue_B,
+                "queue_packets": self.queue_packets,
+                "delay_us": self.delay_us[index],
+                "loss_ppb": self.loss_ppb,
+                "jitter_us": self.jitter_us,
+                "reorder_ppb": self.reorder_ppb,
+                "reorder_us": self.reorder_us,
+                # the directions decide apart
+                "seed": 2 * self.seed + index,
+            }
+            given = " ".join(f"{key}={value}" for key, value in words.items())
+            lines.append(f"set direction={direction} {given}")
+        return lines
+
+
+class LabEmulator:
+    """The emulator of one path of a lab that is up."""
+
+    def __init__(self, state: Path, path: str):
+        self.path = path
+        self._requests = state / f"emulator-{path}.requests"
+        self._answers = state / f"emulator-{path}.answers"
+
+    def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
+        """What the emulator did so far: its ``emulation`` event, see ``native/PROTOCOL.md``.
+
+        Parameters
+        ----------
+        samples : bool
+            With the queues over time.
+        restart_ms : int, optional
+            Let the samples and every maximum begin anew after this report, so many ms apart.
+
+        Raises
+        ------
+        HostError
+            The emulator is gone, or does not answer within 10 s.
+        """
+        restart = "" if restart_ms is None else f" restart_ms={restart_ms}"
+        return self._ask(f"report samples={int(samples)}{restart}", "emulation")
+
+    def drop_at(self, direction: str, packets: Sequence[int]) -> None:
+        """Let the emulator drop these packets, each exactly once.
+
+        Parameters
+        ----------
+        direction : str
+            ``ab``, from the path's first end to its second, or ``ba``.
+        packets : sequence of int
+            At most 16 numbers, ascending: packets that carry data, counted from 1 from now on, each
+            segment of a super-packet by itself. They take the place of any named before.
+
+        Raises
+        ------
+        HostError
+            The emulator is gone, or these are no such numbers.
+        """
+        self._ask(f"set direction={direction} drop_at={','.join(map(str, packets))}", "set")
+
+    def force_loss(self, direction: str, after_s: float) -> None:
+        """Let the emulator drop one packet, some time after data begin to flow; each direction
+        has one such drop to come at most.
+
+        Parameters
+        ----------
+        direction : str
+            ``ab`` or ``ba``.
+        after_s : float
+            The time, in whole ms, from the first packet that carries data from now on; the first
+            one after that is dropped. ``scripted_ns`` of the report tells when it was.
+        """
+        self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
+
+    def forget_losses(self, direction: str) -> None:
+        """Let the emulator drop nothing that it was told to drop and has not yet."""
+        self._ask(f"set direction={direction} drop_at=0", "set")
+
+    def _ask(self, line: str, event: str) -> dict:
+        try:
+            requests = os.open(self._requests, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as problem:
+            raise self._error(f"the emulator is gone: {problem.strerror}") from problem
+        try:
+            # One who asks at a time: answers carry no name.
+            fcntl.flock(requests, fcntl.LOCK_EX)
+            said = self._answers.stat().st_size
+            if said > ANSWERS_KEPT_B:
+                # It appends, so that it goes on at the new end.
+                os.truncate(self._answers, 0)
+                said = 0
+            os.write(requests, line.encode() + b"\n")
+            return self._hear(event, said)
+        finally:
+            os.close(requests)
+
+    def _hear(self, event: str, said: int = 0) -> dict:
+        """The first answer of that kind after `said` bytes."""
+        deadline = time.monotonic() + ANSWER_S
+        while time.monotonic() < deadline:
+            with open(self._answers, "rb") as answers:
+                answers.seek(said)
+                lines = answers.read().split(b"\n")[:-1]
+            for line in lines:
+                try:
+                    answer = json.loads(line)
+                except ValueError:
+                    raise self._error(f"said {line[:200]!r}") from None
+                if answer["event"] == "error":
+                    raise self._error(answer["message"])
+                if answer["event"] == event:
+                    return answer
+            time.sleep(LOOK_S)
+        raise self._error(f"the emulator says no {event} within {ANSWER_S:g} s")
+
+    def _error(self, message: str) -> HostError:
+        return HostError("lab", f"path {self.path}: {message}")
+
+
+def check() -> None:
+    """Whether this machine has what an emulator needs.
+
+    Raises
+    ------
+    Unsupported
+        It has no TUN devices.
+    """
+    if not os.path.exists(TUN):
+        raise Unsupported(f"an emulated path needs TUN devices, and there is no {TUN}")
+
+
+def start(
+    state: Path,
+    path: str,
+    places: tuple[tuple[str, str], tuple[str, str]],
+    settings: EmulatorSettings,
+) -> LabEmulator:
+    """Start the emulator of a path and let it make its devices, down and without addresses.
+
+    Parameters
+    ----------
+    state : Path
+        State directory of the lab.
+    path : str
+        Name of the path.
+    places : pair of (str, str)
+        For either end its network namespace and the name of the device there.
+    settings : EmulatorSettings
+        What it does to packets.
+    """
+    emulator = LabEmulator(state, path)
+    os.mkfifo(emulator._requests, 0o600)
+    files = (str(core.gensink_path()), str(emulator._requests), str(emulator._answers))
+    tool(inside(places[0][0], ("sh", "-c", START, "start", *files)))
+    emulator._hear("ready")
+    for line in settings.requests():
+        emulator._ask(line, "set")
+    words = " ".join(
+        f"{side}_netns=/run/netns/{namespace} {side}_device={device}"
+        for side, (namespace, device) in zip("ab", places, strict=True)
+    )
+    emulator._ask(f"open {words}", "opened")
+    return emulator

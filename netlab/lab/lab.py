@@ -1,0 +1,435 @@
+"""The lab: a study's hosts as network namespaces of this machine, joined by links.
+
+Everything is made inside the namespaces. A lab is known by its id; what there is of it follows from
+the id alone, so that it can be removed whatever happened to the process that made it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+
+from netlab.errors import BadInput, HostError, Unsupported
+from netlab.hosts.ssh import SshHost
+from netlab.lab import emulator, link, needs, reaper, sshd, taskgroup
+from netlab.lab.namespaces import inside, tool
+from netlab.lab.topology import Topology, topology
+from netlab.study import Study
+
+LAB_ID = re.compile(r"^[0-9a-z]{1,8}$")
+STATE_FILE = "lab.json"
+MADE_AT_ONCE = 4
+# In a namespace only an allowed algorithm can be the default; the last one always is.
+CONGESTION = ("cubic", "reno")
+SET_CONGESTION = r"""
+for name do
+  if echo "$name" > /proc/sys/net/ipv4/tcp_congestion_control; then exit 0; fi
+done 2>/dev/null
+exit 1
+"""
+
+
+class Lab:
+    """A lab that is up. Make one with :meth:`up`, find one with :func:`find`.
+
+    As a context manager it is down at the end.
+    """
+
+    def __init__(self, state: Path):
+        self.state = state
+        self.id = state.name
+        content = _read(state)
+        self.study: str | None = content.get("study")
+        self.complete: bool = content.get("complete", False)
+        self.made_at: str | None = content.get("made_at")
+        self.owner_pid: int | None = content.get("owner_pid")
+        self.topology: Topology = content.get("topology", Topology(hosts=(), paths=()))
+        self._guard: _Guard | None = None
+
+    @classmethod
+    def up(cls, study: Study, *, lab_id: str | None = None, owned: bool = False) -> Lab:
+        """Make the lab of a study.
+
+        Parameters
+        ----------
+        study : Study
+            Whose lab hosts and lab paths are made.
+        lab_id : str, optional
+            One to eight small letters or digits; drawn at random if left out.
+        owned : bool
+            Whether the lab is gone when this process is, ``kill -9`` included. Else it stays until
+            :meth:`down`.
+
+        Raises
+        ------
+        BadInput
+            The study has no lab host, its lab paths contradict each other, or the id is taken.
+        Unsupported
+            This machine cannot make it. Nothing was made.
+        HostError
+            It could not be made; what was made is removed.
+        """
+        plan = topology(study)
+        if lab_id is not None and not LAB_ID.fullmatch(lab_id):
+            raise BadInput("a lab id is one to eight small letters or digits", value=lab_id)
+        if any(path.emulator is not None for path in plan.paths):
+            emulator.check()
+        needs.check(
+            shaped=any(path.settings.rate_bps is not None for path in plan.paths),
+            queues=max((path.settings.queues for path in plan.paths), default=1),
+        )
+        lab_id = lab_id or secrets.token_hex(3)
+        token = secrets.token_hex(8)
+        guard = None
+        try:
+            # The guard comes first, so that there is no moment without it.
+            guard = _Guard(lab_id, token)
+            state = reaper.reserve(lab_id, token)
+            if state is None:
+                raise BadInput("there is a lab of this id already", value=lab_id)
+            content = {
+                "study": study.name,
+                "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "owner_pid": os.getpid() if owned else None,
+                "complete": False,
+                "topology": plan.as_dict(),
+            }
+            _write(state, content)
+            with open(state / reaper.BUSY, "w") as busy:
+                fcntl.flock(busy, fcntl.LOCK_EX)
+                if os.fstat(busy.fileno()).st_nlink == 0:
+                    raise HostError("lab", "was taken down while it was made")
+                _make(state, plan, busy.fileno())
+            _write(state, content | {"complete": True})
+        except BaseException as problem:
+            _shielded(lambda: reaper.remove_own(lab_id, token))
+            if guard is not None:
+                guard.release()
+            if isinstance(problem, OSError):
+                raise HostError("lab", f"could not be made: {problem}") from problem
+            raise
+        lab = cls(state)
+        if owned:
+            lab._guard = guard
+        else:
+            guard.release()
+        return lab
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.down()
+
+    def down(self) -> None:
+        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done.
+
+        Raises
+        ------
+        Unsupported
+            Only root can.
+        """
+        if os.geteuid() != 0:
+            raise Unsupported("taking a lab down needs root: run it with sudo")
+        _shielded(lambda: reaper.remove(self.id))
+        if self._guard is not None:
+            self._guard.release()
+            self._guard = None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Names of the lab's hosts."""
+        return self.topology.hosts
+
+    def namespace(self, host: str) -> str:
+        """Name of the network namespace that is a host."""
+        self._check_host(host)
+        return f"{reaper.PREFIX}{self.id}-{host}"
+
+    @property
+    def task_group(self) -> taskgroup.Kind:
+        """What the ends are to the scheduler: see :data:`netlab.lab.taskgroup.Kind`."""
+        return taskgroup.kind(self.state)
+
+    def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
+        """The argv that runs `argv` on a host as its own processes run, in the lab's task group."""
+        return (*taskgroup.join(self.state), *inside(self.namespace(host), argv))
+
+    def host(self, name: str) -> SshHost:
+        """A host of the lab, not yet open: reached over SSH like any other."""
+        self._check_host(name)
+        return SshHost(
+            name,
+            name,
+            user=sshd.login(),
+            port=22,
+            identity_file=str(self.state / "user_key"),
+            proxy_command=sshd.proxy_command(self.state, self.id, name),
+            known_hosts=self.state / "known_hosts",
+        )
+
+    def emulator(self, path: str) -> emulator.LabEmulator:
+        """The emulator between the ends of a path.
+
+        Raises
+        ------
+        BadInput
+            No path of that name has one.
+        """
+        emulated = [known.name for known in self.topology.paths if known.emulator is not None]
+        if path not in emulated:
+            raise BadInput(
+                f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}",
+                where="paths",
+                value=path,
+            )
+        return emulator.LabEmulator(self.state, path)
+
+    def emulated_with(self, path: str) -> str | None:
+        """What is between the ends of a path: ``netlab``, ``netem``, or None for a mere cable."""
+        return next((p.emulated_with for p in self.topology.paths if p.name == path), None)
+
+    def fits(self, study: Study) -> bool:
+        """Whether this lab is what `study` would make."""
+        return self.complete and self.topology == topology(study)
+
+    def describe(self) -> dict[str, dict[str, dict]]:
+        """How each end of each path is set, read back: path name -> host name -> values.
+
+        See :func:`netlab.lab.link.describe`.
+        """
+        return {
+            path.name: {
+                end.host: link.describe(self.namespace(end.host), end.interface, path.settings)
+                for end in path.ends
+            }
+            for path in self.topology.paths
+        }
+
+    def status(self) -> dict:
+        """What there is of the lab now, as JSON values.
+
+        Returns
+        -------
+        dict
+            ``id study complete made_at owner_pid task_group state``, ``hosts``: for each its
+            ``namespace``, whether it is ``up`` and how many ``processes`` run in it; ``paths``: for
+            each its ``ends`` (host, interface, addresses), ``rate_bps`` and what it is
+            ``emulated_with``.
+        """
+        there = set(reaper.namespaces_of(self.id))
+        names = {host: self.namespace(host) for host in self.hosts}
+        return {
+            "id": self.id,
+            "study": self.study,
+            "complete": self.complete and set(names.values()) <= there,
+            "made_at": self.made_at,
+            "owner_pid": self.owner_pid,
+            "task_group": self.task_group,
+            "state": str(self.state),
+            "hosts": {
+                host: {
+                    "namespace": name,
+                    "up": name in there,
+                    "processes": len(reaper.processes_in([name])) if name in there else 0,
+                }
+                for host, name in names.items()
+            },
+            "paths": {
+                path.name: {
+                    "ends": [
+                        {
+                            "host": end.host,
+                            "interface": end.interface,
+                            "addresses": list(end.addresses),
+                        }
+                        for end in path.ends
+                    ],
+                    "rate_bps": path.settings.rate_bps,
+                    "emulated_with": path.emulated_with,
+                }
+                for path in self.topology.paths
+            },
+        }
+
+    def _check_host(self, host: str) -> None:
+        if host not in self.topology.hosts:
+            raise BadInput(
+                f"lab {self.id} has the hosts {', '.join(self.topology.hosts) or '(none)'}",
+                where="hosts",
+                value=host,
+            )
+
+
+def labs() -> list[Lab]:
+    """All labs of this machine, half made ones included, sorted by id."""
+    where = reaper.base()
+    found = set()
+    # To others than root the state is closed; the namespaces still tell which labs there are.
+    if os.access(where, os.R_OK | os.X_OK):
+        found |= {entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
+    if reaper.NAMESPACES.is_dir():
+        # A namespace without state is what a damaged lab leaves; it can still be taken down.
+        for name in os.listdir(reaper.NAMESPACES):
+            match = re.match(rf"^{reaper.PREFIX}([0-9a-z]{{1,8}})-", name)
+            if match:
+                found.add(match[1])
+    return [Lab(where / name) for name in sorted(found)]
+
+
+def find(study: Study) -> Lab | None:
+    """A lab without an owner that is what `study` would make; None if there is none."""
+    for lab in labs():
+        if lab.owner_pid is None and lab.fits(study):
+            return lab
+    return None
+
+
+def down(lab_id: str | None = None) -> list[str]:
+    """Remove one lab, or all that no living process owns; the ids of those that were there.
+
+    Raises
+    ------
+    BadInput
+        There is no lab of that id.
+    """
+    there = labs()
+    if lab_id is None:
+        chosen = [lab for lab in there if lab.owner_pid is None or not _alive(lab.owner_pid)]
+    else:
+        chosen = [lab for lab in there if lab.id == lab_id]
+        if not chosen:
+            raise BadInput("there is no lab of this id", value=lab_id)
+    for lab in chosen:
+        lab.down()
+    return [lab.id for lab in chosen]
+
+
+def _read(state: Path) -> dict:
+    """What a lab's state file holds; nothing if it is missing or damaged."""
+    try:
+        content = json.loads((state / STATE_FILE).read_text())
+        return content | {"topology": Topology.from_dict(content["topology"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def _write(state: Path, content: dict) -> None:
+    partial = state / f"{STATE_FILE}.partial"
+    partial.write_text(json.dumps(content, indent=1))
+    partial.replace(state / STATE_FILE)
+
+
+def _make(state: Path, plan: Topology, busy: int) -> None:
+    lab_id = state.name
+    names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
+    taskgroup.make(state, len(plan.hosts))
+    with ThreadPoolExecutor(max_workers=MADE_AT_ONCE) as pool:
+        keys = pool.submit(sshd.prepare, state, plan.hosts, busy)
+        list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))
+        for path in plan.paths:
+            first, second = path.ends
+            if path.emulator is not None:
+                places = tuple((names[end.host], end.interface) for end in path.ends)
+                emulator.start(state, path.name, places, path.emulator)
+                continue
+            # Made where it belongs: the machine's own namespace never sees the pair.
+            line = (
+                f"link add {first.interface}{path.settings.add_words} type veth "
+                f"peer name {second.interface} netns {names[second.host]}"
+                f"{path.settings.add_words}"
+            )
+            tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
+        list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
+        keys.result()
+
+
+def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    ends = plan.ends(host)
+
+    def run(argv: tuple[str, ...], lines: list[str] | None = None) -> None:
+        tool(argv, lines=lines or (), host=host, busy=busy)
+
+    run(inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)))
+    for end, settings in ends:
+        run(inside(namespace, settings.settings_argv(end.interface)))
+    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+    lines = ["link set dev lo up"]
+    for end, settings in ends:
+        lines += settings.ip_lines(end.interface)
+        lines += end.ip_lines(ipv6=ipv6)
+    run(("ip", "-n", namespace, "-batch", "-"), lines)
+    shapes = plan.tc_lines(host)
+    if shapes:
+        run(("tc", "-n", namespace, "-batch", "-"), shapes)
+
+
+class _Guard:
+    """The process that removes a lab when this one dies."""
+
+    def __init__(self, lab_id: str, token: str):
+        owner = os.pidfd_open(os.getpid())
+        try:
+            self._process = subprocess.Popen(
+                (sys.executable, "-I", "-S", reaper.__file__, lab_id, token, str(owner)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(owner,),
+            )
+        finally:
+            os.close(owner)
+        if self._process.stdout.readline() != b"ready\n":
+            self._process.kill()
+            self._process.communicate()
+            raise HostError("lab", "the process that cleans up after a crash did not start")
+
+    def release(self) -> None:
+        """Let the lab live, or let the guard go once the lab is gone."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(b"release\n")
+            self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def _alive(pid: int) -> bool:
+    return os.path.isdir(f"/proc/{pid}")
+
+
+def _shielded(work: Callable[[], None]) -> None:
+    """Do work that a Ctrl-C must not cut short; the KeyboardInterrupt comes after it."""
+    failures: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            work()
+        except BaseException as problem:
+            failures.append(problem)
+
+    worker = threading.Thread(target=attempt)
+    worker.start()
+    interrupted: KeyboardInterrupt | None = None
+    while worker.is_alive():
+        try:
+            worker.join()
+        except KeyboardInterrupt as signal:
+            interrupted = signal
+    if failures:
+        raise failures[0]
+    if interrupted is not None:
+        raise interrupted

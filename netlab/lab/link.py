@@ -1,0 +1,212 @@
+"""A lab link: a veth pair whose ends model a card and its bus with parts of the real kernel.
+
+What models what:
+
+* one frame per MTU, as a card without segmentation offload sends them: TSO and GSO off. GRO stays
+  on, because veth polls under NAPI only then; ``gro_max_size`` 100 keeps it from merging.
+* RxIntDelay, the card's wait before it interrupts: ``gro_flush_timeout`` with
+  ``napi_defer_hard_irqs`` 1.
+* checksums by the processor: checksum offload off.
+* the bus: a token bucket (tbf) on what each end sends.
+* the card's queues, where it has several: pairs of veth, one for each processor or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from netlab.lab.namespaces import inside, tool, tool_json
+from netlab.lab.queues import queue_words, sending_masks
+from netlab.study import LabLink
+from netlab.units import ETHERNET_HEADER_B
+
+# 1,000 packets, as Linux gives an Ethernet card.
+TX_QUEUE_LENGTH = 1000
+UNMERGED_B = 100
+# The bucket must take two frames of any MTU, and half a millisecond of the rate: measured with
+# MTU 1500 to 16114, half of either costs 1 % at 1 Gb/s and a quarter of the rate at 17 Gb/s.
+BURST_S = 0.0005
+FRAME_B = 16384
+# A large segment (64 KiB) that fits is let out whole, and a slow link would then be silent for as
+# long as that takes: 58 ms at 10 Mb/s. One that does not fit is parted into frames. So a bucket
+# is smaller where it lasts for 4 ms all the same; of 2 ms, pauses of a processor cost up to 1 %.
+SEGMENTS_B = 131072
+SMOOTH_S = 0.004
+# A bus makes its sender wait and drops nothing, so the queue is longer than all socket buffers.
+QUEUE_LIMIT_B = 32 << 20
+
+# Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
+# flush timeout in ns, defer and, of several queues, which processors send into each.
+SETTINGS = r"""
+set -e
+interface=$1
+if [ $# -gt 1 ]; then
+  d=/sys/class/net/$1
+  ethtool -K "$1" gro on tso "$2" gso "$2" tx "$3" rx "$3" >/dev/null
+  echo "$4" > "$d/gro_flush_timeout"
+  echo "$5" > "$d/napi_defer_hard_irqs"
+  shift 5
+  queue=0
+  for mask do
+    echo "$mask" > "$d/queues/tx-$queue/xps_cpus"
+    queue=$((queue + 1))
+  done
+fi
+c=/proc/sys/net/ipv6/conf/$interface
+if [ -e "$c/disable_ipv6" ]; then echo 0 > "$c/disable_ipv6"; fi
+"""
+READ_BACK = r"""
+d=/sys/class/net/$1
+cat "$d/gro_flush_timeout" "$d/napi_defer_hard_irqs"
+set -- "$d"/queues/rx-*
+echo $#
+set -- "$d"/queues/tx-*
+echo $#
+if [ $# -gt 1 ]; then cat "$d"/queues/tx-*/xps_cpus; fi
+"""
+FEATURES = {
+    "tso": "tcp-segmentation-offload",
+    "gso": "generic-segmentation-offload",
+    "gro": "generic-receive-offload",
+    "rx_checksum": "rx-checksumming",
+    "tx_checksum": "tx-checksumming",
+    "scatter_gather": "scatter-gather",
+}
+
+
+def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
+    """Bytes that a token bucket of a rate holds.
+
+    Parameters
+    ----------
+    rate_bps : int
+        Of frames, bit/s.
+    mtu_B : int
+        Largest MTU that the bucket is used with.
+    """
+    frames_B = 2 * max(FRAME_B, mtu_B + ETHERNET_HEADER_B)
+    smooth_B = min(SEGMENTS_B, round(rate_bps / 8 * SMOOTH_S))
+    return max(frames_B, smooth_B, round(rate_bps / 8 * BURST_S))
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """What one end of a link is set to, in the kernel's units.
+
+    ``rate_bps`` is of Ethernet frames as tbf counts them: MTU + 14 bytes, without preamble and
+    check sequence. None leaves the end unshaped. `card` is whether there is one to set, and with
+    `apart` TCP hands over every segment as a packet of its own, for qdiscs that are a network.
+    There are `queues` pairs of queues.
+    """
+
+    rate_bps: int | None
+    burst_B: int
+    limit_B: int
+    interrupt_delay_ns: int
+    segmentation_offload: bool
+    checksum_offload: bool
+    card: bool = True
+    apart: bool = False
+    queues: int = 1
+
+    @classmethod
+    def of(cls, link: LabLink, bus_MBps: float | None, mtu_B: int = 1500) -> LinkSettings:
+        """Settings for a link of the study.
+
+        Parameters
+        ----------
+        link : LabLink
+            The link's parameters.
+        bus_MBps : float or None
+            Bandwidth of the slower bus, 10^6 B/s; the rate where the link names none.
+        mtu_B : int
+            Largest MTU that the link is used with.
+        """
+        if link.rate_Mbps is not None:
+            rate_bps = round(link.rate_Mbps * 1e6)
+        else:
+            rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
+        # What an emulator forwards over has no interrupts, and both offloads for good.
+        emulated = link.emulator is not None
+        return cls(
+            rate_bps=rate_bps,
+            burst_B=bucket_B(rate_bps or 0, mtu_B),
+            limit_B=QUEUE_LIMIT_B,
+            interrupt_delay_ns=0 if emulated else round(link.interrupt_delay_us * 1000),
+            segmentation_offload=emulated or link.segmentation_offload,
+            checksum_offload=emulated or link.checksum_offload,
+            card=not emulated,
+            queues=link.queues,
+        )
+
+    @property
+    def add_words(self) -> str:
+        """What ``ip link add`` is told of each end besides its name, from the blank on."""
+        return queue_words(self.queues)
+
+    def ip_lines(self, interface: str) -> list[str]:
+        """Lines for ``ip -batch``."""
+        words = f"link set dev {interface} txqueuelen {TX_QUEUE_LENGTH}"
+        if not self.segmentation_offload:
+            words += f" gro_max_size {UNMERGED_B}"
+        if self.apart:
+            words += " gso_max_segs 1"
+        return [words]
+
+    def tc_lines(self, interface: str) -> list[str]:
+        """Lines for ``tc -batch``."""
+        if self.rate_bps is None:
+            return []
+        return [
+            f"qdisc replace dev {interface} root tbf rate {self.rate_bps}bit "
+            f"burst {self.burst_B}b limit {self.limit_B}b"
+        ]
+
+    def settings_argv(self, interface: str) -> tuple[str, ...]:
+        """What sets offloads and interrupt deferral when run inside the namespace."""
+        argv = ("sh", "-c", SETTINGS, "settings", interface)
+        if not self.card:
+            return argv
+        return (
+            *argv,
+            "on" if self.segmentation_offload else "off",
+            "on" if self.checksum_offload else "off",
+            str(self.interrupt_delay_ns),
+            "1" if self.interrupt_delay_ns else "0",
+            *sending_masks(self.queues),
+        )
+
+
+def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
+    """What one end of a link is set to now, read back from the kernel.
+
+    Returns
+    -------
+    dict
+        ``wanted`` as asked for; ``interface mtu_B txqueuelen mac_address gro_max_size_B
+        gso_max_segs rate_bps burst_B interrupt_delay_ns napi_defer_hard_irqs`` and, as on or off,
+        ``tso gso gro rx_checksum tx_checksum scatter_gather``; ``receive_queues`` and
+        ``transmit_queues`` and, of several, ``sending_cpus``, a mask of processors for each.
+    """
+    (link,) = tool_json(("ip", "-n", namespace, "-j", "-d", "link", "show", "dev", interface))
+    qdiscs = tool_json(("tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface))
+    shape = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})
+    (features,) = tool_json(inside(namespace, ("ethtool", "--json", "-k", interface)))
+    sysfs = tool(inside(namespace, ("sh", "-c", READ_BACK, "read", interface))).split()
+    return {
+        "wanted": asdict(wanted),
+        "interface": interface,
+        "mtu_B": link["mtu"],
+        "txqueuelen": link["txqlen"],
+        "mac_address": link.get("address"),
+        "gro_max_size_B": link.get("gro_max_size"),
+        "gso_max_segs": link.get("gso_max_segs"),
+        "rate_bps": None if not shape else shape["rate"] * 8,
+        "burst_B": shape.get("burst"),
+        "interrupt_delay_ns": int(sysfs[0]),
+        "napi_defer_hard_irqs": int(sysfs[1]),
+        "receive_queues": int(sysfs[2]),
+        "transmit_queues": int(sysfs[3]),
+        "sending_cpus": sysfs[4:],
+        **{name: features[key]["active"] for name, key in FEATURES.items()},
+    }

@@ -1,0 +1,76 @@
+"""Run the system's network tools, inside a namespace or not, whatever the terminal does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+
+from netlab.errors import HostError
+from netlab.hosts.host import shown
+from netlab.lab.reaper import SEARCH_PATH
+
+TOOL_TIMEOUT_S = 20.0
+
+
+def tool(
+    argv: Sequence[str], *, lines: Sequence[str] = (), host: str = "lab", busy: int | None = None
+) -> str:
+    """Run a tool to its end and return what it printed.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        Program and arguments; no shell reads them.
+    lines : sequence of str
+        Lines for its standard input.
+    host : str
+        Whom an error names.
+    busy : int, optional
+        A locked file the tool keeps open, so that the lock lasts as long as the tool.
+
+    Raises
+    ------
+    HostError
+        The tool is missing, failed or took over 20 s.
+    """
+    try:
+        done = subprocess.run(
+            tuple(argv),
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            timeout=TOOL_TIMEOUT_S,
+            env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
+            pass_fds=() if busy is None else (busy,),
+            # A Ctrl-C at the terminal reaches netlab, which then undoes; not the tool half way.
+            process_group=0,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise HostError(host, f"{argv[0]} is not installed", command=shown(argv)) from None
+    except subprocess.TimeoutExpired:
+        raise HostError(
+            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=shown(argv)
+        ) from None
+    if done.returncode != 0:
+        raise HostError(
+            host,
+            "the command failed",
+            command=shown(argv),
+            exit_status=done.returncode,
+            output="\n".join((*lines, done.stderr or done.stdout)),
+        )
+    return done.stdout
+
+
+def tool_json(argv: Sequence[str], *, host: str = "lab") -> list[dict]:
+    """Run a tool that prints a JSON list; blank output is an empty list."""
+    text = tool(argv, host=host)
+    return json.loads(text) if text.strip() else []
+
+
+def inside(namespace: str, argv: Sequence[str]) -> tuple[str, ...]:
+    """The argv that runs `argv` in a network namespace, with the /sys of that namespace."""
+    return ("ip", "netns", "exec", namespace, *argv)

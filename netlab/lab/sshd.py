@@ -1,0 +1,110 @@
+"""The sshd of a lab host: one process per connection, on its streams, with no port."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from pathlib import Path
+
+from netlab.lab import taskgroup
+from netlab.lab.namespaces import tool
+from netlab.lab.reaper import PREFIX, SEARCH_PATH
+
+# Arguments: the host's name, the sshd to run. The hostname is that of a UTS namespace of its own.
+SERVE = r"""
+set -e
+printf %s "$1" > /proc/sys/kernel/hostname
+d=$(dirname "$0")/hosts/$1
+exec "$2" -i -f "$d/sshd_config" -E "$d/sshd.log"
+"""
+CONFIG = """\
+HostKey {host}/host_key
+AuthorizedKeysFile {state}/user_key.pub
+AllowUsers {user}
+AuthenticationMethods publickey
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+StrictModes no
+UsePAM {pam}
+PidFile none
+UseDNS no
+PrintMotd no
+PrintLastLog no
+LogLevel ERROR
+MaxSessions 64
+LoginGraceTime 20
+AllowTcpForwarding no
+AllowAgentForwarding no
+X11Forwarding no
+PermitTunnel no
+PermitUserRC no
+SetEnv HOME={host}/home
+Subsystem sftp internal-sftp
+"""
+
+
+def login() -> str:
+    """The account that lab hosts are logged in to: the one that makes the lab."""
+    return pwd.getpwuid(os.geteuid()).pw_name
+
+
+def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> None:
+    """Write keys, known hosts and a configuration for each host.
+
+    Parameters
+    ----------
+    state : Path
+        The lab's directory.
+    hosts : tuple of str
+        Names of the hosts.
+    busy : int, optional
+        As :func:`netlab.lab.namespaces.tool` takes it.
+    """
+    _make_key(state / "user_key", busy)
+    (state / "hosts").mkdir(mode=0o700)
+    (state / "serve").write_text(SERVE)
+    known = []
+    for host in hosts:
+        directory = state / "hosts" / host
+        directory.mkdir(mode=0o700)
+        # A home of its own: no start-up files of the user run, and no cache is left with them.
+        (directory / "home").mkdir(mode=0o700)
+        _make_key(directory / "host_key", busy)
+        known.append(f"{host} {(directory / 'host_key.pub').read_text().strip()}\n")
+        (directory / "sshd_config").write_text(
+            CONFIG.format(
+                host=directory,
+                state=state,
+                user=login(),
+                # sshd refuses an account with a locked password unless PAM is asked.
+                pam="yes" if _locked(login()) else "no",
+            )
+        )
+    (state / "known_hosts").write_text("".join(known))
+
+
+def proxy_command(state: Path, lab_id: str, host: str) -> str:
+    """The command whose streams lead to the host's sshd; every word is free of blanks."""
+    sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
+    ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
+    return (
+        f"{' '.join(taskgroup.join(state))} {ip} netns exec {PREFIX}{lab_id}-{host} "
+        f"unshare --uts -- sh {state / 'serve'} {host} {sshd}"
+    )
+
+
+def _make_key(path: Path, busy: int | None) -> None:
+    tool(
+        ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "netlab", "-f", str(path)), busy=busy
+    )
+
+
+def _locked(user: str) -> bool:
+    try:
+        with open("/etc/shadow") as shadow:
+            entries = (line.split(":") for line in shadow)
+            return any(entry[0] == user and entry[1].startswith("!") for entry in entries)
+    except OSError:
+        return False

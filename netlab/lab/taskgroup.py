@@ -1,0 +1,114 @@
+"""The kernel's task groups: which processes of this machine share a processor like one.
+
+With autogroups every session that is in no control group of its own is a task group: the hosts of a
+lab, each logged in to, would be groups, and a processor would pass between their ends in ticks,
+whatever these leave to one another. Where sessions have a control group to share, as on a machine
+with systemd, they are one group. A lab is one group in either case, where the machine lets it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from netlab.lab.reaper import PREFIX, cpu_hierarchies
+
+SHARED, OWN, APART = "shared", "lab", "session"
+Kind = Literal["shared", "lab", "session"]
+"""`SHARED`: all are in the group that netlab is in. `OWN`: the lab has one of its own. `APART`:
+each session is one, and this machine lets nobody change that."""
+
+IN_WORDS = {
+    SHARED: "in one task group, netlab's",
+    OWN: "in one task group, the lab's own",
+    APART: "each session in a task group of its own",
+}
+
+LINK, JOIN_FILE = "task_group", "join"
+JOIN = r"""
+d=$(dirname "$0")
+if [ -e "$d/task_group" ]; then echo 0 > "$d/task_group/cgroup.procs"; fi
+exec "$@"
+"""
+"""Runs its arguments in the lab's group; as a file beside the link to it."""
+
+SHARE = {"cpu.shares": 1024, "cpu.weight": 100}
+"""What a task group weighs unless told otherwise, in the words of either version."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What this process's group is, and the directory that one could be made in."""
+
+    kind: Kind
+    hierarchy: Path | None = None
+
+
+def found(proc: Path = Path("/proc")) -> Found:
+    """Whether processes that netlab starts here share a task group whatever session they are in.
+
+    Parameters
+    ----------
+    proc : Path
+        A proc file system.
+    """
+    if _read(proc / "sys/kernel/sched_autogroup_enabled") in ("", "0"):
+        return Found(SHARED)
+    own = [line.split(":", 2) for line in _read(proc / "self/cgroup").splitlines()]
+    for mount, version in cpu_hierarchies(proc / "self/mountinfo"):
+        if version == 2:
+            there = next((path for _, controllers, path in own if not controllers), "/")
+            if "cpu" not in _read(mount / "cgroup.controllers").split():
+                continue
+            # Only below the top has a control group a type: this one is seen as the top.
+            if (mount / "cgroup.type").exists():
+                return Found(SHARED)
+            if "cpu" not in _read(mount / "cgroup.subtree_control").split():
+                continue
+        else:
+            there = next((path for _, names, path in own if "cpu" in names.split(",")), "/")
+        return Found(APART, mount) if there == "/" else Found(SHARED)
+    return Found(APART)
+
+
+def make(state: Path, hosts: int) -> None:
+    """Give a lab a group, if it needs one and can have it; ``join`` in its state then enters it.
+
+    Parameters
+    ----------
+    state : Path
+        The lab's directory.
+    hosts : int
+        The group weighs as much as so many sessions.
+    """
+    (state / JOIN_FILE).write_text(JOIN)
+    hierarchy = found().hierarchy
+    if hierarchy is None:
+        return
+    group = hierarchy / f"{PREFIX}{state.name}"
+    try:
+        group.mkdir(exist_ok=True)
+        for name, one in SHARE.items():
+            if (group / name).exists():
+                (group / name).write_text(str(max(hosts, 1) * one))
+    except OSError:
+        return
+    (state / LINK).symlink_to(group)
+
+
+def join(state: Path) -> tuple[str, ...]:
+    """What runs the words after it in the lab's group, outside of any network namespace."""
+    return ("sh", str(state / JOIN_FILE))
+
+
+def kind(state: Path) -> Kind:
+    """What the ends of a lab are to the scheduler."""
+    return OWN if (state / LINK).exists() else found().kind
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""

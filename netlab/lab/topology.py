@@ -1,0 +1,272 @@
+"""What a lab is made of: hosts, interfaces, addresses and links, worked out from the study."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from netlab.errors import BadInput
+from netlab.lab import netem
+from netlab.lab.emulator import EmulatorSettings
+from netlab.lab.link import LinkSettings
+from netlab.lab.netem import NetemSettings
+from netlab.study import LabLink, Study
+
+# RFC 2544 and RFC 5180: set aside for benchmarks, routed nowhere.
+IPV4 = ipaddress.ip_network("198.18.0.0/15")
+IPV6 = ipaddress.ip_network("2001:2::/48")
+INTERFACE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$")
+TAKEN = ("lo", "all", "default")
+
+
+@dataclass(frozen=True)
+class LabEnd:
+    """One end of a path in the lab: where it is, and its addresses with those of its peer."""
+
+    host: str
+    interface: str
+    addresses: tuple[str, ...]
+    peers: tuple[str, ...]
+
+    def ip_lines(self, *, ipv6: bool) -> list[str]:
+        """Lines for ``ip -batch`` that give the end its addresses and bring it up."""
+        lines = [f"link set dev {self.interface} addrgenmode none"] if ipv6 else []
+        # Up first: an IPv6 address gets no route to its peer on an interface that is down.
+        lines.append(f"link set dev {self.interface} up")
+        for address, peer in zip(self.addresses, self.peers, strict=True):
+            version = ipaddress.ip_address(address).version
+            if version == 6 and not ipv6:
+                continue
+            nodad = " nodad" if version == 6 else ""
+            lines.append(f"address add {address} peer {peer} dev {self.interface}{nodad}")
+        return lines
+
+
+@dataclass(frozen=True)
+class LabPath:
+    """A path in the lab: its two ends, how both are set, and what happens between them.
+
+    That is what netlab's own emulator does, or netem, or neither.
+    """
+
+    name: str
+    ends: tuple[LabEnd, LabEnd]
+    settings: LinkSettings
+    emulator: EmulatorSettings | None = None
+    netem: NetemSettings | None = None
+
+    @property
+    def emulated_with(self) -> str | None:
+        """``netlab``, ``netem``, or None."""
+        if self.emulator is not None:
+            return "netlab"
+        return "netem" if self.netem is not None else None
+
+    def tc_lines(self, host: str) -> list[str]:
+        """Lines for ``tc -batch`` that shape what a host sends on it."""
+        lines = []
+        for direction, end in enumerate(self.ends):
+            if end.host == host:
+                lines += self.settings.tc_lines(end.interface)
+                lines += self.netem.tc_lines(end.interface, direction) if self.netem else []
+        return lines
+
+
+@dataclass(frozen=True)
+class Topology:
+    """All lab hosts and lab paths of a study."""
+
+    hosts: tuple[str, ...]
+    paths: tuple[LabPath, ...]
+
+    def ends(self, host: str) -> list[tuple[LabEnd, LinkSettings]]:
+        """The ends that a host has, with the settings of each."""
+        return [
+            (end, path.settings) for path in self.paths for end in path.ends if end.host == host
+        ]
+
+    def tc_lines(self, host: str) -> list[str]:
+        """Lines for ``tc -batch`` that shape all that a host sends."""
+        return [line for path in self.paths for line in path.tc_lines(host)]
+
+    def as_dict(self) -> dict:
+        """The topology as JSON values, comparable with another's."""
+        return {
+            "hosts": list(self.hosts),
+            "paths": [
+                {
+                    "name": path.name,
+                    "ends": [
+                        {
+                            "host": end.host,
+                            "interface": end.interface,
+                            "addresses": list(end.addresses),
+                            "peers": list(end.peers),
+                        }
+                        for end in path.ends
+                    ],
+                    "settings": asdict(path.settings),
+                    "emulator": None if path.emulator is None else asdict(path.emulator),
+                    "netem": None if path.netem is None else asdict(path.netem),
+                }
+                for path in self.paths
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, content: dict) -> Topology:
+        """The topology that :meth:`as_dict` wrote."""
+        return cls(
+            hosts=tuple(content["hosts"]),
+            paths=tuple(
+                LabPath(
+                    name=path["name"],
+                    ends=tuple(
+                        LabEnd(
+                            host=end["host"],
+                            interface=end["interface"],
+                            addresses=tuple(end["addresses"]),
+                            peers=tuple(end["peers"]),
+                        )
+                        for end in path["ends"]
+                    ),
+                    settings=LinkSettings(**path["settings"]),
+                    emulator=EmulatorSettings.from_dict(path.get("emulator")),
+                    netem=NetemSettings.from_dict(path.get("netem")),
+                )
+                for path in content["paths"]
+            ),
+        )
+
+
+def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) -> Topology:
+    """Work out the lab of a study.
+
+    Parameters
+    ----------
+    study : Study
+        Whose lab it is.
+    kernel : callable
+        Tells what the kernel has for emulated paths; not asked if there is none.
+
+    Raises
+    ------
+    Unsupported
+        A path is to be netem's, and this kernel cannot.
+    BadInput
+        The study has no lab host, an interface or address is given twice, or an address is
+        given for one end only.
+    """
+    hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
+    if not hosts:
+        raise BadInput("the study has no lab host, so there is no lab to make", where=study.name)
+    names = interfaces(study)
+    mtu_B = max(mtu_B for level in study.tunings for mtu_B in level.mtus_B)
+    paths = []
+    for path_name in _lab_paths(study):
+        path = study.paths[path_name]
+        pairs = _address_pairs(study, path_name)
+        first, second = path.ends
+        ends = []
+        for end, sides in ((first, (0, 1)), (second, (1, 0))):
+            ends.append(
+                LabEnd(
+                    host=end.host,
+                    interface=names[path_name, end.host],
+                    addresses=tuple(pair[sides[0]] for pair in pairs),
+                    peers=tuple(pair[sides[1]] for pair in pairs),
+                )
+            )
+        link = path.link or LabLink()
+        pair = (ends[0], ends[1])
+        if link.emulator is not None and not forced(study, path_name):
+            by_netem = netem.takes(link.emulator, kernel)
+        else:
+            by_netem = False
+        if by_netem:
+            settings = netem.link_settings()
+            by_tc = NetemSettings.of(link.emulator, mtu_B)
+            paths.append(LabPath(path_name, pair, settings, netem=by_tc))
+            continue
+        settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
+        emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
+        paths.append(LabPath(path_name, pair, settings, emulator))
+    _check_ends(paths)
+    return Topology(hosts, tuple(paths))
+
+
+def forced(study: Study, path: str) -> bool:
+    """Whether losses are forced on a path, which only netlab's own emulator can."""
+    return any(g.path == path and g.force_loss_at_s is not None for g in study.groups)
+
+
+def interfaces(study: Study) -> dict[tuple[str, str], str]:
+    """Interface name of each (path, host): as the study says, else data0, data1, ... per host."""
+    names: dict[tuple[str, str], str] = {}
+    counts: dict[str, int] = {}
+    for path_name, path in study.paths.items():
+        for end in path.ends:
+            number = counts.get(end.host, 0)
+            counts[end.host] = number + 1
+            names[path_name, end.host] = end.interface or f"data{number}"
+    return names
+
+
+def addresses(study: Study, path: str, version: int) -> dict[str, str]:
+    """The address of one IP version that netlab gives to each end of a lab path."""
+    number = _lab_paths(study).index(path)
+    if version == 6:
+        network = int(IPV6.network_address) + (number << 64)
+        pair = (ipaddress.IPv6Address(network + 1), ipaddress.IPv6Address(network + 2))
+    else:
+        network = int(IPV4.network_address) + 4 * number
+        if 4 * number >= IPV4.num_addresses:
+            raise BadInput(f"the lab has addresses for {IPV4.num_addresses // 4} paths only")
+        pair = (ipaddress.IPv4Address(network + 1), ipaddress.IPv4Address(network + 2))
+    first, second = study.paths[path].ends
+    return {first.host: str(pair[0]), second.host: str(pair[1])}
+
+
+def _lab_paths(study: Study) -> list[str]:
+    return [
+        name for name, path in study.paths.items() if study.hosts[path.ends[0].host].kind == "lab"
+    ]
+
+
+def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
+    first, second = study.paths[path_name].ends
+    given = [end.address for end in (first, second) if end.address is not None]
+    if len(given) == 1:
+        raise BadInput(
+            "in the lab an address is given for both ends or for none",
+            where=f"paths.{path_name}",
+            value=given[0],
+        )
+    if not given:
+        pairs = (addresses(study, path_name, version) for version in (4, 6))
+        return [(pair[first.host], pair[second.host]) for pair in pairs]
+    return [(given[0], given[1])]
+
+
+def _check_ends(paths: list[LabPath]) -> None:
+    seen: set[tuple[str, str]] = set()
+    for path in paths:
+        for end in path.ends:
+            if end.interface in TAKEN or not INTERFACE.fullmatch(end.interface):
+                raise BadInput(
+                    "is no interface name for the lab: letters, digits, dot, dash and underscore, "
+                    f"and none of {', '.join(TAKEN)}",
+                    where=f"paths.{path.name}.ends",
+                    key=end.host,
+                    value=end.interface,
+                )
+            for word in (end.interface, *end.addresses):
+                if (end.host, word) in seen:
+                    raise BadInput(
+                        f"{end.host} has this interface or address on another path too",
+                        where=f"paths.{path.name}",
+                        value=word,
+                    )
+                seen.add((end.host, word))

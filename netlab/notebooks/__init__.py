@@ -1,0 +1,1 @@
+"""Notebooks executed with papermill, their parameters validated."""

@@ -1,0 +1,80 @@
+"""The claims as tables for a reader."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.files.tables import Table
+from netlab.published.claims import DOCUMENTS, check_all
+from netlab.published.claims.model import Verdict
+
+_HEADS = {
+    "place": "Where", "statement": "What is said", "claimed": "Claimed",
+    "recomputed": "Recomputed", "verdict": "Verdict", "why": "Why",
+}  # fmt: skip
+
+
+def verdict_counts(found: pd.DataFrame | None = None) -> Table:
+    """How many claims of each document have which verdict.
+
+    Parameters
+    ----------
+    found : DataFrame, optional
+        From `netlab.published.claims.check_all`; recomputed if not given.
+
+    Returns
+    -------
+    Table
+    """
+    frame = check_all() if found is None else found
+    counts = pd.crosstab(frame["document"], frame["verdict"])
+    counts = counts.reindex(index=list(DOCUMENTS), columns=[str(v) for v in Verdict], fill_value=0)
+    counts.index = pd.Index([DOCUMENTS[name] for name in counts.index], name="Document")
+    counts.columns.name = None
+    counts["all"] = counts.sum(axis=1)
+    counts.loc["All documents"] = counts.sum()
+    counts.index.name = "Document"
+    return Table(counts, "Verdicts by document")
+
+
+def claims_table(
+    found: pd.DataFrame | None = None,
+    *,
+    document: str | None = None,
+    verdict: Verdict | str | None = None,
+) -> Table:
+    """Claims with their recomputed values, verdicts and reasons.
+
+    Parameters
+    ----------
+    found : DataFrame, optional
+        From `netlab.published.claims.check_all`; recomputed if not given.
+    document : str, optional
+        Only this one.
+    verdict : Verdict or str, optional
+        Only these.
+
+    Returns
+    -------
+    Table
+    """
+    frame = check_all() if found is None else found
+    caption = "Claims"
+    if document is not None:
+        if document not in DOCUMENTS:
+            raise BadInput(f"must be one of {', '.join(DOCUMENTS)}", key="document", value=document)
+        frame = frame[frame["document"] == document]
+        caption = f"Claims of “{DOCUMENTS[document]}”"
+    if verdict is not None:
+        choices = [str(v) for v in Verdict]
+        if verdict not in choices:
+            raise BadInput(f"must be one of {', '.join(choices)}", key="verdict", value=verdict)
+        frame = frame[frame["verdict"] == verdict]
+        caption += f" that are {verdict}" if verdict != "holds" else " that hold"
+    columns = [*(["document"] if document is None else []), *_HEADS]
+    return Table(
+        frame[columns].reset_index(drop=True),
+        f"{caption} ({len(frame)})",
+        heads={"document": "Document", **_HEADS},
+    )

@@ -1,0 +1,1 @@
+"""netlab measured against known rates (calibration) and against its peers (bench)."""

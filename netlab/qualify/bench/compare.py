@@ -1,0 +1,225 @@
+"""Samples of a benchmark to medians, ratios and verdicts. A verdict may be that there is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.measure.flags import FOREIGN_CPU_PERCENT, STEAL_PERCENT
+from netlab.qualify.bench.contenders import GENSINK
+
+CELL = ("mode", "offloads", "mtu_B", "streams")
+BEST_PEER = "best peer"
+"""Stands for the peer with the highest median of a cell."""
+
+MIN_ROUNDS = 3
+RESAMPLES = 2000
+FASTER, SLOWER, NO_CONCLUSION = "faster", "slower", "no conclusion"
+
+MEDIAN_COLUMNS = (
+    *CELL,
+    *("contender", "variant", "n", "failed", "goodput_MBps", "low_MBps", "high_MBps"),
+    *("cpu_s_per_GB", "steal_percent", "foreign_percent"),
+    *("percent_of_hot_copy", "percent_of_cold_copy"),
+)
+RATIO_COLUMNS = (
+    *CELL,
+    *("peer", "against", "pairs", "ratio", "low", "high", "noise_percent", "verdict", "reason"),
+    *("cpu_ratio", "cpu_low", "cpu_high"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How samples are compared.
+
+    Parameters
+    ----------
+    confidence : float
+        Level of the bootstrap intervals.
+    resamples : int
+        Bootstrap resamples.
+    seed : int
+        Of the bootstrap: the same samples give the same intervals.
+    """
+
+    confidence: float = 0.95
+    resamples: int = RESAMPLES
+    seed: int = 2003
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.confidence < 1:
+            raise BadInput("lies between 0.5 and 1", key="confidence", value=self.confidence)
+
+    def medians(
+        self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan
+    ) -> pd.DataFrame:
+        """One row a cell and contender.
+
+        Parameters
+        ----------
+        samples : DataFrame
+            As :meth:`netlab.qualify.bench.path.BenchPath.take` makes them.
+        hot_MBps, cold_MBps : float
+            Memory copy rate of all cores; goodputs are shown as shares of both.
+
+        Returns
+        -------
+        DataFrame
+            :data:`MEDIAN_COLUMNS`; medians over the rounds that succeeded, NaN if none did.
+        """
+        rows = []
+        for key, part in samples.groupby([*CELL, "contender"], sort=False):
+            good = part[part["goodput_MBps"].notna()]
+            goodput = good["goodput_MBps"].to_numpy(dtype=float)
+            median = float(np.median(goodput)) if len(goodput) else math.nan
+            low, high = self._interval(lambda at, of=goodput: _median(of[at]), len(goodput))
+            rows.append(
+                dict(zip((*CELL, "contender"), key, strict=True))
+                | {
+                    "variant": part["variant"].iloc[0],
+                    "n": len(good),
+                    "failed": len(part) - len(good),
+                    "goodput_MBps": median,
+                    "low_MBps": low,
+                    "high_MBps": high,
+                    "percent_of_hot_copy": 100 * median / hot_MBps,
+                    "percent_of_cold_copy": 100 * median / cold_MBps,
+                }
+                | {
+                    name: float(good[name].astype(float).median())
+                    for name in ("cpu_s_per_GB", "steal_percent", "foreign_percent")
+                }
+            )
+        return pd.DataFrame.from_records(rows, columns=list(MEDIAN_COLUMNS))
+
+    def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
+        """netlab's own against each peer, and against the best peer, in every cell.
+
+        Transfers of the same round are compared with each other, so that a slow drift of the
+        machine cancels. The ratio is of medians; its interval comes from resampling rounds.
+
+        Returns
+        -------
+        DataFrame
+            :data:`RATIO_COLUMNS`, one row a cell and peer; ``peer`` is :data:`BEST_PEER` once a
+            cell, and ``against`` then names it. ``noise_percent`` is the standard deviation of the
+            ratio from round to round.
+        """
+        rows = []
+        for key, part in samples.groupby(list(CELL), sort=False):
+            cell = dict(zip(CELL, key, strict=True))
+            by_name = {
+                name: some[some["goodput_MBps"].notna()].set_index("round")
+                for name, some in part.groupby("contender", sort=False)
+            }
+            own = by_name.pop(GENSINK, None)
+            if own is None:
+                continue
+            compared = {name: self._pair(own, peer) for name, peer in sorted(by_name.items())}
+            rows += [cell | {"peer": name, "against": name} | row for name, row in compared.items()]
+            known = {name: peer["goodput_MBps"].median() for name, peer in by_name.items()}
+            known = {name: median for name, median in known.items() if not math.isnan(median)}
+            if known:
+                best = max(known, key=known.__getitem__)
+                rows.append(cell | {"peer": BEST_PEER, "against": best} | compared[best])
+        return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
+
+    def _pair(self, own: pd.DataFrame, peer: pd.DataFrame) -> dict:
+        rounds = own.index.intersection(peer.index)
+        own, peer = own.loc[rounds], peer.loc[rounds]
+        ours, theirs = (f["goodput_MBps"].to_numpy(dtype=float) for f in (own, peer))
+        ratio, low, high = self._ratio(ours, theirs)
+        noise = float(np.std(np.log(ours / theirs), ddof=1)) if len(rounds) > 1 else math.nan
+        cpu = self._ratio(*(f["cpu_s_per_GB"].to_numpy(dtype=float) for f in (own, peer)))
+        disturbed = _disturbed(own).to_numpy() | _disturbed(peer).to_numpy()
+        verdict, reason = _verdict(ratio, low, high, noise, disturbed)
+        return {
+            "pairs": len(rounds),
+            "ratio": ratio,
+            "low": low,
+            "high": high,
+            "noise_percent": 100 * math.expm1(noise),
+            "verdict": verdict,
+            "reason": reason,
+            **dict(zip(("cpu_ratio", "cpu_low", "cpu_high"), cpu, strict=True)),
+        }
+
+    def _ratio(self, ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
+        if not len(ours):
+            return math.nan, math.nan, math.nan
+        low, high = self._interval(lambda at: _median(ours[at]) / _median(theirs[at]), len(ours))
+        return float(np.median(ours) / np.median(theirs)), low, high
+
+    def _interval(
+        self, statistic: Callable[[np.ndarray], np.ndarray], n: int
+    ) -> tuple[float, float]:
+        """Bootstrap percentile interval of a statistic of n rounds.
+
+        ``statistic`` takes indices of rounds, shape (resamples, n), and gives one value each.
+        """
+        if n < 2:
+            return math.nan, math.nan
+        draws = np.random.default_rng(self.seed).integers(0, n, size=(self.resamples, n))
+        outside = 50 * (1 - self.confidence)
+        low, high = np.percentile(statistic(draws), [outside, 100 - outside])
+        return float(low), float(high)
+
+
+def _median(resampled: np.ndarray) -> np.ndarray:
+    return np.median(resampled, axis=1)
+
+
+def _disturbed(samples: pd.DataFrame) -> pd.Series:
+    """Samples that somebody else's work is in."""
+    steal = samples["steal_percent"].astype(float) > STEAL_PERCENT
+    return steal | (samples["foreign_percent"].astype(float) > FOREIGN_CPU_PERCENT)
+
+
+def _verdict(
+    ratio: float, low: float, high: float, noise: float, disturbed: np.ndarray
+) -> tuple[str, str]:
+    """What can be said of a cell, and why nothing can where that is so."""
+    if len(disturbed) < MIN_ROUNDS:
+        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {MIN_ROUNDS} are needed"
+    if 2 * disturbed.sum() > len(disturbed):
+        return NO_CONCLUSION, f"steal or foreign load in {disturbed.sum()} of {len(disturbed)}"
+    if low <= 1 <= high:
+        return NO_CONCLUSION, "the interval holds 1"
+    if abs(math.log(ratio)) < noise:
+        return NO_CONCLUSION, "the rounds differ by more than the contenders"
+    return (FASTER if ratio > 1 else SLOWER), ""
+
+
+def summary(ratios: pd.DataFrame) -> pd.DataFrame:
+    """Over all cells of a mode: netlab's own against the best peer.
+
+    Returns
+    -------
+    DataFrame
+        ``mode cells median_ratio lowest_ratio highest_ratio median_cpu_ratio faster slower
+        no_conclusion``.
+    """
+    rows = []
+    against = ratios[ratios["peer"] == BEST_PEER]
+    for mode, part in against.groupby("mode", sort=False):
+        counts = part["verdict"].value_counts()
+        rows.append(
+            {
+                "mode": mode,
+                "cells": len(part),
+                "median_ratio": part["ratio"].median(),
+                "lowest_ratio": part["ratio"].min(),
+                "highest_ratio": part["ratio"].max(),
+                "median_cpu_ratio": part["cpu_ratio"].median(),
+                "faster": int(counts.get(FASTER, 0)),
+                "slower": int(counts.get(SLOWER, 0)),
+                "no_conclusion": int(counts.get(NO_CONCLUSION, 0)),
+            }
+        )
+    return pd.DataFrame.from_records(rows)

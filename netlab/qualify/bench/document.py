@@ -1,0 +1,239 @@
+"""A benchmark as people and programs read it: tables, text and one JSON file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from netlab.files.json_file import write_json
+from netlab.files.tables import Table
+from netlab.lab.taskgroup import IN_WORDS
+from netlab.qualify.bench.compare import CELL, NO_CONCLUSION, Comparison, summary
+from netlab.qualify.bench.contenders import RECORD_LENGTH_B
+from netlab.qualify.bench.path import CONGESTION
+from netlab.qualify.bench.run import Bench
+
+SCHEMA = 1
+VARIANT_COLUMNS = (
+    *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
+)
+"""Of the table of variants, after those of the cell."""
+
+MODES = {"same": "same settings", "best": "each at its best"}
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusions:
+    """A benchmark with what follows from it."""
+
+    bench: Bench
+    medians: pd.DataFrame
+    ratios: pd.DataFrame
+    variants: pd.DataFrame
+    summary: pd.DataFrame
+
+    @classmethod
+    def of(cls, bench: Bench, comparison: Comparison | None = None) -> Conclusions:
+        """Compare the samples of a benchmark."""
+        comparison = comparison or Comparison()
+        samples = pd.DataFrame.from_records(list(bench.samples))
+        limits = bench.limits
+        medians = comparison.medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)
+        ratios = comparison.ratios(samples)
+        order = [*CELL]
+        return cls(
+            bench,
+            medians.sort_values([*order, "contender"], kind="stable", ignore_index=True),
+            ratios.sort_values(order, kind="stable", ignore_index=True),
+            pd.DataFrame.from_records(
+                [standing.as_dict() for standing in bench.standings],
+                columns=[*CELL, *VARIANT_COLUMNS],
+            ).sort_values([*order, "contender"], kind="stable", ignore_index=True),
+            summary(ratios),
+        )
+
+    def medians_table(self) -> Table:
+        """Goodput and cost of every contender in every cell."""
+        frame = self.medians.drop(columns=["failed"]).set_index([*CELL, "contender"])
+        return Table(
+            frame,
+            caption="Goodput and CPU cost, medians over the rounds",
+            heads=_HEADS,
+            formats={
+                **dict.fromkeys(("goodput_MBps", "low_MBps", "high_MBps"), ".0f"),
+                **dict.fromkeys(("cpu_s_per_GB",), ".3f"),
+                **dict.fromkeys([c for c in frame if c.endswith(("percent", "_copy"))], ".1f"),
+            },
+            note=self.conditions(),
+        )
+
+    def ratios_table(self) -> Table:
+        """netlab's own over each peer, with the verdict of each cell."""
+        frame = self.ratios.set_index([*CELL, "peer"])
+        return Table(
+            frame,
+            caption="Goodput of gensink over that of each peer",
+            heads=_HEADS,
+            formats={
+                **dict.fromkeys(("ratio", "low", "high", "cpu_ratio"), ".3f"),
+                **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
+                "noise_percent": ".1f",
+            },
+            note="A cell has no conclusion where the noise is larger than the difference.",
+        )
+
+    def variants_table(self) -> Table:
+        """What the heats say of every variant, and which ran in the rounds."""
+        matrix = self.bench.matrix
+        return Table(
+            self.variants.set_index([*CELL, "contender", "variant"]),
+            caption="Heats: goodput of each variant, median of those that succeeded",
+            heads=_HEADS,
+            formats={"goodput_MBps": ".0f"},
+            note=f"Before the rounds of each environment, {matrix.heats} of {matrix.heat_s} s; "
+            "they are in no median and no ratio.",
+        )
+
+    def conditions(self) -> str:
+        """Machine, limits, steal and foreign load in a few sentences."""
+        bench, limits = self.bench, self.bench.limits
+        machine = bench.machine
+        samples = pd.DataFrame.from_records(list(bench.samples))
+        versions = "; ".join(f"{name}: {tool['version']}" for name, tool in bench.tools.items())
+        failed = int((samples["error"] != "").sum())
+        parts = [
+            f"{bench.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
+            f"Linux {machine.get('kernel')}; both ends on this machine, "
+            f"{IN_WORDS[machine['task_group']]}.",
+            f"{versions}.",
+            f"{bench.matrix.rounds} rounds of {bench.matrix.seconds} s, seed {bench.matrix.seed}, "
+            f"{CONGESTION}; {_queues(bench.matrix.queues, machine.get('cpus'))}; "
+            f"same settings: records of {RECORD_LENGTH_B >> 10} KiB.",
+            f"Memory copy, MB/s: one core {limits.one_hot_MBps:.0f} hot, "
+            f"{limits.one_cold_MBps:.0f} cold; all {limits.cores} cores "
+            f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
+            _load(samples),
+        ]
+        if len(self.variants):
+            parts.append(self._choices())
+        if failed:
+            parts.append(f"{failed} of {len(samples)} transfers failed.")
+        if bench.left_out:
+            reasons = {
+                f"{out.contender} with {out.cell.streams} streams ({out.reason})"
+                for out in bench.left_out
+            }
+            parts.append(f"Left out: {', '.join(sorted(reasons))}.")
+        return " ".join(parts)
+
+    def _choices(self) -> str:
+        """In how many cells each contender chose which variant, and which variants failed."""
+        matrix = self.bench.matrix
+        chosen = self.variants[self.variants["chosen"]]
+        said = []
+        for contender, part in chosen.groupby("contender", sort=True):
+            counts = part["variant"].value_counts().items()
+            cells = ", ".join(f"{variant} in {count}" for variant, count in counts)
+            said.append(f"{contender}: {cells} of {len(part)} cells")
+        heats = f"{matrix.heats} of {matrix.heat_s} s"
+        text = f"Each at its best as its heats say ({heats}): {'; '.join(said)}."
+        failed = self.variants[self.variants["failed"] > 0]
+        for (contender, variant), part in failed.groupby(["contender", "variant"], sort=True):
+            reason = part["reason"].iloc[-1]
+            text += f" {contender}, {variant}, failed heats: {part['failed'].sum()} ({reason})."
+        return text
+
+    def to_text(self) -> str:
+        """All of it for a terminal."""
+        medians = self.medians.drop(columns=["failed", "low_MBps", "high_MBps"])
+        short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs"])
+        lines = [self.conditions(), "", "Medians", _text(medians), ""]
+        lines += ["gensink over each peer: goodput and CPU time per GB", _text(short), ""]
+        for row in self.summary.to_dict("records"):
+            lines.append(
+                f"{MODES[row['mode']]}, against the best peer of each of {row['cells']} cells: "
+                f"median ratio {row['median_ratio']:.3f} "
+                f"({row['lowest_ratio']:.3f} to {row['highest_ratio']:.3f}), "
+                f"CPU per GB {row['median_cpu_ratio']:.3f}; {row['faster']} faster, "
+                f"{row['slower']} slower, {row['no_conclusion']} {NO_CONCLUSION}"
+            )
+        return "\n".join(lines)
+
+    def as_json(self) -> dict:
+        """The document, as JSON values: every sample is in it."""
+        bench = self.bench
+        return {
+            "netlab_bench": SCHEMA,
+            "started_at": bench.started_at,
+            "machine": bench.machine,
+            "tools": bench.tools,
+            "settings": {
+                **asdict(bench.matrix),
+                "congestion": CONGESTION,
+                "record_length_B": RECORD_LENGTH_B,
+                "socket_buffers": "the kernel's own",
+            },
+            "memory_copy": asdict(bench.limits),
+            "samples": list(bench.samples),
+            "heats": list(bench.heats),
+            "variants": self.variants.to_dict("records"),
+            "left_out": [
+                {**out.cell.as_dict(), "contender": out.contender, "reason": out.reason}
+                for out in bench.left_out
+            ],
+            "medians": self.medians.to_dict("records"),
+            "ratios": self.ratios.to_dict("records"),
+            "summary": self.summary.to_dict("records"),
+        }
+
+    def save(self, directory: Path) -> Path:
+        """Write ``bench.json`` and the tables as CSV and LaTeX; the JSON file's path."""
+        self.medians_table().export(directory / "bench-medians")
+        self.ratios_table().export(directory / "bench-ratios")
+        if len(self.variants):
+            self.variants_table().export(directory / "bench-variants")
+        return write_json(directory / "bench.json", self.as_json())
+
+
+def _queues(queues: int, cpus: int | None) -> str:
+    if queues == cpus:
+        return "a pair of queues for each CPU"
+    return f"{queues} pairs of queues" if queues > 1 else "one pair of queues"
+
+
+def _load(samples: pd.DataFrame) -> str:
+    parts = []
+    for name, label in (("steal_percent", "steal"), ("foreign_percent", "foreign load")):
+        known = samples.get(name, pd.Series(dtype=float)).astype(float).dropna()
+        if len(known):
+            parts.append(f"{label} {known.median():.1f} % (at most {known.max():.1f} %)")
+    return f"Of all CPU time: {', '.join(parts)}." if parts else "No meter was read."
+
+
+def _text(frame: pd.DataFrame) -> str:
+    """A frame in three or four digits, without what repeats."""
+
+    def number(value: float) -> str:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+    heads = {name: _HEADS.get(name, name) for name in frame}
+    return frame.rename(columns=heads).to_string(index=False, float_format=number, na_rep="-")
+
+
+_HEADS = {
+    "mtu_B": "MTU",
+    "goodput_MBps": "MB/s",
+    "low_MBps": "low",
+    "high_MBps": "high",
+    "cpu_s_per_GB": "CPU s/GB",
+    "steal_percent": "steal %",
+    "foreign_percent": "foreign %",
+    "percent_of_hot_copy": "% of hot copy",
+    "percent_of_cold_copy": "% of cold copy",
+    "noise_percent": "noise %",
+    "cpu_ratio": "CPU ratio",
+    "cpu_low": "CPU low",
+    "cpu_high": "CPU high",
+}

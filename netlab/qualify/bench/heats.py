@@ -1,0 +1,100 @@
+"""Which variant of a contender runs in a cell: the one with the highest median of its heats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from netlab.generators.tools import Variant
+from netlab.qualify.bench.contenders import OwnVariant
+from netlab.qualify.bench.rounds import Cell, Stage
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What came of the heats of one variant.
+
+    Attributes
+    ----------
+    cell, contender, variant
+        Whose heats: `variant` is a label.
+    heats, failed : int
+        How many it ran, and how many of these failed.
+    goodput_MBps : float
+        Median of those that succeeded; NaN if none did.
+    chosen : bool
+        Whether it runs in the rounds.
+    reason : str
+        What the last failed heat said; empty if none failed.
+    """
+
+    cell: Cell
+    contender: str
+    variant: str
+    heats: int
+    failed: int
+    goodput_MBps: float
+    chosen: bool
+    reason: str
+
+    def as_dict(self) -> dict:
+        """Its columns, those of the cell among them."""
+        own = {name: value for name, value in vars(self).items() if name != "cell"}
+        return {**self.cell.as_dict(), **own}
+
+
+def choose(stage: Stage, heats: Sequence[Mapping]) -> dict[tuple[Cell, str], OwnVariant | Variant]:
+    """The variant of each contender in each cell of an environment.
+
+    Of equals the first is taken, and so it is where every heat failed, or there is no choice.
+
+    Parameters
+    ----------
+    stage : Stage
+        The environment, with the variants that there are.
+    heats : sequence of mapping
+        Samples of heats, with the columns of the cell, ``contender``, ``variant`` (its label),
+        ``goodput_MBps`` (None if it failed) and ``error``.
+    """
+    chosen = {}
+    for pair, some in stage.variants.items():
+        own = _of(pair, heats)
+        reached = [_goodput_MBps(one, own, none=-math.inf) for one in some]
+        chosen[pair] = some[reached.index(max(reached))]
+    return chosen
+
+
+def standings(
+    stage: Stage, heats: Sequence[Mapping], chosen: Mapping[tuple[Cell, str], OwnVariant | Variant]
+) -> tuple[Standing, ...]:
+    """What came of the heats of each variant, where :func:`choose` had a choice to make."""
+    return tuple(
+        _standing(pair, one, _of(pair, heats), one is chosen[pair])
+        for pair, some in stage.variants.items()
+        if len(some) > 1
+        for one in some
+    )
+
+
+def _standing(
+    pair: tuple[Cell, str], one: OwnVariant | Variant, heats: Sequence[Mapping], chosen: bool
+) -> Standing:
+    errors = [heat["error"] for heat in heats if heat["variant"] == one.label]
+    failed = [error for error in errors if error]
+    goodput_MBps = _goodput_MBps(one, heats, math.nan)
+    reason = failed[-1] if failed else ""
+    return Standing(*pair, one.label, len(errors), len(failed), goodput_MBps, chosen, reason)
+
+
+def _of(pair: tuple[Cell, str], heats: Sequence[Mapping]) -> list[Mapping]:
+    cell, contender = pair
+    whose = {**cell.as_dict(), "contender": contender}
+    return [heat for heat in heats if whose.items() <= heat.items()]
+
+
+def _goodput_MBps(one: OwnVariant | Variant, heats: Sequence[Mapping], none: float) -> float:
+    told = [heat["goodput_MBps"] for heat in heats if heat["variant"] == one.label]
+    known = [goodput for goodput in told if goodput is not None]
+    return median(known) if known else none

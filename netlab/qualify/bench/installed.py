@@ -1,0 +1,86 @@
+"""Which of the other tools this machine has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netlab.errors import BadInput
+from netlab.generators.tools import TOOLS, Tool
+
+VERSION_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A tool that this machine has: its program file and what it says its version is."""
+
+    tool: Tool
+    program: str
+    version: str
+
+
+def find_tools(
+    wanted: tuple[str, ...] = (), environment: Mapping[str, str] | None = None
+) -> tuple[Installed, ...]:
+    """Tools of :data:`~netlab.generators.tools.TOOLS` that are on PATH or named by their variables.
+
+    Parameters
+    ----------
+    wanted : tuple of str
+        Names; all that there are when left empty.
+    environment : mapping, optional
+        In place of the process's own.
+
+    Raises
+    ------
+    BadInput
+        A name is unknown, a tool that was asked for is not there, or a variable names no program.
+    """
+    environment = os.environ if environment is None else environment
+    names = [tool.name for tool in TOOLS]
+    for name in wanted:
+        if name not in names:
+            raise BadInput(f"there are {', '.join(names)}", key="peer", value=name)
+    found = []
+    for tool in TOOLS:
+        if wanted and tool.name not in wanted:
+            continue
+        given = environment.get(tool.variable)
+        program = shutil.which(given or tool.program, path=environment.get("PATH"))
+        if program is not None:
+            found.append(Installed(tool, os.path.abspath(program), _version(tool, program)))
+        elif given:
+            raise BadInput("names no program", where=tool.variable, value=given)
+        elif wanted:
+            raise BadInput(
+                f"{tool.program} is not on PATH, and {tool.variable} does not name it",
+                key="peer",
+                value=tool.name,
+            )
+    return tuple(found)
+
+
+def _version(tool: Tool, program: str) -> str:
+    """The first line that a tool prints when asked for its version."""
+    try:
+        # Elsewhere than here: neper begins a log file wherever it is run.
+        with tempfile.TemporaryDirectory() as directory:
+            done = subprocess.run(
+                (os.path.abspath(program), *tool.version),
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VERSION_TIMEOUT_S,
+                check=False,
+            )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"cannot be asked for its version: {error}", where=program) from None
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return lines[0].strip()[:120] if lines else "unknown"

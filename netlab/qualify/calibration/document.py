@@ -1,0 +1,61 @@
+"""A calibration as people and programs read it: tables, text and one JSON file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import netlab
+from netlab import core
+from netlab.files.json_file import write_json
+from netlab.qualify.calibration.emulator import EmulatorAccuracy
+from netlab.qualify.calibration.run import Calibration
+from netlab.qualify.calibration.verdicts import WITHIN
+
+SCHEMA = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """What was calibrated: the core at known rates, the path emulator, or both."""
+
+    started_at: str
+    rates: Calibration | None = None
+    emulator: EmulatorAccuracy | None = None
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell."""
+        return [verdict for part in self._parts for verdict in part.verdicts]
+
+    @property
+    def complaint(self) -> str | None:
+        """How many cells are not within their bound, and what they are; None if all are."""
+        off = [verdict for verdict in self.verdicts if verdict != WITHIN]
+        if not off:
+            return None
+        counts = ", ".join(f"{off.count(name)} {name}" for name in dict.fromkeys(off))
+        return f"{len(off)} of {len(self.verdicts)} cells are not within their bound: {counts}"
+
+    @property
+    def _parts(self) -> list[Calibration | EmulatorAccuracy]:
+        return [part for part in (self.rates, self.emulator) if part is not None]
+
+    def as_json(self) -> dict:
+        """The document, as JSON values: every run is in it, and no part that was not measured."""
+        return {
+            "netlab_calibration": SCHEMA,
+            "started_at": self.started_at,
+            "netlab": netlab.__version__,
+            "agent": core.source_digest(),
+            "machine": self._parts[0].machine,
+            **({} if self.rates is None else self.rates.as_json()),
+            **({} if self.emulator is None else {"emulator": self.emulator.as_json()}),
+        }
+
+    def save(self, directory: Path) -> Path:
+        """Write ``calibration.json`` and the tables as CSV and LaTeX; the JSON file's path."""
+        for part in self._parts:
+            for name, table in part.tables().items():
+                table.export(directory / name)
+        return write_json(directory / "calibration.json", self.as_json())

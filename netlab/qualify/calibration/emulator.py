@@ -1,0 +1,265 @@
+"""How near the path emulator came to what it was asked for: cells, verdicts and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from netlab.files.tables import Table
+from netlab.qualify.calibration.emulator_cells import (
+    BOUND_PERCENT,
+    BOUND_US,
+    CONGESTION,
+    PATH_MTU_B,
+    PING_INTERVAL_S,
+    RATE_WITHIN_PERCENT,
+    Cell,
+    EmulatedRate,
+    EmulatorPlan,
+    RoundTrip,
+    as_asked,
+)
+from netlab.qualify.calibration.verdicts import (
+    DISTURBED,
+    NOT_MEASURED,
+    OUTSIDE,
+    RATE_HEADS,
+    WITHIN,
+    all_flags,
+    undisturbed,
+)
+
+CONFIDENCE = 0.95
+
+ROUND_TRIP_COLUMNS = (
+    *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "low_ms", "high_ms", "deviation_us"),
+    *("bound_us", "late_us", "pings", "tries", "verdict", "flags"),
+)
+RATE_COLUMNS = (
+    *("rate_Mbps", "rtt_ms", "mtu_B", "expected_MBps", "goodput_MBps", "error_percent"),
+    *("within_percent", "late_us", "tries", "verdict", "flags"),
+)
+HEADS = {
+    "rtt_ms": "RTT asked, ms",
+    "goodput_Mbps": "load, Mb/s",
+    "mean_ms": "mean, ms",
+    "low_ms": "95 % from, ms",
+    "high_ms": "to, ms",
+    "deviation_us": "off by, us",
+    "bound_us": "bound, us",
+    "late_us": "late, us",
+    **RATE_HEADS,
+}
+FORMATS = {
+    **dict.fromkeys(("mean_ms", "low_ms", "high_ms", "expected_MBps", "goodput_MBps"), ".3f"),
+    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
+    **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
+    "deviation_us": "+.0f",
+    "error_percent": "+.2f",
+    "within_percent": ".1f",
+}
+RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
+
+
+@dataclass(frozen=True, eq=False)
+class EmulatorAccuracy:
+    """The emulator beside what it was asked for.
+
+    Attributes
+    ----------
+    round_trips : DataFrame
+        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load; the figures are those of the
+        try that came nearest.
+    rates : DataFrame
+        :data:`RATE_COLUMNS`, one row a rate.
+    samples : list of dict
+        Every try.
+    machine : dict
+        Facts of the host.
+    """
+
+    plan: EmulatorPlan
+    round_trips: pd.DataFrame
+    rates: pd.DataFrame
+    samples: list[dict]
+    machine: dict
+
+    @classmethod
+    def of(cls, plan: EmulatorPlan, samples: list[dict], machine: dict) -> EmulatorAccuracy:
+        """Judge every cell of a plan by its samples."""
+        return cls(
+            plan,
+            _judged(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
+            _judged(plan.rates, samples, _rate, RATE_COLUMNS),
+            samples,
+            machine,
+        )
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell."""
+        return [*self.round_trips["verdict"], *self.rates["verdict"]]
+
+    @property
+    def _note(self) -> str:
+        """What is to be said of both tables."""
+        return (
+            "Late: what all but one in 100 of the emulator's writes stayed within. A figure that "
+            "other work on the machine can have put off its bound, or whose load fell short, is "
+            f"measured again, up to {self.plan.tries} times in all."
+        )
+
+    def tables(self) -> dict[str, Table]:
+        """The tables for people, by the name of their file."""
+        trips = Table(
+            self.round_trips.set_index(["rtt_ms", "load"]),
+            caption="The emulator's accuracy: round trips, idle and loaded, beside what was asked",
+            heads=HEADS,
+            formats=FORMATS,
+            note=f"{self._trips_note} {self._note}",
+        )
+        rates = Table(
+            self.rates.set_index(["rate_Mbps", "rtt_ms", "mtu_B"]),
+            caption="The emulator's accuracy: goodput of one stream, beside what TCP can carry",
+            heads=HEADS,
+            formats=FORMATS,
+            note=f"{RATES_NOTE} {self._note}",
+        )
+        return {"calibration-round-trips": trips, "calibration-emulated-rates": rates}
+
+    @property
+    def _trips_note(self) -> str:
+        return (
+            f"Means of {self.plan.pings} pings, {1e3 * PING_INTERVAL_S:g} ms apart, MTU "
+            f"{PATH_MTU_B}. {self._loads_note}The bound is the larger of {BOUND_US:g} us and "
+            f"{BOUND_PERCENT:g} % of the RTT."
+        )
+
+    @property
+    def _loads_note(self) -> str:
+        said = []
+        for load in self.plan.loads:
+            if not load.paced_Mbps:
+                continue
+            path = f"{load.rate_Mbps:g} Mb/s" if load.rate_Mbps else "no rate"
+            said.append(
+                f"{load.name.capitalize()}: beside one stream paced at {load.paced_Mbps:g} Mb/s, "
+                f"on a path of {path}. "
+            )
+        return "".join(said)
+
+    def to_text(self) -> str:
+        """Both tables for a terminal."""
+        tables = [table for table in self.tables().values() if len(table.frame)]
+        said = [f"{table.caption}\n{_text(table.frame.reset_index())}\n" for table in tables]
+        return "\n".join([*said, self._trips_note, RATES_NOTE, self._note])
+
+    def as_json(self) -> dict:
+        """Settings, cells and every try, as JSON values."""
+        return {
+            "settings": {**asdict(self.plan), "congestion": CONGESTION},
+            "round_trips": self.round_trips.to_dict("records"),
+            "rates": self.rates.to_dict("records"),
+            "samples": self.samples,
+        }
+
+
+def _text(frame: pd.DataFrame) -> str:
+    def shown(column: str) -> Callable[[float], str]:
+        return lambda value: "-" if pd.isna(value) else format(value, FORMATS[column])
+
+    formatters = {HEADS[name]: shown(name) for name in frame if name in FORMATS}
+    return frame.rename(columns=HEADS).to_string(index=False, na_rep="-", formatters=formatters)
+
+
+def _judged(
+    cells: Iterable[Cell],
+    samples: list[dict],
+    figures: Callable[[Cell, dict], dict],
+    columns: tuple[str, ...],
+) -> pd.DataFrame:
+    """Cells as rows: each with the figures of its nearest try, and what is said of it."""
+    rows = []
+    for cell in cells:
+        tries = [one for one in samples if cell.key.items() <= one.items()]
+        verdict, nearest = judge(cell, tries)
+        rows.append(
+            {
+                **cell.key,
+                **figures(cell, nearest),
+                "late_us": nearest.get("emulator_late_us"),
+                "tries": len(tries),
+                "verdict": verdict,
+                "flags": nearest.get("flags", all_flags(tries)),
+            }
+        )
+    frame = pd.DataFrame.from_records(rows, columns=list(columns))
+    numbers = [name for name in columns if name in FORMATS]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def judge(cell: Cell, tries: list[dict]) -> tuple[str, dict]:
+    """What is said of a cell, and the try that came nearest; none if none gave a figure."""
+    told = [one for one in tries if cell.excess(one) is not None]
+    if not told:
+        return NOT_MEASURED, {}
+    # where no try was under the whole load, the flag tells
+    told = [one for one in told if as_asked(one) or cell.excess(one) < -1] or told
+    nearest = min(told, key=lambda one: abs(cell.excess(one)))
+    if abs(cell.excess(nearest)) <= 1:
+        return WITHIN, nearest
+    # no other work makes a round trip short, or a rate high
+    blamed = [one for one in told if undisturbed(one) or cell.excess(one) < -1]
+    return (OUTSIDE if blamed else DISTURBED), nearest
+
+
+def _round_trip(cell: RoundTrip, sample: dict) -> dict:
+    mean_ms, mdev_ms = sample.get("mean_ms"), sample.get("mdev_ms")
+    known = mean_ms is not None
+    half_ms = half_width_ms(mdev_ms, sample["pings"]) if known else np.nan
+    goodput = sample.get("goodput_MBps")
+    return {
+        "goodput_Mbps": None if goodput is None else 8 * goodput,
+        "mean_ms": mean_ms,
+        "low_ms": mean_ms - half_ms if known else None,
+        "high_ms": mean_ms + half_ms if known else None,
+        "deviation_us": 1e3 * (mean_ms - cell.rtt_ms) if known else None,
+        "bound_us": cell.bound_us,
+        "pings": sample.get("pings", 0),
+    }
+
+
+def half_width_ms(mdev_ms: float | None, pings: int) -> float:
+    """Half of the 95 % interval of a mean of pings, taken as independent of each other.
+
+    Parameters
+    ----------
+    mdev_ms : float or None
+        The standard deviation that ping prints, which divides by their number.
+    pings : int
+        Those that were answered.
+
+    Returns
+    -------
+    float
+        NaN where it cannot be known.
+    """
+    if mdev_ms is None or pings < 2:
+        return np.nan
+    t = stdtrit(pings - 1, (1 + CONFIDENCE) / 2)
+    return float(t * mdev_ms / np.sqrt(pings - 1))
+
+
+def _rate(cell: EmulatedRate, sample: dict) -> dict:
+    goodput = sample.get("goodput_MBps")
+    known = goodput is not None
+    return {
+        "expected_MBps": cell.expected_MBps,
+        "goodput_MBps": goodput,
+        "error_percent": 100 * (goodput / cell.expected_MBps - 1) if known else None,
+        "within_percent": RATE_WITHIN_PERCENT,
+    }

@@ -1,0 +1,188 @@
+"""Measure what the path emulator is held to, on a lab of its own."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from netlab.experiment.block import stable_facts
+from netlab.experiment.endpoint import Station, host_facts, open_stations
+from netlab.generators.meters import difference, snapshot
+from netlab.hosts.pathcheck import PathCheck, ping
+from netlab.lab.emulator import LabEmulator
+from netlab.lab.lab import Lab
+from netlab.measure import Emulated
+from netlab.measure.flags import interference
+from netlab.measure.record import others_load, own_us
+from netlab.qualify.calibration.cells import RECEIVER, SENDER
+from netlab.qualify.calibration.emulator import EmulatorAccuracy
+from netlab.qualify.calibration.emulator_cells import (
+    LOAD_SHORT,
+    LOAD_SHORT_PERCENT,
+    PING_INTERVAL_S,
+    Cell,
+    EmulatorPlan,
+    RoundTrip,
+    as_asked,
+    emulator_study,
+)
+from netlab.qualify.calibration.stream import INTERVAL_MS, run_stream, set_mtu, side
+from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
+from netlab.study import Study
+
+
+def calibrate_emulator(
+    plan: EmulatorPlan, *, progress: Callable[[dict, int], None] = lambda sample, cells: None
+) -> EmulatorAccuracy:
+    """Hold the path emulator to what it promises.
+
+    Parameters
+    ----------
+    plan : EmulatorPlan
+        What to measure.
+    progress : callable
+        Called after each cell with its last sample and how many cells there are.
+
+    Raises
+    ------
+    Unsupported
+        This machine cannot make a lab, or has no TUN devices.
+    HostError
+        An end of a path, or an emulator, was lost.
+    """
+    study = emulator_study(plan)
+    samples: list[dict] = []
+    # A lab of its own, since what is set in it is not put back.
+    with Lab.up(study, owned=True) as lab:
+        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
+        for path, cells in itertools.groupby(plan.cells, lambda cell: cell.path):
+            with open_stations(study, path, lab=lab) as stations:
+                path_emulator = lab.emulator(path)
+                for cell in cells:
+                    for station in stations.values():
+                        set_mtu(lab, station, cell.mtu_B)
+                    attempt = _attempt(study, stations, path_emulator, plan, cell)
+                    samples += tried(cell, attempt, plan.tries)
+                    progress(samples[-1], len(plan.cells))
+    return EmulatorAccuracy.of(plan, samples, facts)
+
+
+def tried(
+    cell: Cell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
+) -> list[dict]:
+    """Measure a cell again while other work on the machine can be why it is off its bound.
+
+    Such work makes a round trip longer, a rate or a load lower, never the reverse.
+
+    Parameters
+    ----------
+    cell : RoundTrip or EmulatedRate
+        What is measured.
+    attempt : callable
+        Measures it once.
+    tries : int
+        Most attempts.
+    pause_s : float
+        Between two attempts, s.
+
+    Returns
+    -------
+    list of dict
+        A sample of each attempt, with the cell's name and the number of the ``try``.
+    """
+    samples: list[dict] = []
+    for number in numbered(tries, pause_s):
+        samples.append({**cell.key, "try": number, **attempt()})
+        excess = cell.excess(samples[-1])
+        if excess is not None and (excess < -1 or (excess <= 1 and as_asked(samples[-1]))):
+            break
+    return samples
+
+
+def _attempt(
+    study: Study,
+    stations: dict[str, Station],
+    path_emulator: LabEmulator,
+    plan: EmulatorPlan,
+    cell: Cell,
+) -> Callable[[], dict]:
+    """What measures a cell once."""
+    if not isinstance(cell, RoundTrip):
+        stream = cell.stream(plan.seconds)
+        return lambda: run_stream(study, stations, stream, path_emulator)
+    if cell.load.paced_Mbps:
+        return lambda: _loaded(study, stations, path_emulator, plan, cell)
+    return lambda: _idle(stations, path_emulator, plan)
+
+
+def _idle(stations: dict[str, Station], path_emulator: LabEmulator, plan: EmulatorPlan) -> dict:
+    """Pings while nothing else passes."""
+    ends = [side(station) for station in stations.values()]
+    reported = path_emulator.report(restart_ms=INTERVAL_MS)
+    before = [snapshot(end) for end in ends]
+    pings = _ping(stations, plan)
+    meters = [difference(old, snapshot(end)) for old, end in zip(before, ends, strict=True)]
+    emulated = Emulated(reported, path_emulator.report(samples=True), "ab")
+    # one machine: both ends meter the same processors
+    spent_us = sum(own_us(meter) for meter in meters)
+    spent_us += emulated.cpu_us(meters[0]["t0_ns"], meters[0]["t1_ns"])
+    load = others_load(meters[0], spent_us)
+    disturbance = interference(load) or ""
+    return {
+        **_figures(pings, plan),
+        **load,
+        "emulator_late_us": emulated.late_us,
+        "emulator_waited_percent": emulated.waited_percent,
+        "path_drops": emulated.dropped(),
+        "flags": "interference" if disturbance else "",
+        "message": _message(disturbance, pings),
+    }
+
+
+def _loaded(
+    study: Study,
+    stations: dict[str, Station],
+    path_emulator: LabEmulator,
+    plan: EmulatorPlan,
+    cell: RoundTrip,
+) -> dict:
+    """Pings while the stream of the cell passes; they do not count if the stream failed."""
+    stream = cell.stream(plan.pings * PING_INTERVAL_S)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        load = pool.submit(run_stream, study, stations, stream, path_emulator)
+        # The handshake takes two round trips before the warm-up begins.
+        time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
+        pings = _ping(stations, plan)
+        sample = load.result()
+    sample = {**_figures(pings, plan), **sample, "message": _message(sample["message"], pings)}
+    if sample["goodput_MBps"] is None:
+        sample["mean_ms"] = None
+    elif 8 * sample["goodput_MBps"] < cell.load.paced_Mbps * (1 - LOAD_SHORT_PERCENT / 100):
+        sample["flags"] = ",".join(filter(None, (sample["flags"], LOAD_SHORT)))
+    return sample
+
+
+def _ping(stations: dict[str, Station], plan: EmulatorPlan) -> PathCheck:
+    near, far = stations[SENDER], stations[RECEIVER]
+    often = {"count": plan.pings, "interval_s": PING_INTERVAL_S}
+    return ping(near.host, near.address, far.address, **often)
+
+
+def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
+    """What the pings said; ``pings`` are those that were answered."""
+    lost_percent = 100.0 if pings.loss_percent is None else pings.loss_percent
+    return {
+        "pings": round(plan.pings * (1 - lost_percent / 100)),
+        "mean_ms": pings.avg_ms,
+        "mdev_ms": pings.mdev_ms,
+        "min_ms": pings.min_ms,
+        "max_ms": pings.max_ms,
+    }
+
+
+def _message(message: str, pings: PathCheck) -> str:
+    """With what ping printed, if any ping was not answered."""
+    printed = "" if pings.loss_percent == 0 else " / ".join(pings.ping.splitlines()[-3:])
+    return "; ".join(filter(None, (message, printed)))

@@ -1,0 +1,243 @@
+"""Measure every cell of a calibration and say how far off netlab is."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.experiment.block import stable_facts
+from netlab.experiment.endpoint import Station, host_facts, open_stations
+from netlab.files.tables import Table
+from netlab.lab.lab import Lab
+from netlab.qualify.calibration.cells import CONGESTION, SENDER, Plan, RateCell, calibration_study
+from netlab.qualify.calibration.stream import Stream, run_stream, set_mtu
+from netlab.qualify.calibration.verdicts import (
+    DISTURBED,
+    NOT_MEASURED,
+    OUTSIDE,
+    PAUSE_S,
+    RATE_HEADS,
+    WITHIN,
+    all_flags,
+    numbered,
+    undisturbed,
+)
+from netlab.study import Study
+
+CELL_COLUMNS = (
+    *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
+    *("within_percent", "verdict", "repeats", "tries", "flags"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What was measured and what follows from it.
+
+    Attributes
+    ----------
+    cells : DataFrame
+        :data:`CELL_COLUMNS`, one row a cell; ``goodput_MBps`` is the median of the repeats without
+        a flag, of all repeats that gave a figure if there is none without; of several tries, it is
+        that of the nearest.
+    samples : list of dict
+        Every run.
+    """
+
+    plan: Plan
+    cells: pd.DataFrame
+    samples: list[dict]
+    machine: dict
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every cell."""
+        return list(self.cells["verdict"])
+
+    def tables(self) -> dict[str, Table]:
+        """The table for people, by the name of its file."""
+        return {"calibration": self.table()}
+
+    def table(self) -> Table:
+        """The cells for people."""
+        return Table(
+            self.cells.set_index(["rate_Mbps", "mtu_B"]),
+            caption="Goodput on paths of known rates, beside what TCP can carry there",
+            heads=RATE_HEADS,
+            formats={
+                "expected_MBps": ".3f",
+                "goodput_MBps": ".3f",
+                "error_percent": "+.2f",
+                "within_percent": ".1f",
+            },
+            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. A cell "
+            "that is too slow, as other work on the machine can make it, is measured again, up to "
+            f"{self.plan.tries} times in all.",
+        )
+
+    def to_text(self) -> str:
+        """The cells for a terminal."""
+        shown = self.cells.copy()
+        shown["error_percent"] = [f"{error:+.2f}" for error in shown["error_percent"]]
+        return shown.to_string(
+            index=False, float_format=lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
+        )
+
+    def as_json(self) -> dict:
+        """Settings, cells and every run, as JSON values."""
+        return {
+            "settings": {**asdict(self.plan), "congestion": CONGESTION},
+            "cells": self.cells.to_dict("records"),
+            "samples": self.samples,
+        }
+
+
+def calibrate(
+    plan: Plan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
+) -> Calibration:
+    """Measure a calibration on a lab of its own.
+
+    Parameters
+    ----------
+    plan : Plan
+        What to measure.
+    progress : callable
+        Called after each cell with its last sample and how many cells there are.
+
+    Raises
+    ------
+    Unsupported
+        This machine cannot make a shaped lab.
+    HostError
+        An end of a path was lost.
+    """
+    study = calibration_study(plan)
+    samples: list[dict] = []
+    # A lab of its own, since what is set in it is not put back.
+    with Lab.up(study, owned=True) as lab:
+        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
+        for path, cells in itertools.groupby(_by_path(plan), lambda cell: cell.path):
+            with open_stations(study, path, lab=lab) as stations:
+                for cell in cells:
+                    for station in stations.values():
+                        set_mtu(lab, station, cell.mtu_B)
+                    samples += tried(plan, cell, _attempt(study, stations, plan, cell))
+                    progress(samples[-1], len(plan.cells))
+    return Calibration(plan, judge(plan, samples), samples, facts)
+
+
+def _by_path(plan: Plan) -> list[RateCell]:
+    return sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
+
+
+def tried(
+    plan: Plan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
+) -> list[dict]:
+    """Measure a cell as often as the plan says, again while its figure is too low.
+
+    Other work makes a rate lower, never higher.
+
+    Parameters
+    ----------
+    plan : Plan
+        How often a cell is repeated, and tried.
+    cell : RateCell
+        What is measured.
+    attempt : callable
+        Measures it once.
+    pause_s : float
+        Between two tries, s.
+
+    Returns
+    -------
+    list of dict
+        A sample of each run, with the cell's name, the number of the ``try`` and of the ``repeat``.
+    """
+    samples: list[dict] = []
+    for number in numbered(plan.tries, pause_s):
+        named = {"rate_Mbps": cell.rate_Mbps, "mtu_B": cell.mtu_B, "try": number}
+        runs = [{**named, "repeat": n, **attempt()} for n in range(1, plan.repeats + 1)]
+        samples += runs
+        if _figure(cell, runs)[0] >= -cell.within_percent:
+            break
+    return samples
+
+
+def _attempt(
+    study: Study, stations: dict[str, Station], plan: Plan, cell: RateCell
+) -> Callable[[], dict]:
+    """What measures a cell once: a run with its flags, without a goodput if it failed."""
+    stream = Stream(
+        mtu_B=cell.mtu_B,
+        buffer_B=cell.buffer_B,
+        warmup_s=plan.warmup_s,
+        window_s=cell.window_s(plan.seconds),
+        congestion=CONGESTION,
+        record_length_B=cell.record_length_B,
+    )
+    return lambda: run_stream(study, stations, stream)
+
+
+def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
+    """The error of some runs' median, in per cent (NaN of none), and the runs that it is of."""
+    told = [run for run in runs if run["goodput_MBps"] is not None]
+    used = [run for run in told if not run["flags"]] or told
+    median_MBps = pd.Series([run["goodput_MBps"] for run in used], dtype=float).median()
+    return cell.deviation_percent(float(median_MBps)), used
+
+
+def judge(plan: Plan, samples: list[dict]) -> pd.DataFrame:
+    """Samples to cells, each with its error and verdict.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its cells and their bounds.
+    samples : list of dict
+        ``rate_Mbps mtu_B try goodput_MBps flags`` of every run.
+
+    Returns
+    -------
+    DataFrame
+        :data:`CELL_COLUMNS`.
+    """
+    rows = []
+    for cell in plan.cells:
+        runs = [
+            sample
+            for sample in samples
+            if (sample["rate_Mbps"], sample["mtu_B"]) == (cell.rate_Mbps, cell.mtu_B)
+        ]
+        tries = sorted({run["try"] for run in runs})
+        figures = [_figure(cell, [run for run in runs if run["try"] == n]) for n in tries]
+        told = [figure for figure in figures if figure[1]]
+        error, used = min(told, key=lambda figure: abs(figure[0]), default=(np.nan, []))
+        rows.append(
+            {
+                "rate_Mbps": cell.rate_Mbps,
+                "mtu_B": cell.mtu_B,
+                "offloads": "on" if cell.offloads else "off",
+                "expected_MBps": cell.expected_MBps,
+                "goodput_MBps": cell.expected_MBps * (1 + error / 100),
+                "error_percent": error,
+                "within_percent": cell.within_percent,
+                "verdict": _verdict(cell, error, told),
+                "repeats": len(used),
+                "tries": len(tries),
+                "flags": all_flags(runs),
+            }
+        )
+    return pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
+
+
+def _verdict(cell: RateCell, error_percent: float, told: list[tuple[float, list[dict]]]) -> str:
+    if not told:
+        return NOT_MEASURED
+    if abs(error_percent) <= cell.within_percent:
+        return WITHIN
+    blamed = any(undisturbed(run) for _, used in told for run in used)
+    return OUTSIDE if blamed else DISTURBED

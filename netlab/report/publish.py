@@ -1,0 +1,155 @@
+"""From results to a site: the analysis notebooks executed, every page rendered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from netlab.analysis.agreement import several
+from netlab.analysis.longpath_study import on_long_path
+from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.then_and_now import comparable
+from netlab.errors import NetlabError
+from netlab.files import paths
+from netlab.notebooks.execution import execute
+from netlab.report import ExecutedNotebook, build_site
+from netlab.study import Study
+from netlab.study.frozen import freeze
+from netlab.study.schedule import blocks
+
+MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
+"""Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
+
+BESIDE_2003 = (
+    ("15-then-and-now.ipynb", "measured beside published: which findings of 2003 recur"),
+)
+"""The same, for studies that have cells of the 2003 report's tables."""
+
+AGREEMENT = (("16-agreement.ipynb", "generators side by side: do they say the same of a path"),)
+"""The same, for studies whose cells were measured with several generators."""
+
+LONG_PATH = (
+    ("17-slac-measured.ipynb", "over time, after slow start, after a loss, and how flows share"),
+)
+"""The same, for studies whose senders were traced on an emulated path."""
+
+PUBLISHED = (
+    ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
+    ("11-preliminary-2003.ipynb", "the preliminary notes"),
+    ("12-slac-2003.ipynb", "the wide-area tests of 2003"),
+    ("13-gigabit-hosts.ipynb", "two articles on tuning gigabit hosts"),
+    ("14-claims.ipynb", "every claim of the five documents, recomputed"),
+)
+"""Notebooks of the published side; they depend on the package and its data alone."""
+
+AT_ONCE = 2
+
+
+def publish(
+    study: Study,
+    directory: Path,
+    site: Path,
+    step: Callable[[str, float], None] = lambda text, share: None,
+) -> Path:
+    """Execute the analysis notebooks and build the site.
+
+    Parameters
+    ----------
+    study : Study
+        What was measured.
+    directory : Path
+        Its results.
+    site : Path
+        Directory of the site; replaced whole when it is a site, refused when it is not.
+    step : callable
+        Told what is being done and which share of the whole it is.
+
+    Returns
+    -------
+    Path
+        The site's ``index.html``.
+
+    Raises
+    ------
+    NetlabError
+        There are no results, a notebook failed, or the site cannot be written.
+    """
+    frozen = directory / "study.yml"
+    if not frozen.is_file():
+        raise NetlabError(f"{directory} holds no results of a study; run it first")
+    frozen = freeze(study, directory)
+    site = site.absolute()
+    measured = load_measured(directory, frozen)
+    of_study = measured_notebooks(measured)
+    share = 0.8 / (len(of_study) + len(PUBLISHED))
+    executed = directory / "notebooks"
+
+    def run_measured(entry: tuple[str, str]) -> ExecutedNotebook:
+        name, summary = entry
+        output = execute(
+            paths.notebook(name),
+            executed / name,
+            {"results": str(directory), "study": str(frozen)},
+        )
+        step(name, share)
+        return ExecutedNotebook(output, summary=summary)
+
+    def run_published(entry: tuple[str, str]) -> ExecutedNotebook:
+        name, summary = entry
+        output = _published(paths.notebook(name))
+        step(name, share)
+        return ExecutedNotebook(output, summary=summary)
+
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        jobs = [pool.submit(run_measured, entry) for entry in of_study]
+        jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
+        pages = [job.result() for job in jobs]
+    pages += _block_pages(study, executed)
+    index = build_site(pages, site, measured=measured, built_at=datetime.now(UTC))
+    step("site", 0.2)
+    return index
+
+
+def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
+    """Notebooks that have something to show of a measured study, each with a summary."""
+    found = LONG_PATH if on_long_path(measured) else ()
+    if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
+        found += MEASURED
+    if len(comparable(measured)):
+        found += BESIDE_2003
+    return found + AGREEMENT if several(measured.runs) else found
+
+
+def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:
+    """The executed notebook of every block, in the order of the study."""
+    pages = []
+    for block in sorted(blocks(study), key=lambda b: (b.path, b.tuning, b.mtu_B)):
+        path = executed / f"{block.block_id}.ipynb"
+        if path.is_file():
+            title = f"Block: {block.path}, {block.tuning}, {block.mtu_B} B"
+            summary = f"{len(block.runs)} runs, as measured"
+            pages.append(ExecutedNotebook(path, title, summary, part="Blocks, as measured"))
+    return pages
+
+
+def _published(notebook: Path) -> Path:
+    """An executed copy of a notebook that depends on the package and its data alone.
+
+    It is executed once for the same package, notebook and data.
+    """
+    cache = paths.data_dir() / "results" / ".published" / _digest(notebook)
+    output = cache / notebook.name
+    return output if output.is_file() else execute(notebook, output, {})
+
+
+def _digest(notebook: Path) -> str:
+    package = Path(__file__).parents[1]
+    sources = sorted(package.rglob("*.py"))
+    data = sorted(path for path in (paths.data_dir() / "published").rglob("*") if path.is_file())
+    whole = hashlib.sha256()
+    for path in (notebook, *sources, *data):
+        whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()[:16]

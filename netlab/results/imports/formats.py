@@ -1,0 +1,118 @@
+"""The table of formats, and how a file becomes text and text records."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from netlab.errors import BadInput
+from netlab.results.imports import flent, gensink, iperf2, iperf3, nuttcp, rapid
+from netlab.results.imports.records import Record, damaged
+
+MAX_FILE_B = 16 * 2**20
+MAX_TEXT_B = 64 * 2**20
+"""What a file may hold, as it is and decompressed; a run of an hour at 0.1 s fits in either."""
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Format:
+    """One tool's output: what it looks like, and what reads it."""
+
+    name: str
+    detect: Callable[[str], bool]
+    parse: Callable[[str], tuple[Record, ...]]
+
+
+FORMATS = (
+    Format("iperf3 JSON", iperf3.detect, iperf3.parse),
+    Format("flent data file", flent.detect, flent.parse),
+    Format("iperf 2 text", iperf2.detect, iperf2.parse),
+    Format("rapid statistics", rapid.detect, rapid.parse),
+    Format("GenSink report", gensink.detect, gensink.parse),
+    Format("nuttcp or ttcp lines", nuttcp.detect, nuttcp.parse),
+)
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """A file, its digest and the runs it holds."""
+
+    path: Path
+    sha256: str
+    records: tuple[Record, ...]
+
+
+def text_of(content: bytes) -> str:
+    """Text of a file's bytes: bounded, decompressed if gzip, UTF-8.
+
+    Raises
+    ------
+    BadInput
+        The bytes are too many, damaged or no text.
+    """
+    if content.startswith(_GZIP):
+        content = _decompressed(content)
+    if b"\0" in content:
+        line = content[: content.index(b"\0")].count(b"\n") + 1
+        raise damaged(line, "a zero byte; this is no text")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise damaged(content[: error.start].count(b"\n") + 1, "is not UTF-8") from None
+
+
+def _decompressed(content: bytes) -> bytes:
+    inflate = zlib.decompressobj(wbits=31)
+    try:
+        text = inflate.decompress(content, MAX_TEXT_B)
+    except zlib.error as error:
+        raise damaged(1, f"damaged gzip: {error}") from None
+    if inflate.unconsumed_tail:
+        raise damaged(1, f"holds more than {MAX_TEXT_B} bytes of text")
+    if not inflate.eof:
+        raise damaged(text.count(b"\n") + 1, "damaged gzip: it ends before its end")
+    if inflate.unused_data:
+        raise damaged(text.count(b"\n") + 1, "something follows the compressed text")
+    return text
+
+
+def parse(text: str) -> tuple[Record, ...]:
+    """Records of a text in any known format.
+
+    Raises
+    ------
+    BadInput
+        With the line and the reason; no format is known by this text, or its parser refused it.
+    """
+    for form in FORMATS:
+        if form.detect(text):
+            return form.parse(text)
+    known = ", ".join(form.name for form in FORMATS)
+    raise damaged(1, f"no format that netlab imports ({known})")
+
+
+def read_file(path: Path) -> ReadFile:
+    """Read one file whole.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, is too large, or is not understood; file and line are named.
+    """
+    try:
+        with open(path, "rb") as source:
+            content = source.read(MAX_FILE_B + 1)
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=str(path)) from None
+    if len(content) > MAX_FILE_B:
+        raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=str(path))
+    try:
+        records = parse(text_of(content))
+    except BadInput as error:
+        raise BadInput(str(error), where=str(path)) from None
+    return ReadFile(path, hashlib.sha256(content).hexdigest(), records)

@@ -1,0 +1,288 @@
+"""iperf 2 text: lines rounded to three or four digits, bytes in 2^10, bits in 10^3.
+
+One file may hold several runs, and the transcript's own prompts. What a client printed was
+counted as it was given to send(), what a server printed as it was read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from netlab.results.imports.printed import BINARY, DECIMAL, NUMBER, Printed, check_rate, lines_of
+from netlab.results.imports.records import MAX_STREAMS, Flow, Record, Sample, damaged
+
+_RESULT = re.compile(
+    rf"\[ *(?P<star>\*?)(?P<id>\d{{1,6}}|SUM)\] +(?P<start>{NUMBER}) ?- *(?P<end>{NUMBER}) +sec +"
+    rf"(?P<amount>{NUMBER}) (?P<unit>[KMGT]?)Bytes +"
+    rf"(?P<rate>{NUMBER}) (?P<rate_unit>[KMGT]?)(?P<what>bits|Bytes)/sec(?P<more> .*)?"
+)
+_CONNECTED = re.compile(
+    r"\[ *\*?(?P<id>\d{1,6})\] local \S+ port \d+ connected (?:with|to) \S+ port \d+(?P<more>.*)"
+)
+_HEADER = re.compile(
+    r"(?P<role>Client connecting to \S+,|Server listening on) (?P<protocol>TCP|UDP) port \d+.*"
+)
+_WINDOW = re.compile(rf"TCP window size: +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte(?P<more>.*)")
+_RECORD = re.compile(
+    rf"(?:Write|Read) buffer size: +(?P<size>{NUMBER}) (?P<unit>[KMG]?)Byte(?P<more>.*)"
+)
+_CONGESTION = re.compile(r"TCP congestion control (?:set to|using|default) (?P<name>[\w-]{1,40})")
+_MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
+_MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
+_SENT_AGAIN = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
+"""What ``-e`` adds at the sender: writes and errors, segments sent again, window and RTT."""
+_STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
+_PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
+_PASSED_OVER = re.compile(
+    r"-{20,}|\[ ID\] Interval .*|MSS size \d+ bytes|TOS set to .*|WARNING: .*"
+    r"|Binding to local address .*|\[ CT\] final connect times .*"
+)
+_FAILED = re.compile(r".*(?:failed|error)\b.*|ERROR:.*", re.IGNORECASE)
+
+
+def detect(text: str) -> bool:
+    """Whether a text holds what iperf 2 prints."""
+    return bool(
+        re.search(r"^(Client connecting to|Server listening on) .*port", text, re.MULTILINE)
+        or re.search(r"^\[ *\*?(\d+|SUM|ID)\] .*(sec|Interval)", text, re.MULTILINE)
+    )
+
+
+def parse(text: str) -> tuple[Record, ...]:
+    """Records of every run in a text.
+
+    Raises
+    ------
+    BadInput
+        With the line, for an unknown line, one that contradicts itself or another, a failed or a
+        UDP run, and for a run without its totals.
+    """
+    runs: list[_Run] = []
+    for number, line in lines_of(text):
+        if not runs or (runs[-1].lines and runs[-1].is_over_at(line)):
+            runs.append(_Run(number))
+        runs[-1].take(number, line)
+    if not runs:
+        raise damaged(1, "nothing to import")
+    return tuple(run.record() for run in runs)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One result line."""
+
+    number: int
+    start_s: Printed
+    end_s: Printed
+    amount_B: Printed
+    rate_Bps: Printed
+    retransmits: int | None = None
+
+
+@dataclass
+class _Run:
+    """One run as its lines come in."""
+
+    first: int
+    is_server: bool | None = None
+    connected: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    reversed_run: bool = False
+    lines: dict[tuple[str, str], list[_Line]] = field(default_factory=dict)
+    mss_B: int | None = None
+    record_length_B: int | None = None
+    buffer_B: int = 0
+    effective_B: int | None = None
+    congestion: str | None = None
+    started_unix_s: float | None = None
+    connect_rtt_us: list[int] = field(default_factory=list)
+
+    def is_over_at(self, line: str) -> bool:
+        """Whether a line is the first of another run.
+
+        Of many streams some have ended before the last connects: one that connects while another
+        has no result line yet is of the same run.
+        """
+        if match := _CONNECTED.fullmatch(line):
+            return match["id"] in self.connected or not self.silent
+        return bool(_HEADER.fullmatch(line) or _PROMPT.fullmatch(line))
+
+    def take(self, number: int, line: str) -> None:
+        """Take a line in, or refuse it."""
+        if match := _RESULT.fullmatch(line):
+            self._result(number, match)
+        elif match := _CONNECTED.fullmatch(line):
+            self._connected(number, match)
+        elif match := _HEADER.fullmatch(line):
+            if match["protocol"] == "UDP":
+                raise damaged(number, "UDP run; the results hold TCP alone")
+            role = match["role"].startswith("Server")
+            if self.is_server not in (None, role):
+                raise damaged(number, "one run cannot be a client's and a server's")
+            self.is_server = role
+        elif match := _WINDOW.fullmatch(line):
+            self._window(match)
+        elif match := _RECORD.fullmatch(line):
+            self.record_length_B = round(float(match["size"]) * BINARY[match["unit"]])
+        elif match := _CONGESTION.fullmatch(line):
+            self.congestion = match["name"]
+        elif match := _MSS_AFTER.fullmatch(line):
+            self.mss_B = self.mss_B or int(match["mss"])
+        elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
+            raise damaged(number, f"the run failed: {line[:120]}")
+        elif not (_PASSED_OVER.fullmatch(line) or _PROMPT.fullmatch(line)):
+            raise damaged(number, f"no line of iperf 2: {line[:60]!r}")
+
+    def _window(self, match: re.Match) -> None:
+        asked = re.search(rf"requested +({NUMBER}) ([KMG]?)Byte", match["more"])
+        size = round(float(match["size"]) * BINARY[match["unit"]])
+        if asked:
+            self.buffer_B = round(float(asked[1]) * BINARY[asked[2]])
+            self.effective_B = size
+        elif "default" not in match["more"]:
+            self.buffer_B = self.effective_B = size
+
+    def _connected(self, number: int, match: re.Match) -> None:
+        if match["id"] in self.connected:
+            raise damaged(number, f"stream {match['id']} is connected twice")
+        self.connected[match["id"]] = number
+        self.silent.add(match["id"])
+        self.reversed_run |= "(reverse)" in match["more"]
+        if mss := _MSS_CONNECTED.search(match["more"]):
+            self.mss_B = int(mss["mss"])
+            self.connect_rtt_us.append(int(mss["irtt"]))
+        if started := _STARTED.search(match["more"]):
+            try:
+                moment = datetime.strptime(started["t"], "%Y-%m-%d %H:%M:%S")
+                self.started_unix_s = moment.replace(tzinfo=UTC).timestamp()
+            except ValueError:
+                raise damaged(number, f"no date: {started['t']}") from None
+
+    def _result(self, number: int, match: re.Match) -> None:
+        units = BINARY if match["what"] == "Bytes" else DECIMAL
+        scale = units[match["rate_unit"]] / (1 if match["what"] == "Bytes" else 8)
+        start, end = Printed.read(match["start"]), Printed.read(match["end"])
+        amount = Printed.read(match["amount"], BINARY[match["unit"]])
+        rate = Printed.read(match["rate"], scale)
+        check_rate(number, amount, Printed(end.value - start.value, start.error + end.error), rate)
+        again = _SENT_AGAIN.fullmatch(match["more"] or "")
+        segments = int(again["segments"]) if again else None
+        line = _Line(number, start, end, amount, rate, segments)
+        self.lines.setdefault((match["star"], match["id"]), []).append(line)
+        self.silent.discard(match["id"])
+
+    def record(self) -> Record:
+        """The run, once all its lines are in."""
+        if not self.lines:
+            raise damaged(self.first, "the run has no result line")
+        stars = {star for star, name in self.lines if name != "SUM"}
+        both = stars == {"", "*"}
+        flows = [self._flow(star, both) for star in sorted(stars)]
+        if not flows:
+            raise damaged(self.first, "the run has totals but no streams")
+        if both and flows[0].streams != flows[1].streams:
+            raise damaged(self.first, "the two directions have different streams")
+        local_sends = not self.is_server and (both or not (self.reversed_run or "*" in stars))
+        if self.is_server and self.reversed_run:
+            local_sends = True
+        for index, flow in enumerate(flows):
+            if local_sends == (index == 0):
+                flows[index] = replace(flow, measured_at="sender", sent_B=flow.window_B)
+            else:
+                flows[index] = replace(flow, measured_at="receiver", received_B=flow.window_B)
+        return Record(
+            tool="iperf2",
+            line=self.first,
+            forward=flows[0],
+            reverse=flows[1] if both else None,
+            client_sends=None if self.is_server is None else local_sends != self.is_server,
+            streams=flows[0].streams,
+            started_unix_s=self.started_unix_s,
+            wall_s=max(flow.window_s for flow in flows),
+            mss_B=self.mss_B,
+            record_length_B=self.record_length_B,
+            buffer_B=self.buffer_B,
+            congestion=self.congestion,
+            retransmits=self._retransmits(),
+            sndbuf_B=self.effective_B if local_sends else None,
+            rcvbuf_B=self.effective_B if not local_sends else None,
+            rounded=True,
+            extras={"connect_rtt_us": self.connect_rtt_us} if self.connect_rtt_us else {},
+        )
+
+    def _retransmits(self) -> int | None:
+        """Segments sent again by all the streams, where each of their totals tells."""
+        totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
+        if any(total.retransmits is None for total in totals):
+            return None
+        return sum(total.retransmits for total in totals)
+
+    def _flow(self, star: str, both: bool) -> Flow:
+        names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)
+        missing = set(self.connected) - set(names)
+        if missing:
+            name = min(missing, key=int)
+            raise damaged(self.connected[name], f"stream {name} has no result line")
+        if self.connected and set(names) - set(self.connected):
+            name = min(set(names) - set(self.connected), key=int)
+            number = self.lines[star, name][0].number
+            raise damaged(number, f"stream {name} was never connected")
+        if len(names) > MAX_STREAMS:
+            raise damaged(self.first, "too many streams")
+        totals, samples = [], []
+        for index, name in enumerate(names):
+            total, intervals = _ordered(self.lines[star, name])
+            totals.append(total)
+            samples += [
+                Sample(
+                    index,
+                    one.end_s.value,
+                    one.end_s.value - one.start_s.value,
+                    round(one.amount_B.value),
+                )
+                for one in intervals
+            ]
+        window_s = max(total.end_s.value for total in totals)
+        amount = Printed(
+            sum(t.amount_B.value for t in totals), sum(t.amount_B.error for t in totals)
+        )
+        rate_Bps = sum(total.rate_Bps.value for total in totals)
+        summed = self.lines.get(("", "SUM")) if not both else None
+        # A server that ends with its last stream may leave the last sums out.
+        if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
+            total, _ = _ordered(summed)
+            if not total.amount_B.agrees(amount.value, amount.error):
+                raise damaged(total.number, "the sum is not the sum of the streams")
+            rate_Bps, window_s = total.rate_Bps.value, total.end_s.value
+        return Flow(
+            streams=len(names),
+            window_s=window_s,
+            goodput_MBps=rate_Bps / 1e6,
+            measured_at=None,
+            window_B=round(amount.value),
+            samples=tuple(samples),
+        )
+
+
+def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
+    """The total and the intervals of one stream, which must follow each other."""
+    *intervals, total = lines
+    if total.start_s.value > total.start_s.error:
+        raise damaged(total.number, "the last line is an interval; the total is missing")
+    reached = Printed(0.0, 0.0)
+    for one in intervals:
+        if not one.start_s.agrees(reached.value, reached.error + 1e-3):
+            raise damaged(one.number, f"the interval does not begin at {reached.value} s")
+        reached = one.end_s
+    if intervals:
+        held = sum(one.amount_B.value for one in intervals)
+        error = sum(one.amount_B.error for one in intervals) + total.amount_B.error
+        tail_s = total.end_s.value - reached.value
+        longest_s = max(one.end_s.value - one.start_s.value for one in intervals)
+        if held > total.amount_B.value * 1.001 + error:
+            raise damaged(total.number, "the intervals hold more than the total")
+        if not -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3:
+            raise damaged(total.number, "the intervals do not reach the total's end")
+    return total, intervals

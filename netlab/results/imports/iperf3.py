@@ -1,0 +1,216 @@
+"""iperf3 ``-J``: exact counts of the end that wrote it, and the other end's totals."""
+
+from __future__ import annotations
+
+from netlab.results.imports.jsonview import View, documents
+from netlab.results.imports.records import (
+    MAX_SECONDS,
+    MAX_STREAMS,
+    MAX_UNIX_S,
+    Flow,
+    Record,
+    Sample,
+)
+
+LOST_SHARE = 0.01
+"""Share of the bytes that the intervals may lack: iperf3 leaves out a short last interval."""
+
+
+def detect(text: str) -> bool:
+    """Whether a text looks like iperf3's JSON, whole or not."""
+    head = text.lstrip()[:4096]
+    return head.startswith("{") and '"start"' in head
+
+
+def parse(text: str) -> tuple[Record, ...]:
+    """Records of every JSON document in a text.
+
+    Raises
+    ------
+    BadInput
+        With line, key and reason.
+    """
+    return tuple(_record(document) for document in documents(text))
+
+
+def _record(doc: View) -> Record:
+    if "error" in doc:
+        raise doc.at("error").bad(f"the run failed: {doc.at('error').words()}")
+    start, end = doc.at("start"), doc.at("end")
+    test = start.at("test_start")
+    protocol = test.at("protocol")
+    if protocol.words() != "TCP":
+        raise protocol.bad(f"{protocol.words()} run; the results hold TCP alone")
+    streams = test.at("num_streams").count(1, MAX_STREAMS)
+    both = "sum_sent_bidir_reverse" in end
+    is_server = "accepted_connection" in start
+    local_sends = bool(test.at("reverse").count(0, 1)) == is_server
+    connected = start.at("connected")
+    sockets = [one.at("socket").count() for one in connected.items()]
+    if len(sockets) != streams * (2 if both else 1) or len(set(sockets)) != len(sockets):
+        raise connected.bad(f"{len(sockets)} connections for {streams} streams")
+    omit_s = test.at("omit").number(0, MAX_SECONDS)
+
+    samples = _samples(doc, sockets, omit_s, local_sends, both)
+    sink_samples = None
+    if "server_output_json" in doc and local_sends and not is_server and not both:
+        answer = doc.at("server_output_json")
+        theirs = [one.at("socket").count() for one in answer.at("start", "connected").items()]
+        sink_samples = _samples(answer, theirs, omit_s, False, False)[0]
+    forward = _flow(end, "", streams, omit_s, local_sends, samples[0], sink_samples)
+    reverse = None
+    if both:
+        reverse = _flow(end, "_bidir_reverse", streams, omit_s, not local_sends, samples[1], None)
+    mss_B = _known(start, "tcp_mss_default")
+    buffer_B = _known(start, "sock_bufsize")
+    rtts = _of_senders(end, "mean_rtt")
+    least = _of_senders(end, "min_rtt")
+    cwnds = _last_cwnds(doc)
+    sums = [end.at(f"sum_sent{part}") for part in ("", *(("_bidir_reverse",) if both else ()))]
+    retransmits = None
+    if all("retransmits" in one for one in sums):
+        retransmits = sum(one.at("retransmits").count() for one in sums)
+    cpu = end.at("cpu_utilization_percent") if "cpu_utilization_percent" in end else None
+    return Record(
+        tool="iperf3",
+        version=start.at("version").words().removeprefix("iperf "),
+        line=doc.first_line,
+        forward=forward,
+        reverse=reverse,
+        client_sends=local_sends != is_server,
+        streams=streams,
+        started_unix_s=start.at("timestamp", "timesecs").number(0, MAX_UNIX_S),
+        warmup_s=omit_s,
+        wall_s=omit_s + max(flow.window_s for flow in (forward, reverse) if flow),
+        path_mtu_B=_path_mtu(doc),
+        mss_B=mss_B,
+        record_length_B=test.at("blksize").count(1),
+        buffer_B=buffer_B or 0,
+        congestion=_congestion(end),
+        retransmits=retransmits,
+        rtt_us=sum(rtts) / len(rtts) if rtts else None,
+        min_rtt_us=min(least) if least else None,
+        cwnd_segments=sum(cwnds) / len(cwnds) / mss_B if cwnds and mss_B else None,
+        sndbuf_B=_known(start, "sndbuf_actual") if buffer_B and (local_sends or both) else None,
+        rcvbuf_B=_known(start, "rcvbuf_actual") if buffer_B and not local_sends else None,
+        extras={
+            "cpu_percent_of_one_core": {
+                key: cpu.at(key).number() for key in ("host_total", "remote_total") if key in cpu
+            }
+        }
+        if cpu is not None
+        else {},
+    )
+
+
+def _known(view: View, key: str) -> int | None:
+    """A count that iperf3 writes as 0 when it does not know it."""
+    return (view.at(key).count() or None) if key in view else None
+
+
+def _congestion(end: View) -> str | None:
+    for key in ("sender_tcp_congestion", "receiver_tcp_congestion"):
+        if key in end:
+            return end.at(key).words(40)
+    return None
+
+
+def _of_senders(end: View, key: str) -> list[float]:
+    found = []
+    for stream in end.at("streams").items():
+        sender = stream.at("sender") if "sender" in stream else None
+        if sender is not None and key in sender and sender.at(key).number() > 0:
+            found.append(sender.at(key).number())
+    return found
+
+
+def _last_cwnds(doc: View) -> list[float]:
+    last = list(doc.at("intervals").items())[-1:]
+    streams = [stream for one in last for stream in one.at("streams").items()]
+    return [s.at("snd_cwnd").number() for s in streams if "snd_cwnd" in s]
+
+
+def _path_mtu(doc: View) -> int | None:
+    """The path MTU of the last interval; a socket that only received knows none."""
+    found = None
+    for interval in doc.at("intervals").items():
+        for stream in interval.at("streams").items():
+            if "pmtu" in stream:
+                found = stream.at("pmtu").count(0, 65536) or found
+    return found
+
+
+def _samples(
+    doc: View, sockets: list[int], omit_s: float, local_sends: bool, both: bool
+) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+    """Interval samples of the forward and of the reverse direction."""
+    found: tuple[list[Sample], list[Sample]] = ([], [])
+    numbers: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    last_s: dict[int, float] = {}
+    for interval in doc.at("intervals").items():
+        for stream in interval.at("streams").items():
+            socket = stream.at("socket")
+            if socket.count() not in sockets:
+                raise socket.bad(f"socket {socket.count()} was never connected")
+            omitted = stream.at("omitted").value is True
+            sends = stream.at("sender").value is True if "sender" in stream else local_sends
+            if not both and sends != local_sends:
+                raise stream.bad("the direction differs from the run's")
+            way = 1 if sends != local_sends else 0
+            number = numbers[way].setdefault(socket.count(), len(numbers[way]))
+            length_s = stream.at("seconds").number(0, MAX_SECONDS)
+            t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
+            if length_s <= 0 or t_s <= last_s.get(socket.count(), 0.0):
+                raise stream.bad("the interval does not follow the one before it")
+            last_s[socket.count()] = t_s
+            found[way].append(
+                Sample(number, t_s, length_s, stream.at("bytes").count(), not omitted)
+            )
+    return tuple(found[0]), tuple(found[1])
+
+
+def _flow(
+    end: View,
+    part: str,
+    streams: int,
+    omit_s: float,
+    local_sends: bool,
+    samples: tuple[Sample, ...],
+    sink_samples: tuple[Sample, ...] | None,
+) -> Flow:
+    sent, received = end.at(f"sum_sent{part}"), end.at(f"sum_received{part}")
+    sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
+    if received_B == 0:
+        raise received.at("bytes").bad("the receiver read nothing, or did not say what it read")
+    window_s = received.at("seconds").number(1e-6, MAX_SECONDS)
+    rate = received.at("bits_per_second")
+    if abs(rate.number() - 8 * received_B / window_s) > 1e-3 * rate.number() + 1:
+        raise rate.bad("bytes, seconds and bits_per_second do not agree")
+    local, local_B = (sent, sent_B) if local_sends else (received, received_B)
+    total = sum(sample.bytes for sample in samples if sample.in_window)
+    if samples and abs(total - local_B) > LOST_SHARE * local_B:
+        raise local.at("bytes").bad(f"the intervals hold {total} bytes, the total {local_B}")
+    per_stream = _streams_total(end, part, local_sends)
+    if abs(per_stream - local_B) > LOST_SHARE * local_B:
+        raise local.at("bytes").bad(f"the streams hold {per_stream} bytes, the total {local_B}")
+    return Flow(
+        streams=streams,
+        window_s=window_s,
+        goodput_MBps=received_B / window_s / 1e6,
+        measured_at="receiver",
+        window_B=received_B,
+        sent_B=sent_B if sent_B and not omit_s else None,
+        received_B=None if omit_s else received_B,
+        samples=sink_samples if sink_samples is not None else samples,
+    )
+
+
+def _streams_total(end: View, part: str, local_sends: bool) -> int:
+    """Bytes that the local ends of one direction's streams moved."""
+    role = "sender" if local_sends else "receiver"
+    total = 0
+    for stream in end.at("streams").items():
+        one = stream.at(role)
+        if "sender" not in one or (one.at("sender").value is True) == local_sends:
+            total += one.at("bytes").count()
+    return total

@@ -1,0 +1,144 @@
+"""JSON read with suspicion: every access checks the type, every error has a line and a key."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from netlab.errors import BadInput
+from netlab.results.imports.records import MAX_COUNT, damaged
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_BLANK = re.compile(r"\s*")
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def documents(text: str) -> list[View]:
+    """All JSON objects of a text, one after the other.
+
+    Raises
+    ------
+    BadInput
+        The text is no sequence of JSON objects; the line where that shows is named.
+    """
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    found, at, line = [], 0, 1
+    while True:
+        begin = _BLANK.match(text, at).end()
+        line += text.count("\n", at, begin)
+        at = begin
+        if at == len(text) and found:
+            return found
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise damaged(error.lineno, f"no JSON: {error.msg}") from None
+        except (ValueError, RecursionError) as error:
+            raise damaged(line, f"no JSON that can be read: {error}") from None
+        if not isinstance(value, dict):
+            raise damaged(line, "a JSON object was expected here")
+        found.append(View(value, (), text[at:end], line))
+        line += text.count("\n", at, end)
+        at = end
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of a JSON document that knows its place in the text."""
+
+    value: object
+    path: tuple[str | int, ...]
+    text: str
+    first_line: int
+
+    @property
+    def line(self) -> int:
+        """Line of the file on which this part is, or the nearest part around it that is there."""
+        return self.first_line + self.text.count("\n", 0, _offset(self.text, self.path))
+
+    def bad(self, reason: str) -> BadInput:
+        """An error about this part."""
+        key = ".".join(str(part) for part in self.path)
+        return damaged(self.line, f"{key}: {reason}" if key else reason)
+
+    def __contains__(self, key: str) -> bool:
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def at(self, *keys: str) -> View:
+        """A part of an object."""
+        view = self
+        for key in keys:
+            below = View(None, (*view.path, key), self.text, self.first_line)
+            if not isinstance(view.value, dict):
+                raise view.bad("is no object")
+            if view.value.get(key) is None:
+                raise below.bad("is missing")
+            view = View(view.value[key], below.path, self.text, self.first_line)
+        return view
+
+    def items(self) -> Iterator[View]:
+        """The parts of a list."""
+        if not isinstance(self.value, list):
+            raise self.bad("is no list")
+        for index, value in enumerate(self.value):
+            yield View(value, (*self.path, index), self.text, self.first_line)
+
+    def number(self, least: float = 0.0, most: float = float(MAX_COUNT)) -> float:
+        """A finite number within bounds."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            raise self.bad("is no number")
+        if not least <= self.value <= most or not math.isfinite(self.value):
+            raise self.bad(f"{str(self.value)[:40]} is out of bounds")
+        return float(self.value)
+
+    def count(self, least: int = 0, most: int = MAX_COUNT) -> int:
+        """A whole number within bounds."""
+        number = self.number(least, most)
+        if number != int(number):
+            raise self.bad(f"{self.value} is no whole number")
+        return self.value if isinstance(self.value, int) else int(number)
+
+    def words(self, limit: int = 200) -> str:
+        """A text of bounded length."""
+        if not isinstance(self.value, str) or len(self.value) > limit:
+            raise self.bad("is no short text")
+        return self.value
+
+
+def _offset(text: str, path: tuple[str | int, ...]) -> int:
+    """Offset of the value at `path`, or of the deepest part on the way to it."""
+    stack: list[str | int] = []
+    kinds: list[str] = []
+    best, depth, pending = 0, 0, None
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        if word == ",":
+            if kinds and kinds[-1] == "[":
+                stack[-1] += 1
+            continue
+        if word == ":":
+            continue
+        if word in "]}":
+            if kinds:
+                kinds.pop()
+                stack.pop()
+            continue
+        if kinds and kinds[-1] == "{" and pending is None:
+            pending = json.loads(word) if word.startswith('"') else word
+            stack[-1] = pending
+            continue
+        pending = None
+        if tuple(stack) == path[: len(stack)] and len(stack) >= depth:
+            best, depth = token.start(), len(stack)
+            if depth == len(path):
+                return best
+        if word in "[{":
+            kinds.append(word)
+            stack.append(0 if word == "[" else "")
+    return best

@@ -1,0 +1,211 @@
+"""nuttcp's lines, brief, verbose and ``-fparse``, and those of its ancestor ttcp.
+
+MB and KB are 2^20 and 2^10 bytes, Mbps is 10^6 bit/s. nuttcp's brief line and its intervals are
+the receiver's count, whichever end printed them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netlab.results.imports.printed import NUMBER, Printed, check_rate, lines_of
+from netlab.results.imports.records import MAX_STREAMS, Flow, Record, Sample, damaged
+
+_MB, _KB, _MBIT = 2**20, 2**10, 1e6 / 8
+
+_BRIEF = re.compile(
+    rf"(?P<amount>{NUMBER}) MB / +(?P<time>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
+    rf"(?P<total> \d+ %TX \d+ %RX)?(?: +(?P<retrans>\d{{1,12}}) retrans)?"
+    rf"(?: (?P<rtt>{NUMBER}) msRTT)?"
+)
+_PARSED = re.compile(
+    rf"megabytes=(?P<amount>{NUMBER}) real_sec(?P<total>onds)?=(?P<time>{NUMBER}) "
+    rf"rate_Mbps=(?P<rate>{NUMBER})(?: tx_cpu=\d+ rx_cpu=\d+)?(?: retrans=(?P<retrans>\d{{1,12}}))?"
+    rf"(?: rtt_ms=(?P<rtt>{NUMBER}))?"
+)
+_SIDE = re.compile(r"#?(?P<tool>nu)?ttcp-(?P<side>[tr]): (?P<rest>.*)")
+_TOTAL = re.compile(
+    rf"(?P<amount>{NUMBER}) (?P<unit>MB|bytes) in (?P<time>{NUMBER}) real seconds = "
+    rf"(?P<rate>{NUMBER}) KB/sec(?: = (?P<mbps>{NUMBER}) Mbps| \+\+\+)?"
+)
+_BUFLEN = re.compile(
+    r"buflen=(?P<buflen>\d{1,10}), (?:nbuf=\d+, )?(?:nstream=(?P<nstream>\d{1,6}), )?"
+    r"(?:align=\S+, )?port=\d+ +(?P<protocol>tcp|udp)(?: +-> \S+)?"
+)
+_PASSED_OVER = re.compile(
+    r"socket|connect|Info: .*|accept from \S+|time limit = .*|interval reporting every .*"
+    r"|(?:available )?send window .*|\d+ I/O calls, .*|[\d.]+user .*|buffer address .*"
+    rf"|{NUMBER} bytes in {NUMBER} CPU seconds = .*|v[\d.]+: socket|connect to .*|retrans = \d+"
+)
+
+
+def detect(text: str) -> bool:
+    """Whether a text holds lines of nuttcp or ttcp."""
+    return bool(
+        re.search(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", text, re.MULTILINE)
+    )
+
+
+@dataclass
+class _Run:
+    """One run as its lines come in."""
+
+    first: int
+    tool: str = "nuttcp"
+    version: str | None = None
+    intervals: list[tuple[int, Printed, Printed]] = field(default_factory=list)
+    brief: tuple[Printed, Printed, Printed] | None = None
+    totals: dict[str, tuple[Printed, Printed, Printed]] = field(default_factory=dict)
+    streams: int | None = None
+    buflen_B: int | None = None
+    mss_B: int | None = None
+    retransmits: int | None = None
+    rtt_ms: float | None = None
+
+    def begins_anew(self, side: re.Match | None, brief: re.Match | None) -> bool:
+        """Whether a line is of the next run: this one has its totals, and the line opens one."""
+        if self.brief is not None:
+            return True
+        if side:
+            return side["side"] in self.totals and side["rest"].endswith("socket")
+        return bool(brief and self.totals and (brief["total"] or len(self.totals) == 2))
+
+
+def parse(text: str) -> tuple[Record, ...]:
+    """Records of every run in a text.
+
+    Raises
+    ------
+    BadInput
+        With the line, for an unknown line, one that contradicts itself, a failed or a UDP run,
+        and for intervals without a total.
+    """
+    runs: list[_Run] = []
+    for number, line in lines_of(text):
+        side = _SIDE.fullmatch(line)
+        match = _BRIEF.fullmatch(line) or _PARSED.fullmatch(line)
+        if not runs or runs[-1].begins_anew(side, match):
+            runs.append(_Run(number))
+        if match:
+            _take_brief(runs[-1], number, match)
+        elif side:
+            _take_side(runs[-1], number, side)
+        elif "drop" in line and "pkt" in line:
+            raise damaged(number, "UDP run; the results hold TCP alone")
+        else:
+            raise damaged(number, f"no line of nuttcp or ttcp: {line[:60]!r}")
+    if not runs:
+        raise damaged(1, "nothing to import")
+    return tuple(_record(run) for run in runs)
+
+
+def _take_brief(run: _Run, number: int, match: re.Match) -> None:
+    amount = Printed.read(match["amount"], _MB)
+    time_s = Printed.read(match["time"])
+    rate = Printed.read(match["rate"], _MBIT)
+    check_rate(number, amount, time_s, rate)
+    time_s = _closer(amount, time_s, rate)
+    if not match["total"]:
+        run.intervals.append((number, amount, time_s))
+        return
+    run.brief = (amount, time_s, rate)
+    run.retransmits = int(match["retrans"]) if match["retrans"] else None
+    run.rtt_ms = float(match["rtt"]) if match["rtt"] else None
+
+
+def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
+    """The time that amount and rate tell, where they were printed with more digits than it.
+
+    Intervals of 0.1 s are printed with two digits, and their rates with eight.
+    """
+    if not rate.value or rate.error / rate.value > 1e-3 or amount.error / amount.value > 1e-3:
+        return time_s
+    found_s = amount.value / rate.value
+    error_s = found_s * (amount.error / amount.value + rate.error / rate.value)
+    return Printed(found_s, error_s) if error_s < time_s.error else time_s
+
+
+def _take_side(run: _Run, number: int, side: re.Match) -> None:
+    rest, way = side["rest"], side["side"]
+    run.tool = "nuttcp" if side["tool"] else "ttcp"
+    if total := _TOTAL.fullmatch(rest):
+        if way in run.totals:
+            raise damaged(number, "the total is there twice")
+        unit = _MB if total["unit"] == "MB" else 1
+        amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
+        rate = Printed.read(total["rate"], _KB)
+        check_rate(number, amount, time_s, rate)
+        if total["mbps"]:
+            mbps = Printed.read(total["mbps"], _MBIT)
+            if not mbps.agrees(rate.value, rate.error):
+                raise damaged(number, "KB/sec and Mbps do not agree")
+        run.totals[way] = (amount, _closer(amount, time_s, rate), rate)
+    elif shape := _BUFLEN.fullmatch(rest):
+        if shape["protocol"] == "udp":
+            raise damaged(number, "UDP run; the results hold TCP alone")
+        streams = int(shape["nstream"] or 1)
+        if not 1 <= streams <= MAX_STREAMS or run.streams not in (None, streams):
+            raise damaged(number, f"{streams} streams cannot be")
+        run.streams = streams
+        run.buflen_B = int(shape["buflen"])
+    elif not _PASSED_OVER.fullmatch(rest):
+        reason = "the run failed" if "rror" in rest else "no line of nuttcp or ttcp"
+        raise damaged(number, f"{reason}: {rest[:100]!r}")
+    if version := re.match(r"v([\d.]+): socket", rest):
+        run.version = version[1]
+    if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
+        run.mss_B = int(connected[1])
+        run.rtt_ms = float(connected[2]) if connected[2] else None
+    if again := re.fullmatch(r"retrans = (\d{1,12})", rest):
+        run.retransmits = int(again[1])
+
+
+def _record(run: _Run) -> Record:
+    whole = run.brief or run.totals.get("r") or run.totals.get("t")
+    if whole is None:
+        raise damaged(run.first, "the run has no total")
+    amount, time_s, rate = whole
+    at: Literal["sender", "receiver"] = "receiver" if run.brief or "r" in run.totals else "sender"
+    samples = []
+    t_s = Printed(0.0, 0.0)
+    held = Printed(0.0, 0.0)
+    for number, some, some_s in run.intervals:
+        t_s = Printed(t_s.value + some_s.value, t_s.error + some_s.error)
+        held = Printed(held.value + some.value, held.error + some.error)
+        if held.value > amount.value * 1.001 + held.error + amount.error:
+            raise damaged(number, "the intervals hold more than the total")
+        if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
+            raise damaged(number, "the intervals are longer than the run")
+        samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
+    sent = run.totals.get("t")
+    if sent and "r" in run.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
+        raise damaged(run.first, "what was sent and what was received do not agree")
+    extras: dict[str, object] = {}
+    if run.rtt_ms is not None:
+        extras["connect_rtt_us"] = run.rtt_ms * 1e3
+    if samples and run.streams != 1:
+        extras["intervals"] = "of all streams together, as stream 0"
+    return Record(
+        tool=run.tool,
+        version=run.version,
+        line=run.first,
+        forward=Flow(
+            streams=run.streams or 0,
+            window_s=time_s.value,
+            goodput_MBps=rate.value / 1e6,
+            measured_at=at,
+            window_B=round(amount.value),
+            sent_B=round(sent[0].value) if sent else None,
+            received_B=round(amount.value) if at == "receiver" else None,
+            samples=tuple(samples),
+        ),
+        streams=run.streams,
+        wall_s=time_s.value,
+        mss_B=run.mss_B,
+        record_length_B=run.buflen_B,
+        retransmits=run.retransmits,
+        rounded=run.tool == "nuttcp",
+        extras=extras,
+    )

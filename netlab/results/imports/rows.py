@@ -1,0 +1,265 @@
+"""Records of other tools become rows of the results, with what the user has to say beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pandas as pd
+
+import netlab
+from netlab.errors import BadInput
+from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
+from netlab.results.imports.formats import ReadFile
+from netlab.results.imports.records import MAX_COUNT, Record
+
+UNKNOWN = "unknown"
+"""Tuning and congestion control where neither the file nor the user tells; 0 is it for bytes."""
+
+HEADERS_B = (40, 52, 60, 72)
+"""IPv4 and TCP headers without and with timestamps, then IPv6."""
+
+USUAL_MTUS_B = (576, 1280, 1492, 1500, 4470, 8000, 8192, 9000, 9180, 9216, 16114, 16384, 65520)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the user says of the imported runs. A fact that a file contradicts is refused.
+
+    Parameters
+    ----------
+    study, sender, receiver : str
+        Names as the rows will have them; sender and receiver of the forward direction.
+    path, group : str or None
+        ``sender-receiver`` and the tool's name when None.
+    started_at : datetime or "mtime" or None
+        For files that do not tell; ``mtime`` takes the file's own modification time.
+    measured_at : {"sender", "receiver"} or None
+        For reports that do not tell at which end they were written (GenSink's).
+    """
+
+    study: str
+    sender: str
+    receiver: str
+    path: str | None = None
+    group: str | None = None
+    tuning: str = UNKNOWN
+    mtu_B: int | None = None
+    streams: int | None = None
+    record_length_B: int | None = None
+    buffer_B: int | None = None
+    congestion: str | None = None
+    started_at: datetime | str | None = None
+    measured_at: str | None = None
+
+    @property
+    def path_name(self) -> str:
+        """Name of the path."""
+        return self.path or f"{self.sender}-{self.receiver}"
+
+
+def mtu_of(mss_B: int) -> tuple[int, int] | None:
+    """The usual MTU that a maximum segment size is of, and the headers between; None if unclear."""
+    fits = [(mss_B + h, h) for h in HEADERS_B if mss_B + h in USUAL_MTUS_B]
+    return fits[0] if len(fits) == 1 else None
+
+
+def row_of(
+    record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, repeat_of: dict
+) -> dict:
+    """One row of :data:`netlab.results.RUN_COLUMNS`; what the tool did not say is None.
+
+    Parameters
+    ----------
+    repeat_of : dict
+        Repeats so far of each cell; counted up here.
+
+    Raises
+    ------
+    BadInput
+        A fact is missing that no column can do without, or differs from the file's own.
+    """
+    where = f"{source.path}: line {record.line}"
+
+    def fact(name: str, option: str, own: object, told: object) -> object:
+        if own is not None and told is not None and own != told:
+            raise BadInput(f"the file says {own}, {option} says {told}", where=where, key=name)
+        return own if own is not None else told
+
+    def needed(name: str, option: str, own: object, told: object) -> object:
+        value = fact(name, option, own, told)
+        if value is None:
+            raise BadInput(f"the file does not tell; give {option}", where=where, key=name)
+        return value
+
+    streams = needed("streams", "--streams", record.streams, facts.streams)
+    mtu_B, mtu_from = _mtu(record, facts, where)
+    started_unix_s = record.started_unix_s
+    started_from = "file"
+    if started_unix_s is None:
+        started_unix_s, started_from = _started(source, facts, where)
+    measured_at = [
+        needed("measured_at", "--measured-at", flow.measured_at, facts.measured_at)
+        if flow.measured_at is None
+        else flow.measured_at
+        for flow in record.flows
+    ]
+    congestion = fact("congestion", "--congestion", record.congestion, facts.congestion)
+    length_B = fact(
+        "record_length_B", "--record-length", record.record_length_B, facts.record_length_B
+    )
+    buffer_B = fact("buffer_B", "--buffer", record.buffer_B, facts.buffer_B)
+    unknown = [
+        name
+        for name, value in (
+            ("congestion", congestion),
+            ("record_length_B", length_B),
+            ("buffer_B", buffer_B),
+            ("tuning", None if facts.tuning == UNKNOWN else facts.tuning),
+        )
+        if value is None
+    ]
+    group = facts.group or record.tool
+    direction = "->" if record.reverse is None else "<->"
+    cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
+    repeat = repeat_of[cell] = repeat_of.get(cell, 0) + 1
+    named = f"{record.tool} {record.version}" if record.version else record.tool
+    rates = [flow.goodput_MBps for flow in record.flows]
+    window_s = sum(flow.window_s for flow in record.flows) / len(rates)
+    wall_s = record.wall_s if record.wall_s is not None else record.warmup_s + window_s
+    side = {"sender": "sent_B", "receiver": "received_B"}
+    amounts = {
+        name: _sum(
+            [
+                getattr(flow, name)
+                if getattr(flow, name) is not None or side[at] != name or record.warmup_s
+                else flow.window_B
+                for flow, at in zip(record.flows, measured_at, strict=True)
+            ]
+        )
+        for name in ("sent_B", "received_B")
+    }
+    samples = [sample for flow in record.flows for sample in flow.samples]
+    interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
+    if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
+        raise BadInput(f"intervals of {interval_sum_B} bytes in all", where=where)
+    imported = {
+        "tool": record.tool,
+        "version": record.version,
+        "file": source.path.name,
+        "sha256": source.sha256,
+        "line": record.line,
+        "measured_at": measured_at[0] if len(set(measured_at)) == 1 else measured_at,
+        "rounded": record.rounded,
+        "mtu_from": mtu_from,
+        "started_from": started_from,
+        "unknown": unknown,
+        **({"told": record.extras} if record.extras else {}),
+    }
+    row = {column.name: None for column in RUN_COLUMNS}
+    row.update(
+        schema_version=SCHEMA_VERSION,
+        study=facts.study,
+        study_digest="",
+        provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
+        run_id=f"imported@{cell}@{repeat}",
+        block_id=block_id,
+        order=order,
+        group=group,
+        path=facts.path_name,
+        sender=facts.sender,
+        receiver=facts.receiver,
+        direction=direction,
+        tuning=facts.tuning,
+        mtu_B=mtu_B,
+        streams=streams,
+        repeat=repeat,
+        seed=0,
+        record_length_B=length_B or 0,
+        buffer_B=buffer_B or 0,
+        congestion=congestion or UNKNOWN,
+        generator=record.tool,
+        generator_version=record.version,
+        engine=record.tool,
+        started_at=pd.Timestamp(round(started_unix_s * 1e6), unit="us", tz="UTC"),
+        wall_s=wall_s,
+        overhead_s=max(0.0, wall_s - record.warmup_s - window_s),
+        warmup_s=record.warmup_s,
+        window_s=window_s,
+        goodput_MBps=sum(rates),
+        goodput_forward_MBps=rates[0],
+        goodput_reverse_MBps=rates[1] if record.reverse is not None else None,
+        **amounts,
+        interval_sum_B=interval_sum_B,
+        window_B=_sum([flow.window_B for flow in record.flows]),
+        rtt_us=record.rtt_us,
+        min_rtt_us=record.min_rtt_us,
+        cwnd_segments=record.cwnd_segments,
+        mss_B=record.mss_B,
+        retransmits=record.retransmits,
+        sndbuf_B=record.sndbuf_B,
+        rcvbuf_B=record.rcvbuf_B,
+        flags="",
+        message=f"imported from {named}",
+        unsupported="[]",
+        knobs="{}",
+        provenance=json.dumps({"netlab": netlab.__version__, "imported": imported}, sort_keys=True),
+    )
+    return row
+
+
+def interval_rows_of(run_id: str, record: Record) -> list[dict]:
+    """Rows of :data:`netlab.results.INTERVAL_COLUMNS` for the samples that the tool gave."""
+    return [
+        {
+            "run_id": run_id,
+            "direction": name,
+            "stream": sample.stream,
+            "t_s": sample.t_s,
+            "interval_s": sample.interval_s,
+            "bytes": sample.bytes,
+            "in_window": sample.in_window,
+        }
+        for name, flow in zip(("forward", "reverse"), record.flows, strict=False)
+        for sample in flow.samples
+    ]
+
+
+def _sum(values: list[int | None]) -> int | None:
+    return None if any(value is None for value in values) else sum(values)
+
+
+def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
+    if facts.mtu_B is not None:
+        if record.path_mtu_B is not None and record.path_mtu_B > facts.mtu_B:
+            raise BadInput(
+                f"the file says a path MTU of {record.path_mtu_B} B, --mtu says {facts.mtu_B}",
+                where=where,
+                key="mtu_B",
+            )
+        return facts.mtu_B, "option"
+    if record.path_mtu_B is not None:
+        return record.path_mtu_B, "path MTU"
+    if record.mss_B is None:
+        raise BadInput("the file does not tell; give --mtu", where=where, key="mtu_B")
+    found = mtu_of(record.mss_B)
+    if found is None:
+        raise BadInput(
+            f"a segment size of {record.mss_B} B is of no usual MTU; give --mtu",
+            where=where,
+            key="mtu_B",
+        )
+    return found[0], f"MSS {record.mss_B} and {found[1]} B of headers"
+
+
+def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
+    if facts.started_at is None:
+        raise BadInput("the file does not tell; give --started-at", where=where, key="started_at")
+    if isinstance(facts.started_at, datetime):
+        return facts.started_at.astimezone(UTC).timestamp(), "option"
+    try:
+        return source.path.stat().st_mtime, "file's modification time"
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None

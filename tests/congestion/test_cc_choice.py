@@ -1,0 +1,44 @@
+"""What a host takes for the name of a congestion control."""
+
+import pytest
+
+from netlab.congestion.choice import Choice, choose
+from netlab.errors import Unsupported
+from netlab.study import Stack
+
+KERNEL = ("reno", "bbr", "cubic")
+WAD = Stack(law="aimd", increase=6.0, decrease=0.3)
+
+
+def chosen(names, defined=None, available=KERNEL, modules=()):
+    return choose("left", names, defined or {}, available, lambda name: name in modules)
+
+
+def test_the_kernels_own_comes_first():
+    assert chosen(("cubic", "reno")) == (Choice("cubic", "kernel"), Choice("reno", "kernel"))
+    (scalable,) = chosen(("scalable",), available=(*KERNEL, "scalable"), modules=("tcp_scalable",))
+    assert scalable.source == "kernel"
+
+
+def test_then_a_module_of_it():
+    (found,) = chosen(("highspeed",), modules=("tcp_highspeed",))
+    assert (found.source, found.module, found.stack) == ("module", "tcp_highspeed", None)
+
+
+@pytest.mark.parametrize("law", ["scalable", "highspeed", "aimd", "fast"])
+def test_then_netlabs_with_the_parameters_of_its_publication(law):
+    assert chosen((law,)) == (Choice(law, "bpf", Stack(law=law)),)
+
+
+def test_what_the_study_defines_is_netlabs_whatever_the_kernel_has():
+    found = chosen(("wad", "cubic"), {"wad": WAD, "cubic": WAD}, modules=("tcp_wad",))
+    assert found == (Choice("wad", "bpf", WAD), Choice("cubic", "bpf", WAD))
+
+
+def test_what_nobody_has_is_refused_with_what_there_is():
+    with pytest.raises(
+        Unsupported, match="left: its kernel has no congestion control 'vegas'"
+    ) as e:
+        chosen(("reno", "vegas"))
+    assert "there are reno, bbr, cubic" in str(e.value)
+    assert "netlab brings scalable, highspeed, aimd, fast" in str(e.value)

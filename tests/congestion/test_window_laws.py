@@ -1,0 +1,151 @@
+"""Window laws against their published numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from netlab.congestion import window_laws as tcp_laws
+from netlab.congestion.window_laws import HIGHSPEED, LAWS, RENO, SCALABLE
+from netlab.errors import BadInput
+
+
+def test_a_window_is_needed_of_rate_times_round_trip():
+    assert tcp_laws.bdp_B(2500, 183.022) == pytest.approx(57_194_375)
+    assert tcp_laws.bdp_B(1000, 100) == pytest.approx(12.5e6)
+
+
+@given(st.floats(1, 1e6), st.floats(0.01, 1e4))
+def test_a_window_of_one_bdp_allows_the_rate(rate_Mbps, rtt_ms):
+    window = tcp_laws.bdp_B(rate_Mbps, rtt_ms)
+    assert tcp_laws.window_limit_Mbps(window, rtt_ms) == pytest.approx(rate_Mbps)
+
+
+def test_the_segment_is_the_mtu_less_headers():
+    assert tcp_laws.mss_B(9000) == 8948
+    assert tcp_laws.mss_B(1500, timestamps=False) == 1460
+
+
+def test_gigabit_ethernet_carries_what_is_known():
+    assert tcp_laws.ethernet_goodput_Mbps(1000, 1500) == pytest.approx(941.48, abs=0.01)
+    assert tcp_laws.ethernet_goodput_Mbps(1000, 9000) == pytest.approx(990.04, abs=0.01)
+
+
+def test_reno_recovers_in_half_the_window():
+    assert RENO.recovery_round_trips(1000) == pytest.approx(500)
+    assert RENO.recovery_round_trips(25.5) == pytest.approx(12.75)
+
+
+def test_scalable_recovers_in_the_same_round_trips_whatever_the_window():
+    published_round_trips = math.log(8 / 7) / math.log(1.01)
+    for window in (100, 6391, 1e6):
+        assert SCALABLE.recovery_round_trips(window) == pytest.approx(
+            published_round_trips, rel=0.001
+        )
+
+
+@pytest.mark.parametrize(
+    "window, growth, decrease",
+    [(38, 1, 0.50), (118, 2, 0.44), (221, 3, 0.41), (347, 4, 0.38), (495, 5, 0.37)],
+)
+def test_highspeed_gives_the_table_of_rfc_3649(window, growth, decrease):
+    """RFC 3649, appendix B: the windows at which a(w) reaches each whole number."""
+    assert HIGHSPEED.growth(window) == pytest.approx(growth, rel=0.02)
+    assert 1 - HIGHSPEED.kept(window) == pytest.approx(decrease, abs=0.006)
+
+
+def test_highspeed_ends_where_rfc_3649_says():
+    assert 1 - HIGHSPEED.kept(83_000) == pytest.approx(0.1)
+    assert HIGHSPEED.growth(83_000) == pytest.approx(72, abs=1)
+
+
+@pytest.mark.parametrize("law", [HIGHSPEED, SCALABLE], ids=lambda law: law.name)
+@given(window=st.floats(2, 16))
+def test_small_windows_follow_reno(law, window):
+    assert law.recovery_round_trips(window) == RENO.recovery_round_trips(window)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+@given(window=st.floats(2, 20_000))
+def test_a_trajectory_rises_from_the_loss_to_the_old_window(law, window):
+    windows = law.trajectory(window)
+    assert windows[0] == pytest.approx(window * law.kept(window))
+    assert windows[-1] == window
+    assert (np.diff(windows) > 0).all()
+    assert law.recovery_round_trips(window) <= len(windows) - 1
+
+
+def test_the_stacks_keep_their_order_on_the_wide_area_path():
+    window = tcp_laws.bdp_B(2500, 183.022) / tcp_laws.mss_B(9000)
+    seconds = [law.recovery_s(window, 183.022) for law in LAWS]
+    assert seconds == sorted(seconds, reverse=True)
+    assert seconds[0] == pytest.approx(585, abs=1)
+
+
+@given(window=st.floats(2, 100_000))
+def test_aimd_of_1_and_a_half_is_reno(window):
+    law = tcp_laws.aimd(1, 0.5)
+    assert (law.growth(window), law.kept(window)) == (RENO.growth(window), RENO.kept(window))
+    wad = tcp_laws.aimd(6, 0.3)
+    assert (wad.growth(window), wad.kept(window)) == (6, 0.7)
+
+
+@given(window=st.floats(1, 100_000), limit=st.integers(2, 10_000))
+def test_limited_slow_start_gains_up_to_half_its_threshold(window, limit):
+    """RFC 3742, section 2: K = int(cwnd / (max_ssthresh / 2)), and cwnd grows by cwnd / K."""
+    gained = tcp_laws.slow_start_growth(window, limit)
+    assert tcp_laws.slow_start_growth(window) == window
+    if window <= limit:
+        assert gained == window
+    else:
+        assert limit / 2 * (1 - 1e-9) <= gained < limit * 3 / 4
+        assert gained == pytest.approx(window / int(window / (0.5 * limit)))
+
+
+@given(
+    window=st.floats(2, 50_000),
+    base_ms=st.floats(1, 500),
+    alpha=st.integers(1, 1000),
+    gamma=st.floats(0.05, 1),
+)
+def test_fast_comes_to_rest_with_alpha_packets_queued(window, base_ms, alpha, gamma):
+    """On a path of 10 packets a ms alone: what is over the path's own packets waits."""
+    path = 10 * base_ms
+    assume(path <= 1500 * alpha * gamma)  # below it the window grows by alpha x gamma a round trip
+    for _ in range(2000):
+        rtt_ms = base_ms * max(1.0, window / path)
+        window = tcp_laws.fast_window(window, base_ms, rtt_ms, alpha_packets=alpha, gamma=gamma)
+        assert window > 0
+    assert window == pytest.approx(path + alpha, rel=1e-3)
+
+
+def test_fast_at_most_doubles():
+    assert tcp_laws.fast_window(10, 20, 20) == 20
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tcp_laws.aimd(0, 0.5),
+        lambda: tcp_laws.aimd(1, 1),
+        lambda: tcp_laws.slow_start_growth(0),
+        lambda: tcp_laws.fast_window(10, 20, 19),
+        lambda: tcp_laws.fast_window(10, 20, 20, gamma=1.5),
+        lambda: tcp_laws.fast_window(10, 20, 20, alpha_packets=0),
+        lambda: tcp_laws.bdp_B(-1, 10),
+        lambda: tcp_laws.bdp_B(10, 0),
+        lambda: tcp_laws.bdp_B(math.nan, 10),
+        lambda: tcp_laws.window_limit_Mbps(math.inf, 10),
+        lambda: tcp_laws.mss_B(40),
+        lambda: tcp_laws.mss_B("1500"),
+        lambda: RENO.trajectory(1),
+        lambda: RENO.trajectory(-5),
+        lambda: RENO.trajectory(1e12),
+        lambda: RENO.recovery_s(100, 0),
+    ],
+)
+def test_absurd_input_is_refused(call):
+    with pytest.raises(BadInput):
+        call()

@@ -1,0 +1,190 @@
+"""Stacks on this machine, and on a machine whose kernel lists and modules are files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from local_host import LocalHost
+
+from netlab import core
+from netlab.errors import HostError, NetlabError, Unsupported
+from netlab.experiment.cc_session import Held, Stacks, hold, words_for
+from netlab.study import Stack
+
+LISTS = Path("/proc/sys/net/ipv4")
+root = pytest.mark.skipif(os.geteuid() != 0, reason="the kernel takes BPF only from root")
+
+
+def lists() -> list[list[str]]:
+    names = ("available", "allowed")
+    return [(LISTS / f"tcp_{name}_congestion_control").read_text().split() for name in names]
+
+
+def kernels_own() -> list[list[str]]:
+    """The lists without what any netlab of this machine has brought."""
+    return [[name for name in names if not name.startswith("nl_")] for names in lists()]
+
+
+@pytest.fixture
+def host(tmp_path) -> LocalHost:
+    with LocalHost(tmp_path / "home") as host:
+        yield host
+
+
+@root
+def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
+    before = kernels_own()
+    defined = {"wad": Stack(law="aimd", increase=6.0, decrease=0.3, max_ssthresh_segments=100)}
+    names = ("wad", "reno", "fast", "wad")
+    with hold(host, str(core.gensink_path()), names, defined, version="9.9") as stacks:
+        assert list(stacks.held) == ["fast", "reno", "wad"]
+        assert stacks.held["reno"].kernel_name == "reno"
+        assert stacks.held["reno"].text() == f"kernel reno (Linux {os.uname().release})"
+        wad = stacks.held["wad"]
+        assert wad.kernel_name in lists()[0] and wad.kernel_name in lists()[1]
+        assert wad.text().startswith("bpf aimd 1 (netlab 9.9, sha256 ")
+        assert wad.text().endswith(
+            "), increase_millionths 6000000, decrease_millionths 300000, max_ssthresh_segments 100"
+        )
+        assert stacks.kernel_names("wad+reno") == f"{wad.kernel_name}+reno"
+        assert stacks.text("wad+reno") == f"{wad.text()} + {stacks.held['reno'].text()}"
+        assert stacks.knobs == ()
+        brought = {held.kernel_name for held in stacks.held.values() if held.source == "bpf"}
+        assert len(brought) == 2
+    assert not brought & {name for names in lists() for name in names}
+    assert kernels_own() == before
+
+
+@root
+def test_they_are_taken_back_when_the_study_fails(host):
+    brought = []
+    gensink = str(core.gensink_path())
+    with pytest.raises(KeyError), hold(host, gensink, ("scalable",), {}) as stacks:
+        brought.append(stacks.held["scalable"].kernel_name)
+        assert brought[0] in lists()[0]
+        raise KeyError
+    assert brought[0] not in lists()[0]
+
+
+def program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def pretended(tmp_path) -> LocalHost:
+    """A host whose kernel lists, modules and holder are what a test says."""
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    program(bin_dir / "cat", f'exec /bin/cat {tmp_path}/"$(basename "$1")"')
+    program(bin_dir / "modprobe", '[ "$1 $2" = "-n -q" ] && [ "$3" = tcp_highspeed ]')
+    program(bin_dir / "modinfo", "echo 0123456789ABCDEF")
+    (tmp_path / "tcp_available_congestion_control").write_text("reno bbr cubic\n")
+    (tmp_path / "tcp_allowed_congestion_control").write_text("reno bbr\n")
+    with LocalHost(tmp_path / "home", f"{bin_dir}:{os.environ['PATH']}") as host:
+        host.bin_dir = bin_dir
+        yield host
+
+
+def test_a_module_is_a_knob_of_the_tuning(pretended):
+    pretended.__dict__["is_root"] = True
+    with hold(pretended, "gensink", ("highspeed", "cubic"), {}) as stacks:
+        held = stacks.held["highspeed"]
+        assert (held.source, held.kernel_name) == ("module", "highspeed")
+        release = os.uname().release
+        assert held.version == f"highspeed (Linux {release}, srcversion 0123456789ABCDEF)"
+        assert [(knob.kind, knob.name, knob.value) for knob in stacks.knobs] == [
+            ("module", "tcp_highspeed", "loaded")
+        ]
+
+
+def test_a_user_who_is_not_root_is_allowed_what_the_study_names(pretended):
+    """In the order of the kernel's list, in which the knob reads back."""
+    pretended.__dict__["is_root"] = False
+    with hold(pretended, "gensink", ("highspeed", "cubic"), {}) as stacks:
+        assert [(knob.name, knob.value) for knob in stacks.knobs] == [
+            ("tcp_highspeed", "loaded"),
+            ("net.ipv4.tcp_allowed_congestion_control", "reno bbr cubic highspeed"),
+        ]
+    with hold(pretended, "gensink", ("reno",), {}) as stacks:
+        assert stacks.knobs == ()
+
+
+def holder(pretended: LocalHost, *lines: str) -> str:
+    """A `gensink` that says lines, the first at once and the others as requests come."""
+    first, *rest = lines
+    said = "".join(f"read request; echo '{line}'; " for line in rest)
+    program(pretended.bin_dir / "gensink", f"echo '{first}'; {said} while read request; do :; done")
+    return str(pretended.bin_dir / "gensink")
+
+
+READY = '{"event":"ready","supported":true,"reason":null}'
+LOADED = '{"event":"loaded","name":"nl_fast_00","law":"fast","revision":1,"sha256":"ab","gamma":1}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "said"),
+    [
+        (
+            ['{"event":"ready","supported":false,"reason":"unsupported: built without BPF"}'],
+            Unsupported,
+            "here: unsupported: built without BPF",
+        ),
+        (['{"event":"pong"}'], HostError, "here: gensink stacks said"),
+        (
+            [READY, '{"event":"error","code":"refused","message":"only from root"}'],
+            NetlabError,
+            "here: fast: only from root",
+        ),
+    ],
+)
+def test_what_a_holder_refuses_is_said_with_the_host(pretended, lines, kind, said):
+    pretended.__dict__["is_root"] = True
+    with (
+        pytest.raises(kind, match=said),
+        hold(pretended, holder(pretended, *lines), ("fast",), {}),
+    ):
+        pass
+
+
+def test_a_name_that_stays_listed_is_waited_for_and_reported(pretended, tmp_path):
+    pretended.__dict__["is_root"] = True
+    clock = iter(range(100))
+    listed = tmp_path / "tcp_available_congestion_control"
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            listed.write_text("reno\n")
+
+    for leaves in (True, False):
+        listed.write_text("reno\n")
+        binary = holder(pretended, READY, LOADED)
+        times = {"clock": lambda: next(clock), "sleep": sleep if leaves else waits.append}
+        if leaves:
+            with hold(pretended, binary, ("fast",), {}, **times):
+                listed.write_text("reno nl_fast_00\n")
+            assert len(waits) == 3
+        else:
+            with (
+                pytest.raises(HostError, match="still lists nl_fast_00 after they were taken"),
+                hold(pretended, binary, ("fast",), {}, **times),
+            ):
+                listed.write_text("reno nl_fast_00\n")
+
+
+def test_parameters_are_told_in_millionths():
+    fast = Stack(law="fast", alpha_packets=30, gamma=0.25)
+    assert words_for(fast) == {"alpha_packets": 30, "gamma_millionths": 250_000}
+    assert words_for(Stack(law="aimd", decrease=0.3)) == {"decrease_millionths": 300_000}
+    assert words_for(Stack(law="highspeed")) == {}
+
+
+def test_two_hosts_that_use_the_same_say_the_same():
+    """The name differs from host to host; what it stands for does not."""
+    one, other = (Held("fast", f"nl_fast_{i}", "bpf", "fast 1", {"alpha": 2}) for i in (0, 1))
+    assert one.text() == other.text() == "bpf fast 1, alpha 2"
+    assert Stacks({"fast": one}).kernel_names("fast+fast") == "nl_fast_0+nl_fast_0"

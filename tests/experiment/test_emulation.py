@@ -1,0 +1,85 @@
+"""The emulator of a path is asked before and after each run, and told of the loss a run wants."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from lab_study import lab_study
+
+from netlab.experiment.emulation import Emulation
+from netlab.study import Study
+from netlab.study.schedule import blocks
+
+
+class Listener:
+    """An emulator that writes down what it is told, and reports how much that was."""
+
+    def __init__(self):
+        self.heard: list[tuple] = []
+
+    def force_loss(self, direction: str, after_s: float) -> None:
+        self.heard.append(("force", direction, after_s))
+
+    def forget_losses(self, direction: str) -> None:
+        self.heard.append(("forget", direction))
+
+    def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
+        self.heard.append(("report", samples, restart_ms))
+        return {"heard": len(self.heard)}
+
+
+def study(sender: str = "a", **group) -> Study:
+    link = {"emulator": {"with": "netlab", "delay_ms": [20.0, 70.0]}}
+    made = lab_study(paths={"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": link}})
+    content = made.model_dump()
+    content["groups"] = [{"name": "only", "path": "a-b", "sender": sender, **group}]
+    return Study.model_validate(content)
+
+
+def up(emulated_with: str | None) -> tuple[SimpleNamespace, Listener]:
+    """A lab whose paths are made with that, and the emulator it has."""
+    listener = Listener()
+    return SimpleNamespace(
+        emulated_with=lambda path: emulated_with, emulator=lambda path: listener
+    ), listener
+
+
+@pytest.mark.parametrize(("sender", "forward", "way_s"), [("a", "ab", 0.02), ("b", "ba", 0.07)])
+def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
+    sender, forward, way_s
+):
+    """Data are at the emulator a way before the common start, which is the sink's."""
+    asked = study(sender, force_loss_at_s=0.5)
+    (block,) = blocks(asked)
+    lab, listener = up("netlab")
+    emulation = Emulation.of(asked, block, lab)
+    before = emulation.begin(block.runs[0])
+    emulated = emulation.end(block.runs[0], before)
+    emulation.forget(block.runs[0])
+    assert listener.heard == [
+        ("force", forward, pytest.approx(0.5 + way_s)),
+        ("report", False, asked.timing.interval_ms),
+        ("report", True, None),
+        ("forget", forward),
+    ]
+    assert emulated.forward == forward
+    assert (emulated.before, emulated.after) == ({"heard": 2}, {"heard": 3})
+
+
+def test_a_run_that_wants_no_loss_orders_none():
+    asked = study()
+    (block,) = blocks(asked)
+    lab, listener = up("netlab")
+    emulation = Emulation.of(asked, block, lab)
+    emulation.begin(block.runs[0])
+    emulation.forget(block.runs[0])
+    assert [word for word, *_ in listener.heard] == ["report"]
+
+
+@pytest.mark.parametrize("emulated_with", ["netem", None])
+def test_a_path_without_netlabs_own_emulator_is_not_asked(emulated_with):
+    asked = study()
+    (block,) = blocks(asked)
+    assert Emulation.of(asked, block, up(emulated_with)[0]) is None
+    assert Emulation.of(asked, block, None) is None

@@ -1,0 +1,144 @@
+"""Tables as HTML, CSV and LaTeX."""
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from netlab.errors import BadInput
+from netlab.files.tables import Table, latex_escape
+
+PLAIN = pd.DataFrame({"name": ["a & b", "<c>"], "rate_MBps": [1.25, float("nan")]})
+
+
+class _Tags(HTMLParser):
+    """Counts tags and checks that they close."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def _cells(table):
+    parser = _Tags()
+    parser.feed(table._repr_html_())
+    assert parser.open == []
+    return parser.text
+
+
+def test_html_has_caption_heads_and_escaped_cells():
+    table = Table(PLAIN, "Rates <2003>", heads={"rate_MBps": "MB/s"}, formats={"rate_MBps": ".1f"})
+    assert _cells(table) == ["Rates <2003>", "name", "MB/s", "a & b", "1.2", "<c>", "–"]
+    assert "<caption" in table._repr_html_() and "&lt;c&gt;" in table._repr_html_()
+
+
+def test_one_format_may_serve_all_columns_and_spares_text():
+    assert _cells(Table(PLAIN, "c", formats=".3f"))[3:] == ["a & b", "1.250", "<c>", "–"]
+
+
+def test_a_function_may_format():
+    table = Table(PLAIN, "c", formats={"name": str.upper})
+    assert "A & B" in _cells(table)
+
+
+def test_column_levels_become_head_rows_with_spans():
+    frame = pd.DataFrame(
+        [[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("x", "1"), ("x", "2"), ("y", "1")])
+    )
+    html = Table(frame, "c")._repr_html_()
+    assert 'scope="colgroup" colspan="2"' in html
+    assert html.count("<tr>") == 3
+
+
+def test_a_repeated_outer_row_head_is_shown_once():
+    index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["k", "n"])
+    text = _cells(Table(pd.DataFrame({"v": [1, 2, 3]}, index=index), "c"))
+    assert text.count("a") == 1 and text.count("1") == 3
+    assert text[1:4] == ["k", "n", "v"]
+
+
+def test_marked_cells_are_bold_in_html_and_latex():
+    frame = pd.DataFrame({"v": [1, 9]})
+    table = Table(frame, "c", bold=lambda data: data == data.max())
+    assert table._repr_html_().count("<strong>9</strong>") == 1
+    assert r"\textbf{9}" in table.to_latex()
+    assert "<strong>1" not in table._repr_html_()
+
+
+def test_marks_of_another_shape_are_refused():
+    with pytest.raises(BadInput, match="shape"):
+        Table(PLAIN, "c", bold=pd.DataFrame({"v": [True]}))
+
+
+@pytest.mark.parametrize("caption", ["", "  "])
+def test_a_table_without_caption_is_refused(caption):
+    with pytest.raises(BadInput, match="caption"):
+        Table(PLAIN, caption)
+
+
+def test_csv_holds_the_unrounded_data(tmp_path):
+    path = Table(PLAIN, "c", formats=".0f").to_csv(tmp_path / "new" / "t.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(path), PLAIN)
+
+
+def test_csv_flattens_column_levels(tmp_path):
+    frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_product([["x"], ["1", "2"]]))
+    path = Table(frame, "c").to_csv(tmp_path / "t.csv")
+    assert path.read_text() == "x 1,x 2\n1,2\n"
+
+
+def test_latex_is_a_booktabs_table_with_everything_escaped(tmp_path):
+    table = Table(PLAIN, "50% & more_of $it", note="a#b")
+    text = table.to_latex(tmp_path / "t.tex")
+    assert (tmp_path / "t.tex").read_text() == text
+    assert r"\caption{50\% \& more\_of \$it}" in text
+    assert r"name & rate\_MBps \\" in text
+    assert r"a \& b & 1.25 \\" in text
+    assert r"\textless{}c\textgreater{} & – \\" not in text
+    assert r"\textless{}c\textgreater{} & -- \\" in text
+    assert r"\footnotesize a\#b" in text
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+
+
+def test_long_text_wraps_in_latex():
+    frame = pd.DataFrame({"short": ["a"], "long": ["word " * 20], "n": [1], "why": ["x" * 80]})
+    text = Table(frame, "c").to_latex()
+    assert re.search(r"begin\{tabular\}\{lp\{5\.\dcm\}rp\{5\.\dcm\}\}", text)
+
+
+def test_a_table_longer_than_a_page_breaks_over_pages():
+    text = Table(pd.DataFrame({"n": range(100)}), "c", note="below").to_latex()
+    assert text.startswith("\\begin{longtable}{r}\n\\caption{c}\\\\\n\\toprule")
+    assert text.index("\\endhead") < text.index("0 ") < text.index("\\end{longtable}")
+    assert text.rstrip().endswith("below}")
+
+
+def test_an_empty_table_is_still_a_table():
+    empty = Table(PLAIN.iloc[:0], "none found")
+    assert _cells(empty) == ["none found", "name", "rate_MBps"]
+    assert r"\begin{tabular}{lr}" in empty.to_latex()
+
+
+def test_latex_escape_leaves_no_command():
+    assert latex_escape(r"\input{x}") == r"\textbackslash{}input\{x\}"
+    assert latex_escape("~^") == r"\textasciitilde{}\textasciicircum{}"
+
+
+def test_export_writes_both_in_one_call(tmp_path):
+    csv, tex = Table(PLAIN, "c").export(tmp_path / "table.2")
+    assert (csv.name, tex.name) == ("table.2.csv", "table.2.tex")
+    assert csv.is_file() and tex.is_file()
+
+
+def test_a_note_stands_below():
+    assert _cells(Table(PLAIN, "c", note="as <printed>"))[-1] == "as <printed>"

@@ -1,0 +1,130 @@
+"""Each tool is told the same transfer in its own words, and read as it prints."""
+
+from pathlib import Path
+
+import pytest
+
+from netlab.errors import RunError
+from netlab.generators.tools import TOOLS, Transfer, Variant
+
+RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
+ALIKE = Variant(131072)
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def transfer(streams: int = 4) -> Transfer:
+    return Transfer(
+        address="198.18.0.2",
+        port=12000,
+        data_port=12001,
+        streams=streams,
+        seconds=2,
+        record_length_B=131072,
+        congestion="cubic",
+        threads=2,
+    )
+
+
+def after(words: tuple[str, ...], *options: str) -> str:
+    """What follows the first of some options, or is glued to it."""
+    for option in options:
+        for at, word in enumerate(words):
+            if word == option:
+                return words[at + 1]
+            if word.startswith(option):
+                return word.removeprefix(option).removeprefix("=")
+    raise AssertionError(f"none of {options} in {words}")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_client_is_told_the_same_transfer(tool):
+    words = tool.client_arguments(transfer(), ALIKE)
+    assert "198.18.0.2" in words
+    flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
+    assert after(words, "-P" if tool.name.startswith("iperf") else flows) == "4"
+    assert after(words, length) == "131072"
+    seconds = {"nuttcp": "-T", "neper": "-l"}.get(tool.name, "-t")
+    assert after(words, seconds) == "2"
+    if tool.name != "nuttcp":
+        assert after(words, "-C" if tool.name == "iperf3" else "-Z", "--congestion-control") == (
+            "cubic"
+        )
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
+    for variant in (ALIKE, *tool.variants):
+        for words in (
+            tool.server_arguments(transfer(), variant),
+            tool.client_arguments(transfer(), variant),
+        ):
+            assert not any("{" in word for word in words)
+            assert not any(word.startswith("-w") for word in words)
+    assert "12000" in " ".join(tool.server_arguments(transfer(), ALIKE))
+
+
+def test_only_at_its_best_does_a_tool_spare_itself_copies():
+    iperf3, neper = BY_NAME["iperf3"], BY_NAME["neper"]
+    assert "-Z" not in iperf3.client_arguments(transfer(), ALIKE)
+    spares = {v.label: "-Z" in iperf3.client_arguments(transfer(), v) for v in iperf3.variants}
+    assert spares == {
+        "zero copy 1 MiB": True,
+        "copy 1 MiB": False,
+        "zero copy 128 KiB": True,
+        "copy 128 KiB": False,
+    }
+    assert "--skip-rx-copy" not in neper.server_arguments(transfer(), ALIKE)
+    for variant in neper.variants:
+        assert "--skip-rx-copy" in neper.server_arguments(transfer(), variant)
+
+
+def test_the_server_of_iperf_is_not_told_to_end_with_its_last_stream():
+    tool = BY_NAME["iperf2"]
+    assert tool.server_stays
+    assert "-P" not in tool.server_arguments(transfer(), ALIKE)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "streams"),
+    [
+        ("iperf3", "iperf3-parallel.json", 4),
+        ("iperf2", "iperf2-server.txt", 2),
+        ("nuttcp", "nuttcp-parse.txt", 1),
+    ],
+)
+def test_recorded_output_is_read_as_the_receivers_count(name, file, streams):
+    text = (RECORDED / file).read_text()
+    received = BY_NAME[name].parse(text, transfer(streams))
+    assert received.goodput_MBps > 100
+    assert received.window_s == pytest.approx(2.0, rel=0.05)
+
+
+def test_what_a_sender_counted_is_refused():
+    with pytest.raises(RunError, match="receiver"):
+        BY_NAME["iperf2"].parse((RECORDED / "iperf2-tcp.txt").read_text(), transfer(1))
+
+
+def test_another_number_of_streams_than_asked_for_is_refused():
+    with pytest.raises(RunError, match="4 streams in place of 20"):
+        BY_NAME["iperf3"].parse((RECORDED / "iperf3-parallel.json").read_text(), transfer(20))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("iperf3", (RECORDED / "iperf3-refused.json").read_text()),
+        ("iperf2", ""),
+        ("nuttcp", "Segmentation fault"),
+        ("neper", "VERSION=1.1.0\nlocal_throughput=0\n"),
+    ],
+)
+def test_output_without_a_result_is_a_failed_run(name, text):
+    with pytest.raises(RunError):
+        BY_NAME[name].parse(text, transfer(1))
+
+
+def test_neper_is_read_in_bits_per_second():
+    received = BY_NAME["neper"].parse(
+        "local_throughput=8000000000\nremote_throughput=0\n", transfer()
+    )
+    assert received.goodput_MBps == 1000.0

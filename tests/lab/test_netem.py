@@ -1,0 +1,208 @@
+"""An emulated path by the kernel's netem: when it is chosen, and what tc is told.
+
+No netem was at hand where this was written: what tc is told is read by the real tc, and refused by
+a kernel without netem for that alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import pytest
+from lab_study import lab_study
+from pydantic import ValidationError
+
+from netlab.errors import Unsupported
+from netlab.lab import netem
+from netlab.lab.namespaces import tool
+from netlab.lab.netem import Kernel, NetemSettings
+from netlab.lab.topology import Topology, topology
+from netlab.study import Emulator, Study
+
+ALL = Kernel(netem=True, rate=True, seed=True)
+NONE = Kernel(netem=False, rate=False, seed=False)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+LONG = {"rtt_ms": 183.2, "rate_Mbps": 100.0, "queue_B": 1_000_000, "loss": 1e-4, "seed": 7}
+
+
+def asked(**words) -> Emulator:
+    return Emulator.model_validate(words)
+
+
+def study(group: dict | None = None, **words) -> Study:
+    """Two hosts and an emulated path."""
+    ends = [{"host": "a"}, {"host": "b"}]
+    made = lab_study(paths={"a-b": {"ends": ends, "link": {"emulator": words}}})
+    content = made.model_dump()
+    content["groups"][0].update(group or {})
+    return Study.model_validate(content)
+
+
+class Recorder:
+    """What runs commands by writing them down; it prints what it is told to."""
+
+    def __init__(self, printed: str):
+        self.printed = printed
+        self.ran: list[tuple[str, ...]] = []
+
+    def __call__(self, argv) -> str:
+        self.ran.append(tuple(argv))
+        return self.printed
+
+
+@pytest.mark.parametrize(
+    ("printed", "there"),
+    [
+        ("netem\nrate\nseed\n", ALL),
+        ("netem\nrate\n", Kernel(netem=True, rate=True, seed=False)),
+        ("", NONE),
+    ],
+)
+def test_what_there_is_is_tried_in_a_namespace_of_its_own(printed, there):
+    runner = Recorder(printed)
+    assert netem.probed(runner) == there
+    assert [argv[:2] for argv in runner.ran] == [("unshare", "--net")]
+
+
+@needs_root
+def test_the_probe_sees_what_this_kernel_has():
+    """As its own list of modules tells, where it has one; the machine's interfaces stay as is."""
+    before = tool(("ip", "-o", "link"))
+    there = netem.probed()
+    assert tool(("ip", "-o", "link")) == before
+    refused = subprocess.run(
+        ("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
+        capture_output=True,
+        text=True,
+    )
+    assert there.netem == (refused.returncode == 0)
+    if not there.netem:
+        assert "unknown" in refused.stderr
+        with pytest.raises(Unsupported, match="this kernel has no netem"):
+            netem.takes(asked(**{"with": "netem"}), lambda: there)
+
+
+@pytest.mark.parametrize(
+    ("words", "there", "taken"),
+    [
+        (LONG, ALL, True),
+        (LONG, NONE, False),
+        (LONG, Kernel(netem=True, rate=False, seed=True), False),
+        (LONG, Kernel(netem=True, rate=True, seed=False), False),
+        ({**LONG, "loss": 0.0}, Kernel(netem=True, rate=True, seed=False), True),
+        ({"rtt_ms": 1.0}, Kernel(netem=True, rate=False, seed=False), True),
+        ({**LONG, "queue_packets": 50}, ALL, False),
+        ({**LONG, "jitter_ms": 1.0}, ALL, False),
+        ({**LONG, "reorder": 0.01}, ALL, False),
+        ({**LONG, "jitter_ms": 1.0, "reorder": 0.01, "with": "netem"}, ALL, True),
+        ({**LONG, "with": "netlab"}, ALL, False),
+    ],
+)
+def test_netem_is_taken_where_it_means_what_is_asked_or_is_asked_for(words, there, taken):
+    assert netem.takes(asked(**words), lambda: there) is taken
+
+
+@pytest.mark.parametrize(
+    ("words", "there", "says"),
+    [
+        ({}, NONE, "no netem"),
+        (LONG, Kernel(netem=True, rate=False, seed=True), "token bucket"),
+        (LONG, Kernel(netem=True, rate=True, seed=False), "no seed"),
+    ],
+)
+def test_a_study_that_insists_is_told_what_is_missing(words, there, says):
+    with pytest.raises(Unsupported, match=says):
+        netem.takes(asked(**words, **{"with": "netem"}), lambda: there)
+
+
+def test_nobody_is_asked_where_there_is_no_choice():
+    def never() -> Kernel:
+        raise AssertionError
+
+    assert netem.takes(asked(**{"with": "netlab"}), never) is False
+    assert topology(lab_study(), never).paths[0].emulated_with is None
+
+
+def test_delay_and_loss_come_before_the_rate_and_its_queue():
+    settings = NetemSettings.of(asked(**LONG))
+    assert settings.tc_lines("data0", 0) == [
+        "qdisc add dev data0 root handle 1: netem limit 36782 delay 91600us loss 0.01% seed 14",
+        "qdisc add dev data0 parent 1:1 handle 2: tbf rate 100000000bit burst 50000b "
+        "limit 1000000b",
+    ]
+    back = settings.tc_lines("data0", 1)
+    assert back[0].endswith("seed 15") and back[1] == settings.tc_lines("data0", 0)[1]
+
+
+def test_packets_that_fly_are_no_queue():
+    """A second of the smallest packets at 100 Mb/s each way, twice."""
+    assert NetemSettings.of(asked(rtt_ms=2000.0, rate_Mbps=100.0)).limit_packets == 391_624
+    assert NetemSettings.of(asked(rtt_ms=20_000.0, rate_Mbps=1e6)).limit_packets == 2**31 - 1
+
+
+def test_each_way_has_its_delay_and_a_queue_may_be_in_packets():
+    settings = NetemSettings.of(asked(delay_ms=[1.0, 0.0], rate_Mbps=10.0, queue_packets=50))
+    assert " delay 1000us" in settings.tc_lines("d", 0)[0]
+    assert "delay" not in settings.tc_lines("d", 1)[0]
+    assert "burst 32768b" in settings.tc_lines("d", 1)[1]
+    assert settings.tc_lines("d", 1)[2] == "qdisc add dev d parent 2:1 handle 3: pfifo limit 50"
+
+
+def test_a_path_without_random_parts_takes_no_seed():
+    assert "seed" not in NetemSettings.of(asked(rtt_ms=1.0, seed=9)).tc_lines("d", 0)[0]
+
+
+EVERYTHING = {**LONG, "jitter_ms": 1.0, "reorder": 0.01, "with": "netem"}
+
+
+def test_forced_jitter_and_reordering_are_netems_own_words():
+    (first, _) = NetemSettings.of(asked(**EVERYTHING)).tc_lines("d", 0)
+    assert " delay 91600us 1000us loss 0.01% reorder 1% seed 14" in first
+
+
+@needs_root
+@pytest.mark.parametrize("words", [LONG, EVERYTHING, {"rtt_ms": 0.0}, {"delay_ms": [0.0, 3.0]}])
+def test_the_real_tc_understands_every_line(words):
+    """Where the kernel has no netem that is all that is refused; seeds need tc 6.6."""
+    settings = NetemSettings.of(asked(**words))
+    for direction in (0, 1):
+        for line in settings.tc_lines("lo", direction):
+            argv = ("unshare", "--net", "tc", *line.split(" seed ")[0].split())
+            done = subprocess.run(argv, capture_output=True, text=True)
+            known = done.returncode == 0 or "qdisc kind is unknown" in done.stderr
+            # what is put below netem has no place without it
+            assert known or ("parent" in line and "Failed to find" in done.stderr), done.stderr
+
+
+def test_a_topology_with_netem_is_a_veth_pair_that_leaves_segments_apart():
+    plan = topology(study(**LONG), lambda: ALL)
+    (path,) = plan.paths
+    assert path.emulated_with == "netem" and path.emulator is None
+    assert path.settings.card and not path.settings.segmentation_offload
+    assert path.settings.ip_lines("data0")[0].endswith("gso_max_segs 1")
+    assert [line.split()[3] for line in plan.tc_lines("a")] == ["data0", "data0"]
+    assert plan.tc_lines("a")[0].endswith("seed 14") and plan.tc_lines("b")[0].endswith("seed 15")
+    assert Topology.from_dict(json.loads(json.dumps(plan.as_dict()))) == plan
+
+
+def test_without_netem_and_where_losses_are_forced_it_is_netlabs_own():
+    assert topology(study(**LONG), lambda: NONE).paths[0].emulated_with == "netlab"
+    forced = study({"force_loss_at_s": 0.5}, **LONG)
+    assert topology(forced, lambda: ALL).paths[0].emulated_with == "netlab"
+
+
+def test_what_netem_cannot_be_is_refused_in_the_study():
+    with pytest.raises(ValidationError, match="in bytes or in packets"):
+        asked(**LONG, queue_packets=5, **{"with": "netem"})
+    with pytest.raises(ValidationError, match="cannot be told to"):
+        study({"force_loss_at_s": 0.5}, **{"with": "netem"})
+    with pytest.raises(ValidationError, match="with"):
+        asked(**{"with": "magic"})
+
+
+def test_the_word_survives_a_file():
+    content = study(**LONG, **{"with": "netem"}).model_dump(mode="json")
+    assert content["paths"]["a-b"]["link"]["emulator"]["with"] == "netem"
+    assert Study.model_validate(content).paths["a-b"].link.emulator.with_ == "netem"

@@ -1,0 +1,104 @@
+"""The lab of a study is worked out without touching the machine."""
+
+import ipaddress
+
+import pytest
+from lab_study import bus, lab_study
+
+from netlab.errors import BadInput
+from netlab.experiment.inventory import data_address, interface
+from netlab.lab.topology import IPV4, IPV6, Topology, topology
+
+THREE = {"a": bus(2128.0), "b": bus(2128.0), "c": bus(1600.0)}
+TWO_PATHS = {
+    "a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}},
+    "c-a": {"ends": [{"host": "c"}, {"host": "a"}], "link": {}},
+}
+
+
+def test_every_end_has_its_own_interface_and_addresses():
+    study = lab_study(THREE, TWO_PATHS)
+    plan = topology(study)
+    assert [(end.host, end.interface) for path in plan.paths for end in path.ends] == [
+        ("a", "data0"), ("b", "data0"), ("c", "data0"), ("a", "data1")
+    ]  # fmt: skip
+    all_addresses = [word for path in plan.paths for end in path.ends for word in end.addresses]
+    assert len(set(all_addresses)) == 8
+    for word in all_addresses:
+        address = ipaddress.ip_address(word)
+        assert address in (IPV4 if address.version == 4 else IPV6)
+    assert interface(study, "c-a", "a") == "data1"
+    assert data_address(study, "c-a", "a") == "198.18.0.6"
+    assert data_address(study, "c-a", "a", version=6) == "2001:2:0:1::2"
+
+
+def test_the_slower_bus_is_the_rate_unless_the_link_names_one():
+    rates = [path.settings.rate_bps for path in topology(lab_study(THREE, TWO_PATHS)).paths]
+    assert rates == [17_024_000_000, 12_800_000_000]
+    shaped = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"rate_Mbps": 1000.0}}}
+    assert topology(lab_study(THREE, shaped)).paths[0].settings.rate_bps == 10**9
+    assert topology(lab_study()).paths[0].settings.rate_bps is None
+
+
+def test_several_queues_survive_being_written_down():
+    wide = {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {"queues": 2}}}
+    plan = topology(lab_study(paths=wide))
+    assert plan.paths[0].settings.queues == 2
+    assert Topology.from_dict(plan.as_dict()) == plan
+
+
+def test_a_topology_survives_being_written_down():
+    plan = topology(lab_study(THREE, TWO_PATHS))
+    assert Topology.from_dict(plan.as_dict()) == plan
+
+
+def test_addresses_and_interfaces_of_the_study_are_taken():
+    ends = [
+        {"host": "a", "address": "10.9.0.1", "interface": "eth1"},
+        {"host": "b", "address": "10.9.7.2"},
+    ]
+    study = lab_study(paths={"p": {"ends": ends}})
+    first, second = topology(study).paths[0].ends
+    assert (first.interface, first.addresses, first.peers) == ("eth1", ("10.9.0.1",), ("10.9.7.2",))
+    assert (second.interface, second.addresses) == ("data0", ("10.9.7.2",))
+    assert data_address(study, "p", "b") == "10.9.7.2"
+
+
+@pytest.mark.parametrize(
+    ("ends", "message"),
+    [
+        ([{"host": "a", "address": "10.0.0.1"}, {"host": "b"}], "both ends or for none"),
+        ([{"host": "a", "interface": "lo"}, {"host": "b"}], "no interface name"),
+        ([{"host": "a", "interface": '"x'}, {"host": "b"}], "no interface name"),
+        ([{"host": "a", "interface": "a;b"}, {"host": "b"}], "no interface name"),
+        ([{"host": "a", "interface": "-x"}, {"host": "b"}], "no interface name"),
+    ],
+)
+def test_ends_that_cannot_be_made_are_bad_input(ends, message):
+    with pytest.raises(BadInput, match=message):
+        topology(lab_study(paths={"p": {"ends": ends}}))
+
+
+def test_an_interface_used_twice_is_bad_input():
+    paths = {
+        "p": {"ends": [{"host": "a", "interface": "x0"}, {"host": "b"}]},
+        "q": {"ends": [{"host": "a", "interface": "x0"}, {"host": "b"}]},
+    }
+    with pytest.raises(BadInput, match="another path too"):
+        topology(lab_study(paths=paths))
+
+
+def test_a_study_without_lab_hosts_has_no_lab():
+    hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in "ab"}
+    ends = [{"host": name, "address": f"10.0.0.{i}", "interface": "e"} for i, name in
+            enumerate("ab", 1)]  # fmt: skip
+    with pytest.raises(BadInput, match="no lab host"):
+        topology(lab_study(hosts, {"p": {"ends": ends}}))
+
+
+def test_a_name_that_is_not_there_is_bad_input():
+    study = lab_study()
+    with pytest.raises(BadInput, match="no path"):
+        data_address(study, "nosuch", "a")
+    with pytest.raises(BadInput, match="no end"):
+        interface(study, "a-b", "nosuch")

@@ -1,0 +1,151 @@
+"""Ratios and verdicts from samples whose truth is known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from netlab.errors import BadInput
+from netlab.qualify.bench.compare import (
+    BEST_PEER,
+    FASTER,
+    NO_CONCLUSION,
+    SLOWER,
+    Comparison,
+    summary,
+)
+
+CELL = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 4}
+
+
+def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: float) -> pd.DataFrame:
+    """Samples of contenders with given rates, each round off by noise of its own."""
+    generator = np.random.default_rng(seed)
+    rows = [
+        {
+            **CELL,
+            "contender": name,
+            "variant": "copy 1 MiB",
+            "round": number,
+            "goodput_MBps": rate * math.exp(noise * generator.standard_normal()),
+            "cpu_s_per_GB": 1000 / rate,
+            "steal_percent": 0.0,
+            "foreign_percent": 1.0,
+        }
+        for number in range(1, rounds + 1)
+        for name, rate in rates.items()
+    ]
+    return pd.DataFrame.from_records(rows)
+
+
+def compared(frame: pd.DataFrame) -> pd.DataFrame:
+    return Comparison().ratios(frame).set_index("peer")
+
+
+def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
+    row = compared(samples(0.01, gensink=3000.0, iperf3=2500.0)).loc["iperf3"]
+    assert row["verdict"] == FASTER
+    assert row["low"] < 1.2 < row["high"]
+    assert row["high"] - row["low"] < 0.1
+    assert row["cpu_ratio"] == pytest.approx(2500 / 3000)
+
+
+def test_being_slower_is_stated_as_plainly():
+    assert compared(samples(0.01, gensink=900.0, iperf3=1000.0)).loc["iperf3", "verdict"] == SLOWER
+
+
+def test_equal_contenders_are_seldom_told_apart():
+    verdicts = [
+        compared(samples(0.05, seed=seed, gensink=1000.0, iperf3=1000.0)).loc["iperf3", "verdict"]
+        for seed in range(40)
+    ]
+    assert verdicts.count(NO_CONCLUSION) >= 36
+
+
+def test_noise_larger_than_the_difference_refuses_to_conclude():
+    row = compared(samples(0.2, gensink=1050.0, iperf3=1000.0)).loc["iperf3"]
+    assert row["verdict"] == NO_CONCLUSION
+    assert row["reason"]
+    assert row["noise_percent"] > 5
+
+
+def test_a_drift_that_meets_all_contenders_alike_is_no_noise():
+    frame = samples(0.0, gensink=1100.0, iperf3=1000.0)
+    frame["goodput_MBps"] *= 1 + 0.3 * frame["round"]
+    row = compared(frame).loc["iperf3"]
+    assert row["ratio"] == pytest.approx(1.1)
+    assert row["noise_percent"] == pytest.approx(0.0, abs=1e-9)
+    assert row["verdict"] == FASTER
+
+
+def test_fewer_than_three_rounds_are_too_few_to_conclude():
+    row = compared(samples(0.0, rounds=2, gensink=2000.0, iperf3=1000.0)).loc["iperf3"]
+    assert (row["verdict"], row["ratio"]) == (NO_CONCLUSION, pytest.approx(2.0))
+    assert "2 rounds" in row["reason"]
+
+
+@pytest.mark.parametrize("column", ["steal_percent", "foreign_percent"])
+def test_steal_or_foreign_load_in_most_rounds_refuses_to_conclude(column):
+    frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
+    frame.loc[frame["round"] <= 4, column] = 40.0
+    assert compared(frame).loc["iperf3", "verdict"] == NO_CONCLUSION
+    frame.loc[frame["round"] == 4, column] = 0.0
+    assert compared(frame).loc["iperf3", "verdict"] == FASTER
+
+
+def test_a_failed_transfer_takes_its_round_from_the_comparison_alone():
+    frame = samples(0.01, gensink=2000.0, iperf3=1000.0, nuttcp=500.0)
+    frame.loc[(frame["contender"] == "iperf3") & (frame["round"] == 2), "goodput_MBps"] = None
+    rows = compared(frame)
+    assert (rows.loc["iperf3", "pairs"], rows.loc["nuttcp", "pairs"]) == (6, 7)
+    medians = Comparison().medians(frame).set_index("contender")
+    assert (medians.loc["iperf3", "n"], medians.loc["iperf3", "failed"]) == (6, 1)
+
+
+def test_a_peer_that_always_failed_has_no_ratio_and_no_verdict():
+    frame = samples(0.01, gensink=2000.0, iperf3=1000.0)
+    frame.loc[frame["contender"] == "iperf3", "goodput_MBps"] = None
+    row = compared(frame).loc["iperf3"]
+    assert math.isnan(row["ratio"])
+    assert row["verdict"] == NO_CONCLUSION
+    assert BEST_PEER not in compared(frame).index
+
+
+def test_the_best_peer_is_the_one_with_the_highest_median():
+    rows = compared(samples(0.01, gensink=2000.0, iperf3=1000.0, iperf2=1800.0, nuttcp=900.0))
+    assert rows.loc[BEST_PEER, "against"] == "iperf2"
+    assert rows.loc[BEST_PEER, "ratio"] == rows.loc["iperf2", "ratio"]
+
+
+def test_medians_are_shown_as_shares_of_the_memory_copy_rate():
+    frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
+    medians = Comparison().medians(frame, 40_000.0, 10_000.0).set_index("contender")
+    assert medians.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
+    assert medians.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
+    assert medians.loc["gensink", "low_MBps"] <= 2000 <= medians.loc["gensink", "high_MBps"]
+
+
+def test_the_same_samples_give_the_same_intervals():
+    frame = samples(0.1, gensink=2000.0, iperf3=1000.0)
+    pd.testing.assert_frame_equal(compared(frame), compared(frame))
+
+
+def test_the_summary_counts_verdicts_against_the_best_peer():
+    best = samples(0.01, gensink=900.0, iperf3=1000.0).assign(mode="best")
+    frame = pd.concat(
+        [
+            samples(0.01, gensink=2000.0, iperf3=1000.0, iperf2=500.0),
+            samples(0.5, gensink=1000.0, iperf3=1000.0).assign(streams=1),
+            best,
+        ]
+    )
+    rows = summary(Comparison().ratios(frame)).set_index("mode")
+    assert list(rows.loc["same", ["cells", "faster", "no_conclusion"]]) == [2, 1, 1]
+    assert list(rows.loc["best", ["cells", "slower"]]) == [1, 1]
+    assert rows.loc["same", "highest_ratio"] == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_level_of_confidence_that_cannot_be_is_refused():
+    with pytest.raises(BadInput, match="confidence"):
+        Comparison(confidence=1.0)

@@ -1,0 +1,209 @@
+"""What a benchmark says: text, tables, chart and JSON of made-up samples."""
+
+import json
+import math
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from netlab.charts.bench import ratios_alt, ratios_figure
+from netlab.charts.style import show
+from netlab.errors import BadInput, RunError
+from netlab.qualify.bench.document import Conclusions
+from netlab.qualify.bench.heats import Standing
+from netlab.qualify.bench.limits import CopyLimits, copy_limits
+from netlab.qualify.bench.path import readings
+from netlab.qualify.bench.rounds import LeftOut, Matrix
+from netlab.qualify.bench.run import Bench
+
+MATRIX = Matrix(("on",), (1500,), (1, 200), ("same", "best"), rounds=4, seconds=1)
+
+
+CHOSEN = {"gensink": "copy/discard 1 MiB", "iperf3": "copy 1 MiB", "nuttcp": "1 MiB"}
+
+
+def heat(order, cell, contender, variant, goodput_MBps, error=""):
+    row = sample(order, cell, contender, 1, goodput_MBps, error)
+    del row["round"]
+    return {**row, "heat": 1, "variant": variant}
+
+
+def sample(order, cell, contender, number, goodput_MBps, error=""):
+    return {
+        "order": order,
+        "round": number,
+        **cell.as_dict(),
+        "contender": contender,
+        "variant": CHOSEN[contender] if cell.mode == "best" else "128 KiB",
+        "record_length_B": 131072,
+        "started_unix_s": 1.0,
+        "goodput_MBps": None if error else goodput_MBps,
+        "window_s": 1.0,
+        "wall_s": 1.1,
+        "payload_B": 10**9,
+        "busy_s": 1.5,
+        "cpu_s_per_GB": 1.5,
+        "steal_percent": 0.5,
+        "foreign_percent": 2.0,
+        "error": error,
+    }
+
+
+@pytest.fixture
+def conclusions() -> Conclusions:
+    samples = []
+    for cell in MATRIX.cells:
+        for number in range(1, 5):
+            error = "no server" if (cell.streams, number) == (200, 1) else ""
+            for name, rate in (("gensink", 2000.0), ("iperf3", 1500.0), ("nuttcp", 1000.0)):
+                rate *= 1 + 0.001 * number
+                found = sample(len(samples), cell, name, number, rate, error * (name == "nuttcp"))
+                samples.append(found)
+    limits = CopyLimits(2, 20_000.0, 6_000.0, 40_000.0, 9_000.0)
+    tools = {name: {"version": f"{name} 1", "program": "x"} for name in ("gensink", "iperf3")}
+    left_out = (LeftOut(MATRIX.cells[0], "iperf2", "at most 3 streams"),)
+    machine = {"cpu_model": "a CPU", "cpus": 2, "kernel": "6.1", "task_group": "lab"}
+    heats, stood = [], []
+    for cell in (cell for cell in MATRIX.cells if cell.mode == "best"):
+        for variant, rate, error in (
+            ("copy/discard 1 MiB", 9999.0, ""),
+            ("splice/discard 1 MiB", 0.0, "refused: splice"),
+        ):
+            heats.append(heat(len(heats), cell, "gensink", variant, rate, error))
+            found = math.nan if error else rate
+            told = (1, int(error != ""), found, not error, error)
+            stood.append(Standing(cell, "gensink", variant, *told))
+    bench = Bench(
+        matrix=MATRIX,
+        machine=machine,
+        limits=limits,
+        tools=tools,
+        samples=tuple(samples),
+        heats=tuple(heats),
+        standings=tuple(stood),
+        left_out=left_out,
+        started_at="2026-01-01T00:00:00Z",
+    )
+    return Conclusions.of(bench)
+
+
+def test_the_text_names_machine_versions_limits_load_and_what_was_left_out(conclusions):
+    text = conclusions.to_text()
+    for part in (
+        *("a CPU", "6.1", "iperf3 1", "2026-01-01", "40000 hot", "9000 cold"),
+        *("steal 0.5 %", "foreign load 2.0 %", "2 of 48 transfers failed", "at most 3 streams"),
+        "median ratio 1.333",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("queues", "says"),
+    [(1, "one pair of queues"), (2, "a pair of queues for each CPU"), (3, "3 pairs of queues")],
+)
+def test_the_text_says_how_many_queues_the_links_have(conclusions, queues, says):
+    bench = replace(conclusions.bench, matrix=replace(MATRIX, queues=queues))
+    other = Conclusions.of(bench)
+    assert f"cubic; {says}; same settings" in other.conditions()
+    assert other.as_json()["settings"]["queues"] == queues
+
+
+def test_the_text_says_what_each_chose_and_which_variant_was_refused(conclusions):
+    text = conclusions.to_text()
+    for part in (
+        "gensink: copy/discard 1 MiB in 2 of 2 cells",
+        "gensink, splice/discard 1 MiB, failed heats: 2 (refused: splice)",
+        "iperf3         copy 1 MiB",
+    ):
+        assert part in text
+    assert "heats" not in Conclusions.of(without_heats(conclusions.bench)).conditions()
+
+
+def test_heats_are_in_the_document_and_in_no_figure(conclusions):
+    document = conclusions.as_json()
+    assert [one["variant"] for one in document["heats"]] == 2 * [
+        *("copy/discard 1 MiB", "splice/discard 1 MiB")
+    ]
+    for row in document["variants"]:
+        assert row["chosen"] == (row["reason"] == "")
+    assert document["settings"]["heats"] == 2
+    alone = Conclusions.of(without_heats(conclusions.bench))
+    pd.testing.assert_frame_equal(alone.medians, conclusions.medians)
+    pd.testing.assert_frame_equal(alone.ratios, conclusions.ratios)
+    best = conclusions.medians[conclusions.medians["mode"] == "best"]
+    assert dict(zip(best["contender"], best["variant"], strict=True)) == CHOSEN
+
+
+def test_without_a_cell_at_its_best_there_is_no_table_of_variants(conclusions, tmp_path):
+    Conclusions.of(without_heats(conclusions.bench)).save(tmp_path)
+    assert not list(tmp_path.glob("bench-variants*"))
+
+
+def without_heats(bench: Bench) -> Bench:
+    return replace(bench, heats=(), standings=())
+
+
+def test_the_document_holds_every_sample_and_says_null_for_what_is_not_known(conclusions, tmp_path):
+    path = conclusions.save(tmp_path / "out")
+    document = json.loads(path.read_text())
+    assert document["netlab_bench"] == 1
+    assert len(document["samples"]) == 48
+    assert sum(one["goodput_MBps"] is None for one in document["samples"]) == 2
+    assert document["memory_copy"]["all_hot_MBps"] == 40_000.0
+    assert document["settings"]["congestion"] == "cubic"
+    assert {row["verdict"] for row in document["ratios"]} == {"faster"}
+    assert {file.name for file in path.parent.iterdir()} == {
+        *("bench.json", "bench-medians.csv", "bench-medians.tex"),
+        *("bench-ratios.csv", "bench-ratios.tex"),
+        *("bench-variants.csv", "bench-variants.tex"),
+    }
+
+
+def test_the_tables_show_themselves(conclusions):
+    assert "best peer" in conclusions.ratios_table()._repr_html_()
+    assert "refused: splice" in conclusions.variants_table()._repr_html_()
+    assert "22.3" in conclusions.medians_table()._repr_html_()  # of the cold copy rate
+
+
+def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
+    alt = ratios_alt(conclusions.ratios)
+    figure = ratios_figure(conclusions.ratios)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["Same settings", "Each at its best"]
+    assert len(figure.axes[0].get_yticklabels()) == 2
+    assert "iperf3: 1.33 to 1.33 in 2 cells" in show(figure, alt).alt
+
+
+def test_a_chart_of_nothing_is_refused(conclusions):
+    with pytest.raises(BadInput, match="no cell"):
+        ratios_figure(conclusions.ratios.assign(ratio=float("nan")))
+
+
+def meter(t_ns: int, rx_bytes: int, rx_packets: int, user_us: int, steal_us: int = 0) -> dict:
+    spent = dict.fromkeys(("nice_us", "system_us", "irq_us", "softirq_us", "iowait_us"), 0)
+    cpu = {"cpu": 0, **spent, "user_us": user_us, "steal_us": steal_us}
+    cpu["idle_us"] = t_ns // 1000 - user_us - steal_us
+    interface = {"rx_bytes": rx_bytes, "rx_packets": rx_packets}
+    return {"event": "meter", "t_ns": t_ns, "interface": interface, "cpu": [cpu]}
+
+
+def test_a_transfer_costs_what_the_machine_spent_on_the_payload_that_arrived():
+    found = readings(meter(0, 0, 0, 0), meter(10**9, 10**9 + 52_000, 1000, 500_000, 100_000))
+    row = found.row(own_s=0.4)
+    assert row["payload_B"] == 10**9
+    assert row["cpu_s_per_GB"] == pytest.approx(0.5)
+    assert row["steal_percent"] == pytest.approx(10.0)
+    assert row["foreign_percent"] == pytest.approx(10.0)
+
+
+def test_a_counter_that_went_backwards_is_a_failed_run():
+    with pytest.raises(RunError, match="backwards"):
+        readings(meter(0, 10**6, 10, 0), meter(10**9, 0, 0, 0))
+
+
+def test_the_limits_are_of_one_core_and_of_all():
+    limits = copy_limits(budget_ms=20)
+    assert limits.cores >= 1
+    assert min(limits.one_hot_MBps, limits.one_cold_MBps) > 0
+    # whatever else runs, all cores together are not far below one of them
+    assert limits.all_cold_MBps > 0.3 * limits.one_cold_MBps

@@ -1,0 +1,168 @@
+"""The order of a benchmark's transfers is shuffled, interleaved and the same every time."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netlab.errors import BadInput
+from netlab.generators.tools import TOOLS
+from netlab.qualify.bench.contenders import GENSINK, contenders
+from netlab.qualify.bench.installed import Installed
+from netlab.qualify.bench.rounds import QUICK, Matrix, schedule
+
+ALL = contenders([Installed(tool, f"/usr/bin/{tool.program}", "1") for tool in TOOLS])
+MATRIX = Matrix(rounds=3, seconds=1, heats=2, seed=7)
+
+
+def turns_of(stages):
+    return [turn for stage in stages for turn in stage.turns]
+
+
+def heats_of(stages):
+    return [heat for stage in stages for heat in stage.heats]
+
+
+@st.composite
+def matrices(draw):
+    """Small benchmarks of any levels."""
+
+    def some(values):
+        return tuple(draw(st.lists(st.sampled_from(values), min_size=1, unique=True)))
+
+    return Matrix(
+        some(("on", "off")),
+        some((1500, 9000)),
+        some((1, 4, 200)),
+        some(("same", "best")),
+        rounds=draw(st.integers(1, 3)),
+        heats=draw(st.integers(1, 4)),
+        most_variants=draw(st.integers(1, 5)),
+        seed=draw(st.integers(0, 2**32)),
+    )
+
+
+def test_the_matrix_is_the_one_that_is_asked_for():
+    cells = Matrix().cells
+    assert len(cells) == 2 * 2 * 4 * 2
+    assert {cell.streams for cell in cells} == {1, 4, 20, 200}
+    assert {cell.mtu_B for cell in cells} == {1500, 9000}
+    assert len(QUICK.cells) < 6
+
+
+def test_the_same_seed_gives_the_same_order_and_another_seed_another():
+    first, _ = schedule(MATRIX, ALL)
+    assert schedule(MATRIX, ALL)[0] == first
+    other, _ = schedule(replace(MATRIX, seed=8), ALL)
+    for kind in (turns_of, heats_of):
+        mine, others = ([replace(one, order=0) for one in kind(s)] for s in (first, other))
+        assert mine != others
+        assert Counter(mine) == Counter(others)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrix=matrices(), taking_part=st.lists(st.sampled_from(ALL), min_size=1, unique=True))
+def test_every_variant_runs_once_in_every_heat_of_every_best_cell_before_its_rounds(
+    matrix, taking_part
+):
+    stages, left_out = schedule(matrix, taking_part)
+    assert schedule(matrix, taking_part) == (stages, left_out)
+    cannot = {(out.cell, out.contender) for out in left_out}
+    wanted = Counter(
+        (number, cell, one.name, variant)
+        for number in range(1, matrix.heats + 1)
+        for cell in matrix.cells
+        for one in taking_part
+        if cell.mode == "best" and (cell, one.name) not in cannot
+        if min(len(one.best), matrix.most_variants) > 1
+        for variant in one.best[: matrix.most_variants]
+    )
+    heats = heats_of(stages)
+    assert Counter((h.heat, h.cell, h.contender, h.variant) for h in heats) == wanted
+    for stage in stages:
+        assert {one.cell.environment for one in (*stage.heats, *stage.turns)} <= {stage.environment}
+        numbers = [heat.heat for heat in stage.heats]
+        assert numbers == sorted(numbers)
+    whole = [one.order for stage in stages for one in (*stage.heats, *stage.turns)]
+    assert whole == list(range(len(whole)))
+
+
+def test_heats_are_interleaved_and_not_always_in_one_order():
+    matrix = Matrix(("on",), (1500,), (1,), ("best",), heats=20)
+    heats = heats_of(schedule(matrix, ALL)[0])
+    orders = {
+        tuple((heat.contender, heat.variant.label) for heat in heats if heat.heat == number)
+        for number in range(1, 21)
+    }
+    assert len(orders) > 15
+    changes = sum(a.contender != b.contender for a, b in pairwise(heats))
+    assert changes > len(heats) / 2
+
+
+def test_heats_are_short_and_few_beside_the_rounds():
+    for matrix, most_s in ((Matrix(), 12 * 60), (QUICK, 20)):
+        heats = heats_of(schedule(matrix, [one for one in ALL if one.name != "neper"])[0])
+        # a transfer takes some 0.2 s beyond its own length
+        assert len(heats) * (matrix.heat_s + 0.2) < most_s
+
+
+def test_every_contender_has_its_turn_in_every_cell_of_every_round():
+    stages, left_out = schedule(MATRIX, ALL)
+    turns = turns_of(stages)
+    cannot = {(out.cell, out.contender) for out in left_out}
+    wanted = {
+        (number, cell, name)
+        for number in (1, 2, 3)
+        for cell in MATRIX.cells
+        for name in (GENSINK, *(tool.name for tool in TOOLS))
+        if (cell, name) not in cannot
+    }
+    assert {(turn.round, turn.cell, turn.contender) for turn in turns} == wanted
+    assert len(turns) == len(wanted)
+
+
+def test_a_round_is_over_before_the_next_begins_and_the_path_is_set_up_once_a_level():
+    stages, _ = schedule(MATRIX, ALL)
+    environments = [stage.environment for stage in stages]
+    assert len(environments) == len(set(environments)) == 4
+    for stage in stages:
+        rounds = [turn.round for turn in stage.turns]
+        assert rounds == sorted(rounds)
+
+
+def test_contenders_are_interleaved_and_not_always_in_one_order():
+    matrix = Matrix(("on",), (1500,), (1,), ("same",), rounds=20)
+    turns = turns_of(schedule(matrix, ALL[:2])[0])
+    firsts = {
+        next(turn.contender for turn in turns if turn.round == number) for number in range(1, 21)
+    }
+    assert firsts == {GENSINK, "iperf3"}
+
+
+def test_a_tool_is_left_out_of_cells_with_more_streams_than_it_can_run_and_that_is_said():
+    stages, left_out = schedule(MATRIX, ALL)
+    limited = {"iperf3", "nuttcp"}
+    assert {(out.contender, out.cell.streams) for out in left_out} == {(n, 200) for n in limited}
+    assert all("128" in out.reason for out in left_out)
+    assert not any(t.contender in limited and t.cell.streams == 200 for t in turns_of(stages))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"streams": (0,)},
+        {"mtus_B": (575,)},
+        {"rounds": 0},
+        {"seconds": 0},
+        {"heats": 0},
+        {"queues": 0},
+        {"queues": 257},
+        {"modes": ()},
+    ],
+)
+def test_a_level_that_cannot_be_is_refused_by_name(wrong):
+    with pytest.raises(BadInput, match=next(iter(wrong))):
+        replace(MATRIX, **wrong)

@@ -1,0 +1,30 @@
+"""Samples of an emulator's calibration, as if measured."""
+
+from __future__ import annotations
+
+from netlab.qualify.calibration.emulator_cells import EmulatedRate, RoundTrip
+
+
+def pinged(cell: RoundTrip, off_us: float, flags: str = "", **more: object) -> dict:
+    """A round trip whose mean is that much longer than what was asked."""
+    return {
+        **cell.key,
+        "pings": 41,
+        "mean_ms": cell.rtt_ms + off_us / 1e3,
+        "mdev_ms": 0.05,
+        "goodput_MBps": cell.load.paced_Mbps / 8 if cell.load.paced_Mbps else None,
+        "emulator_late_us": 10.0,
+        "flags": flags,
+        **more,
+    }
+
+
+def filled(cell: EmulatedRate, percent_off: float, flags: str = "", **more: object) -> dict:
+    """A rate whose goodput is that much above what TCP can carry."""
+    return {
+        **cell.key,
+        "goodput_MBps": cell.expected_MBps * (1 + percent_off / 100),
+        "emulator_late_us": 10.0,
+        "flags": flags,
+        **more,
+    }

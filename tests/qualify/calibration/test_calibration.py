@@ -1,0 +1,139 @@
+"""Known rates, what TCP can carry there, and what follows from a figure."""
+
+import pytest
+
+from netlab.errors import BadInput
+from netlab.lab.topology import topology
+from netlab.qualify.calibration.cells import QUICK, Plan, RateCell, calibration_study
+from netlab.qualify.calibration.run import CELL_COLUMNS, Calibration, judge, tried
+
+ONE = Plan(rates_Mbps=(100.0,), mtus_B=(1500,))
+
+
+def run(percent_off: float, flags: str = "", plan: Plan = ONE, number: int = 1) -> dict:
+    (cell,) = plan.cells
+    goodput = cell.expected_MBps * (1 + percent_off / 100)
+    return {
+        "rate_Mbps": cell.rate_Mbps,
+        "mtu_B": cell.mtu_B,
+        "try": number,
+        "goodput_MBps": None if "failed" in flags else goodput,
+        "flags": flags,
+    }
+
+
+def outcome(percent_off: float, flags: str = "") -> dict:
+    """What a run told, without its name."""
+    return {name: run(percent_off, flags)[name] for name in ("goodput_MBps", "flags")}
+
+
+def judged(*runs: dict, plan: Plan = ONE) -> dict:
+    (row,) = judge(plan, list(runs)).to_dict("records")
+    return row
+
+
+def test_tcp_can_carry_the_mss_of_every_frame():
+    # 1448 of 1514 bytes of 12.5 MB/s
+    assert RateCell(100.0, 1500).expected_MBps == pytest.approx(12.5 * 1448 / 1514)
+
+
+def test_the_bound_is_half_a_per_cent_and_one_from_ten_gigabit():
+    assert RateCell(1000.0, 9000).within_percent == 0.5
+    assert RateCell(10_000.0, 9000).within_percent == 1.0
+
+
+def test_the_plan_covers_the_rates_and_mtus_asked_for():
+    cells = Plan().cells
+    assert {cell.rate_Mbps for cell in cells} >= {10.0, 10_000.0}
+    assert {cell.mtu_B for cell in cells} >= {576, 16114}
+    assert len(QUICK.cells) < len(cells)
+
+
+def test_a_window_holds_a_thousand_frames_however_long_they_are():
+    assert RateCell(10.0, 16114).window_s(2.0) == pytest.approx(16128 * 8 / 10e6 * 1000)
+    assert RateCell(1000.0, 1500).window_s(2.0) == 2.0
+
+
+def test_offloads_are_on_only_where_frames_come_too_fast_for_a_small_machine():
+    assert RateCell(10_000.0, 1500).offloads
+    assert not RateCell(10_000.0, 9000).offloads
+    assert not RateCell(100.0, 576).offloads
+
+
+def test_the_lab_has_one_path_a_rate_shaped_to_it():
+    plan = Plan(rates_Mbps=(1, 1.0001, 10.0, 1e4, 1e6))
+    rates = {path.name: path.settings.rate_bps for path in topology(calibration_study(plan)).paths}
+    for cell in plan.cells:
+        assert rates[cell.path] == round(cell.rate_Mbps * 1e6)
+
+
+@pytest.mark.parametrize(
+    ("percent", "verdict"), [(0.4, "within"), (-0.4, "within"), (0.6, "outside"), (-3, "outside")]
+)
+def test_a_cell_is_judged_by_its_error(percent, verdict):
+    row = judged(run(percent))
+    assert row["verdict"] == verdict
+    assert row["error_percent"] == pytest.approx(percent)
+    assert list(row) == list(CELL_COLUMNS)
+
+
+def test_runs_without_a_flag_count_before_those_with_one():
+    row = judged(run(0.1), run(-9.0, "interference"), run(0.3))
+    assert (row["verdict"], row["repeats"], row["flags"]) == ("within", 2, "interference")
+    assert row["error_percent"] == pytest.approx(0.2)
+
+
+def test_a_cell_off_its_bound_under_foreign_load_alone_says_nothing_of_netlab():
+    assert judged(run(-9.0, "interference"))["verdict"] == "disturbed"
+    assert judged(run(-9.0, "interference"), run(-9.0))["verdict"] == "outside"
+    assert judged(run(-9.0, "ledger_mismatch"))["verdict"] == "outside"
+
+
+@pytest.mark.parametrize(
+    ("medians", "tries"), [([-0.4], 1), ([-0.6, -0.2], 2), ([-3.0] * 9, 5), ([2.0], 1)]
+)
+def test_a_cell_is_measured_again_while_it_is_too_slow_but_not_when_too_fast(medians, tries):
+    left = [percent for percent in medians for _ in range(ONE.repeats)]
+    samples = tried(ONE, ONE.cells[0], lambda: outcome(left.pop(0)), pause_s=0.0)
+    assert len(samples) == tries * ONE.repeats
+    row = judged(*samples)
+    assert row["tries"] == tries
+    assert row["error_percent"] == pytest.approx(medians[tries - 1])
+
+
+def test_the_nearest_try_counts_and_a_failed_one_is_measured_again():
+    flags = iter(["failed"] * 6 + [""] * 3)
+    samples = tried(ONE, ONE.cells[0], lambda: outcome(-0.1, next(flags)), pause_s=0.0)
+    assert [sample["try"] for sample in samples] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert (judged(*samples)["verdict"], judged(*samples)["repeats"]) == ("within", 3)
+    row = judged(run(-2.0), run(-0.3, number=2), run(-1.0, number=3))
+    assert row["error_percent"] == pytest.approx(-0.3)
+
+
+def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
+    assert judged(run(0.0, "failed"))["verdict"] == "not measured"
+    assert judged()["verdict"] == "not measured"
+
+
+def test_the_calibration_says_itself_as_text_table_and_json():
+    runs = [run(0.1), run(0.7)]
+    done = Calibration(ONE, judge(ONE, runs), runs, {"kernel": "6.1"})
+    assert "+0.40" in done.to_text()
+    assert "TCP can carry" in done.table()._repr_html_()
+    assert done.as_json()["samples"] == runs
+    assert done.verdicts == ["within"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [
+        ({"rates_Mbps": (0.0,)}, "rate"),
+        ({"mtus_B": (100,)}, "mtu"),
+        ({"repeats": 0}, "repeats"),
+        ({"seconds": 0.0}, "seconds"),
+        ({"tries": 0}, "tries"),
+    ],
+)
+def test_a_level_that_cannot_be_is_refused_by_name(wrong, key):
+    with pytest.raises(BadInput, match=key):
+        Plan(**wrong)

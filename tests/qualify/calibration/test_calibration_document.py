@@ -1,0 +1,64 @@
+"""A calibration's document holds the parts that were measured, and its command asks for them."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from emulator_samples import filled, pinged
+
+from netlab.cli.calibrate import calibrate_command
+from netlab.qualify.calibration.cells import Plan
+from netlab.qualify.calibration.document import Document
+from netlab.qualify.calibration.emulator import EmulatorAccuracy
+from netlab.qualify.calibration.emulator_cells import EmulatedRate, EmulatorPlan
+from netlab.qualify.calibration.run import Calibration, judge
+
+RATE = EmulatedRate(100.0, 20.0, 1500)
+PLAN = EmulatorPlan(rtts_ms=(10.0,), rates=(RATE,))
+AT, MACHINE = "2026-01-01T00:00:00Z", {"kernel": "6.1"}
+
+
+def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
+    samples = [pinged(cell, off_us) for cell in PLAN.round_trips]
+    return EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, 0)], MACHINE)
+
+
+def rates() -> Calibration:
+    plan = Plan(rates_Mbps=(100.0,), mtus_B=(1500,))
+    return Calibration(plan, judge(plan, []), [], MACHINE)
+
+
+def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
+    path = Document(AT, emulator=accuracy()).save(tmp_path)
+    written = json.loads(path.read_text())
+    assert len(written["emulator"]["round_trips"]) == 3 and "cells" not in written
+    assert written["machine"] == MACHINE and written["started_at"] == AT
+    assert "emulator" not in Document(AT, rates=rates()).as_json()
+
+
+def test_every_table_is_saved(tmp_path):
+    Document(AT, rates(), accuracy()).save(tmp_path)
+    tables = ("calibration", "calibration-round-trips", "calibration-emulated-rates")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "calibration.json",
+        *(f"{table}.{suffix}" for table in tables for suffix in ("csv", "tex")),
+    }
+
+
+def test_cells_off_their_bound_are_counted_by_what_they_are():
+    assert Document(AT, emulator=accuracy()).complaint is None
+    assert Document(AT, rates(), accuracy(900)).complaint == (
+        "4 of 5 cells are not within their bound: 1 not measured, 3 outside"
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (("--only", "emulator", "--rate", "100"), "--only emulator takes no --rate"),
+        (("--only", "rates", "--rtt", "10"), "--only rates takes no --rtt"),
+    ],
+)
+def test_an_option_of_a_part_left_out_is_refused(argv, says):
+    done = CliRunner().invoke(calibrate_command, argv)
+    assert done.exit_code == 2 and says in done.output

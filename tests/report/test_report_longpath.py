@@ -1,0 +1,109 @@
+"""The tables of a long path: what they say of runs whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from long_path import short_study, store_of
+
+from netlab.analysis import longpath_study
+from netlab.analysis.longpath_study import LongPath
+from netlab.experiment.campaign import freeze
+from netlab.report import longpath as tables
+from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
+
+
+@pytest.fixture(scope="module")
+def lp(tmp_path_factory) -> LongPath:
+    directory = tmp_path_factory.mktemp("long")
+    study = short_study()
+    store_of(directory, study)
+    return longpath_study.load(directory, freeze(study, directory))
+
+
+def test_the_short_form_says_that_it_is_short(lp):
+    said = repr(tables.form(lp))
+    assert said.startswith("Short form.")
+    assert "runs of 6 s" in said and "604 s" in said
+
+
+def test_the_paths_are_what_the_study_asks_for(lp):
+    frame = tables.paths(lp).frame.set_index("path")
+    assert frame.loc["wide-area", "RTT, ms"] == "183.022"
+    assert frame.loc["wide-area", "window it needs, MB"] == "57.2"
+    assert frame.loc["shallow-queue", "queue, MB"] == "14.3"
+
+
+def test_all_stacks_and_both_frames_are_compared(lp):
+    frame = tables.stacks(lp).frame
+    assert frame[["stack", "MTU, B"]].to_numpy().tolist() == [
+        *(["Reno", 9000], ["Reno", 1500], ["HighSpeed", 9000], ["HighSpeed", 1500]),
+        *(["Scalable", 9000], ["Scalable", 1500], ["FAST", 9000], ["FAST", 1500]),
+    ]
+    assert not frame["Mb/s"].str.contains("nan").any()
+
+
+def test_the_ten_configurations_show_what_was_set(lp):
+    frame = tables.configurations(lp).frame
+    assert frame["plot"].tolist() == [f"plot {number}" for number in range(1, 11)]
+    assert frame["txqueuelen"].tolist() == [
+        *("10000", "10000", "10000", "3000", "3000", "3000", "100", "3000", "3000", "10000")
+    ]
+    assert frame["windows"].tolist()[4:7] == ["32 M/32 M", "40 M/128 M", "32 M/32 M"]
+    found = {(row["setting"], row["plots"]) for row in tables.changes(lp).frame.to_dict("records")}
+    assert ("txqueuelen", "7 to 8") in found
+    assert ("windows, sender/receiver", "5 to 6") in found
+    assert ("tcp_rmem; tcp_wmem", "2 to 3") in found
+
+
+def test_fast_is_shown_with_either_memory_setting_and_window(lp):
+    frame = tables.memory(lp).frame
+    assert frame[["memory settings", "window"]].to_numpy().tolist() == [
+        *(["A", "40 M, asked for"], ["B", "40 M, asked for"]),
+        *(["A", "kernel's"], ["B", "kernel's"]),
+    ]
+
+
+def test_a_loss_is_told_beside_its_law(lp):
+    rows = tables.recoveries(lp, "recovery").frame.set_index("stack")
+    assert rows.loc["Reno", "kept"] == "0.500" and rows.loc["Reno", "law"] == "0.500"
+    assert rows.loc["Reno", "recovery, s"].startswith("not within 2.0")
+    assert float(rows.loc["Reno", "law, s"]) == pytest.approx(585, abs=3)
+    small = tables.recoveries(lp, "recovery (scaled down)").frame.set_index("stack")
+    assert float(small.loc["Reno", "recovery, s"]) == pytest.approx(
+        float(small.loc["Reno", "law, s"]), abs=0.3
+    )
+
+
+def test_two_flows_and_what_the_short_form_leaves_out(lp):
+    frame = tables.fairness(lp, "fairness (scaled down)").frame
+    assert len(frame) == 7
+    assert "Scalable" in frame["Mb/s"].iloc[5] and "Reno" in frame["Mb/s"].iloc[5]
+    assert "whole study only" in repr(tables.fairness(lp, "fairness"))
+
+
+def test_the_transfer_speaks_as_rapid_did(lp):
+    said = repr(tables.transfer(lp))
+    assert "983316480.0 bytes" in said and "16388608000.0 bytes" in said
+    assert "total time          4.000 seconds" in said
+    assert "2185.476 megabits/sec" in said
+    assert f"{983316480 * 8 / 4 / 1e6:.3f} megabits/sec" in said
+    assert "6 % of the records of 2003" in said
+
+
+def test_ping_and_traceroute_are_shown_as_printed(lp):
+    said = repr(tables.path_as_seen(lp))
+    assert "# wide-area" in said and "PING printed" in said and "hops printed" in said
+
+
+def test_a_long_path_has_its_own_notebook(lp):
+    assert measured_notebooks(lp.measured) == LONG_PATH
+
+
+def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
+    runs = lp.measured.runs.copy()
+    first = runs.index[runs["group"] == runs["group"].iloc[0]]
+    runs.loc[first[0], "streams"] = runs["streams"].max() + 1
+    varied = replace(lp.measured, runs=runs)
+    assert measured_notebooks(varied) == LONG_PATH + MEASURED

@@ -1,0 +1,94 @@
+"""What a reader is told of then and now: plain statements, and tables with both sides' numbers."""
+
+import pytest
+import synthetic
+
+from netlab.analysis import then_and_now as tn
+from netlab.analysis.measured import from_frames
+from netlab.report import then_and_now as tables
+from netlab.report.publish import BESIDE_2003, MEASURED, measured_notebooks
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """One path of the openlab study, at two stream counts."""
+    study = synthetic.openlab()
+    change = synthetic.only(path=("64-64",), streams=(1, 20))
+    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+
+
+@pytest.fixture(scope="module")
+def compared(measured):
+    return tn.compare(measured)
+
+
+@pytest.fixture
+def nothing(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    return from_frames(study, synthetic.runs_of(study), None, None)
+
+
+def test_the_opening_names_both_ceilings(measured):
+    table = tables.opening(measured)
+    assert table.frame["table"].tolist() == ["Table 2", "Table 3"]
+    ceilings = table.frame[["then_ceiling", "now_ceiling"]].to_numpy().tolist()
+    assert ceilings == [[1064, 2128], [1064, 4256]]
+    assert "28 of the 140 cells" in table.note
+
+
+def test_the_statement_names_every_finding_once(measured, compared):
+    said = [sentence.text for sentence in tables.statement(measured, compared).tables]
+    assert [text.split(",")[0] for text in said] == [f.capitalize() for f in tn.FACTORS]
+    whole = tn.summary(compared)
+    for text, factor in zip(said, tn.FACTORS, strict=True):
+        assert f"{(whole['factor'] == factor).sum()} finding" in text
+    jumbo = whole[(whole["step"] == "1500 B to 9000 B") & (whole["verdict"] == "recurs")]
+    assert len(jumbo) and f"Recur here: 1500 B to 9000 B ({'; '.join(jumbo['where'])})." in said[0]
+
+
+def test_the_tables_show_both_sides_and_their_intervals(measured, compared):
+    frame = tables.of_factor(measured, compared, "jumbo frames").frame
+    row, numbers = frame.iloc[0], compared.iloc[0]
+    assert row["2003, %"] == f"{100 * (170 * 398) ** 0.5 / 1064:.1f} → " + (
+        f"{100 * (182 * 694) ** 0.5 / 1064:.1f}"
+    )
+    assert row["2003, ratio"].startswith(f"×{numbers.then_ratio:.2f} ({numbers.then_low:.2f}–")
+    assert f"({numbers.now_low:.2f}–{numbers.now_high:.2f})" in row["measured, ratio"]
+    assert row["verdict"] == numbers.verdict and row["alike"] == f"{numbers.alike} of 2"
+    whole = tables.summary(compared)
+    assert len(whole.frame) == len(tn.summary(compared))
+    assert "<strong>recurs</strong>" in whole._repr_html_()
+
+
+def test_a_direction_is_judged_by_throughput_where_the_ceiling_doubles(measured, compared):
+    row = compared[compared["factor"] == "direction"].iloc[-1]
+    assert row.now_ratio == pytest.approx(2.0, rel=0.1) and row.verdict == "recurs"
+    assert row.now_to_percent / row.now_from_percent == pytest.approx(1.0, rel=0.1)
+    note = tables.of_factor(measured, compared, "direction").note
+    assert "ratio of throughput" in note and "twice that of one" in note
+
+
+def test_a_study_without_comparable_cells_is_told_so_and_escaped(nothing):
+    compared = tn.compare(nothing)
+    for said in (
+        tables.opening(nothing),
+        tables.statement(nothing, compared),
+        tables.summary(compared),
+        tables.of_factor(nothing, compared, "tuning"),
+    ):
+        html = said._repr_html_()
+        assert "othing to compare" in html and "<script" not in html
+
+
+def test_one_level_each_leaves_cells_but_no_step():
+    study = synthetic.openlab()
+    change = synthetic.only(table=(2,), tuning=("none",), mtu_B=(1500,), streams=(1,))
+    m = from_frames(study, synthetic.runs_of(study, change=change), None, None)
+    assert len(tn.comparable(m)) == 1
+    said = repr(tables.statement(m, tn.compare(m)))
+    assert "no two comparable cells of this study differ in one factor alone" in said
+
+
+def test_the_site_has_the_notebook_only_where_there_is_something_to_compare(measured, nothing):
+    assert measured_notebooks(measured) == MEASURED + BESIDE_2003
+    assert measured_notebooks(nothing) == MEASURED

@@ -1,0 +1,181 @@
+"""Whatever happens to a file, it is imported whole or refused with a line and a reason."""
+
+import gzip
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
+
+from netlab.errors import BadInput
+from netlab.results import INTERVAL_COLUMNS, frame_of
+from netlab.results.imports.formats import ReadFile, parse, text_of
+from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, Record
+from netlab.results.imports.rows import Facts, interval_rows_of, row_of
+
+CONTENT = {name: (RECORDED / name).read_bytes() for name in ACCEPTED}
+CONTENT |= {"rapid": RAPID.encode(), "iperf2-2010": IPERF2_2010.encode()}
+PLAIN = {
+    name: gzip.decompress(content) if name.endswith(".gz") else content
+    for name, content in CONTENT.items()
+}
+ANYTHING = Facts(
+    "old", "a", "b", streams=1, measured_at="sender", started_at=datetime(2026, 11, 21, tzinfo=UTC)
+)
+names = st.sampled_from(sorted(CONTENT))
+bounded = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+
+
+def imports_or_refuses(content: bytes) -> tuple[Record, ...] | None:
+    try:
+        records = parse(text_of(content))
+    except BadInput as error:
+        assert re.search(r"^line \d+: .{4,}", str(error), re.DOTALL), str(error)
+        assert int(error.where.split()[1]) <= content.count(b"\n") + content.count(b"\r") + 1 or (
+            content.startswith(b"\x1f\x8b")
+        )
+        return None
+    assert records
+    for record in records:
+        for flow in record.flows:
+            assert 0 <= flow.goodput_MBps < 1e12 and 0 < flow.window_s <= MAX_SECONDS
+            assert flow.window_B is None or 0 <= flow.window_B < MAX_COUNT
+            for sample in flow.samples:
+                assert sample.interval_s > 0 and 0 <= sample.bytes < MAX_COUNT
+    return records
+
+
+@bounded
+@given(names, st.data())
+def test_a_truncated_file(name, data):
+    content = PLAIN[name]
+    imports_or_refuses(content[: data.draw(st.integers(0, len(content)))])
+
+
+@bounded
+@given(names, st.data())
+def test_a_file_with_a_line_gone(name, data):
+    lines = PLAIN[name].splitlines(keepends=True)
+    del lines[data.draw(st.integers(0, len(lines) - 1))]
+    imports_or_refuses(b"".join(lines))
+
+
+@bounded
+@given(names, st.data())
+def test_a_file_with_a_line_twice_or_out_of_order(name, data):
+    lines = PLAIN[name].splitlines(keepends=True)
+    line = lines[data.draw(st.integers(0, len(lines) - 1))]
+    lines.insert(data.draw(st.integers(0, len(lines))), line)
+    imports_or_refuses(b"".join(lines))
+
+
+@bounded
+@given(names, st.binary(min_size=1, max_size=6), st.data())
+def test_a_file_with_other_bytes(name, other, data):
+    content = PLAIN[name]
+    at = data.draw(st.integers(0, len(content) - 1))
+    imports_or_refuses(content[:at] + other + content[at + len(other) :])
+
+
+@bounded
+@given(
+    names,
+    st.sampled_from(
+        [
+            b"9" * 400,
+            b"9007199254740991",
+            b"99999999999",
+            b"1e999",
+            b"-1",
+            b"null",
+            b"{}",
+            b"[]",
+            b'"x"',
+            b"NaN",
+        ]
+    ),
+    st.data(),
+)
+def test_a_file_with_another_value_for_a_number(name, other, data):
+    content = PLAIN[name]
+    numbers = list(re.finditer(rb"-?\d+(\.\d+)?", content))
+    number = data.draw(st.sampled_from(numbers))
+    records = imports_or_refuses(content[: number.start()] + other + content[number.end() :])
+    source = ReadFile(RECORDED / name, "0" * 64, records or ())
+    try:
+        rows = [
+            row_of(record, source, ANYTHING, block_id="b", order=0, repeat_of={})
+            for record in source.records
+        ]
+    except BadInput as error:
+        assert "line" in error.where
+        return
+    frame_of(rows)
+    samples = [row for record in source.records for row in interval_rows_of("r", record)]
+    frame_of(samples, INTERVAL_COLUMNS)
+
+
+@bounded
+@given(st.data())
+def test_a_damaged_gzip(data):
+    name = data.draw(st.sampled_from([name for name in ACCEPTED if name.endswith(".gz")]))
+    content = bytearray(CONTENT[name])
+    at = data.draw(st.integers(2, len(content) - 1))
+    content[at] = data.draw(st.integers(0, 255))
+    imports_or_refuses(bytes(content[: data.draw(st.integers(3, len(content)))]))
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(st.text(max_size=300))
+def test_any_text(text):
+    imports_or_refuses(text.encode("utf-8", "surrogateescape"))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"start":' * 100_000, '{"start": 1}' * 3])
+def test_deep_and_repeated_json(text):
+    assert imports_or_refuses(text.encode()) is None
+
+
+@settings(max_examples=100, deadline=None, database=None)
+@given(
+    st.integers(1, 999),
+    st.sampled_from("KMG"),
+    st.integers(1, 900),
+    st.sampled_from(["bits", "Bytes"]),
+)
+def test_what_iperf2_prints_comes_back_in_bytes(amount, unit, seconds, what):
+    bytes_ = amount * {"K": 2**10, "M": 2**20, "G": 2**30}[unit]
+    rate = bytes_ / seconds
+    shown = f"{rate / 2**10:.6f} K" if what == "Bytes" else f"{rate * 8 / 1e3:.6f} K"
+    head = "[  1] local 10.0.0.1 port 1 connected with 10.0.0.2 port 5001\n"
+    line = f"[  1] 0.00-{seconds}.00 sec  {amount} {unit}Bytes  {shown}{what}/sec\n"
+    (record,) = parse("Client connecting to 10.0.0.2, TCP port 5001\n" + head + line)
+    assert record.forward.sent_B == bytes_
+    assert record.forward.goodput_MBps == pytest.approx(rate / 1e6, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        ("iperf2-tcp.txt", b"30.1 Gbits", b"30.1 Mbits", "do not agree"),
+        (
+            "iperf2-parallel.txt",
+            b"[SUM] 0.0000-2.0002 sec  15.2",
+            b"[SUM] 0.0000-2.0002 sec  14.2",
+            "agree",
+        ),
+        ("iperf2-parallel.txt", b"[  2] 0.0000-2.0027", b"[  4] 0.0000-2.0027", "never connected"),
+        ("nuttcp-tcp.txt", b"3827.4847", b"3727.4847", "do not agree"),
+        ("gensink-sink4.txt", b"4921.29", b"4821.29", "do not agree"),
+        ("rapid", b"total time: 59.991", b"total time: 58.991", "stop less start"),
+        ("iperf3-tcp.json", b'"num_streams":\t1', b'"num_streams":\t2', "1 connections for 2"),
+    ],
+)
+def test_a_figure_that_contradicts_another_is_found(name, old, new, reason):
+    assert old in PLAIN[name]
+    with pytest.raises(BadInput, match=rf"^line \d+: .*{reason}"):
+        parse(PLAIN[name].replace(old, new).decode())

@@ -1,0 +1,293 @@
+"""A plan is random within its blocks, complete, and the same for the same seed."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+
+import pytest
+from openlab import CONTENT, OPENLAB, study_with
+
+from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
+from netlab.study import Study, load
+from netlab.study.schedule import block, blocks, measuring_s, provenance_key
+
+CONTEXT = {"version": "0.1.0", "hosts": {"linux64-a": {"kernel": "6.1"}}}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return load(OPENLAB)
+
+
+def test_every_cell_is_measured_as_often_as_the_study_repeats(study):
+    cells = Counter(
+        (run.group.name, planned.tuning, planned.mtu_B, run.streams)
+        for planned in blocks(study)
+        for run in planned.runs
+    )
+    assert len(cells) == 140
+    assert set(cells.values()) == {study.timing.repeats}
+
+
+def test_the_repeats_of_a_cell_are_numbered_from_1(study):
+    repeats: dict[tuple, set[int]] = {}
+    for planned in blocks(study):
+        for run in planned.runs:
+            key = (planned.block_id, run.group.name, run.streams)
+            repeats.setdefault(key, set()).add(run.repeat)
+    assert set(map(frozenset, repeats.values())) == {frozenset({1, 2, 3})}
+
+
+def test_a_block_is_one_path_tuning_and_mtu(study):
+    planned = blocks(study)
+    levels = {(level.name, mtu_B) for level in study.tunings for mtu_B in level.mtus_B}
+    assert len(planned) == len(study.paths) * len(levels)
+    assert {(b.path, b.tuning, b.mtu_B) for b in planned} == {
+        (path, *level) for path in study.paths for level in levels
+    }
+    assert all(run.group.path == b.path for b in planned for run in b.runs)
+
+
+def test_ids_are_unique_and_the_order_counts_from_0(study):
+    planned = blocks(study)
+    runs = [run for b in planned for run in b.runs]
+    assert len({b.block_id for b in planned}) == len(planned)
+    assert len({run.run_id for run in runs}) == len(runs) == 420
+    assert [run.order for run in runs] == list(range(len(runs)))
+
+
+def test_ids_are_fit_for_file_names(study):
+    for b in blocks(study):
+        for name in (b.block_id, *(run.run_id for run in b.runs)):
+            assert len(name) < 200
+            assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789@-._")
+
+
+def test_the_same_seed_gives_the_same_order(study):
+    random.seed(1)
+    first = blocks(study)
+    random.seed(2)
+    assert blocks(load(OPENLAB)) == first
+
+
+def test_another_seed_gives_another_order_of_the_same_runs(study):
+    first, other = blocks(study), blocks(study_with("seed", 2004))
+    assert [b.block_id for b in first] != [b.block_id for b in other]
+    ids = [{run.run_id for b in planned for run in b.runs} for planned in (first, other)]
+    assert ids[0] == ids[1]
+    within = {b.block_id: [run.run_id for run in b.runs] for b in first}
+    moved = sum([run.run_id for run in b.runs] != within[b.block_id] for b in other)
+    assert moved == len(other)
+
+
+def test_runs_within_a_block_follow_no_factor(study):
+    for b in blocks(study):
+        for factor in ("streams", "repeat"):
+            levels = [getattr(run, factor) for run in b.runs]
+            assert levels != sorted(levels)
+            assert levels != sorted(levels, reverse=True)
+
+
+def test_first_runs_are_spread_over_the_stream_counts(study):
+    """Over many seeds, each stream count comes first in a block about equally often."""
+    first = Counter(
+        b.runs[0].streams
+        for seed in range(40)
+        for b in blocks(study.model_copy(update={"seed": seed}))
+    )
+    expected = sum(first.values()) / 4
+    assert all(0.7 * expected < count < 1.3 * expected for count in first.values())
+
+
+def test_the_order_in_which_a_file_lists_its_paths_does_not_change_the_plan(study):
+    content = copy.deepcopy(CONTENT)
+    content["paths"] = dict(reversed(content["paths"].items()))
+    turned = validated(Study, content, "my.yml")
+    assert turned.digest() == study.digest()
+    assert blocks(turned) == blocks(study)
+
+
+def test_a_path_without_a_group_is_left_out():
+    content = copy.deepcopy(CONTENT)
+    content["groups"] = [g for g in content["groups"] if g["path"] == "64-64"]
+    assert {b.path for b in blocks(validated(Study, content, "my.yml"))} == {"64-64"}
+
+
+def test_a_block_is_found_by_its_id(study):
+    wanted = blocks(study)[5]
+    assert block(study, wanted.block_id) == wanted
+
+
+@pytest.mark.parametrize("name", ["", "64-64@none", "64-64@none@1501", "../x"])
+def test_an_unknown_block_is_bad_input(study, name):
+    with pytest.raises(BadInput, match="has no such block") as caught:
+        block(study, name)
+    assert caught.value.value == name
+
+
+def test_measuring_time_is_warm_up_and_window(study):
+    assert measuring_s(study, 420) == pytest.approx(420 * 1.5)
+
+
+# Provenance: what must match for a stored run to stand.
+
+
+def key_of(study: Study, context: dict = CONTEXT) -> str:
+    """Provenance key of one run: 32 -> 64, none, 1500 B, 4 streams, repeat 2."""
+    planned = block(study, "32-64@none@1500")
+    run = next(
+        run
+        for run in planned.runs
+        if (run.group.table, run.streams, run.repeat) in ((4, 4, 2), (44, 4, 2))
+    )
+    return provenance_key(study, planned, run, context)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("timing", "seconds", 1.3),
+        ("timing", "warmup_s", 0.2),
+        ("timing", "interval_ms", 50),
+        ("congestion", "reno"),
+        ("force_buffer", False),
+        ("receive", "discard"),
+        ("engine", "epoll"),
+        ("threads", 2),
+        ("send", "zerocopy"),
+        *(
+            ("socket", {key: value})
+            for key, value in {
+                "pacing_MBps": 10.0,
+                "dscp": 46,
+                "mss_B": 1000,
+                "nodelay": True,
+                "busy_poll_us": 50,
+                "cpus_sender": "0",
+                "cpus_receiver": "0",
+                "follow_incoming_cpu": True,
+            }.items()
+        ),
+        ("groups", 2, "record_length_B", 32768),
+        ("groups", 2, "buffer_B", 0),
+        ("groups", 2, "receive_buffer_B", 0),
+        ("groups", 2, "congestion", "reno"),
+        ("groups", 2, "records", 1000),
+        ("timing", "drain_s", 9.0),
+        ("groups", 2, "generator", "iperf3"),
+        ("trace", True),
+        ("paths", "32-64", "link", {"interrupt_delay_us": 0.0}),
+        ("paths", "32-64", "link", {"rate_Mbps": 1000.0}),
+        ("hosts", "linux32", "bus", "bandwidth_MBps", 800.0),
+        ("hosts", "linux32", "profiles", {"none": "none-linux32"}),
+    ],
+    ids=lambda change: ".".join(map(str, change[:-1])),
+)
+def test_what_a_run_depends_on_changes_its_key(study, change):
+    assert key_of(study_with(*change)) != key_of(study)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("seed", 1),
+        ("title", "Another"),
+        ("description", "Another"),
+        ("name", "another"),
+        ("confidence", 0.9),
+        ("streams", [4, 12]),
+        ("timing", "repeats", 2),
+        ("quick", "seconds", 0.2),
+        ("groups", 2, "part", "another"),
+        ("groups", 2, "short", False),
+        ("groups", 2, "table", 44),
+        ("groups", 2, "target_percent_of_bus", 50.0),
+        ("groups", 0, "buffer_B", 0),
+        ("groups", 2, "congestion", "cubic"),
+        ("groups", 2, "streams", [4]),
+        ("groups", 2, "tunings", ["none"]),
+        ("hosts", "linux64-b", "bus", "bandwidth_MBps", 1.0),
+        ("hosts", "linux32", "profiles", {"full": "full"}),
+        ("paths", "64-64", "link", {"rate_Mbps": 1000.0}),
+        ("tunings", 1, "mtus_B", [1500]),
+        ("tunings", 0, "label", "Untuned"),
+    ],
+    ids=lambda change: ".".join(map(str, change[:-1])),
+)
+def test_what_a_run_does_not_depend_on_leaves_its_key(study, change):
+    assert key_of(study_with(*change)) == key_of(study)
+
+
+def test_a_key_holds_the_stacks_that_its_run_names_and_no_others():
+    aimd = {"law": "aimd", "increase": 6}
+
+    def study(stacks: dict, congestion: str = "wad") -> Study:
+        content = {**CONTENT, "congestion": congestion, "stacks": stacks}
+        return Study.model_validate(content)
+
+    key = key_of(study({"wad": aimd}))
+    assert key_of(study({"wad": aimd, "other": {"law": "fast"}})) == key
+    assert key_of(study({"wad": {**aimd, "decrease": 0.3}})) != key
+    assert key_of(study({"wad": aimd}, "reno+wad")) != key
+    assert study({"wad": aimd}, "reno+wad").congestions() == ("reno", "wad")
+
+
+def test_the_context_changes_the_key_and_its_order_does_not(study):
+    assert key_of(study, dict(reversed(CONTEXT.items()))) == key_of(study)
+    assert key_of(study, {**CONTEXT, "version": "0.2.0"}) != key_of(study)
+
+
+def test_every_run_of_a_study_has_a_key_of_its_own(study):
+    keys = {provenance_key(study, b, run, CONTEXT) for b in blocks(study) for run in b.runs}
+    assert len(keys) == 420
+
+
+def test_a_group_may_take_only_some_of_the_studys_levels():
+    levels = {"tunings": ["kernel", "none"], "mtus_B": [9000], "streams": [20, 1]}
+    one = {**CONTENT["groups"][0], **levels}
+    study = study_with("groups", [one, *CONTENT["groups"][1:]])
+    cells = [("none", 9000, 1), ("none", 9000, 20), ("kernel", 9000, 1), ("kernel", 9000, 20)]
+    assert list(study.levels(study.groups[0])) == cells
+    found = {
+        (planned.tuning, planned.mtu_B, run.streams)
+        for planned in blocks(study)
+        for run in planned.runs
+        if run.group == study.groups[0]
+    }
+    assert found == set(cells)
+
+
+def test_a_block_that_no_group_wants_is_not_planned():
+    alone = [{**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [1500]}]
+    assert [b.block_id for b in blocks(study_with("groups", alone))] == [
+        f"{CONTENT['groups'][0]['path']}@none@1500"
+    ]
+
+
+def test_a_run_depends_on_the_version_of_its_own_generator_and_of_no_other():
+    groups = [
+        {**CONTENT["groups"][0], "name": name, "generator": name}
+        for name in ("netlab", "iperf3", "nuttcp")
+    ]
+    study = validated(Study, {**copy.deepcopy(CONTENT), "groups": groups}, "my.yml")
+    planned = blocks(study)[0]
+    found = {"iperf3": {"a": "iperf 3.12"}, "nuttcp": {"a": "nuttcp-6.1.2"}}
+    newer = {**found, "iperf3": {"a": "iperf 3.16"}}
+
+    def keys(generators: dict) -> dict[str, set[str]]:
+        context = {**CONTEXT, "generators": generators}
+        return {
+            name: {
+                provenance_key(study, planned, run, context)
+                for run in planned.runs
+                if run.group.generator == name
+            }
+            for name in ("netlab", "iperf3", "nuttcp")
+        }
+
+    before, after = keys(found), keys(newer)
+    assert before["netlab"] == after["netlab"] and before["nuttcp"] == after["nuttcp"]
+    assert not before["iperf3"] & after["iperf3"]

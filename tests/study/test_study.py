@@ -1,0 +1,206 @@
+"""The openlab study is the report's design; a study's content has one digest."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import yaml
+from openlab import CONTENT, OPENLAB, changed, study_with
+
+from netlab.errors import BadInput
+from netlab.files.paths import data_dir
+from netlab.study import Study, load, slug
+
+# The committed design of the 2003 report.
+
+
+def test_the_openlab_study_has_the_reports_140_cells():
+    study = load(OPENLAB)
+    levels = sum(len(level.mtus_B) for level in study.tunings)
+    assert levels * len(study.groups) == 35
+    assert levels * len(study.groups) * len(study.streams) == 140
+    assert study.streams == (1, 4, 12, 20)
+    assert study.timing.repeats == 3
+
+
+def test_the_openlab_groups_are_those_of_chapter_4():
+    study = load(OPENLAB)
+    rows = [
+        (group.table, group.sender, study.receiver(group), group.direction)
+        for group in study.groups
+    ]
+    assert rows == [
+        (2, "linux64-a", "linux64-b", "->"),
+        (3, "linux64-a", "linux64-b", "<->"),
+        (4, "linux32", "linux64-a", "->"),
+        (5, "linux64-a", "linux32", "->"),
+        (6, "linux32", "linux64-a", "<->"),
+    ]
+
+
+def test_the_openlab_arguments_are_those_of_sections_3_2_and_4_1_3():
+    groups = load(OPENLAB).groups
+    assert {group.buffer_B for group in groups} == {262144}
+    lengths = {group.table: group.record_length_B for group in groups}
+    assert lengths == {2: 65536, 3: 262144, 4: 65536, 5: 65536, 6: 65536}
+
+
+def test_the_openlab_mtus_and_buses():
+    study = load(OPENLAB)
+    mtus_B = {level.name: level.mtus_B for level in study.tunings}
+    assert mtus_B == {"none": (1500, 9000), "kernel": (1500, 9000), "full": (1500, 9000, 16114)}
+    assert study.bus_MBps("64-64") == 2128.0
+    assert study.bus_MBps("32-64") == 1600.0
+    assert not study.bus_shared("64-64")
+
+
+def test_a_host_takes_its_own_profile_where_it_has_one():
+    study = load(OPENLAB)
+    assert study.profile("linux32", "full") == "full-linux32"
+    assert study.profile("linux32", "none") == "none"
+    assert study.profile("linux64-a", "full") == "full"
+
+
+def test_the_slower_bus_is_unknown_when_one_bus_is():
+    assert study_with("hosts", "linux64-b", "bus", None).bus_MBps("64-64") is None
+
+
+def test_a_shared_bus_at_either_end_is_shared():
+    study = study_with("hosts", "linux64-b", "bus", "shared", True)
+    assert study.bus_shared("64-64")
+    assert not study.bus_shared("32-64")
+
+
+# load() and the digest.
+
+
+def test_quick_takes_the_quick_timing_and_says_so_in_the_name():
+    study = load(OPENLAB, quick=True)
+    assert study.name == "openlab-2003-quick"
+    assert (study.timing.repeats, study.timing.seconds) == (2, 0.2)
+    assert study.digest() != load(OPENLAB).digest()
+
+
+def test_quick_and_given_timing_go_together():
+    study = load(OPENLAB, quick=True, repeats=1, seconds=0.5)
+    assert (study.timing.repeats, study.timing.seconds) == (1, 0.5)
+    assert study.timing.interval_ms == 40
+    assert study.name == "openlab-2003-quick"
+
+
+def test_the_longest_name_has_a_quick_form_that_takes_timing(tmp_path):
+    path = tmp_path / "long.yml"
+    path.write_text(yaml.safe_dump(changed("name", "x" * 42)))
+    assert load(path, quick=True, seed=1).name == "x" * 42 + "-quick"
+
+
+def test_a_study_without_quick_timing_has_no_quick_form(tmp_path):
+    path = tmp_path / "slow.yml"
+    path.write_text(yaml.safe_dump({k: v for k, v in CONTENT.items() if k != "quick"}))
+    with pytest.raises(BadInput, match=r"slow\.yml: quick: has no quick timing"):
+        load(path, quick=True)
+
+
+def test_the_short_form_has_the_groups_that_are_for_it_with_their_own_amounts(tmp_path):
+    groups = [
+        {**CONTENT["groups"][0], "records": 1000, "quick_records": 60},
+        {**CONTENT["groups"][1], "direction": "->", "records": 7},
+        {**CONTENT["groups"][2], "short": False},
+    ]
+    path = tmp_path / "amounts.yml"
+    path.write_text(yaml.safe_dump(changed("groups", groups)))
+    assert [group.records for group in load(path).groups] == [1000, 7, None]
+    assert [group.records for group in load(path, quick=True).groups] == [60, 7]
+
+
+def test_given_timing_replaces_the_files_and_none_leaves_it():
+    study = load(OPENLAB, repeats=1, seconds=2, warmup_s=None, seed=7)
+    assert study.timing.repeats == 1
+    assert study.timing.seconds == 2.0
+    assert study.timing.warmup_s == load(OPENLAB).timing.warmup_s
+    assert study.seed == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"second": 1}, "second"),
+        ({"repeats": 0}, "timing.repeats"),
+        ({"repeats": 2.0}, "timing.repeats"),
+        ({"seconds": math.nan}, "timing.seconds"),
+        ({"seconds": "1"}, "timing.seconds"),
+        ({"seed": -1}, "seed"),
+        ({"seed": True}, "seed"),
+        ({"interval_ms": 1}, "timing.interval_ms"),
+    ],
+)
+def test_given_timing_that_cannot_be_used_is_refused(given, key):
+    with pytest.raises(BadInput) as caught:
+        load(OPENLAB, **given)
+    assert caught.value.key == key
+
+
+def test_the_digest_does_not_depend_on_layout_comments_or_the_order_of_keys(tmp_path):
+    path = tmp_path / "other.yml"
+    turned = dict(reversed(CONTENT.items()))
+    turned["hosts"] = dict(reversed(CONTENT["hosts"].items()))
+    text = yaml.safe_dump(turned, sort_keys=False, default_flow_style=True, width=10_000)
+    path.write_text(f"# a comment\n{text}\n# another\n")
+    assert load(path).digest() == load(OPENLAB).digest()
+
+
+def test_the_digest_takes_1_and_1_0_seconds_for_the_same():
+    whole = study_with("timing", "seconds", 1)
+    point = study_with("timing", "seconds", 1.0)
+    assert whole.digest() == point.digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("seed", 2004),
+        ("title", "Another"),
+        ("timing", "seconds", 1.3),
+        ("streams", [1, 4, 12]),
+        ("streams", [4, 1, 12, 20]),
+        ("groups", 0, "buffer_B", 0),
+        ("paths", "64-64", "link", {"interrupt_delay_us": 0.0}),
+    ],
+)
+def test_the_digest_changes_with_the_content(change):
+    assert study_with(*change).digest() != load(OPENLAB).digest()
+
+
+def test_a_study_cannot_be_changed():
+    study = load(OPENLAB)
+    with pytest.raises(ValueError, match="frozen"):
+        study.seed = 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Linux64 -> Linux64", "linux64-to-linux64"),
+        ("Linux64 <-> Linux64", "linux64-both-linux64"),
+        ("  a/b\\c  ", "a-b-c"),
+        ("Ωmega", "mega"),
+        ("!!", ""),
+    ],
+)
+def test_a_slug_is_fit_for_a_file_name(text, expected):
+    assert slug(text) == expected
+
+
+def test_every_study_that_comes_with_netlab_loads():
+    paths = sorted((data_dir() / "studies").glob("*.yml"))
+    assert OPENLAB in paths
+    for path in paths:
+        assert isinstance(load(path), Study)
+
+
+def test_the_options_of_sockets_are_read_and_one_cpu_may_be_a_number():
+    asked = {"cpus_sender": 0, "cpus_receiver": "0,2-3", "dscp": 46, "pacing_MBps": 12.5}
+    study = study_with("socket", asked)
+    assert study.socket.model_dump(exclude_defaults=True) == {**asked, "cpus_sender": "0"}
+    assert study_with("socket", {}).socket.model_dump(exclude_defaults=True) == {}

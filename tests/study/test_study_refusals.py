@@ -1,0 +1,399 @@
+"""Whatever is wrong in a study is refused in one message that names file, key and value."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openlab import CONTENT, OPENLAB, changed
+
+from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
+from netlab.study import Study, load
+
+
+def refusal(content) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        validated(Study, content, "my.yml")
+    message = str(caught.value)
+    assert message.startswith("my.yml: ")
+    assert "\n" not in message
+    assert len(message) < 400
+    return caught.value
+
+
+END = ("paths", "64-64", "ends", 0)
+BAD = {
+    "unknown law": (("stacks", {"x": {"law": "vegas"}}), "stacks.x.law", "vegas"),
+    "unknown key of a stack": (
+        ("stacks", {"x": {"law": "fast", "beta": 1}}),
+        "stacks.x.beta",
+        1,
+    ),
+    "whole decrease": (
+        ("stacks", {"x": {"law": "aimd", "decrease": 1.0}}),
+        "stacks.x.decrease",
+        1.0,
+    ),
+    "version 2": (("netlab", 2), "netlab", 2),
+    "version true": (("netlab", True), "netlab", True),
+    "version 1.0": (("netlab", 1.0), "netlab", 1.0),
+    "unknown key": (("colour", "red"), "colour", "red"),
+    "unknown nested key": (("timing", "second", 3), "timing.second", 3),
+    "unknown host key": (("hosts", "linux32", "os", "x"), "hosts.linux32.os", "x"),
+    "kind": (("hosts", "linux32", "kind", "vm"), "hosts.linux32.kind", "vm"),
+    "negative seconds": (("timing", "seconds", -1.0), "timing.seconds", -1.0),
+    "zero seconds": (("timing", "seconds", 0), "timing.seconds", 0),
+    "endless seconds": (("timing", "seconds", math.inf), "timing.seconds", math.inf),
+    "seconds as text": (("timing", "seconds", "1"), "timing.seconds", "1"),
+    "seconds as bool": (("timing", "seconds", True), "timing.seconds", True),
+    "a day a run": (("timing", "seconds", 86400), "timing.seconds", 86400),
+    "negative warm-up": (("timing", "warmup_s", -0.1), "timing.warmup_s", -0.1),
+    "warm-up as bool": (("timing", "warmup_s", False), "timing.warmup_s", False),
+    "repeats as bool": (("timing", "repeats", True), "timing.repeats", True),
+    "repeats as float": (("timing", "repeats", 3.0), "timing.repeats", 3.0),
+    "repeats as text": (("timing", "repeats", "3"), "timing.repeats", "3"),
+    "no repeats": (("timing", "repeats", 0), "timing.repeats", 0),
+    "absurd repeats": (("timing", "repeats", 10**30), "timing.repeats", 10**30),
+    "interval below 10 ms": (("timing", "interval_ms", 9), "timing.interval_ms", 9),
+    "bool stream": (("streams", [1, True]), "streams.1", True),
+    "no stream": (("streams", [0]), "streams.0", 0),
+    "absurd streams": (("streams", [1_000_000]), "streams.0", 1_000_000),
+    "streams as text": (("streams", "1,4"), "streams", "1,4"),
+    "tiny MTU": (("tunings", 0, "mtus_B", [68]), "tunings.0.mtus_B.0", 68),
+    "huge MTU": (("tunings", 0, "mtus_B", [65536]), "tunings.0.mtus_B.0", 65536),
+    "MTU as float": (("tunings", 0, "mtus_B", [1500.0]), "tunings.0.mtus_B.0", 1500.0),
+    "record of nothing": (("groups", 0, "record_length_B", 0), "groups.0.record_length_B", 0),
+    "record of 1 GiB": (("groups", 0, "record_length_B", 2**30), "groups.0.record_length_B", 2**30),
+    "negative buffer": (("groups", 0, "buffer_B", -1), "groups.0.buffer_B", -1),
+    "absurd buffer": (("groups", 0, "buffer_B", 2**40), "groups.0.buffer_B", 2**40),
+    "table as bool": (("groups", 0, "table", True), "groups.0.table", True),
+    "absurd table": (("groups", 0, "table", 10**30), "groups.0.table", 10**30),
+    "over 100 %": (("groups", 0, "target_percent_of_bus", 101.0), None, 101.0),
+    "direction": (("groups", 0, "direction", "<-"), "groups.0.direction", "<-"),
+    "group without letters": (("groups", 0, "name", "(!)"), "groups.0.name", "(!)"),
+    "infinite bus": (("hosts", "linux32", "bus", "bandwidth_MBps", math.inf), None, math.inf),
+    "negative bus": (("hosts", "linux32", "bus", "bandwidth_MBps", -1), None, -1),
+    "rate": (("paths", "64-64", "link", {"rate_Mbps": -1.0}), "paths.64-64.link.rate_Mbps", -1.0),
+    **{
+        f"emulator {key}": (
+            ("paths", "64-64", "link", {"emulator": {key: value}}),
+            f"paths.64-64.link.emulator.{key}",
+            value,
+        )
+        for key, value in (
+            *(("rtt_ms", -1.0), ("rate_Mbps", 0.0), ("loss", 1.5), ("reorder", math.inf)),
+            *(("queue_B", 0), ("queue_packets", True), ("seed", -1), ("colour", "red")),
+        )
+    },
+    "no records": (("groups", 0, "records", 0), "groups.0.records", 0),
+    "endless draining": (("timing", "drain_s", 1e9), "timing.drain_s", 1e9),
+    "congestion": (("congestion", "cubic; id"), "congestion", "cubic; id"),
+    "mixed congestion": (("congestion", "cubic+"), "congestion", "cubic+"),
+    "generator": (("groups", 0, "generator", "curl"), "groups.0.generator", "curl"),
+    "seed": (("seed", 2**63), "seed", 2**63),
+    "negative seed": (("seed", -1), "seed", -1),
+    "confidence": (("confidence", 95), "confidence", 95),
+    "receive": (("receive", "sendfile"), "receive", "sendfile"),
+    "send": (("send", "discard"), "send", "discard"),
+    "engine": (("engine", "kqueue"), "engine", "kqueue"),
+    "threads": (("threads", -1), "threads", -1),
+    **{
+        f"socket {key} {value!r}": (("socket", {key: value}), f"socket.{key}", value)
+        for key, value in (
+            *(("dscp", 64), ("mss_B", 87), ("mss_B", 0), ("pacing_MBps", 0.0), ("nodelay", 1)),
+            *(("busy_poll_us", -1), ("cpus_sender", "0,"), ("cpus_receiver", "1 2"), ("ttl", 3)),
+            *(("cpus_sender", True), ("cpus_sender", "0\n"), ("cpus_sender", "all")),
+        )
+    },
+    "force as int": (("force_buffer", 1), "force_buffer", 1),
+    "blank in name": (("name", "a b"), "name", "a b"),
+    "path in name": (("name", "../x"), "name", "../x"),
+    "newline in name": (("name", "x\n"), "name", "x\n"),
+    "long name": (("name", "x" * 49), "name", "x" * 49),
+    "endless title": (("title", "x" * 201), "title", "x" * 201),
+    "half a character": (("title", "\ud800"), "title", "\ud800"),
+    **{
+        f"interface {name!r}": (
+            (*END, {"host": "linux64-a", "interface": name}),
+            "paths.64-64.ends.0.interface",
+            name,
+        )
+        for name in ("eth:0", "a/b", ".", "..", "x" * 16, "a b", "eth0\n", "", "ethö", 3, "$(id)\t")
+    },
+    **{
+        f"address {address!r}": (
+            (*END, {"host": "linux64-a", "address": address}),
+            "paths.64-64.ends.0.address",
+            address,
+        )
+        for address in (
+            *("localhost", "10.0.0", "10.0.0.256", "10.0.0.1/24", 1, "", "::1::2", "0.0.0.0"),
+            *("::", "224.0.0.1", "255.255.255.255", "ff02::1", "10.0.0.1; id"),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_value_is_named_with_its_key(name):
+    change, key, value = BAD[name]
+    error = refusal(changed(*change))
+    assert error.key == (key or ".".join(str(part) for part in change[:-1]))
+    assert error.value == value
+    assert type(error.value) is type(value)
+
+
+@pytest.mark.parametrize("place", [("timing", "seconds"), ("confidence",)])
+def test_nan_is_no_number(place):
+    error = refusal(changed(*place, math.nan))
+    assert error.key == ".".join(place)
+    assert math.isnan(error.value)
+
+
+@pytest.mark.parametrize("key", ["netlab", "name", "title", "hosts", "paths", "groups", "streams"])
+def test_a_missing_key_is_named(key):
+    content = copy.deepcopy(CONTENT)
+    del content[key]
+    assert str(refusal(content)) == f"my.yml: {key}: Field required"
+
+
+@pytest.mark.parametrize("key", ["title", "hosts", "groups", "timing", "seed"])
+@pytest.mark.parametrize(
+    ("value", "found"), [(None, "nothing"), ([[]], "a list"), ({"a": {}}, None)]
+)
+def test_a_value_of_another_shape_is_named(key, value, found):
+    error = refusal(changed(key, value))
+    assert error.key.split(".")[0] == key
+    if found and key not in ("hosts", "groups"):
+        assert f"(found {found})" in str(error)
+
+
+SENTENCES = {
+    "unknown host": ((*END, "host", "linux65"), "paths.64-64: no host is called 'linux65'"),
+    "one host twice": ((*END, "host", "linux64-b"), "not 'linux64-b' twice"),
+    "unknown path": (("groups", 0, "path", "a-b"), "no path is called 'a-b'"),
+    "sender elsewhere": (("groups", 0, "sender", "linux32"), "'linux32' is no end of path"),
+    "same group": (("groups", 1, "name", "linux64 to linux64"), "is not unlike another's"),
+    "level twice": (("streams", [4, 1, 4]), "streams: the level 4 is given twice"),
+    "MTU twice": (("tunings", 0, "mtus_B", [1500, 1500]), "tunings.none.mtus_B: the level 1500"),
+    "tuning twice": (("tunings", 1, "name", "none"), "tunings: the level 'none' is given twice"),
+    "lab address": (("hosts", "linux32", "address", "h"), "a lab host takes no address"),
+    "no ssh address": (("hosts", "linux32", "kind", "ssh"), "an ssh host needs an address"),
+    "one end": (("paths", "64-64", "ends", [{"host": "linux32"}]), "paths.64-64.ends.1"),
+    "design too large": (("timing", "repeats", 999), "timing.repeats: 999 repeats of 140 cells"),
+    "quick too large": (("quick", "repeats", 999), "quick.repeats: 999 repeats of 140 cells"),
+    "group of no level": (
+        ("groups", 0, "streams", [4, 5]),
+        "groups: Linux64 -> Linux64: streams: the study has no level 5",
+    ),
+    "group's level twice": (("groups", 0, "streams", [4, 4]), "streams: a level is given twice"),
+    "group without a cell": (
+        ("groups", 0, {**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [16114]}),
+        "none of its tunings has any of its MTUs",
+    ),
+    "loss without an emulator": (
+        ("groups", 0, {**CONTENT["groups"][0], "force_loss_at_s": 0.1}),
+        "force_loss_at_s: path '64-64' has no emulator to force a loss",
+    ),
+    "another law's parameter": (
+        ("stacks", {"x": {"law": "highspeed", "gamma": 0.5}}),
+        "stacks.x: gamma: the law highspeed takes max_ssthresh_segments",
+    ),
+    "scalable as if aimd": (
+        ("stacks", {"x": {"law": "scalable", "increase": 6}}),
+        "stacks.x: increase: scalable gains at most 1 segment for each acknowledged",
+    ),
+    "records both ways": (("groups", 1, "records", 9), "in one direction"),
+    "too many bytes": (("groups", 0, "records", 10**9), "are over 17592186044416 B"),
+    "a short form of no records": (("groups", 0, "quick_records", 9), "has no records"),
+    "two placements": (
+        ("socket", {"follow_incoming_cpu": True, "cpus_receiver": "0"}),
+        "follow_incoming_cpu and CPUs exclude each other",
+    ),
+    "no room for -quick": (("name", "x" * 43), "over 42 characters"),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_what_does_not_fit_together_is_named(name):
+    change, sentence = SENTENCES[name]
+    assert sentence in str(refusal(changed(*change)))
+
+
+@pytest.mark.parametrize("of", ["bus", "rate"])
+def test_a_link_with_a_bus_or_a_rate_has_one_pair_of_queues(of):
+    content = changed("paths", "64-64", "link", {"queues": 2})
+    if of == "rate":
+        for host in content["hosts"].values():
+            host.pop("bus", None)
+        assert validated(Study, content, "my.yml").paths["64-64"].link.queues == 2
+        content["paths"]["64-64"]["link"]["rate_Mbps"] = 1000.0
+    said = str(refusal(content))
+    assert "paths.64-64.link.queues: a link with a rate or a bus has one pair" in said
+
+
+def test_a_loss_is_forced_before_a_run_is_over():
+    content = changed("paths", "64-64", "link", {"emulator": {}})
+    content["groups"] = [{**CONTENT["groups"][0], "path": "64-64", "force_loss_at_s": 0.2}]
+    content["timing"] = {"seconds": 0.2, "warmup_s": 0.1}
+    content.pop("quick", None)
+    assert validated(Study, content, "my.yml").groups[0].force_loss_at_s == 0.2
+    content["quick"] = {"seconds": 0.1, "warmup_s": 0.1}
+    assert "a run is over after 0.2 s" in str(refusal(content))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("engine", "epoll"), ("threads", 1), ("send", "splice"), ("socket", {"nodelay": True})],
+)
+def test_what_only_netlabs_generator_takes_is_refused_for_another(key, value):
+    content = changed(key, value)
+    content["groups"][0]["generator"] = "iperf3"
+    said = str(refusal(content))
+    assert f"{key}: is for netlab's own generator" in said and "takes iperf3" in said
+
+
+SSH = {"kind": "ssh", "address": "server.example"}
+DATA = {"address": "192.0.2.1", "interface": "eth0"}
+
+
+def over_ssh(first: dict | None = None, second: dict | None = None, host: dict | None = None):
+    """A study of two ssh hosts; the arguments change the ends and the first host."""
+    content = copy.deepcopy(CONTENT)
+    content["hosts"] = {"a": {**SSH, **(host or {})}, "b": dict(SSH)}
+    ends = [
+        {"host": "a", **(DATA if first is None else first)},
+        {"host": "b", **({**DATA, "address": "192.0.2.2"} if second is None else second)},
+    ]
+    content["paths"] = {"a-b": {"ends": ends}}
+    content["groups"] = [{"name": "a -> b", "path": "a-b", "sender": "a"}]
+    return content
+
+
+def test_a_study_of_ssh_hosts_is_read():
+    study = validated(Study, over_ssh(), "my.yml")
+    assert study.bus_MBps("a-b") is None
+    assert study.receiver(study.groups[0]) == "b"
+
+
+@pytest.mark.parametrize(
+    "address", ["-oProxyCommand=id", "a b", "a;id", "$(id)", "a\nb", "", "x" * 254, "user@host"]
+)
+def test_an_ssh_address_that_could_be_more_than_a_name_is_refused(address):
+    error = refusal(over_ssh(host={"address": address}))
+    assert error.key.startswith("hosts.a")
+    assert "address" in str(error)
+
+
+@pytest.mark.parametrize("user", ["root; id", "-l", "", "a" * 33])
+def test_a_user_that_no_system_has_is_refused(user):
+    assert refusal(over_ssh(host={"user": user})).value == user
+
+
+@pytest.mark.parametrize("port", [0, 65536, -22, "22", True])
+def test_a_port_that_no_system_has_is_refused(port):
+    assert refusal(over_ssh(host={"port": port})).key == "hosts.a.port"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        ({}, None, "needs an address and an interface"),
+        ({"address": "192.0.2.1"}, None, "needs an address and an interface"),
+        (None, {**DATA, "address": "192.0.2.1"}, "differ"),
+        (None, {**DATA, "address": "2001:db8::1"}, "both IPv4 or both IPv6"),
+    ],
+)
+def test_the_ends_of_a_path_over_ssh_have_addresses_that_fit(first, second, sentence):
+    assert sentence in str(refusal(over_ssh(first, second)))
+
+
+def test_a_lab_host_and_an_ssh_host_cannot_be_joined():
+    content = over_ssh()
+    content["hosts"]["b"] = {"kind": "lab"}
+    assert "cannot be joined" in str(refusal(content))
+
+
+def test_only_a_lab_path_has_a_link():
+    content = over_ssh()
+    content["paths"]["a-b"]["link"] = {}
+    assert "only a lab path has a link" in str(refusal(content))
+
+
+# Mutations: whatever is done to a valid study, it loads or is refused.
+
+KEYS = st.sampled_from(["name", "kind", "ends", "host", "a b", "", "0", "<<"])
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.sampled_from(["linux32", "64-64", "none", "->", "<->", "lab", "ssh", "::1", "a" * 300]),
+    st.integers(min_value=10**300, max_value=10**301),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | SCALARS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(content, path=()):
+    """Every place in nested mappings and lists, as paths."""
+    items = content.items() if isinstance(content, dict) else enumerate(content)
+    for key, value in items:
+        yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*path, key))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_any_mutation_of_a_study_loads_or_is_bad_input(data):
+    content = copy.deepcopy(CONTENT)
+    for _ in range(data.draw(st.integers(1, 3))):
+        *path, last = data.draw(st.sampled_from(list(places(content))))
+        place = content
+        for part in path:
+            place = place[part]
+        kind = data.draw(st.sampled_from(["set", "drop", "add", "rename"]))
+        if kind == "set":
+            place[last] = data.draw(VALUES)
+        elif kind == "drop":
+            del place[last]
+        elif isinstance(place, list):
+            place.append(data.draw(VALUES))
+        elif kind == "add":
+            place[data.draw(KEYS | SCALARS)] = data.draw(VALUES)
+        else:
+            place[data.draw(KEYS)] = place.pop(last)
+        if not content:
+            break
+    try:
+        study = validated(Study, content, "my.yml")
+    except BadInput as error:
+        assert str(error).startswith("my.yml: ")
+        assert "\n" not in str(error)
+    else:
+        again = validated(Study, study.model_dump(mode="python"), "my.yml")
+        assert again.digest() == study.digest()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_any_damage_to_the_file_loads_or_is_bad_input(tmp_path_factory, data):
+    raw = bytearray(OPENLAB.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(raw) - 1))
+        raw[start : start + data.draw(st.integers(0, 8))] = data.draw(st.binary(max_size=8))
+    path = tmp_path_factory.getbasetemp() / "damaged.yml"
+    path.write_bytes(raw)
+    try:
+        assert isinstance(load(path), Study)
+    except BadInput as error:
+        assert str(error).startswith(f"{path}: ")
