@@ -1,9 +1,9 @@
-# The window laws of cc/, compiled for BPF and put into gensink with libbpf, which loads them.
+# The window laws of src/congestion/bpf/, compiled for BPF and put into gensink with libbpf, which loads them.
 # A build without clang or libbpf works too: its `gensink stacks` says what it lacks.
 
 set(NL_BPF AUTO CACHE STRING "Window laws of our own in gensink: ON, OFF or AUTO (where it can)")
 
-# In the order of nl_cc_law in src/cc_laws.c.
+# In the order of nl_cc_law in src/congestion/cc_laws.c.
 set(nl_window_laws scalable highspeed aimd fast)
 
 function(nl_find_bpf_tools)
@@ -61,9 +61,9 @@ function(nl_add_window_laws target)
       COMMAND ${CMAKE_COMMAND} -E make_directory ${generated_dir}
       COMMAND ${NL_CLANG} -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror
               -ffile-prefix-map=${here}=. -fdebug-compilation-dir=.
-              -I${here}/cc -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
-              -c ${here}/cc/${law}.bpf.c -o ${object}
-      DEPENDS cc/${law}.bpf.c cc/law.h src/cc_params.h
+              -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
+              -c ${here}/src/congestion/bpf/${law}.bpf.c -o ${object}
+      DEPENDS src/congestion/bpf/${law}.bpf.c src/congestion/bpf/law.h src/congestion/cc_params.h
       COMMENT "Window law ${law}")
     list(APPEND objects ${object})
   endforeach()

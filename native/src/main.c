@@ -1,10 +1,10 @@
 /* gensink: one binary, several faces. */
-#include "agent.h"
-#include "emulate.h"
-#include "faces.h"
+#include "agent/agent.h"
+#include "cli/faces.h"
+#include "congestion/stacks.h"
+#include "emulator/emulate.h"
 #include "netlab.h"
-#include "stacks.h"
-#include "tune.h"
+#include "tune/tune.h"
 
 #include <signal.h>
 #include <stdio.h>

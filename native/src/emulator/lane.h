@@ -1,0 +1,107 @@
+/* lane: one direction of an emulated path, as a clock-free model over packets.
+ *
+ * A packet that arrives is lost, or refused by a full queue, or waits its turn on a link
+ * of a rate, then takes the delay. In this order:
+ *
+ *	scripted drop -> random loss -> tail drop -> rate -> delay, jitter, reorder
+ *
+ * Every segment of a super-packet is a packet here: it is counted, dropped and sent by
+ * itself. Segments that follow each other leave together when the last of them has come
+ * through, never early: a piece ends when it has taken NL_LANE_PIECE_NS of link time, or a
+ * NL_LANE_PIECE_PART of the delay if that is more.
+ *
+ * The caller reads a frame into nl_lane_room, says when it arrived, and later takes pieces
+ * when they are due. Memory is bounded at nl_lane_open. One thread at a time. */
+#ifndef NL_LANE_H
+#define NL_LANE_H
+
+#include "emulator/draw.h"
+#include "emulator/fifo.h"
+#include "emulator/script.h"
+#include "emulator/store.h"
+#include "emulator/superpacket.h"
+
+enum {
+	NL_LANE_PIECE_NS = 100000,
+	NL_LANE_PIECE_PART = 400,
+	NL_LANE_OVERHEAD_B = 14, /* of Ethernet: tbf counts a frame so */
+};
+
+struct nl_lane_opts {
+	uint64_t rate_bps;   /* of IP packets with overhead_B each; 0: unlimited */
+	uint64_t overhead_B; /* what a packet weighs on the link beyond its IP bytes */
+	uint64_t delay_ns;
+	uint64_t jitter_ns;     /* the delay is uniform within +- this, never below 0 */
+	uint64_t queue_B;       /* tail drop above so many waiting bytes; 0: no such limit */
+	uint64_t queue_packets; /* or packets; what is being sent counts as waiting */
+	uint64_t loss_ppb, reorder_ppb;
+	uint64_t reorder_ns; /* how much longer a reordered packet takes */
+	uint64_t seed;
+};
+
+struct nl_lane_count {
+	uint64_t reads, packets, data_packets, bytes;     /* that arrived; IP bytes */
+	uint64_t out_writes, out_packets, out_bytes;      /* that were delivered */
+	uint64_t dropped_queue, dropped_loss, dropped_scripted; /* packets */
+	uint64_t dropped_memory, dropped_malformed, dropped_refused;
+	uint64_t reordered;
+	uint64_t max_queue_B, max_queue_packets;
+};
+
+/* Segments of one block that leave together. */
+struct nl_piece {
+	unsigned char *block;
+	uint64_t depart_ns;
+	uint32_t first, count;
+};
+
+struct nl_lane {
+	struct nl_lane_opts opts;
+	struct nl_lane_count count;
+	struct nl_draw loss, jitter, reorder;
+	struct nl_store store;
+	struct nl_fifo kept, late; /* struct nl_piece: in order, and the overtaken ones */
+	struct nl_fifo waiting;    /* struct served: what the link has not sent yet */
+	uint64_t waiting_packets;
+	uint64_t stored_packets; /* admitted and not yet sent */
+	uint64_t free_ns, free_rest; /* when the link is free; rest of the division */
+	uint64_t last_ns;            /* departure of the last piece in order */
+	struct nl_script script;
+};
+
+/* Memory for a lane of these options: what is in flight and queued, twice, with room for
+ * bursts; an unlimited rate is taken as 10 Gb/s. At most NL_LANE_MEMORY_MAX_B. */
+#define NL_LANE_MEMORY_MAX_B (UINT64_C(1) << 30)
+uint64_t nl_lane_memory_B(const struct nl_lane_opts *opts);
+
+/* 0, or -1 with errno. */
+int nl_lane_open(struct nl_lane *lane, const struct nl_lane_opts *opts, uint64_t memory_B);
+void nl_lane_close(struct nl_lane *lane);
+
+/* Change the options on the way; what is in flight keeps its time, decisions go on from
+ * the same seed unless it changed. */
+void nl_lane_set(struct nl_lane *lane, const struct nl_lane_opts *opts);
+
+/* Where NL_FRAME_MAX_B bytes of the next frame may be written, or NULL: no memory. */
+uint8_t *nl_lane_room(struct nl_lane *lane);
+/* The frame written there arrived. */
+void nl_lane_arrive(struct nl_lane *lane, uint64_t now_ns, size_t len);
+/* A frame for which there was no room arrived. */
+void nl_lane_overflow(struct nl_lane *lane, const uint8_t *frame, size_t len);
+
+/* Packets dropped so far, for whatever reason. */
+uint64_t nl_lane_dropped(const struct nl_lane *lane);
+
+/* When the next piece is due, UINT64_MAX when there is none. */
+uint64_t nl_lane_next_ns(const struct nl_lane *lane);
+/* The piece due first. Only when there is one. */
+const struct nl_piece *nl_lane_first(const struct nl_lane *lane);
+/* That piece as parts to write; returns their number. head is the caller's. */
+int nl_lane_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[2]);
+/* That piece is written, or was refused by the device. */
+void nl_lane_sent(struct nl_lane *lane, int refused);
+
+/* What waits for the link now: bytes with overhead_B, and packets. */
+void nl_lane_queue(struct nl_lane *lane, uint64_t now_ns, uint64_t *bytes, uint64_t *packets);
+
+#endif

@@ -1,0 +1,264 @@
+#include "run/worker.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/inflight.h"
+#include "net/sock.h"
+#include "net/sockopts.h"
+#include "net/tcpinfo.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { STACK_B = 256 * 1024 };
+
+static void describe(struct nl_run *run, const struct nl_stream *stream)
+{
+	struct nl_stream_report *out = &run->report.per_stream[stream->id];
+
+	nl_sock_describe(stream->fd, out);
+	nl_placement_describe(stream->fd, out);
+	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
+}
+
+static void end_stream(struct nl_worker *worker, struct nl_stream *stream)
+{
+	stream->phase = NL_ENDED;
+	worker->open--;
+}
+
+void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int errnum)
+{
+	int sends = nl_worker_sends(worker);
+
+	stream->errnum = errnum;
+	stream->t_end_ns = nl_now_ns();
+	if (!sends)
+		describe(worker->run, stream);
+	if (!errnum && shutdown(stream->fd, SHUT_WR) && errno != ENOTCONN)
+		stream->errnum = errno;
+	if (sends && !stream->errnum) {
+		stream->phase = NL_CLOSING;
+		return;
+	}
+	if (sends)
+		describe(worker->run, stream);
+	end_stream(worker, stream);
+}
+
+void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
+{
+	const struct nl_mover *mover = worker->tools.mover;
+
+	if (n != 0)
+		stream->errnum = n > 0 ? EPROTO : errnum;
+	if (mover->reap)
+		mover->reap(stream);
+	describe(worker->run, stream); /* only now has everything been acknowledged */
+	end_stream(worker, stream);
+}
+
+void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
+{
+	char byte;
+	ssize_t n;
+
+	/* the sink closes after its last byte: by then everything has been acknowledged */
+	do
+		n = recv(stream->fd, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0 || errno != EAGAIN)
+		nl_worker_closed(worker, stream, n, errno);
+}
+
+static uint8_t *buffer_of(const struct nl_worker *worker)
+{
+	const struct nl_run *run = worker->run;
+
+	if (run->mover->buffer == NL_BUFFER_NONE)
+		return NULL;
+	return run->buffers + (run->mover->buffer == NL_BUFFER_SHARED ? 0 : worker->id * run->stride_B);
+}
+
+static int prepare(struct nl_worker *worker)
+{
+	struct nl_run *run = worker->run;
+	const struct nl_mover *mover = run->mover;
+	uint8_t *buffer = buffer_of(worker);
+	int errnum = 0;
+
+	/* touched by the thread that will write there */
+	if (buffer && mover->buffer == NL_BUFFER_OWN)
+		memset(buffer, 0, run->opts.record_B);
+	errnum = nl_tools_open(&worker->tools, mover, run->opts.record_B, buffer, run->file);
+	for (uint64_t i = 0; !errnum && mover->adopt && i < nl_worker_streams(worker); i++)
+		errnum = mover->adopt(&worker->tools, nl_worker_stream(worker, i));
+	return errnum ? errnum : run->engine->prepare(worker);
+}
+
+/* The engine itself failed: nothing can move any more. */
+static void give_up(struct nl_worker *worker, int errnum)
+{
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		if (stream->phase == NL_ENDED)
+			continue;
+		if (stream->phase == NL_CLOSING)
+			nl_worker_closed(worker, stream, -1, errnum);
+		else
+			nl_worker_moved(worker, stream, errnum);
+	}
+}
+
+/* A card may hold on to memory for a moment after its bytes were acknowledged. */
+static void settle(struct nl_worker *worker)
+{
+	const struct nl_mover *mover = worker->run->mover;
+	uint64_t until_ns = nl_now_ns() + NL_SETTLE_MS * NL_NS_PER_MS;
+	struct timespec moment = nl_timespec(NL_NS_PER_MS);
+
+	for (uint64_t i = 0; mover->reap && i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		for (;;) {
+			mover->reap(stream);
+			if (!nl_inflight_any(stream) || nl_now_ns() >= until_ns)
+				break;
+			nanosleep(&moment, NULL);
+		}
+	}
+}
+
+/* A thread that wakes lets the one that runs come to its end: a gen and a sink that share
+ * processors then move more at a turn. Where the scheduler refuses, they still move. */
+static void be_patient(void)
+{
+	struct sched_param none = {0};
+
+	sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+static void *work(void *argument)
+{
+	struct nl_worker *worker = argument;
+	struct nl_run *run = worker->run;
+	const struct nl_engine *engine = run->engine;
+	sigset_t pipe_signal;
+	int errnum;
+
+	/* sendfile and splice have no MSG_NOSIGNAL; the signal is for the calling thread */
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
+	be_patient();
+	/* before memory is touched, so that it lies close to its CPU */
+	worker->errnum = nl_placement_settle(&run->placement, worker->id, run->stream[worker->id].fd);
+	worker->open = nl_worker_streams(worker);
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		nl_sockopts_describe(stream->fd, &run->report.per_stream[stream->id]);
+	}
+	errnum = prepare(worker);
+	pthread_mutex_lock(&run->lock);
+	run->ready++;
+	pthread_cond_broadcast(&run->changed);
+	while (!run->released)
+		pthread_cond_wait(&run->changed, &run->lock);
+	pthread_mutex_unlock(&run->lock);
+
+	if (errnum)
+		give_up(worker, errnum);
+	while (worker->open > 0) {
+		errnum = engine->wait(worker);
+		if (errnum)
+			give_up(worker, errnum);
+		else
+			engine->transfer(worker);
+	}
+	engine->finish(worker);
+	settle(worker);
+	nl_tools_close(&worker->tools);
+
+	pthread_mutex_lock(&run->lock);
+	worker->ended = 1;
+	if (--run->live == 0)
+		pthread_cond_broadcast(&run->changed);
+	pthread_mutex_unlock(&run->lock);
+	return NULL;
+}
+
+void nl_workers_release(struct nl_run *run)
+{
+	pthread_mutex_lock(&run->lock);
+	run->released = 1;
+	pthread_cond_broadcast(&run->changed);
+	pthread_mutex_unlock(&run->lock);
+}
+
+void nl_workers_shut(struct nl_run *run, int how)
+{
+	atomic_store(&run->quit, 1);
+	for (uint64_t i = 0; i < run->opts.streams; i++)
+		shutdown(run->stream[i].fd, how);
+}
+
+void nl_workers_follow(struct nl_run *run, struct nl_worker *worker)
+{
+	if (!run->placement.follow)
+		return;
+	/* under the lock no thread ends: one that has may not be named any more */
+	pthread_mutex_lock(&run->lock);
+	for (uint64_t i = 0; i < run->report.threads; i++) {
+		if (worker[i].ended || !nl_placement_follow(&run->placement, worker[i].thread,
+							    run->stream[worker[i].id].fd))
+			continue;
+		for (uint64_t k = 0; k < nl_worker_streams(&worker[i]); k++)
+			run->report.per_stream[nl_worker_stream(&worker[i], k)->id].moves++;
+	}
+	pthread_mutex_unlock(&run->lock);
+}
+
+void nl_workers_join(struct nl_run *run, struct nl_worker *worker, uint64_t started)
+{
+	nl_workers_release(run);
+	for (uint64_t i = 0; i < started; i++)
+		pthread_join(worker[i].thread, NULL);
+}
+
+int nl_workers_start(struct nl_run *run, struct nl_worker *worker, uint64_t *started,
+		     struct nl_err *err)
+{
+	uint64_t threads = run->report.threads;
+	pthread_attr_t attributes;
+	int errnum = 0;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_B);
+	run->live = threads;
+	for (*started = 0; *started < threads; (*started)++) {
+		struct nl_worker *w = &worker[*started];
+
+		*w = (struct nl_worker){.run = run, .id = *started,
+					.tools = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
+		errnum = pthread_create(&w->thread, &attributes, work, w);
+		if (errnum)
+			break;
+	}
+	pthread_attr_destroy(&attributes);
+	if (errnum)
+		return nl_fail_errno(err, errnum, "thread %llu of %llu",
+				     (unsigned long long)*started + 1, (unsigned long long)threads);
+	pthread_mutex_lock(&run->lock);
+	while (run->ready < threads)
+		pthread_cond_wait(&run->changed, &run->lock);
+	pthread_mutex_unlock(&run->lock);
+	for (uint64_t i = 0; i < threads; i++)
+		if (worker[i].errnum)
+			return nl_fail_option(err, "cpus", worker[i].errnum,
+					      "CPU of the thread of stream %llu", (unsigned long long)i);
+	return NL_OK;
+}
