@@ -3,8 +3,8 @@
 
 set(NL_BPF AUTO CACHE STRING "Window laws of our own in gensink: ON, OFF or AUTO (where it can)")
 
-# In the order of nl_cc_law in src/congestion/cc_laws.c.
-set(nl_window_laws scalable highspeed aimd fast)
+# In the order of nl_cc_table in src/congestion/cc_table.c.
+set(nl_bpf_cc_names scalable highspeed aimd fast)
 
 function(nl_find_bpf_tools)
   find_program(NL_CLANG NAMES clang-14 clang clang-19 clang-18 clang-17 clang-16 clang-15)
@@ -36,7 +36,7 @@ function(nl_find_bpf_tools)
   set(NL_BPF_MISSING "libbpf, libelf and zlib to link with" PARENT_SCOPE)
 endfunction()
 
-function(nl_add_window_laws target)
+function(nl_add_bpf_cc target)
   if(NL_BPF STREQUAL "OFF")
     return()
   endif()
@@ -54,7 +54,7 @@ function(nl_add_window_laws target)
     set(kernel_headers -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
   endif()
   set(objects)
-  foreach(law IN LISTS nl_window_laws)
+  foreach(law IN LISTS nl_bpf_cc_names)
     set(object ${generated_dir}/${law}.bpf.o)
     # no path of this machine in the object, so that its digest is that of its code
     add_custom_command(OUTPUT ${object}
@@ -63,7 +63,7 @@ function(nl_add_window_laws target)
               -ffile-prefix-map=${here}=. -fdebug-compilation-dir=.
               -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
               -c ${here}/src/congestion/bpf/${law}.bpf.c -o ${object}
-      DEPENDS src/congestion/bpf/${law}.bpf.c src/congestion/bpf/law.h src/congestion/cc_params.h
+      DEPENDS src/congestion/bpf/${law}.bpf.c src/congestion/bpf/cc.h src/congestion/cc_params.h
       COMMENT "Window law ${law}")
     list(APPEND objects ${object})
   endforeach()

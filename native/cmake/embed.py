@@ -1,6 +1,6 @@
 """Write the compiled laws as a C source: one array an object, with its sha256.
 
-Arguments: the target, then the objects, LAW.bpf.o, in the order of nl_cc_law.
+Arguments: the target, then the objects, LAW.bpf.o, in the order of nl_cc_table.
 """
 
 from __future__ import annotations

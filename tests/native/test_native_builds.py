@@ -16,7 +16,7 @@ from netlab import core
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
-FUZZ_TARGETS = ("cc_laws", "words", "hello", "procfs", "rtnl", "superpacket", "emulate")
+FUZZ_TARGETS = ("cc_table", "request", "hello", "procfs", "rtnl", "superpacket", "emulate")
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.
@@ -49,24 +49,24 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
 @pytest.mark.parametrize(
     "name",
     [
-        "cc_laws",
+        "cc_table",
         "hello",
-        "inflight",
+        "zc_pending",
         "json",
-        "lane",
-        "linger",
+        "link",
+        "read_delay",
         "options",
-        "outlet",
+        "egress",
         "pages",
-        "placement",
+        "affinity",
         "procfs",
-        "requests",
-        "rest",
+        "dispatch",
+        "wake_comp",
         "rtnl",
         "samples",
         "superpacket",
-        "vigil",
-        "words",
+        "meter_poll",
+        "request",
     ],
 )
 def test_c_unit(address_build, name):

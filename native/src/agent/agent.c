@@ -1,14 +1,14 @@
 #include "agent/agent.h"
 
-#include "agent/jobs.h"
+#include "agent/run_table.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/error_json.h"
 #include "base/files.h"
-#include "base/lines.h"
-#include "base/outbox.h"
-#include "base/requests.h"
-#include "base/words.h"
+#include "base/line_reader.h"
+#include "base/async_out.h"
+#include "base/dispatch.h"
+#include "base/request.h"
 #include "netlab.h"
 #include "run/options.h"
 #include "run/report_json.h"
@@ -26,10 +26,10 @@ enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 
 
 struct agent {
 	int in_fd, out_fd;
-	struct nl_outbox *outbox;
+	struct nl_async_out *out;
 	struct nl_json json; /* of the thread that reads requests */
-	struct nl_jobs *jobs;
-	struct nl_lines lines;
+	struct nl_run_table *table;
+	struct nl_line_reader reader;
 	int quit;
 };
 
@@ -38,7 +38,7 @@ struct agent {
 static void answer_error(struct agent *agent, const char *run, const struct nl_err *err)
 {
 	nl_json_error(&agent->json, run, err);
-	nl_outbox_put(agent->outbox, &agent->json);
+	nl_async_out_put(agent->out, &agent->json);
 }
 
 static void begin_event(struct agent *agent, const char *event)
@@ -50,7 +50,7 @@ static void begin_event(struct agent *agent, const char *event)
 static void end_event(struct agent *agent)
 {
 	nl_json_close(&agent->json);
-	nl_outbox_put(agent->outbox, &agent->json);
+	nl_async_out_put(agent->out, &agent->json);
 }
 
 static int may_force_buffers(void)
@@ -64,7 +64,7 @@ static int may_force_buffers(void)
 	return may;
 }
 
-static void say_ready(struct agent *agent)
+static void send_ready(struct agent *agent)
 {
 	struct nl_json *j = &agent->json;
 	struct utsname name;
@@ -87,48 +87,48 @@ static void say_ready(struct agent *agent)
 
 /* -- requests --------------------------------------------------------------------- */
 
-static int start_run(struct agent *agent, int role, struct nl_words *words, struct nl_err *err)
+static int start_run(struct agent *agent, int role, struct nl_request *request, struct nl_err *err)
 {
 	struct nl_run_opts opts;
-	int code = nl_options_from_words(&opts, role, words, err);
+	int code = nl_options_from_request(&opts, role, request, err);
 
-	return code ? code : nl_jobs_start(agent->jobs, &opts, err);
+	return code ? code : nl_run_table_start(agent->table, &opts, err);
 }
 
-static int request_sink(void *context, struct nl_words *words, struct nl_err *err)
+static int request_sink(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
 
-	return start_run(agent, NL_SINK, words, err);
+	return start_run(agent, NL_SINK, request, err);
 }
 
-static int request_gen(void *context, struct nl_words *words, struct nl_err *err)
+static int request_gen(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
 
-	return start_run(agent, NL_GEN, words, err);
+	return start_run(agent, NL_GEN, request, err);
 }
 
-static int request_stop(void *context, struct nl_words *words, struct nl_err *err)
+static int request_stop(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
 	uint64_t id;
 
-	if (nl_words_u64(words, "run", 0, UINT64_MAX, &id))
+	if (nl_request_u64(request, "run", 0, UINT64_MAX, &id))
 		return nl_fail_key(err, "run", "stop wants the number of a run");
-	if (nl_requests_only_known(words, err))
+	if (nl_request_only_known(request, err))
 		return err->code;
-	nl_jobs_stop(agent->jobs, &id);
+	nl_run_table_stop(agent->table, &id);
 	return NL_OK;
 }
 
-static int request_meter(void *context, struct nl_words *words, struct nl_err *err)
+static int request_meter(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
-	const char *interface = nl_words_get(words, "interface");
+	const char *interface = nl_request_get(request, "interface");
 	struct nl_meter *meter;
 	struct nl_meter_span *work;
-	int code = nl_requests_only_known(words, err);
+	int code = nl_request_only_known(request, err);
 
 	if (code)
 		return code;
@@ -148,11 +148,11 @@ static int request_meter(void *context, struct nl_words *words, struct nl_err *e
 	return code;
 }
 
-static int request_ping(void *context, struct nl_words *words, struct nl_err *err)
+static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
 
-	if (nl_requests_only_known(words, err))
+	if (nl_request_only_known(request, err))
 		return err->code;
 	begin_event(agent, "pong");
 	nl_json_u64(&agent->json, "t_ns", nl_now_ns());
@@ -160,30 +160,30 @@ static int request_ping(void *context, struct nl_words *words, struct nl_err *er
 	return NL_OK;
 }
 
-static int request_quit(void *context, struct nl_words *words, struct nl_err *err)
+static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
 
-	if (nl_requests_only_known(words, err))
+	if (nl_request_only_known(request, err))
 		return err->code;
 	agent->quit = 1;
 	return NL_OK;
 }
 
-static const struct nl_request request[] = {
+static const struct nl_verb verbs[] = {
 	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
 	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
 };
 
-static int hear_line(void *context, const char *line, size_t len)
+static int handle_line(void *context, const char *line, size_t len)
 {
 	struct agent *agent = context;
-	struct nl_words words;
+	struct nl_request request;
 	struct nl_err err;
 
-	if (nl_requests_take(request, sizeof(request) / sizeof(request[0]), agent, line, len,
-			     &words, &err))
-		answer_error(agent, nl_words_get(&words, "run"), &err);
+	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), agent, line, len,
+			&request, &err))
+		answer_error(agent, nl_request_get(&request, "run"), &err);
 	return agent->quit;
 }
 
@@ -194,14 +194,14 @@ static void serve_requests(struct agent *agent)
 	for (;;) {
 		/* an output nobody reads shows as POLLERR without being asked for */
 		struct pollfd fds[] = {{.fd = agent->in_fd, .events = POLLIN},
-				       {.fd = nl_outbox_broken_fd(agent->outbox), .events = POLLIN},
+				       {.fd = nl_async_out_broken_fd(agent->out), .events = POLLIN},
 				       {.fd = agent->out_fd}};
 
 		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			return;
 		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)))
 			return;
-		if (fds[0].revents && !nl_lines_read(&agent->lines, agent->in_fd, hear_line, agent))
+		if (fds[0].revents && !nl_line_reader_read(&agent->reader, agent->in_fd, handle_line, agent))
 			return;
 		if (agent->quit)
 			return;
@@ -238,14 +238,14 @@ static struct agent *agent_new(int in_fd, int out_fd)
 		return NULL;
 	agent->in_fd = in_fd;
 	agent->out_fd = out_fd;
-	agent->outbox = nl_outbox_new(out_fd);
-	if (!agent->outbox) {
+	agent->out = nl_async_out_new(out_fd);
+	if (!agent->out) {
 		free(agent);
 		return NULL;
 	}
-	agent->jobs = nl_jobs_new(agent->outbox);
-	if (!agent->jobs) {
-		nl_outbox_free(agent->outbox);
+	agent->table = nl_run_table_new(agent->out);
+	if (!agent->table) {
+		nl_async_out_free(agent->out);
 		free(agent);
 		return NULL;
 	}
@@ -267,20 +267,20 @@ int nl_agent_serve(int in_fd, int out_fd)
 	if (code) {
 		answer_error(agent, NULL, &err);
 	} else {
-		say_ready(agent);
+		send_ready(agent);
 		serve_requests(agent);
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
-	nl_jobs_stop(agent->jobs, NULL);
-	busy = nl_jobs_wait(agent->jobs, deadline_ns) != 0;
-	busy |= nl_outbox_flush(agent->outbox, deadline_ns) != 0;
+	nl_run_table_stop(agent->table, NULL);
+	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
+	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
 	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
 		_exit(1);
-	nl_outbox_free(agent->outbox);
+	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);
 	if (lock_fd >= 0)
 		close(lock_fd);
-	nl_jobs_free(agent->jobs);
+	nl_run_table_free(agent->table);
 	free(agent);
 	return code ? 1 : 0;
 }

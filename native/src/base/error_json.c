@@ -1,6 +1,6 @@
 #include "base/error_json.h"
 
-#include "base/words.h"
+#include "base/request.h"
 
 void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err)
 {
@@ -8,7 +8,7 @@ void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err)
 
 	nl_json_open(j, NULL);
 	nl_json_text(j, "event", "error");
-	if (run && nl_words_decimal(run, 0, UINT64_MAX, &number) == 0)
+	if (run && nl_decimal_parse(run, 0, UINT64_MAX, &number) == 0)
 		nl_json_u64(j, "run", number);
 	else
 		nl_json_null(j, "run");

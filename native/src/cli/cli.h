@@ -5,6 +5,6 @@
 #include "netlab.h"
 
 /* Print the error on stderr. Returns the exit code: 2 for bad input, else 1. */
-int nl_cli_fail(const char *face, const struct nl_err *err);
+int nl_cli_fail(const char *cmd, const struct nl_err *err);
 
 #endif

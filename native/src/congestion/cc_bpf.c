@@ -1,7 +1,7 @@
 #include "congestion/cc_bpf.h"
 
 #include "base/error.h"
-#include "congestion/cc_laws.h"
+#include "congestion/cc_table.h"
 
 #include <stdio.h>
 
@@ -14,17 +14,17 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 	return 0;
 }
 
-const char *nl_cc_sha256(int law)
+const char *nl_cc_sha256(int cc)
 {
-	(void)law;
+	(void)cc;
 	return NULL;
 }
 
-struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, struct nl_err *err)
+struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struct nl_err *err)
 {
 	char why[NL_MESSAGE_MAX];
 
-	(void)law, (void)params;
+	(void)cc, (void)params;
 	nl_cc_supported(why);
 	nl_fail(err, NL_REFUSED, "%s", why);
 	return NULL;
@@ -68,9 +68,9 @@ struct nl_cc_loaded {
 };
 
 /* libbpf says the reason of a failure only to its printer: the last lines are kept. */
-static char said[NL_MESSAGE_MAX];
+static char warning[NL_MESSAGE_MAX];
 
-static int keep_said(enum libbpf_print_level level, const char *format, va_list values)
+static int record_warning(enum libbpf_print_level level, const char *format, va_list values)
 {
 	char line[NL_MESSAGE_MAX];
 	size_t len;
@@ -81,8 +81,8 @@ static int keep_said(enum libbpf_print_level level, const char *format, va_list 
 	len = strcspn(line, "\n");
 	line[len] = '\0';
 	/* The first is the cause; what follows from it is not. */
-	if (!said[0])
-		snprintf(said, sizeof(said), "%.160s", line);
+	if (!warning[0])
+		snprintf(warning, sizeof(warning), "%.160s", line);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 
 	if (known)
 		return 1;
-	libbpf_set_print(keep_said);
+	libbpf_set_print(record_warning);
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {
 		snprintf(why, NL_MESSAGE_MAX,
@@ -116,9 +116,9 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 	return known;
 }
 
-const char *nl_cc_sha256(int law)
+const char *nl_cc_sha256(int cc)
 {
-	return nl_cc_object[law].sha256;
+	return nl_cc_object[cc].sha256;
 }
 
 /* libbpf of this age has no way to change what is in a struct_ops, so the name is written into
@@ -162,7 +162,7 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 	free(code);
 	if (!l->object)
 		return -1;
-	ops = bpf_object__find_map_by_name(l->object, "law");
+	ops = bpf_object__find_map_by_name(l->object, "cc");
 	data = bpf_object__find_map_by_name(l->object, ".rodata.params");
 	if (!ops || !data) {
 		errno = EBADMSG;
@@ -186,7 +186,7 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 	return l->link_fd < 0 ? -1 : 0;
 }
 
-static void why_not(const struct nl_cc_loaded *l, int errnum, struct nl_err *err)
+static void fail_load(const struct nl_cc_loaded *l, int errnum, struct nl_err *err)
 {
 	if (errnum == EPERM || errnum == EACCES) {
 		nl_fail(err, NL_REFUSED,
@@ -195,10 +195,10 @@ static void why_not(const struct nl_cc_loaded *l, int errnum, struct nl_err *err
 		return;
 	}
 	nl_fail(err, NL_REFUSED, "the kernel did not take %s: %s%s%s", l->name, strerror(errnum),
-		said[0] ? ": " : "", said);
+		warning[0] ? ": " : "", warning);
 }
 
-struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, struct nl_err *err)
+struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struct nl_err *err)
 {
 	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	struct nl_cc_loaded *l = calloc(1, sizeof(*l));
@@ -220,10 +220,10 @@ struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, stru
 	for (int tries = 0; tries < MARKS; tries++, mark++) {
 		int errnum;
 
-		snprintf(l->name, sizeof(l->name), "nl_%s_%c%c", nl_cc_law[law].name,
+		snprintf(l->name, sizeof(l->name), "nl_%s_%c%c", nl_cc_table[cc].name,
 			 digit[mark / 36 % 36], digit[mark % 36]);
-		said[0] = '\0';
-		if (try_name(l, &nl_cc_object[law], params) == 0) {
+		warning[0] = '\0';
+		if (try_name(l, &nl_cc_object[cc], params) == 0) {
 			mark++;
 			return l;
 		}
@@ -232,11 +232,11 @@ struct nl_cc_loaded *nl_cc_load(int law, const struct nl_cc_params *params, stru
 		l->object = NULL;
 		if (errnum == EEXIST)
 			continue;
-		why_not(l, errnum, err);
+		fail_load(l, errnum, err);
 		nl_cc_unload(l);
 		return NULL;
 	}
-	nl_fail(err, NL_IN_USE, "all names nl_%s_00 to _zz are taken", nl_cc_law[law].name);
+	nl_fail(err, NL_IN_USE, "all names nl_%s_00 to _zz are taken", nl_cc_table[cc].name);
 	nl_cc_unload(l);
 	return NULL;
 }

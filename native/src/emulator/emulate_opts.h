@@ -2,8 +2,8 @@
 #ifndef NL_EMULATE_OPTS_H
 #define NL_EMULATE_OPTS_H
 
-#include "base/words.h"
-#include "emulator/lane.h"
+#include "base/request.h"
+#include "emulator/link.h"
 #include "netlab.h"
 
 enum { NL_NAMESPACE_MAX = 256, NL_DEVICE_MAX = 15 };
@@ -15,19 +15,19 @@ struct nl_emulate_ends {
 };
 
 /* What `set` asks for beyond lasting options. */
-struct nl_emulate_script {
-	uint64_t drop_at[NL_SCRIPT_MAX];
+struct nl_emulate_drops {
+	uint64_t drop_at[NL_DROP_PLAN_MAX];
 	uint32_t drops;      /* 0: none */
 	int forget;          /* what was asked for before */
 	uint64_t drop_at_ms; /* UINT64_MAX: none */
 };
 
-/* Lane `direction=ab|ba` of a `set`: 0 or 1 in *lane. opts[2] are changed where the request
+/* Link `direction=ab|ba` of a `set`: 0 or 1 in *link. opts[2] are changed where the request
  * says so and only when all of it is good. */
-int nl_emulate_set_words(struct nl_words *words, int *lane, struct nl_lane_opts opts[2],
-			 struct nl_emulate_script *script, struct nl_err *err);
+int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
+				struct nl_emulate_drops *script, struct nl_err *err);
 
-int nl_emulate_ends_words(struct nl_words *words, struct nl_emulate_ends *ends,
-			  struct nl_err *err);
+int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends,
+				 struct nl_err *err);
 
 #endif

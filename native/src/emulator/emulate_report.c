@@ -60,24 +60,24 @@ void nl_emulate_report_free(struct nl_emulate_report *r)
 	r->sample = NULL;
 }
 
-void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_lane lane[2],
+void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],
 			       uint64_t now_ns, uint64_t sample_ms)
 {
 	r->samples = 0;
 	r->sample_ns = sample_ms * 1000000;
 	r->next_sample_ns = now_ns;
-	r->turn_max_ns = 0;
+	r->busy_max_ns = 0;
 	for (int i = 0; i < 2; i++) {
-		struct nl_lane_count *c = &lane[i].count;
+		struct nl_link_count *c = &link[i].count;
 
 		r->lateness[i].max_ns = 0;
-		nl_lane_queue(&lane[i], now_ns, &c->max_queue_B, &c->max_queue_packets);
+		nl_link_queue(&link[i], now_ns, &c->max_queue_B, &c->max_queue_packets);
 	}
 }
 
-void nl_emulate_report_left(struct nl_emulate_report *r, int lane, uint64_t late_ns)
+void nl_emulate_report_left(struct nl_emulate_report *r, int link, uint64_t late_ns)
 {
-	struct nl_lateness *l = &r->lateness[lane];
+	struct nl_lateness *l = &r->lateness[link];
 	int bin = 0;
 
 	while (bin < NL_LATENESS_BINS - 1 && late_ns >= bin_us[bin] * 1000)
@@ -89,7 +89,7 @@ void nl_emulate_report_left(struct nl_emulate_report *r, int lane, uint64_t late
 		l->late++;
 }
 
-void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_lane lane[2], uint64_t now_ns)
+void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2], uint64_t now_ns)
 {
 	struct nl_emulate_sample *s;
 	uint64_t cpu[2];
@@ -105,9 +105,9 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_lane lane[2
 	s = &r->sample[r->samples++];
 	s->t_ns = now_ns;
 	for (int i = 0; i < 2; i++)
-		nl_lane_queue(&lane[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
+		nl_link_queue(&link[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
 	for (int i = 0; i < 2; i++)
-		s->dropped[i] = nl_lane_dropped(&lane[i]);
+		s->dropped[i] = nl_link_dropped(&link[i]);
 	cpu_us(cpu);
 	s->cpu_us = cpu[0] + cpu[1] - r->cpu0_us[0] - r->cpu0_us[1];
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
@@ -123,11 +123,11 @@ static void numbers(struct nl_json *j, const char *key, const uint64_t *first, s
 	nl_json_array_end(j);
 }
 
-static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *lane,
+static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *link,
 		      uint64_t now_ns, struct nl_json *j)
 {
-	const struct nl_lane_count *c = &lane->count;
-	const struct nl_lane_opts *o = &lane->opts;
+	const struct nl_link_count *c = &link->count;
+	const struct nl_link_opts *o = &link->opts;
 	const struct nl_lateness *late = &r->lateness[i];
 	uint64_t bytes, packets;
 
@@ -158,20 +158,20 @@ static void lane_json(const struct nl_emulate_report *r, int i, struct nl_lane *
 	nl_json_u64(j, "malformed", c->dropped_malformed);
 	nl_json_u64(j, "refused", c->dropped_refused);
 	nl_json_close(j);
-	if (lane->script.last_ns)
-		nl_json_u64(j, "scripted_ns", lane->script.last_ns);
+	if (link->drop_plan.last_ns)
+		nl_json_u64(j, "scripted_ns", link->drop_plan.last_ns);
 	else
 		nl_json_null(j, "scripted_ns");
 	nl_json_u64(j, "reordered", c->reordered);
-	nl_lane_queue(lane, now_ns, &bytes, &packets);
+	nl_link_queue(link, now_ns, &bytes, &packets);
 	nl_json_u64(j, "queue_B", bytes);
 	nl_json_u64(j, "queue_packets", packets);
 	nl_json_u64(j, "max_queue_B", c->max_queue_B);
 	nl_json_u64(j, "max_queue_packets", c->max_queue_packets);
-	nl_json_u64(j, "stored_packets", lane->stored_packets);
-	nl_json_u64(j, "stored_B", lane->store.used_B);
-	nl_json_u64(j, "memory_B", lane->store.cap_B);
-	nl_json_u64(j, "max_memory_B", lane->store.max_used_B);
+	nl_json_u64(j, "stored_packets", link->unsent_packets);
+	nl_json_u64(j, "stored_B", link->ring.used_B);
+	nl_json_u64(j, "memory_B", link->ring.cap_B);
+	nl_json_u64(j, "max_memory_B", link->ring.max_used_B);
 	nl_json_open(j, "lateness");
 	nl_json_u64(j, "max_ns", late->max_ns);
 	nl_json_u64(j, "late", late->late);
@@ -191,24 +191,24 @@ static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
 	nl_json_open(j, "samples");
 	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
 	numbers(j, "t_ns", &first->t_ns, r->samples, step);
-	for (int lane = 0; lane < 2; lane++) {
-		numbers(j, key[lane][0], &first->queue_B[lane], r->samples, step);
-		numbers(j, key[lane][1], &first->queue_packets[lane], r->samples, step);
-		numbers(j, key[lane][2], &first->dropped[lane], r->samples, step);
+	for (int link = 0; link < 2; link++) {
+		numbers(j, key[link][0], &first->queue_B[link], r->samples, step);
+		numbers(j, key[link][1], &first->queue_packets[link], r->samples, step);
+		numbers(j, key[link][2], &first->dropped[link], r->samples, step);
 	}
 	numbers(j, "cpu_us", &first->cpu_us, r->samples, step);
 	nl_json_close(j);
 }
 
-static int was_late(const struct nl_emulate_report *r, const struct nl_lane lane[2])
+static int was_late(const struct nl_emulate_report *r, const struct nl_link link[2])
 {
 	for (int i = 0; i < 2; i++)
-		if (r->lateness[i].late * LATE_ONE_IN > lane[i].count.out_writes)
+		if (r->lateness[i].late * LATE_ONE_IN > link[i].count.out_writes)
 			return 1;
 	return 0;
 }
 
-void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_lane lane[2],
+void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
 			    uint64_t now_ns, int final, int with_samples, struct nl_json *j)
 {
 	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = waited_ns() - r->waited0_ns, cpu[2];
@@ -224,19 +224,19 @@ void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_lane la
 	nl_json_u64(j, "system_us", cpu[1] - r->cpu0_us[1]);
 	nl_json_u64(j, "waited_us", waited / 1000);
 	nl_json_close(j);
-	nl_json_u64(j, "turn_max_ns", r->turn_max_ns);
+	nl_json_u64(j, "busy_max_ns", r->busy_max_ns);
 	nl_json_u64(j, "wake_ns", r->wake_ns);
 	nl_json_array(j, "flags");
-	if (was_late(r, lane))
+	if (was_late(r, link))
 		nl_json_text(j, NULL, "emulator_late");
 	if (waited > elapsed_ns / 100 * WAITED_PERCENT)
 		nl_json_text(j, NULL, "emulator_short_of_cpu");
-	if (lane[0].count.dropped_memory || lane[1].count.dropped_memory)
+	if (link[0].count.dropped_memory || link[1].count.dropped_memory)
 		nl_json_text(j, NULL, "emulator_out_of_memory");
 	nl_json_array_end(j);
 	nl_json_array(j, "directions");
 	for (int i = 0; i < 2; i++)
-		lane_json(r, i, &lane[i], now_ns, j);
+		link_json(r, i, &link[i], now_ns, j);
 	nl_json_array_end(j);
 	if (with_samples)
 		samples_json(r, j);

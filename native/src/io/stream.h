@@ -12,11 +12,11 @@
 enum { NL_CACHE_LINE_B = 64 };
 
 /* Sends from user memory whose completion the kernel has yet to tell: at most this many a stream. */
-enum { NL_INFLIGHT_MAX = 1024 };
+enum { NL_ZC_PENDING_MAX = 1024 };
 
-struct nl_inflight {
+struct nl_zc_pending {
 	uint32_t oldest, next;        /* numbers as the kernel counts them: they wrap */
-	uint32_t held[NL_INFLIGHT_MAX]; /* bytes + 1 of a send; 0: completed */
+	uint32_t slot[NL_ZC_PENDING_MAX]; /* bytes + 1 of a send; 0: completed */
 };
 
 enum nl_phase { NL_MOVING, NL_CLOSING, NL_ENDED };
@@ -35,7 +35,7 @@ struct nl_stream {
 	uint64_t t_first_ns, t_end_ns;
 	int stamped; /* t_last_ns is kept: a run whose length is what it measures */
 	uint64_t t_last_ns; /* after the last call that moved bytes */
-	struct nl_inflight *inflight; /* zero-copy sends only */
+	struct nl_zc_pending *zc_pending; /* zero-copy sends only */
 	uint64_t completed_bytes, copied_bytes; /* zero-copy sends that have completed; that were copied */
 	uint64_t mapped_bytes;                  /* zero-copy receives that were not copied */
 };

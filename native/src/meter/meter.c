@@ -101,7 +101,7 @@ static void diff_interface(const struct nl_meter *before, const struct nl_meter 
 	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
 }
 
-/* What a vigil saw between the two, and what the two themselves show. */
+/* What a meter_poll saw between the two, and what the two themselves show. */
 static void diff_clocks(const struct nl_meter *before, const struct nl_meter *after,
 			struct nl_meter_span *out)
 {

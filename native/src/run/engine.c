@@ -1,7 +1,7 @@
 #include "run/engine.h"
 
 #include "base/error.h"
-#include "net/outlet.h"
+#include "net/egress.h"
 #include "run/worker.h"
 
 #include <errno.h>
@@ -44,18 +44,18 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 }
 
 /* What a sink reads has left its sender long since. */
-static struct nl_turns turns_of(const struct nl_run_opts *opts, uint64_t threads)
+static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads)
 {
-	struct nl_outlet outlet = {.packet_B = NL_OUTLET_LARGE_B, .queues = 1};
+	struct nl_egress egress = {.packet_B = NL_EGRESS_LARGE_B, .queues = 1};
 
 	if (opts->role == NL_GEN)
-		outlet = nl_outlet_of(opts->interface);
-	return nl_turns_of(opts->streams, threads, cpus_online(), outlet);
+		egress = nl_egress_of(opts->interface);
+	return nl_batch_of(opts->streams, threads, cpus_online(), egress);
 }
 
 /* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
  * where the buffer, and so the window, is what a run is about, or the moment of the last byte. */
-static int lingers_of(const struct nl_run_opts *opts)
+static int delays_reads_of(const struct nl_run_opts *opts)
 {
 	return opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
 	       (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
@@ -65,22 +65,22 @@ static int lingers_of(const struct nl_run_opts *opts)
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err)
 {
 	const struct nl_engine *engine = engine_of(opts);
-	const struct nl_mover *mover = nl_mover_of(opts);
+	const struct nl_io_method *method = nl_io_method_of(opts);
 	uint64_t threads = threads_of(opts, engine);
 	const char *what = "";
 	int code;
 
-	if (mover->probe && mover->probe(&what))
+	if (method->probe && method->probe(&what))
 		return nl_fail_errno(err, errno, "%s %s: this kernel refuses %s",
-				     opts->role == NL_GEN ? "send" : "receive", mover->name, what);
+				     opts->role == NL_GEN ? "send" : "receive", method->name, what);
 	code = engine->probe ? engine->probe(opts, err) : NL_OK;
 	if (code)
 		return code;
 	*out = (struct nl_choice){.engine = engine,
-				  .mover = mover,
+				  .method = method,
 				  .threads = threads,
 				  .blocking = engine->one_stream,
-				  .turns = turns_of(opts, threads),
-				  .lingers = lingers_of(opts)};
+				  .batch = batch_of(opts, threads),
+				  .delays_reads = delays_reads_of(opts)};
 	return NL_OK;
 }

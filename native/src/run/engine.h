@@ -1,20 +1,20 @@
-/* engine: which engine and which mover a run has. */
+/* engine: which engine and which method a run has. */
 #ifndef NL_ENGINE_H
 #define NL_ENGINE_H
 
-#include "io/turns.h"
+#include "io/batch.h"
 #include "netlab.h"
 
 struct nl_engine;
-struct nl_mover;
+struct nl_io_method;
 
 struct nl_choice {
 	const struct nl_engine *engine;
-	const struct nl_mover *mover;
+	const struct nl_io_method *method;
 	uint64_t threads;
 	int blocking; /* the sockets */
-	struct nl_turns turns;
-	int lingers;
+	struct nl_batch batch;
+	int delays_reads;
 };
 
 /* Choose for the run. What this kernel lacks is NL_REFUSED with the reason, unless the

@@ -1,5 +1,5 @@
 /* The blocking engine: one thread a stream, and each call waits by itself. */
-#include "io/linger.h"
+#include "io/read_delay.h"
 #include "run/worker.h"
 
 #include <errno.h>
@@ -12,12 +12,12 @@ static int nothing_to_do(struct nl_worker *worker)
 
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
-	struct nl_tools *tools = &worker->tools;
-	ssize_t (*const move)(struct nl_tools *, struct nl_stream *, size_t) = tools->mover->move;
+	struct nl_io_ctx *ctx = &worker->ctx;
+	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
 
 	stream->t_first_ns = nl_now_ns();
 	while (stream->left > 0 && !nl_stream_quitting(stream)) {
-		ssize_t n = move(tools, stream, nl_stream_next(stream, tools->record_B));
+		ssize_t n = move(ctx, stream, nl_stream_next(stream, ctx->record_B));
 
 		if (n > 0)
 			nl_worker_sent(worker, stream, (uint64_t)n);
@@ -29,19 +29,19 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 
 static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 {
-	struct nl_tools *tools = &worker->tools;
-	ssize_t (*const move)(struct nl_tools *, struct nl_stream *, size_t) = tools->mover->move;
-	struct nl_linger linger;
+	struct nl_io_ctx *ctx = &worker->ctx;
+	ssize_t (*const move)(struct nl_io_ctx *, struct nl_stream *, size_t) = ctx->method->move;
+	struct nl_read_delay delay;
 	ssize_t n;
 
-	nl_linger_begin(&linger, worker->run->lingers ? stream->fd : -1);
-	while ((n = move(tools, stream, tools->record_B)) != 0) {
+	nl_read_delay_begin(&delay, worker->run->delays_reads ? stream->fd : -1);
+	while ((n = move(ctx, stream, ctx->record_B)) != 0) {
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);
 			if (nl_stream_quitting(stream))
 				return 0;
-			nl_linger_after(&linger, nl_stream_bytes(stream), (uint64_t)n,
-					tools->record_B);
+			nl_read_delay_after_read(&delay, nl_stream_bytes(stream), (uint64_t)n,
+						 ctx->record_B);
 		} else if (errno != EINTR) {
 			return nl_stream_quitting(stream) ? 0 : errno;
 		}

@@ -1,6 +1,6 @@
 /* The epoll engine: a set per thread, level-triggered, so that a stream that is left
  * before it is dry comes round again after the others. */
-#include "io/inflight.h"
+#include "io/zc_pending.h"
 #include "run/worker.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 enum { EVENTS = 256 };
 
 /* Of a turn: records may be small. */
-enum { TURN_CALLS = 128 };
+enum { BATCH_CALLS = 128 };
 
 struct set {
 	int fd, ready;
 	struct epoll_event event[EVENTS];
 };
 
-static int listen_for(const struct set *set, struct nl_stream *stream, uint32_t events, int operation)
+static int set_events(const struct set *set, struct nl_stream *stream, uint32_t events, int operation)
 {
 	struct epoll_event event = {.events = events, .data.ptr = stream};
 
@@ -37,7 +37,7 @@ static int prepare(struct nl_worker *worker)
 	if (set->fd < 0)
 		return errno;
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++)
-		if (listen_for(set, nl_worker_stream(worker, i),
+		if (set_events(set, nl_worker_stream(worker, i),
 			       nl_worker_sends(worker) ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD))
 			return errno;
 	return 0;
@@ -55,54 +55,54 @@ static int await_events(struct nl_worker *worker)
 }
 
 /* The data of the stream have ended; what it waits for from now on. */
-static void leave(struct nl_worker *worker, struct nl_stream *stream, int errnum)
+static void end_data(struct nl_worker *worker, struct nl_stream *stream, int errnum)
 {
 	nl_worker_moved(worker, stream, errnum);
 	if (stream->phase == NL_CLOSING)
-		listen_for(worker->own, stream, EPOLLIN, EPOLL_CTL_MOD);
+		set_events(worker->own, stream, EPOLLIN, EPOLL_CTL_MOD);
 	else
-		listen_for(worker->own, stream, 0, EPOLL_CTL_DEL);
+		set_events(worker->own, stream, 0, EPOLL_CTL_DEL);
 }
 
 /* Sends whose completion is awaited fill up: until one is told, which shows as an error. */
 static void await_completion(struct nl_worker *worker, struct nl_stream *stream)
 {
-	listen_for(worker->own, stream, 0, EPOLL_CTL_MOD);
+	set_events(worker->own, stream, 0, EPOLL_CTL_MOD);
 	stream->throttled = 1;
 }
 
 static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 {
-	struct nl_tools *tools = &worker->tools;
-	uint64_t turn_B = 0;
+	struct nl_io_ctx *ctx = &worker->ctx;
+	uint64_t batch_B = 0;
 
 	if (stream->t_first_ns == 0)
 		stream->t_first_ns = nl_now_ns();
 	if (stream->throttled) {
-		listen_for(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
+		set_events(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
 		stream->throttled = 0;
 	}
-	for (int call = 0; call < TURN_CALLS && turn_B < worker->run->turns.stream_B; call++) {
-		size_t len = nl_stream_next(stream, tools->record_B);
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->run->batch.stream_B; call++) {
+		size_t len = nl_stream_next(stream, ctx->record_B);
 		ssize_t n;
 
 		if (len == 0 || nl_stream_quitting(stream)) {
-			leave(worker, stream, 0);
+			end_data(worker, stream, 0);
 			return;
 		}
-		n = tools->mover->move(tools, stream, len);
+		n = ctx->method->move(ctx, stream, len);
 		if (n > 0) {
 			nl_worker_sent(worker, stream, (uint64_t)n);
-			turn_B += (uint64_t)n;
+			batch_B += (uint64_t)n;
 			if ((size_t)n < len) /* the socket is full */
 				return;
 		} else if (errno == EAGAIN) {
 			return;
-		} else if (errno == ENOBUFS && nl_inflight_any(stream)) {
+		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
 			await_completion(worker, stream);
 			return;
 		} else if (errno != EINTR) {
-			leave(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
 			return;
 		}
 	}
@@ -110,28 +110,28 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 
 static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 {
-	struct nl_tools *tools = &worker->tools;
-	uint64_t turn_B = 0;
+	struct nl_io_ctx *ctx = &worker->ctx;
+	uint64_t batch_B = 0;
 
-	for (int call = 0; call < TURN_CALLS && turn_B < worker->run->turns.stream_B; call++) {
-		ssize_t n = tools->mover->move(tools, stream, tools->record_B);
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->run->batch.stream_B; call++) {
+		ssize_t n = ctx->method->move(ctx, stream, ctx->record_B);
 
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);
-			turn_B += (uint64_t)n;
+			batch_B += (uint64_t)n;
 			if (nl_stream_quitting(stream)) {
-				leave(worker, stream, 0);
+				end_data(worker, stream, 0);
 				return;
 			}
-			if ((uint64_t)n < tools->record_B) /* the socket is dry */
+			if ((uint64_t)n < ctx->record_B) /* the socket is dry */
 				return;
 		} else if (n == 0) {
-			leave(worker, stream, 0);
+			end_data(worker, stream, 0);
 			return;
 		} else if (errno == EAGAIN) {
 			return;
 		} else if (errno != EINTR) {
-			leave(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
 			return;
 		}
 	}
@@ -144,12 +144,12 @@ static void transfer(struct nl_worker *worker)
 	for (int i = 0; i < set->ready; i++) {
 		struct nl_stream *stream = set->event[i].data.ptr;
 
-		if (worker->tools.mover->reap && (set->event[i].events & EPOLLERR))
-			worker->tools.mover->reap(stream);
+		if (worker->ctx.method->reap && (set->event[i].events & EPOLLERR))
+			worker->ctx.method->reap(stream);
 		if (stream->phase == NL_CLOSING) {
 			nl_worker_await_close(worker, stream);
 			if (stream->phase == NL_ENDED)
-				listen_for(set, stream, 0, EPOLL_CTL_DEL);
+				set_events(set, stream, 0, EPOLL_CTL_DEL);
 		} else if (nl_worker_sends(worker)) {
 			send_some(worker, stream);
 		} else {

@@ -1,7 +1,7 @@
 /* The io_uring engine: each thread has a ring, each of its streams one request in it. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/inflight.h"
+#include "io/zc_pending.h"
 #include "io/ring.h"
 #include "run/worker.h"
 
@@ -19,7 +19,7 @@ enum { REQUESTS_MAX = 4096, COMPLETIONS_LEAST = 256 };
 /* Numbers wrap far beyond what is in flight; the bit above marks a plain send among them. */
 enum { NUMBER = 0xffff, COPY = 0x10000 };
 
-_Static_assert(NUMBER % NL_INFLIGHT_MAX == NL_INFLIGHT_MAX - 1, "a number finds its place");
+_Static_assert(NUMBER % NL_ZC_PENDING_MAX == NL_ZC_PENDING_MAX - 1, "a number finds its place");
 
 struct uring {
 	struct nl_ring ring;
@@ -89,8 +89,8 @@ static int prepare(struct nl_worker *worker)
 			    power_of_2(2 * streams + COMPLETIONS_LEAST));
 }
 
-static int ask(struct nl_worker *worker, uint64_t nth, enum nl_ring_op op, void *address, size_t len,
-	       int message_flags, uint32_t number)
+static int submit(struct nl_worker *worker, uint64_t nth, enum nl_ring_op op, void *address, size_t len,
+		  int message_flags, uint32_t number)
 {
 	struct uring *uring = worker->own;
 	struct nl_ring_request *request = nl_ring_next(&uring->ring);
@@ -107,53 +107,53 @@ static int ask(struct nl_worker *worker, uint64_t nth, enum nl_ring_op op, void 
 	return 0;
 }
 
-static int ask_close(struct nl_worker *worker, uint64_t nth)
+static int submit_close(struct nl_worker *worker, uint64_t nth)
 {
 	struct uring *uring = worker->own;
 
-	return ask(worker, nth, NL_RING_RECV, &uring->closing_byte, 1, 0, 0);
+	return submit(worker, nth, NL_RING_RECV, &uring->closing_byte, 1, 0, 0);
 }
 
 /* The data of the stream have ended: await the sink's close, or nothing. */
-static void leave(struct nl_worker *worker, uint64_t nth, int errnum)
+static void end_data(struct nl_worker *worker, uint64_t nth, int errnum)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
 
 	nl_worker_moved(worker, stream, errnum);
 	if (stream->phase == NL_CLOSING) {
-		errnum = ask_close(worker, nth);
+		errnum = submit_close(worker, nth);
 		if (errnum)
 			nl_worker_closed(worker, stream, -1, errnum);
 	}
 }
 
-static void ask_move(struct nl_worker *worker, uint64_t nth)
+static void submit_move(struct nl_worker *worker, uint64_t nth)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
-	struct nl_tools *tools = &worker->tools;
+	struct nl_io_ctx *ctx = &worker->ctx;
 	enum nl_ring_op op = op_of(&worker->run->opts);
-	size_t len = (size_t)tools->record_B;
+	size_t len = (size_t)ctx->record_B;
 	uint32_t number = 0;
 	int errnum;
 
 	if (nl_worker_sends(worker)) {
-		len = nl_stream_next(stream, tools->record_B);
+		len = nl_stream_next(stream, ctx->record_B);
 		if (len == 0 || nl_stream_quitting(stream)) {
-			leave(worker, nth, 0);
+			end_data(worker, nth, 0);
 			return;
 		}
 		if (op == NL_RING_SEND_ZC) {
-			if (nl_inflight_full(stream)) {
+			if (nl_zc_pending_full(stream)) {
 				op = NL_RING_SEND;
 				number = COPY;
 			} else {
-				number = nl_inflight_begin(stream) & NUMBER;
+				number = nl_zc_pending_begin(stream) & NUMBER;
 			}
 		}
 	}
-	errnum = ask(worker, nth, op, tools->buffer, len, flags_of(&worker->run->opts), number);
+	errnum = submit(worker, nth, op, ctx->buffer, len, flags_of(&worker->run->opts), number);
 	if (errnum)
-		leave(worker, nth, errnum);
+		end_data(worker, nth, errnum);
 }
 
 static int await_completions(struct nl_worker *worker)
@@ -167,13 +167,13 @@ static int await_completions(struct nl_worker *worker)
 
 			if (nl_worker_sends(worker))
 				stream->t_first_ns = nl_now_ns();
-			ask_move(worker, i);
+			submit_move(worker, i);
 		}
 	}
 	return worker->open ? nl_ring_enter(&uring->ring, 1) : 0;
 }
 
-static void hear_move(struct nl_worker *worker, uint64_t nth, int32_t result)
+static void handle_move(struct nl_worker *worker, uint64_t nth, int32_t result)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
 
@@ -183,90 +183,90 @@ static void hear_move(struct nl_worker *worker, uint64_t nth, int32_t result)
 		} else {
 			nl_stream_received(stream, (uint64_t)result);
 			if (nl_stream_quitting(stream)) {
-				leave(worker, nth, 0);
+				end_data(worker, nth, 0);
 				return;
 			}
 		}
-		ask_move(worker, nth);
+		submit_move(worker, nth);
 	} else if (result == -EINTR || result == -EAGAIN) {
-		ask_move(worker, nth);
+		submit_move(worker, nth);
 	} else {
-		leave(worker, nth, nl_stream_quitting(stream) ? 0 : -result);
+		end_data(worker, nth, nl_stream_quitting(stream) ? 0 : -result);
 	}
 }
 
 /* A send from user memory completes, and later its memory is free. */
-static void hear_zerocopy(struct nl_worker *worker, uint64_t nth,
-			  const struct nl_ring_completion *said)
+static void handle_zerocopy(struct nl_worker *worker, uint64_t nth,
+			    const struct nl_ring_completion *done)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
-	uint32_t number = stream->inflight->oldest, low = (uint32_t)said->data;
+	uint32_t number = stream->zc_pending->oldest, low = (uint32_t)done->data;
 
 	/* the one among those in flight that has these low bits */
 	number += (low - number) & NUMBER;
-	if (said->flags & NL_RING_NOTIFICATION) {
-		nl_inflight_done(stream, number, ((uint32_t)said->result & NL_RING_COPIED) != 0);
+	if (done->flags & NL_RING_NOTIFICATION) {
+		nl_zc_pending_done(stream, number, ((uint32_t)done->result & NL_RING_COPIED) != 0);
 		return;
 	}
 	if (low & COPY) {
-		if (said->result > 0)
-			nl_inflight_copied(stream, (uint64_t)said->result);
+		if (done->result > 0)
+			nl_zc_pending_copied(stream, (uint64_t)done->result);
 	} else {
-		nl_inflight_sent(stream, number, said->result > 0 ? (uint64_t)said->result : 0);
-		if (!(said->flags & NL_RING_MORE))
-			nl_inflight_done(stream, number, 0);
+		nl_zc_pending_sent(stream, number, done->result > 0 ? (uint64_t)done->result : 0);
+		if (!(done->flags & NL_RING_MORE))
+			nl_zc_pending_done(stream, number, 0);
 	}
-	hear_move(worker, nth, said->result);
+	handle_move(worker, nth, done->result);
 }
 
-static int hear_some(struct nl_worker *worker)
+static int handle_completions(struct nl_worker *worker)
 {
 	struct uring *uring = worker->own;
 	int zerocopy = op_of(&worker->run->opts) == NL_RING_SEND_ZC;
-	struct nl_ring_completion said;
-	int heard = 0;
+	struct nl_ring_completion done;
+	int handled = 0;
 
-	for (; nl_ring_take(&uring->ring, &said); heard++) {
-		uint64_t nth = said.data >> 32;
+	for (; nl_ring_take(&uring->ring, &done); handled++) {
+		uint64_t nth = done.data >> 32;
 		struct nl_stream *stream = nl_worker_stream(worker, nth);
 
-		if (stream->phase == NL_ENDED && !(said.flags & NL_RING_NOTIFICATION))
+		if (stream->phase == NL_ENDED && !(done.flags & NL_RING_NOTIFICATION))
 			continue; /* the engine gave up before */
-		if (stream->phase == NL_CLOSING && !(said.flags & NL_RING_NOTIFICATION))
-			nl_worker_closed(worker, stream, said.result, -said.result);
+		if (stream->phase == NL_CLOSING && !(done.flags & NL_RING_NOTIFICATION))
+			nl_worker_closed(worker, stream, done.result, -done.result);
 		else if (zerocopy)
-			hear_zerocopy(worker, nth, &said);
+			handle_zerocopy(worker, nth, &done);
 		else
-			hear_move(worker, nth, said.result);
+			handle_move(worker, nth, done.result);
 	}
-	return heard;
+	return handled;
 }
 
 static void transfer(struct nl_worker *worker)
 {
-	hear_some(worker);
+	handle_completions(worker);
 }
 
-static int any_inflight(const struct nl_worker *worker)
+static int any_pending(const struct nl_worker *worker)
 {
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++)
-		if (nl_inflight_any(nl_worker_stream(worker, i)))
+		if (nl_zc_pending_any(nl_worker_stream(worker, i)))
 			return 1;
 	return 0;
 }
 
-/* As nl_worker's settle: here the kernel tells through the ring. */
-static void settle(struct nl_worker *worker)
+/* As nl_worker's await_zc_completions: here the kernel tells through the ring. */
+static void await_zc_completions(struct nl_worker *worker)
 {
-	uint64_t until_ns = nl_now_ns() + NL_SETTLE_MS * NL_NS_PER_MS;
+	uint64_t until_ns = nl_now_ns() + NL_ZC_WAIT_MS * NL_NS_PER_MS;
 	struct timespec moment = nl_timespec(NL_NS_PER_MS);
 	struct uring *uring = worker->own;
 
-	while (any_inflight(worker) && nl_now_ns() < until_ns) {
+	while (any_pending(worker) && nl_now_ns() < until_ns) {
 		if (nl_ring_enter(&uring->ring, 0))
 			return;
 		/* the kernel tells a few at a time */
-		if (!hear_some(worker))
+		if (!handle_completions(worker))
 			nanosleep(&moment, NULL);
 	}
 }
@@ -276,7 +276,7 @@ static void finish(struct nl_worker *worker)
 	struct uring *uring = worker->own;
 
 	if (uring) {
-		settle(worker);
+		await_zc_completions(worker);
 		nl_ring_close(&uring->ring);
 	}
 	free(uring);

@@ -5,7 +5,7 @@
  * the last stream ends or the run is told to stop. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "meter/vigil.h"
+#include "meter/meter_poll.h"
 #include "net/tcpinfo.h"
 #include "run/run.h"
 #include "run/samples.h"
@@ -26,9 +26,9 @@ struct watch {
 	struct nl_run *run;
 	struct nl_worker *worker; /* [threads] */
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
-	struct nl_vigil vigil;
+	struct nl_meter_poll meter_poll;
 	enum phase phase;
-	uint64_t sample_due_ns, look_due_ns;
+	uint64_t sample_due_ns, poll_due_ns;
 	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
 	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
 };
@@ -47,7 +47,7 @@ static void take_meter(struct watch *watch, int which)
 	struct nl_err err;
 
 	if (nl_meter_read(run->opts.interface, &watch->meter[which], &err) == NL_OK) {
-		nl_vigil_mark(&watch->vigil, &watch->meter[which]);
+		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
 		return;
 	}
 	/* an interface that vanished shows as a reset of the counters: ifindex 0 */
@@ -55,7 +55,7 @@ static void take_meter(struct watch *watch, int which)
 		watch->meter[which] = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
 	} else {
-		nl_vigil_mark(&watch->vigil, &watch->meter[which]);
+		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
 	}
 	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
 }
@@ -112,7 +112,7 @@ static uint64_t next_due(const struct watch *watch)
 		due = edge;
 	if (watch->end_due_ns && watch->end_due_ns < due)
 		due = watch->end_due_ns;
-	return watch->look_due_ns < due ? watch->look_due_ns : due;
+	return watch->poll_due_ns < due ? watch->poll_due_ns : due;
 }
 
 static void plan_sample(struct watch *watch, uint64_t t_ns)
@@ -156,16 +156,16 @@ static void sample(struct watch *watch)
 	plan_sample(watch, t_ns);
 }
 
-static void look(struct watch *watch, uint64_t now)
+static void poll_meter(struct watch *watch, uint64_t now)
 {
 	uint64_t edge = edge_due(watch);
 
-	watch->look_due_ns = now + NL_VIGIL_MS * NL_NS_PER_MS;
+	watch->poll_due_ns = now + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_follow(watch->run, watch->worker);
 	/* who asks of an interface may wait for whoever is changing one: never just before an edge of
 	 * the window, whose snapshot is a look of its own */
 	if (!edge || edge > now + CALM_MS * NL_NS_PER_MS)
-		nl_vigil_look(&watch->vigil);
+		nl_meter_poll_read(&watch->meter_poll);
 }
 
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
@@ -209,7 +209,7 @@ static int sleep_until(struct nl_run *run, uint64_t due_ns, int aborting)
 	int ended;
 
 	pthread_mutex_lock(&run->lock);
-	while (run->live > 0 && (aborting || !atomic_load(&run->told_to_stop)))
+	while (run->live > 0 && (aborting || !atomic_load(&run->stop_requested)))
 		if (pthread_cond_timedwait(&run->changed, &run->lock, &due) == ETIMEDOUT)
 			break;
 	ended = run->live == 0;
@@ -227,18 +227,18 @@ static void watch_streams(struct watch *watch)
 	while (!sleep_until(run, next_due(watch), watch->phase == ABORTING)) {
 		uint64_t now = nl_now_ns(), edge = edge_due(watch);
 
-		if (watch->phase != ABORTING && atomic_load(&run->told_to_stop)) {
+		if (watch->phase != ABORTING && atomic_load(&run->stop_requested)) {
 			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
 		}
 		if (now >= watch->sample_due_ns || (edge && now >= edge))
 			sample(watch);
-		if (now >= watch->look_due_ns)
-			look(watch, now);
+		if (now >= watch->poll_due_ns)
+			poll_meter(watch, now);
 		if (watch->end_due_ns && now >= watch->end_due_ns)
 			at_end(watch, now);
 	}
 	/* the other end may have been stopped first, and have ended the streams of this one */
-	if (atomic_load(&run->told_to_stop))
+	if (atomic_load(&run->stop_requested))
 		fail_run(run, NL_STATUS_STOPPED, &stopped);
 }
 
@@ -327,9 +327,9 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 		code = nl_gen_go(run, deadline_ns, err);
 	if (!code)
 		code = nl_meter_read(run->opts.interface, &watch->meter[BEFORE], err);
-	if (code || atomic_load(&run->told_to_stop))
+	if (code || atomic_load(&run->stop_requested))
 		return code;
-	nl_vigil_begin(&watch->vigil, &watch->meter[BEFORE]);
+	nl_meter_poll_begin(&watch->meter_poll, &watch->meter[BEFORE]);
 	run->report.t_go_ns = nl_samples_take(&run->report, run->stream);
 	if (run->opts.warmup_ms == 0) {
 		open_window(watch, run->report.t_go_ns);
@@ -338,7 +338,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	if (run->opts.window_ms == 0)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
-	watch->look_due_ns = run->report.t_go_ns + NL_VIGIL_MS * NL_NS_PER_MS;
+	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_release(run);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);

@@ -96,7 +96,7 @@ static int set_count(const struct nl_option *option, const char *text, uint64_t 
 {
 	uint64_t n;
 
-	if (nl_words_decimal(text, option->min, option->max, &n))
+	if (nl_decimal_parse(text, option->min, option->max, &n))
 		return nl_fail_key(err, option->name, "%s is a whole number from %llu to %llu",
 				   option->name, (unsigned long long)option->min,
 				   (unsigned long long)option->max);
@@ -109,7 +109,7 @@ static int set_token(const struct nl_option *option, const char *text, uint8_t *
 {
 	uint8_t token[NL_TOKEN_B];
 
-	if (nl_words_hex(text, token, sizeof(token)))
+	if (nl_hex_parse(text, token, sizeof(token)))
 		return nl_fail_key(err, option->name, "token is %d hex digits", 2 * NL_TOKEN_B);
 	memcpy(out, token, sizeof(token));
 	return NL_OK;
@@ -322,30 +322,30 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
-static int check_required(int role, const struct nl_words *words, struct nl_err *err)
+static int check_required(int role, const struct nl_request *request, struct nl_err *err)
 {
 	for (size_t i = 0; i < ROWS; i++)
-		if ((table[i].required & (uint32_t)role) && !nl_words_has(words, table[i].name))
+		if ((table[i].required & (uint32_t)role) && !nl_request_has(request, table[i].name))
 			return nl_fail_key(err, table[i].name, "%s is missing", table[i].name);
-	if (role == NL_GEN && !nl_words_has(words, "window_ms") && !nl_words_has(words, "bytes"))
+	if (role == NL_GEN && !nl_request_has(request, "window_ms") && !nl_request_has(request, "bytes"))
 		return nl_fail_key(err, "window_ms", "window_ms or bytes is missing");
 	return NL_OK;
 }
 
-int nl_options_from_words(struct nl_run_opts *opts, int role, struct nl_words *words,
-			  struct nl_err *err)
+int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_request *request,
+			    struct nl_err *err)
 {
 	int code = NL_OK;
 
 	nl_run_opts_init(opts, role);
-	if (nl_words_has(words, "bytes") && !nl_words_has(words, "window_ms"))
+	if (nl_request_has(request, "bytes") && !nl_request_has(request, "window_ms"))
 		opts->window_ms = 0;
-	if (role == NL_SINK && nl_words_has(words, "port"))
+	if (role == NL_SINK && nl_request_has(request, "port"))
 		return nl_fail_key(err, "port", "the sink of an agent takes a free port");
-	for (size_t i = 0; !code && i < words->count; i++)
-		code = nl_run_opts_set(opts, words->word[i].key, words->word[i].value, err);
+	for (size_t i = 0; !code && i < request->count; i++)
+		code = nl_run_opts_set(opts, request->pair[i].key, request->pair[i].value, err);
 	if (!code)
-		code = check_required(role, words, err);
+		code = check_required(role, request, err);
 	return code ? code : nl_run_opts_check(opts, err);
 }
 

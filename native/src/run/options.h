@@ -2,7 +2,7 @@
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
 
-#include "base/words.h"
+#include "base/request.h"
 #include "netlab.h"
 
 /* The row of that name, or NULL. */
@@ -10,8 +10,8 @@ const struct nl_option *nl_option_find(const char *name);
 
 /* Fill *opts for role from the words of a request; every word must be an option of
  * the role and every required option must be there. */
-int nl_options_from_words(struct nl_run_opts *opts, int role, struct nl_words *words,
-			  struct nl_err *err);
+int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_request *request,
+			    struct nl_err *err);
 
 /* The same from `--name value` arguments; a required option that is not given keeps its
  * default if it has one. Names may be written with - for _. */

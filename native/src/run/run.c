@@ -32,15 +32,15 @@ static int open_file(struct nl_run *run, struct nl_err *err)
 
 static int open_buffers(struct nl_run *run, struct nl_err *err)
 {
-	uint64_t n = run->mover->buffer == NL_BUFFER_SHARED ? 1 : run->report.threads;
+	uint64_t n = run->method->buffer == NL_BUFFER_SHARED ? 1 : run->report.threads;
 	void *memory;
 	int code;
 
-	if (run->mover->buffer == NL_BUFFER_NONE)
+	if (run->method->buffer == NL_BUFFER_NONE)
 		return NL_OK;
 	run->stride_B = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
 	run->buffers_B = run->stride_B * n;
-	if (run->mover->needs_file) {
+	if (run->method->needs_file) {
 		code = open_file(run, err);
 		if (code)
 			return code;
@@ -48,7 +48,7 @@ static int open_buffers(struct nl_run *run, struct nl_err *err)
 		if (memory == MAP_FAILED)
 			memory = NULL;
 	} else {
-		memory = nl_pages_map(&run->buffers_B, run->mover->huge_pages);
+		memory = nl_pages_map(&run->buffers_B, run->method->huge_pages);
 	}
 	if (!memory)
 		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
@@ -91,13 +91,13 @@ static int choose(struct nl_run *run, struct nl_err *err)
 	if (code)
 		return code;
 	run->engine = choice.engine;
-	run->mover = choice.mover;
+	run->method = choice.method;
 	run->blocking = choice.blocking;
-	run->turns = choice.turns;
-	run->lingers = choice.lingers;
+	run->batch = choice.batch;
+	run->delays_reads = choice.delays_reads;
 	report->threads = choice.threads;
 	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
-	snprintf(report->method, sizeof(report->method), "%s", run->mover->name);
+	snprintf(report->method, sizeof(report->method), "%s", run->method->name);
 	/* each thread may have a set or ring, a pipe and a file */
 	return nl_files_need(run->opts.streams + 4 * report->threads, err);
 }
@@ -121,9 +121,9 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 		if (code)
 			return code;
 	}
-	code = nl_placement_open(&run->placement, &run->opts, err);
+	code = nl_affinity_open(&run->affinity, &run->opts, err);
 	if (!code && run->opts.streams > run->report.threads)
-		nl_placement_spread(&run->placement, run->report.threads);
+		nl_affinity_spread(&run->affinity, run->report.threads);
 	if (!code)
 		code = open_streams(run, err);
 	if (!code)
@@ -194,7 +194,7 @@ void nl_run_free(struct nl_run *run)
 	if (run->buffers)
 		munmap(run->buffers, run->buffers_B);
 	for (uint64_t i = 0; run->stream && i < run->opts.streams; i++)
-		free(run->stream[i].inflight);
+		free(run->stream[i].zc_pending);
 	nl_samples_free(&run->report);
 	free(run->report.per_stream);
 	free(run->stream);
@@ -205,7 +205,7 @@ void nl_run_free(struct nl_run *run)
 
 static int unfinished_status(const struct nl_run *run, int code)
 {
-	if (atomic_load(&run->told_to_stop))
+	if (atomic_load(&run->stop_requested))
 		return NL_STATUS_STOPPED;
 	return code == NL_TIMEOUT ? NL_STATUS_TIMEOUT : NL_STATUS_ERROR;
 }
@@ -216,19 +216,19 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 	struct nl_err why = {0};
 	int code;
 
-	code = run->opts.role == NL_SINK ? nl_sink_gather(run, &why) : nl_gen_gather(run, &why);
-	if (!code && !atomic_load(&run->told_to_stop))
+	code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
+	if (!code && !atomic_load(&run->stop_requested))
 		code = nl_run_measure(run, deadline_ns, &why);
 	close_streams(run);
 	if (run->report.t_go_ns)
 		return NL_OK;
 	/* never let go: a sink still tells who knocked, a gen has nothing to tell */
-	if (code && run->opts.role == NL_GEN && !atomic_load(&run->told_to_stop)) {
+	if (code && run->opts.role == NL_GEN && !atomic_load(&run->stop_requested)) {
 		if (err)
 			*err = why;
 		return code;
 	}
-	if (atomic_load(&run->told_to_stop))
+	if (atomic_load(&run->stop_requested))
 		nl_fail(&why, NL_OK, "told to stop");
 	run->report.status = unfinished_status(run, code);
 	run->report.err = why;
@@ -240,7 +240,7 @@ void nl_run_stop(struct nl_run *run)
 	uint64_t one = 1;
 	ssize_t n;
 
-	atomic_store(&run->told_to_stop, 1);
+	atomic_store(&run->stop_requested, 1);
 	/* the eventfd cannot be full: it is written a few times at most */
 	n = write(run->wake, &one, sizeof(one));
 	(void)n;

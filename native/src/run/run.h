@@ -4,18 +4,18 @@
 
 #include "io/stream.h"
 #include "run/engine.h"
-#include "run/placement.h"
+#include "run/affinity.h"
 
 #include <pthread.h>
 
 struct nl_run {
 	struct nl_run_opts opts;
-	struct nl_placement placement;
+	struct nl_affinity affinity;
 	const struct nl_engine *engine;
-	const struct nl_mover *mover;
+	const struct nl_io_method *method;
 	int blocking;             /* the sockets, once streams are let go */
-	struct nl_turns turns;
-	int lingers;              /* what comes may pile up before it is read, see linger.h */
+	struct nl_batch batch;
+	int delays_reads;              /* what comes may pile up before it is read, see linger.h */
 	struct nl_stream *stream; /* [streams] */
 	struct nl_report report;
 	/* Mapped, buffers_B long: one pattern that all gens send, or for each thread of a
@@ -28,7 +28,7 @@ struct nl_run {
 	uint32_t port;
 
 	atomic_int quit; /* streams leave their loops */
-	atomic_int told_to_stop;
+	atomic_int stop_requested;
 
 	pthread_mutex_t lock; /* of the fields below */
 	pthread_cond_t changed;
@@ -38,10 +38,10 @@ struct nl_run {
 };
 
 /* Bring all streams together: every stream has a connected socket when it
- * returns NL_OK. NL_TIMEOUT and NL_PEER as the header says. NL_OK with told_to_stop
+ * returns NL_OK. NL_TIMEOUT and NL_PEER as the header says. NL_OK with stop_requested
  * set when it was interrupted. */
-int nl_sink_gather(struct nl_run *run, struct nl_err *err);
-int nl_gen_gather(struct nl_run *run, struct nl_err *err);
+int nl_sink_accept(struct nl_run *run, struct nl_err *err);
+int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 
 /* Sink: say G on every stream. Gen: hear it on every stream. */
 int nl_sink_go(struct nl_run *run, struct nl_err *err);

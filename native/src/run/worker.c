@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/inflight.h"
+#include "io/zc_pending.h"
 #include "net/sock.h"
 #include "net/sockopts.h"
 #include "net/tcpinfo.h"
@@ -19,7 +19,7 @@ static void describe(struct nl_run *run, const struct nl_stream *stream)
 	struct nl_stream_report *out = &run->report.per_stream[stream->id];
 
 	nl_sock_describe(stream->fd, out);
-	nl_placement_describe(stream->fd, out);
+	nl_affinity_describe(stream->fd, out);
 	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
 }
 
@@ -50,12 +50,12 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 
 void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
 {
-	const struct nl_mover *mover = worker->tools.mover;
+	const struct nl_io_method *method = worker->ctx.method;
 
 	if (n != 0)
 		stream->errnum = n > 0 ? EPROTO : errnum;
-	if (mover->reap)
-		mover->reap(stream);
+	if (method->reap)
+		method->reap(stream);
 	describe(worker->run, stream); /* only now has everything been acknowledged */
 	end_stream(worker, stream);
 }
@@ -77,24 +77,24 @@ static uint8_t *buffer_of(const struct nl_worker *worker)
 {
 	const struct nl_run *run = worker->run;
 
-	if (run->mover->buffer == NL_BUFFER_NONE)
+	if (run->method->buffer == NL_BUFFER_NONE)
 		return NULL;
-	return run->buffers + (run->mover->buffer == NL_BUFFER_SHARED ? 0 : worker->id * run->stride_B);
+	return run->buffers + (run->method->buffer == NL_BUFFER_SHARED ? 0 : worker->id * run->stride_B);
 }
 
 static int prepare(struct nl_worker *worker)
 {
 	struct nl_run *run = worker->run;
-	const struct nl_mover *mover = run->mover;
+	const struct nl_io_method *method = run->method;
 	uint8_t *buffer = buffer_of(worker);
 	int errnum = 0;
 
 	/* touched by the thread that will write there */
-	if (buffer && mover->buffer == NL_BUFFER_OWN)
+	if (buffer && method->buffer == NL_BUFFER_OWN)
 		memset(buffer, 0, run->opts.record_B);
-	errnum = nl_tools_open(&worker->tools, mover, run->opts.record_B, buffer, run->file);
-	for (uint64_t i = 0; !errnum && mover->adopt && i < nl_worker_streams(worker); i++)
-		errnum = mover->adopt(&worker->tools, nl_worker_stream(worker, i));
+	errnum = nl_io_ctx_open(&worker->ctx, method, run->opts.record_B, buffer, run->file);
+	for (uint64_t i = 0; !errnum && method->attach && i < nl_worker_streams(worker); i++)
+		errnum = method->attach(&worker->ctx, nl_worker_stream(worker, i));
 	return errnum ? errnum : run->engine->prepare(worker);
 }
 
@@ -114,18 +114,18 @@ static void give_up(struct nl_worker *worker, int errnum)
 }
 
 /* A card may hold on to memory for a moment after its bytes were acknowledged. */
-static void settle(struct nl_worker *worker)
+static void await_zc_completions(struct nl_worker *worker)
 {
-	const struct nl_mover *mover = worker->run->mover;
-	uint64_t until_ns = nl_now_ns() + NL_SETTLE_MS * NL_NS_PER_MS;
+	const struct nl_io_method *method = worker->run->method;
+	uint64_t until_ns = nl_now_ns() + NL_ZC_WAIT_MS * NL_NS_PER_MS;
 	struct timespec moment = nl_timespec(NL_NS_PER_MS);
 
-	for (uint64_t i = 0; mover->reap && i < nl_worker_streams(worker); i++) {
+	for (uint64_t i = 0; method->reap && i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
 		for (;;) {
-			mover->reap(stream);
-			if (!nl_inflight_any(stream) || nl_now_ns() >= until_ns)
+			method->reap(stream);
+			if (!nl_zc_pending_any(stream) || nl_now_ns() >= until_ns)
 				break;
 			nanosleep(&moment, NULL);
 		}
@@ -134,7 +134,7 @@ static void settle(struct nl_worker *worker)
 
 /* A thread that wakes lets the one that runs come to its end: a gen and a sink that share
  * processors then move more at a turn. Where the scheduler refuses, they still move. */
-static void be_patient(void)
+static void use_sched_batch(void)
 {
 	struct sched_param none = {0};
 
@@ -153,9 +153,9 @@ static void *work(void *argument)
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
-	be_patient();
+	use_sched_batch();
 	/* before memory is touched, so that it lies close to its CPU */
-	worker->errnum = nl_placement_settle(&run->placement, worker->id, run->stream[worker->id].fd);
+	worker->errnum = nl_affinity_apply(&run->affinity, worker->id, run->stream[worker->id].fd);
 	worker->open = nl_worker_streams(worker);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
@@ -180,8 +180,8 @@ static void *work(void *argument)
 			engine->transfer(worker);
 	}
 	engine->finish(worker);
-	settle(worker);
-	nl_tools_close(&worker->tools);
+	await_zc_completions(worker);
+	nl_io_ctx_close(&worker->ctx);
 
 	pthread_mutex_lock(&run->lock);
 	worker->ended = 1;
@@ -208,13 +208,13 @@ void nl_workers_shut(struct nl_run *run, int how)
 
 void nl_workers_follow(struct nl_run *run, struct nl_worker *worker)
 {
-	if (!run->placement.follow)
+	if (!run->affinity.follow)
 		return;
 	/* under the lock no thread ends: one that has may not be named any more */
 	pthread_mutex_lock(&run->lock);
 	for (uint64_t i = 0; i < run->report.threads; i++) {
-		if (worker[i].ended || !nl_placement_follow(&run->placement, worker[i].thread,
-							    run->stream[worker[i].id].fd))
+		if (worker[i].ended || !nl_affinity_follow(&run->affinity, worker[i].thread,
+							   run->stream[worker[i].id].fd))
 			continue;
 		for (uint64_t k = 0; k < nl_worker_streams(&worker[i]); k++)
 			run->report.per_stream[nl_worker_stream(&worker[i], k)->id].moves++;
@@ -243,7 +243,7 @@ int nl_workers_start(struct nl_run *run, struct nl_worker *worker, uint64_t *sta
 		struct nl_worker *w = &worker[*started];
 
 		*w = (struct nl_worker){.run = run, .id = *started,
-					.tools = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
+					.ctx = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
 		errnum = pthread_create(&w->thread, &attributes, work, w);
 		if (errnum)
 			break;

@@ -3,20 +3,20 @@
 #ifndef NL_WORKER_H
 #define NL_WORKER_H
 
-#include "io/mover.h"
+#include "io/io_method.h"
 #include "run/run.h"
 
 #include <sched.h>
 
 /* How long completions of zero-copy sends are waited for after the end of all streams. */
-enum { NL_SETTLE_MS = 200 };
+enum { NL_ZC_WAIT_MS = 200 };
 
 struct nl_worker {
 	struct nl_run *run;
 	uint64_t id;
 	uint64_t open; /* streams that have not ended */
 	uint64_t unyielded_B;
-	struct nl_tools tools;
+	struct nl_io_ctx ctx;
 	void *own; /* of the engine, between prepare and finish */
 	pthread_t thread;
 	int errnum; /* why it is not where it belongs, or 0 */
@@ -28,7 +28,7 @@ struct nl_worker {
 struct nl_engine {
 	const char *name;
 	int one_stream; /* a thread a stream, on blocking sockets */
-	/* Whether this kernel can, with this mover. NL_OK, or a code and why. NULL: it can. */
+	/* Whether this kernel can, with this method. NL_OK, or a code and why. NULL: it can. */
 	int (*probe)(const struct nl_run_opts *opts, struct nl_err *err);
 	/* Make ready before the start. 0 or errno. */
 	int (*prepare)(struct nl_worker *worker);
@@ -64,7 +64,7 @@ static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *st
 {
 	nl_stream_sent(stream, bytes);
 	worker->unyielded_B += bytes;
-	if (worker->unyielded_B >= worker->run->turns.yield_B) {
+	if (worker->unyielded_B >= worker->run->batch.yield_B) {
 		worker->unyielded_B = 0;
 		sched_yield();
 	}

@@ -23,7 +23,7 @@
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
 
 struct nl_guard_shared {
-	_Atomic uint64_t heard_ns;
+	_Atomic uint64_t last_request_ns;
 	_Atomic int ended, taken, finished;
 	_Atomic unsigned restored, conflicts, failed;
 };
@@ -73,7 +73,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 	if (page == MAP_FAILED)
 		goto fail;
 	g->shared = page;
-	nl_guard_heard(g);
+	nl_guard_keepalive(g);
 	return 0;
 fail:
 	nl_reason_set(why, "the guard's memory: %s", strerror(errno));
@@ -144,20 +144,20 @@ static void child_revert(const struct child *c)
 
 __attribute__((noreturn)) static void child_main(const struct child *c)
 {
-	static const int deaf[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
+	static const int output_lost[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
 				   SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
 	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
 	sigset_t none;
 
-	for (size_t i = 0; i < sizeof(deaf) / sizeof(deaf[0]); i++)
-		signal(deaf[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(output_lost) / sizeof(output_lost[0]); i++)
+		signal(output_lost[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, "netlab-guard", 0, 0, 0);
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		uint64_t due = atomic_load(&c->shared->heard_ns) + c->hold_ns, now = now_ns();
+		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = now_ns();
 		int timed_out = now >= due;
 
 		if (!timed_out) {
@@ -172,7 +172,7 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 			_exit(0);
 		now = now_ns();
 		if (timed_out && poll(&parent, 1, 0) == 0 &&
-		    now < atomic_load(&c->shared->heard_ns) + c->hold_ns) {
+		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
 			flock(c->lock, LOCK_UN); /* it spoke while we waited */
 			continue;
 		}
@@ -250,9 +250,9 @@ int nl_guard_alive(struct nl_guard *g)
 	return 0;
 }
 
-void nl_guard_heard(struct nl_guard *g)
+void nl_guard_keepalive(struct nl_guard *g)
 {
-	atomic_store(&g->shared->heard_ns, now_ns());
+	atomic_store(&g->shared->last_request_ns, now_ns());
 }
 
 int nl_guard_lock(struct nl_guard *g)

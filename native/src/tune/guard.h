@@ -39,7 +39,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 /* Whether the child still lives; reaps it when not. */
 int nl_guard_alive(struct nl_guard *g);
 
-void nl_guard_heard(struct nl_guard *g); /* the controller spoke just now */
+void nl_guard_keepalive(struct nl_guard *g); /* the controller spoke just now */
 int nl_guard_lock(struct nl_guard *g);   /* 0, or -1 with errno */
 void nl_guard_unlock(struct nl_guard *g);
 

@@ -1,5 +1,5 @@
 /* journal: the pure half, records and what they mean. */
-#include "base/words.h"
+#include "base/request.h"
 #include "tune/journal.h"
 #include "tune/journal_record.h"
 
@@ -53,9 +53,9 @@ struct nl_entry *nl_journal_add(struct nl_journal *j)
 }
 
 /* Copy a value word into a field of the same limit. 0, or -1. */
-static int take(struct nl_words *w, const char *key, char *to, size_t max)
+static int take(struct nl_request *request, const char *key, char *to, size_t max)
 {
-	const char *text = nl_words_get(w, key);
+	const char *text = nl_request_get(request, key);
 
 	if (!text || strlen(text) > max)
 		return -1;
@@ -63,19 +63,19 @@ static int take(struct nl_words *w, const char *key, char *to, size_t max)
 	return 0;
 }
 
-static int parse_open(struct nl_journal *j, struct nl_words *w)
+static int parse_open(struct nl_journal *j, struct nl_request *request)
 {
 	struct nl_journal o;
 	uint64_t version;
 
 	memset(&o, 0, sizeof(o));
-	if (j->has_open || nl_words_u64(w, "version", 1, 1, &version) ||
-	    nl_words_u64(w, "netns", 0, UINT64_MAX, &o.place.netns) ||
-	    nl_words_u64(w, "cookie", 0, UINT64_MAX, &o.place.cookie) ||
-	    nl_words_u64(w, "pid", 1, INT32_MAX, &o.pid) ||
-	    nl_words_u64(w, "started", 0, UINT64_MAX, &o.started) ||
-	    take(w, "boot", o.place.boot, sizeof(o.place.boot) - 1) ||
-	    take(w, "owner", o.owner, NL_JOURNAL_OWNER_MAX) || nl_words_untaken(w))
+	if (j->has_open || nl_request_u64(request, "version", 1, 1, &version) ||
+	    nl_request_u64(request, "netns", 0, UINT64_MAX, &o.place.netns) ||
+	    nl_request_u64(request, "cookie", 0, UINT64_MAX, &o.place.cookie) ||
+	    nl_request_u64(request, "pid", 1, INT32_MAX, &o.pid) ||
+	    nl_request_u64(request, "started", 0, UINT64_MAX, &o.started) ||
+	    take(request, "boot", o.place.boot, sizeof(o.place.boot) - 1) ||
+	    take(request, "owner", o.owner, NL_JOURNAL_OWNER_MAX) || nl_request_unread(request))
 		return -1;
 	j->place = o.place;
 	j->pid = o.pid;
@@ -86,19 +86,19 @@ static int parse_open(struct nl_journal *j, struct nl_words *w)
 }
 
 /* -1 not a good record, -2 no memory */
-static int parse_set(struct nl_journal *j, struct nl_words *w)
+static int parse_set(struct nl_journal *j, struct nl_request *request)
 {
-	const char *kind = nl_words_get(w, "knob"), *name = nl_words_get(w, "name");
-	const char *interface = nl_words_get(w, "interface"), *key, *message;
+	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
+	const char *interface = nl_request_get(request, "interface"), *key, *message;
 	char old[NL_KNOB_VALUE_MAX + 1], wanted[NL_KNOB_VALUE_MAX + 1];
 	struct nl_entry *e;
 	struct nl_knob k;
 	uint64_t n;
 
 	if (nl_knob_parse(&k, kind, name, interface, &key, &message) ||
-	    nl_words_u64(w, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n) ||
-	    take(w, "old", old, NL_KNOB_VALUE_MAX) ||
-	    take(w, "wanted", wanted, NL_KNOB_VALUE_MAX) || nl_words_untaken(w))
+	    nl_request_u64(request, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n) ||
+	    take(request, "old", old, NL_KNOB_VALUE_MAX) ||
+	    take(request, "wanted", wanted, NL_KNOB_VALUE_MAX) || nl_request_unread(request))
 		return -1;
 	e = nl_journal_find(j, &k);
 	if (e && e->n != n)
@@ -122,11 +122,11 @@ static int parse_set(struct nl_journal *j, struct nl_words *w)
 	return 0;
 }
 
-static struct nl_entry *numbered(struct nl_journal *j, struct nl_words *w)
+static struct nl_entry *numbered(struct nl_journal *j, struct nl_request *request)
 {
 	uint64_t n;
 
-	if (nl_words_u64(w, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n))
+	if (nl_request_u64(request, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n))
 		return NULL;
 	for (size_t i = 0; i < j->count; i++)
 		if (j->entry[i].n == n)
@@ -134,12 +134,12 @@ static struct nl_entry *numbered(struct nl_journal *j, struct nl_words *w)
 	return NULL;
 }
 
-static int parse_wrote(struct nl_journal *j, struct nl_words *w)
+static int parse_wrote(struct nl_journal *j, struct nl_request *request)
 {
-	struct nl_entry *e = numbered(j, w);
+	struct nl_entry *e = numbered(j, request);
 	char readback[NL_KNOB_VALUE_MAX + 1];
 
-	if (!e || take(w, "readback", readback, NL_KNOB_VALUE_MAX) || nl_words_untaken(w))
+	if (!e || take(request, "readback", readback, NL_KNOB_VALUE_MAX) || nl_request_unread(request))
 		return -1;
 	memcpy(e->readback, readback, sizeof(readback));
 	e->written = 1;
@@ -147,11 +147,11 @@ static int parse_wrote(struct nl_journal *j, struct nl_words *w)
 	return 0;
 }
 
-static int parse_done(struct nl_journal *j, struct nl_words *w)
+static int parse_done(struct nl_journal *j, struct nl_request *request)
 {
-	struct nl_entry *e = numbered(j, w);
+	struct nl_entry *e = numbered(j, request);
 
-	if (!e || !nl_words_get(w, "status") || nl_words_untaken(w))
+	if (!e || !nl_request_get(request, "status") || nl_request_unread(request))
 		return -1;
 	e->done = 1;
 	return 0;
@@ -159,18 +159,18 @@ static int parse_done(struct nl_journal *j, struct nl_words *w)
 
 static int parse_record(struct nl_journal *j, const char *record, size_t len)
 {
-	struct nl_words w;
+	struct nl_request request;
 
-	if (nl_words_parse(&w, record, len) != NL_WORDS_OK)
+	if (nl_request_parse(&request, record, len) != NL_REQUEST_OK)
 		return -1;
-	if (strcmp(w.verb, "open") == 0)
-		return parse_open(j, &w);
-	if (strcmp(w.verb, "set") == 0)
-		return parse_set(j, &w);
-	if (strcmp(w.verb, "wrote") == 0)
-		return parse_wrote(j, &w);
-	if (strcmp(w.verb, "done") == 0)
-		return parse_done(j, &w);
+	if (strcmp(request.verb, "open") == 0)
+		return parse_open(j, &request);
+	if (strcmp(request.verb, "set") == 0)
+		return parse_set(j, &request);
+	if (strcmp(request.verb, "wrote") == 0)
+		return parse_wrote(j, &request);
+	if (strcmp(request.verb, "done") == 0)
+		return parse_done(j, &request);
 	return -1;
 }
 
@@ -222,10 +222,10 @@ static size_t field(const char **text, const char **start)
 static int is_mixture(const char *found, const char *before, const char *wanted)
 {
 	while (*found) {
-		const char *f, *b, *w;
-		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
+		const char *f, *b, *request;
+		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &request);
 		int same_b = fl == bl && memcmp(f, b, fl) == 0;
-		int same_w = fl == wl && memcmp(f, w, fl) == 0;
+		int same_w = fl == wl && memcmp(f, request, fl) == 0;
 
 		if (!same_b && !same_w)
 			return 0;

@@ -1,5 +1,5 @@
 /* journal_file: the half of journal that touches the disk. */
-#include "base/words.h"
+#include "base/request.h"
 #include "tune/journal.h"
 #include "tune/journal_record.h"
 

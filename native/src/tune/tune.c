@@ -1,7 +1,7 @@
 /* tune: `gensink tune`, the process: options, signals, lines in. PROTOCOL.md says the rest. */
-#include "base/words.h"
+#include "base/request.h"
 #include "tune/tune.h"
-#include "tune/tune_face.h"
+#include "tune/tune_cmd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,12 +17,12 @@ enum { HOLD_S = 30, HOLD_S_MAX = 86400 };
 
 #define NS_PER_S UINT64_C(1000000000)
 
-static volatile sig_atomic_t told_to_stop;
+static volatile sig_atomic_t stop_requested;
 
 static void on_stop(int signal_number)
 {
 	(void)signal_number;
-	told_to_stop = 1;
+	stop_requested = 1;
 }
 
 static void signals(sigset_t *while_waiting)
@@ -54,14 +54,14 @@ static void serve(struct tune *t, const sigset_t *while_waiting)
 	size_t have = 0;
 	int skipping = 0; /* the rest of a line that is too long */
 
-	while (!t->deaf) {
+	while (!t->output_lost) {
 		ssize_t n;
 		char *end;
 
 		if (ppoll(in, 2, NULL, while_waiting) < 0) {
 			if (errno != EINTR)
 				t->failed = 1;
-			if (errno != EINTR || told_to_stop)
+			if (errno != EINTR || stop_requested)
 				return;
 			continue;
 		}
@@ -75,7 +75,7 @@ static void serve(struct tune *t, const sigset_t *while_waiting)
 		if (n <= 0)
 			return;
 		have += (size_t)n;
-		while (!t->deaf && (end = memchr(buf, '\n', have)) != NULL) {
+		while (!t->output_lost && (end = memchr(buf, '\n', have)) != NULL) {
 			size_t len = (size_t)(end - buf);
 
 			if (skipping)
@@ -87,7 +87,7 @@ static void serve(struct tune *t, const sigset_t *while_waiting)
 		}
 		if (have == sizeof(buf)) {
 			if (!skipping)
-				nl_tune_bad(t, NULL, nl_words_message(NL_WORDS_TOO_LONG));
+				nl_tune_bad(t, NULL, nl_request_message(NL_REQUEST_TOO_LONG));
 			skipping = 1;
 			have = 0;
 		}
@@ -100,7 +100,7 @@ static void count_one(void *context, int fd, const char *file, struct nl_journal
 	(void)context, (void)fd, (void)file, (void)journal, (void)match;
 }
 
-static void say_ready(struct tune *t)
+static void send_ready(struct tune *t)
 {
 	int stale = nl_journal_stale(t->session.dir, &t->session.place, count_one, NULL);
 	struct nl_json *j = nl_tune_event(t, "ready");
@@ -169,11 +169,11 @@ int nl_tune_main(int argc, char **argv)
 		close(dir);
 		return 1;
 	}
-	say_ready(&t);
+	send_ready(&t);
 	serve(&t, &while_waiting);
 	if (t.session.live)
 		nl_tune_end_session(&t);
 	nl_json_free(&t.json);
 	close(dir);
-	return t.failed || told_to_stop ? 1 : 0;
+	return t.failed || stop_requested ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /* tune_answers: what `gensink tune` says, as PROTOCOL.md has it. */
-#include "tune/tune_face.h"
+#include "tune/tune_cmd.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,12 +14,12 @@ static void send_line(struct tune *t)
 	size_t done = 0, len;
 
 	if (t->json.failed || !t->json.text) {
-		t->deaf = 1;
+		t->output_lost = 1;
 		return;
 	}
 	t->json.text[t->json.len] = '\n'; /* the writer always leaves room for it */
 	len = t->json.len + 1;
-	while (done < len && !t->deaf) {
+	while (done < len && !t->output_lost) {
 		size_t chunk = len - done < OUT_CHUNK ? len - done : OUT_CHUNK;
 		ssize_t n = 0;
 		int ready = poll(&out, 1, OUT_WAIT_MS);
@@ -31,7 +31,7 @@ static void send_line(struct tune *t)
 		if (n > 0)
 			done += (size_t)n;
 		else if (ready >= 0 || errno != EINTR)
-			t->deaf = 1;
+			t->output_lost = 1;
 	}
 }
 
@@ -84,8 +84,8 @@ void nl_tune_knob_keys(struct nl_json *j, const struct nl_knob *k)
 	nl_json_text(j, "interface", k->interface[0] ? k->interface : NULL);
 }
 
-void nl_tune_say_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
-			 const char *found, const char *reason)
+void nl_tune_send_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
+			   const char *found, const char *reason)
 {
 	struct tune *t = context;
 	struct nl_json *j = nl_tune_event(t, "reverted");
@@ -97,7 +97,7 @@ void nl_tune_say_reverted(void *context, const struct nl_knob *k, enum nl_revert
 	nl_tune_finish(t);
 }
 
-void nl_tune_say_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
 {
 	struct nl_json *j = nl_tune_event(t, "reverted_all");
 

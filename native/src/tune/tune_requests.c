@@ -1,15 +1,15 @@
 /* tune_requests: what `gensink tune` is asked, a function a verb. */
-#include "base/words.h"
-#include "tune/tune_face.h"
+#include "base/request.h"
+#include "tune/tune_cmd.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 /* After the getters: 0, or -1 and an answer when a key was not asked for. */
-static int no_more(struct tune *t, const struct nl_words *w)
+static int no_more(struct tune *t, const struct nl_request *request)
 {
-	const char *key = nl_words_untaken(w);
+	const char *key = nl_request_unread(request);
 
 	if (!key)
 		return 0;
@@ -17,10 +17,10 @@ static int no_more(struct tune *t, const struct nl_words *w)
 	return -1;
 }
 
-static int take_knob(struct tune *t, struct nl_words *w, struct nl_knob *k)
+static int take_knob(struct tune *t, struct nl_request *request, struct nl_knob *k)
 {
-	const char *kind = nl_words_get(w, "knob"), *name = nl_words_get(w, "name");
-	const char *interface = nl_words_get(w, "interface"), *key, *message;
+	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
+	const char *interface = nl_request_get(request, "interface"), *key, *message;
 
 	if (nl_knob_parse(k, kind, name, interface, &key, &message) == 0)
 		return 0;
@@ -36,7 +36,7 @@ static int need_live(struct tune *t)
 	return -1;
 }
 
-static void do_read(struct tune *t, struct nl_words *w)
+static void do_read(struct tune *t, struct nl_request *request)
 {
 	enum nl_knob_access access;
 	struct nl_reason why = {""};
@@ -45,7 +45,7 @@ static void do_read(struct tune *t, struct nl_words *w)
 	struct nl_json *j;
 	struct nl_knob k;
 
-	if (take_knob(t, w, &k) || no_more(t, w))
+	if (take_knob(t, request, &k) || no_more(t, request))
 		return;
 	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
 	j = nl_tune_event(t, "value");
@@ -65,9 +65,9 @@ static int owner_ok(const char *owner)
 	return len > 0 && len <= NL_JOURNAL_OWNER_MAX && owner[len] == '\0';
 }
 
-static void do_begin(struct tune *t, struct nl_words *w)
+static void do_begin(struct tune *t, struct nl_request *request)
 {
-	const char *owner = nl_words_get(w, "owner");
+	const char *owner = nl_request_get(request, "owner");
 	enum nl_session_code code;
 	struct nl_reason why;
 
@@ -75,7 +75,7 @@ static void do_begin(struct tune *t, struct nl_words *w)
 		nl_tune_bad(t, "owner", "an owner is 1 to 64 letters, digits or _-.:@");
 		return;
 	}
-	if (no_more(t, w))
+	if (no_more(t, request))
 		return;
 	if (t->session.live) {
 		nl_tune_bad(t, NULL, "a session is open already");
@@ -90,18 +90,18 @@ static void do_begin(struct tune *t, struct nl_words *w)
 	nl_tune_finish(t);
 }
 
-static void do_set(struct tune *t, struct nl_words *w)
+static void do_set(struct tune *t, struct nl_request *request)
 {
-	static const char *const words[] = {"applied", "unchanged", "unsupported", "refused",
+	static const char *const names[] = {"applied", "unchanged", "unsupported", "refused",
 					    "differs"};
-	const char *value = nl_words_get(w, "value"), *message;
+	const char *value = nl_request_get(request, "value"), *message;
 	struct nl_set_result r;
 	enum nl_session_code code;
 	struct nl_reason why;
 	struct nl_json *j;
 	struct nl_knob k;
 
-	if (take_knob(t, w, &k))
+	if (take_knob(t, request, &k))
 		return;
 	if (!value) {
 		nl_tune_bad(t, "value", "the value is missing");
@@ -111,7 +111,7 @@ static void do_set(struct tune *t, struct nl_words *w)
 		nl_tune_bad(t, "value", message);
 		return;
 	}
-	if (no_more(t, w) || need_live(t))
+	if (no_more(t, request) || need_live(t))
 		return;
 	code = nl_session_set(&t->session, &k, value, &r, &why);
 	if (code != NL_SESSION_OK) {
@@ -123,13 +123,13 @@ static void do_set(struct tune *t, struct nl_words *w)
 	nl_json_text(j, "old", r.has_old ? r.old : NULL);
 	nl_json_text(j, "value", value);
 	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
-	nl_json_text(j, "status", words[r.status]);
+	nl_json_text(j, "status", names[r.status]);
 	nl_json_text(j, "reason", r.why.text[0] ? r.why.text : NULL);
 	nl_tune_finish(t);
 }
 
-static void say_drift(void *context, const struct nl_knob *k, const char *expected,
-		      const char *found)
+static void send_drift(void *context, const struct nl_knob *k, const char *expected,
+		       const char *found)
 {
 	struct tune *t = context;
 	struct nl_json *j = nl_tune_event(t, "drift");
@@ -140,15 +140,15 @@ static void say_drift(void *context, const struct nl_knob *k, const char *expect
 	nl_tune_finish(t);
 }
 
-static void do_verify(struct tune *t, struct nl_words *w)
+static void do_verify(struct tune *t, struct nl_request *request)
 {
 	enum nl_session_code code;
 	struct nl_reason why;
 	unsigned drifted;
 
-	if (no_more(t, w) || need_live(t))
+	if (no_more(t, request) || need_live(t))
 		return;
-	code = nl_session_verify(&t->session, say_drift, t, &drifted, &why);
+	code = nl_session_verify(&t->session, send_drift, t, &drifted, &why);
 	if (code != NL_SESSION_OK) {
 		nl_tune_session_error(t, code, &why);
 		return;
@@ -157,30 +157,30 @@ static void do_verify(struct tune *t, struct nl_words *w)
 	nl_tune_finish(t);
 }
 
-static void do_revert(struct tune *t, struct nl_words *w)
+static void do_revert(struct tune *t, struct nl_request *request)
 {
 	struct nl_revert_sum sum;
 	enum nl_session_code code;
 	struct nl_reason why;
 
-	if (no_more(t, w) || need_live(t))
+	if (no_more(t, request) || need_live(t))
 		return;
-	code = nl_session_revert(&t->session, nl_tune_say_reverted, t, &sum, &why);
+	code = nl_session_revert(&t->session, nl_tune_send_reverted, t, &sum, &why);
 	if (code != NL_SESSION_OK)
 		nl_tune_session_error(t, code, &why);
 	else
-		nl_tune_say_reverted_all(t, &sum);
+		nl_tune_send_reverted_all(t, &sum);
 }
 
-static void do_keepalive(struct tune *t, struct nl_words *w)
+static void do_keepalive(struct tune *t, struct nl_request *request)
 {
 	enum nl_session_code code = NL_SESSION_OK;
 	struct nl_reason why;
 
-	if (no_more(t, w))
+	if (no_more(t, request))
 		return;
 	if (t->session.live)
-		code = nl_session_heard(&t->session, &why);
+		code = nl_session_keepalive(&t->session, &why);
 	if (code != NL_SESSION_OK) {
 		nl_tune_session_error(t, code, &why);
 		return;
@@ -193,7 +193,7 @@ void nl_tune_end_session(struct tune *t)
 {
 	struct nl_revert_sum sum;
 	struct nl_reason why;
-	enum nl_session_code code = nl_session_end(&t->session, nl_tune_say_reverted, t, &sum, &why);
+	enum nl_session_code code = nl_session_end(&t->session, nl_tune_send_reverted, t, &sum, &why);
 	struct nl_json *j;
 
 	if (code != NL_SESSION_OK) {
@@ -208,9 +208,9 @@ void nl_tune_end_session(struct tune *t)
 	nl_tune_finish(t);
 }
 
-static void do_end(struct tune *t, struct nl_words *w)
+static void do_end(struct tune *t, struct nl_request *request)
 {
-	if (no_more(t, w) || need_live(t))
+	if (no_more(t, request) || need_live(t))
 		return;
 	nl_tune_end_session(t);
 }
@@ -227,7 +227,7 @@ static void recover_one(void *context, int fd, const char *file, struct nl_journ
 	struct nl_revert_sum sum = {0, 0, 0};
 
 	if (match == NL_PLACE_HERE) {
-		sum = nl_revert_all(journal, fd, 0, nl_tune_say_reverted, r->tune);
+		sum = nl_revert_all(journal, fd, 0, nl_tune_send_reverted, r->tune);
 	} else {
 		struct nl_json *j = nl_tune_event(r->tune, "discarded");
 
@@ -245,12 +245,12 @@ static void recover_one(void *context, int fd, const char *file, struct nl_journ
 		nl_journal_remove(r->tune->session.dir, file);
 }
 
-static void do_recover(struct tune *t, struct nl_words *w)
+static void do_recover(struct tune *t, struct nl_request *request)
 {
 	struct recovery r = {.tune = t, .sum = {0, 0, 0}};
 	int address;
 
-	if (no_more(t, w))
+	if (no_more(t, request))
 		return;
 	if (t->session.live) {
 		nl_tune_bad(t, NULL, "`recover` comes before `begin`");
@@ -265,29 +265,29 @@ static void do_recover(struct tune *t, struct nl_words *w)
 	}
 	nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
 	close(address);
-	nl_tune_say_reverted_all(t, &r.sum);
+	nl_tune_send_reverted_all(t, &r.sum);
 }
 
-static const struct request {
-	const char *verb;
-	void (*run)(struct tune *t, struct nl_words *w);
-} requests[] = {
+static const struct verb {
+	const char *name;
+	void (*run)(struct tune *t, struct nl_request *request);
+} verbs[] = {
 	{"read", do_read},     {"begin", do_begin},	    {"set", do_set}, {"verify", do_verify},
 	{"revert", do_revert}, {"keepalive", do_keepalive}, {"end", do_end}, {"recover", do_recover},
 };
 
 void nl_tune_answer(struct tune *t, const char *line, size_t len)
 {
-	struct nl_words w;
-	enum nl_words_code code = nl_words_parse(&w, line, len);
+	struct nl_request request;
+	enum nl_request_code code = nl_request_parse(&request, line, len);
 
-	if (code != NL_WORDS_OK) {
-		nl_tune_bad(t, w.bad_key[0] ? w.bad_key : NULL, nl_words_message(code));
+	if (code != NL_REQUEST_OK) {
+		nl_tune_bad(t, request.bad_key[0] ? request.bad_key : NULL, nl_request_message(code));
 		return;
 	}
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (strcmp(requests[i].verb, w.verb) == 0) {
-			requests[i].run(t, &w);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (strcmp(verbs[i].name, request.verb) == 0) {
+			verbs[i].run(t, &request);
 			return;
 		}
 	}

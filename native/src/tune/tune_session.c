@@ -121,7 +121,7 @@ static enum nl_session_code enter(struct nl_session *s, struct nl_reason *why)
 	}
 	if (nl_guard_taken(&s->guard))
 		return lost(s, why);
-	nl_guard_heard(&s->guard);
+	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
 	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
 		struct nl_revert_sum sum;
@@ -136,11 +136,11 @@ static enum nl_session_code enter(struct nl_session *s, struct nl_reason *why)
 
 static void leave(struct nl_session *s)
 {
-	nl_guard_heard(&s->guard);
+	nl_guard_keepalive(&s->guard);
 	nl_guard_unlock(&s->guard);
 }
 
-enum nl_session_code nl_session_heard(struct nl_session *s, struct nl_reason *why)
+enum nl_session_code nl_session_keepalive(struct nl_session *s, struct nl_reason *why)
 {
 	enum nl_session_code code = enter(s, why);
 

@@ -57,7 +57,7 @@ enum nl_session_code nl_session_begin(struct nl_session *s, const char *owner, u
 
 /* Tell the guard that the controller lives. OK, or LOST; REFUSED when a guard that was killed
  * could not be replaced, with everything reverted. */
-enum nl_session_code nl_session_heard(struct nl_session *s, struct nl_reason *why);
+enum nl_session_code nl_session_keepalive(struct nl_session *s, struct nl_reason *why);
 
 enum nl_session_code nl_session_set(struct nl_session *s, const struct nl_knob *k,
 				    const char *value, struct nl_set_result *out,

@@ -1,4 +1,4 @@
-#include "emulator/lane.h"
+#include "emulator/link.h"
 #include "emulator/superpacket.h"
 
 #include <stdlib.h>
@@ -40,34 +40,34 @@ static void cut(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t 
 	want(len == NL_VNET_B + B - (count - 1) * (size_t)again.head_B);
 }
 
-/* What enters a lane leaves it or is counted as dropped, and its memory comes back. */
+/* What enters a link leaves it or is counted as dropped, and its memory comes back. */
 static void forward(const uint8_t *frame, size_t len)
 {
-	struct nl_lane_opts opts = {.rate_bps = 100000000, .queue_packets = 20, .delay_ns = 1000000,
+	struct nl_link_opts opts = {.rate_bps = 100000000, .queue_packets = 20, .delay_ns = 1000000,
 				    .jitter_ns = 500000, .loss_ppb = NL_PPB / 4,
 				    .reorder_ppb = NL_PPB / 4, .reorder_ns = 2000000};
 	uint8_t head[NL_PIECE_HEAD_MAX_B];
-	const struct nl_lane_count *c;
-	struct nl_lane lane;
+	const struct nl_link_count *c;
+	struct nl_link link;
 	struct iovec iov[2];
 
-	want(nl_lane_open(&lane, &opts, 1 << 20) == 0);
-	c = &lane.count;
+	want(nl_link_open(&link, &opts, 1 << 20) == 0);
+	c = &link.count;
 	for (uint64_t i = 1; i <= 3; i++) {
-		uint8_t *room = nl_lane_room(&lane);
+		uint8_t *room = nl_link_room(&link);
 
 		want(room != NULL);
 		memcpy(room, frame, len);
-		nl_lane_arrive(&lane, i * 50000, len);
+		nl_link_arrive(&link, i * 50000, len);
 	}
-	while (nl_lane_next_ns(&lane) != UINT64_MAX) {
-		nl_lane_parts(nl_lane_first(&lane), head, iov);
-		nl_lane_sent(&lane, 0);
+	while (nl_link_next_ns(&link) != UINT64_MAX) {
+		nl_link_parts(nl_link_first(&link), head, iov);
+		nl_link_sent(&link, 0);
 	}
 	want(c->packets == c->out_packets + c->dropped_loss + c->dropped_queue +
 				   c->dropped_memory + c->dropped_malformed);
-	want(lane.store.used_B == 0);
-	nl_lane_close(&lane);
+	want(link.ring.used_B == 0);
+	nl_link_close(&link);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

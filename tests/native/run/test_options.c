@@ -7,11 +7,11 @@
 
 static int parse(int role, const char *line, struct nl_run_opts *opts, struct nl_err *err)
 {
-	struct nl_words words;
+	struct nl_request request;
 
 	memset(err, 0, sizeof(*err));
-	CHECK(nl_words_parse(&words, line, strlen(line)) == NL_WORDS_OK);
-	return nl_options_from_words(opts, role, &words, err);
+	CHECK(nl_request_parse(&request, line, strlen(line)) == NL_REQUEST_OK);
+	return nl_options_from_request(opts, role, &request, err);
 }
 
 static void requests_fill_the_options(void)

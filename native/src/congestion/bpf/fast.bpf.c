@@ -5,7 +5,7 @@
  * where RTT is the average that each sample enters with the weight min(3 / w, 1 / 4), and baseRTT
  * the least that was seen. It rests where alpha packets are queued. A loss halves the window.
  * Slow start is left when the queue is estimated at alpha packets. */
-#include "congestion/bpf/law.h"
+#include "congestion/bpf/cc.h"
 
 enum { FRACTION_BITS = 10 };
 
@@ -17,11 +17,11 @@ struct fast {
 	__u32 target;          /* where this round's acknowledgements take the window */
 };
 
-SEC("struct_ops/law_pkts_acked")
-void BPF_PROG(law_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+SEC("struct_ops/cc_pkts_acked")
+void BPF_PROG(cc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct fast *f = law_state(sk);
+	struct fast *f = cc_state(sk);
 	__s32 rtt_us = sample->rtt_us;
 	__u64 rtt, weight, whole = tp->snd_cwnd;
 
@@ -68,11 +68,11 @@ static __always_inline __u32 next_window(const struct fast *f, __u32 window)
 	return next > LEAST_WINDOW ? next : LEAST_WINDOW;
 }
 
-SEC("struct_ops/law_ssthresh")
-__u32 BPF_PROG(law_ssthresh, struct sock *sk)
+SEC("struct_ops/cc_ssthresh")
+__u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct fast *f = law_state(sk);
+	struct fast *f = cc_state(sk);
 
 	/* A target from before the loss no longer counts. */
 	f->target = 0;
@@ -80,11 +80,11 @@ __u32 BPF_PROG(law_ssthresh, struct sock *sk)
 	return window_after_loss(tp->snd_cwnd, NL_CC_MILLION / 2);
 }
 
-SEC("struct_ops/law_cong_avoid")
-void BPF_PROG(law_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+SEC("struct_ops/cc_cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct fast *f = law_state(sk);
+	struct fast *f = cc_state(sk);
 	__u32 window = tp->snd_cwnd;
 	bool used = window_is_used(tp);
 
@@ -115,4 +115,4 @@ void BPF_PROG(law_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	}
 }
 
-NL_CC_LAW(.pkts_acked = (void *)law_pkts_acked);
+NL_CC_DEFINE(.pkts_acked = (void *)cc_pkts_acked);

@@ -3,7 +3,7 @@
  *   a round trip: cwnd += a(cwnd);   a loss: cwnd -= b(cwnd) * cwnd.
  * a and b come as a table of rows that lie closer than the RFC's own (appendix B): the loader
  * computes it from the formulas, as there are no logarithms here. */
-#include "congestion/bpf/law.h"
+#include "congestion/bpf/cc.h"
 
 /* The row of a window: the last that does not begin above it. */
 static __always_inline __u32 row_of(__u32 window)
@@ -17,8 +17,8 @@ static __always_inline __u32 row_of(__u32 window)
 	return row % NL_CC_HIGHSPEED_ROWS;
 }
 
-SEC("struct_ops/law_ssthresh")
-__u32 BPF_PROG(law_ssthresh, struct sock *sk)
+SEC("struct_ops/cc_ssthresh")
+__u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 {
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	__u32 window = tp->snd_cwnd;
@@ -26,11 +26,11 @@ __u32 BPF_PROG(law_ssthresh, struct sock *sk)
 	return window_after_loss(window, params.highspeed[row_of(window)].decrease_millionths);
 }
 
-SEC("struct_ops/law_cong_avoid")
-void BPF_PROG(law_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+SEC("struct_ops/cc_cong_avoid")
+void BPF_PROG(cc_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct growth *g = law_state(sk);
+	struct growth *g = cc_state(sk);
 	__u32 window;
 
 	if (!window_is_used(tp))
@@ -42,4 +42,4 @@ void BPF_PROG(law_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	grow(tp, g, acked, params.highspeed[row_of(window)].increase_millionths, window);
 }
 
-NL_CC_LAW();
+NL_CC_DEFINE();
