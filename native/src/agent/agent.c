@@ -1,13 +1,13 @@
 #include "agent/agent.h"
 
 #include "agent/run_table.h"
+#include "base/async_out.h"
 #include "base/clock.h"
+#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
-#include "base/files.h"
+#include "base/fd_limit.h"
 #include "base/line_reader.h"
-#include "base/async_out.h"
-#include "base/dispatch.h"
 #include "base/request.h"
 #include "netlab.h"
 #include "run/options.h"
@@ -262,7 +262,7 @@ int nl_agent_serve(int in_fd, int out_fd)
 
 	if (!agent)
 		return 1;
-	nl_files_raise();
+	nl_fd_limit_raise();
 	code = take_lock(&lock_fd, &err);
 	if (code) {
 		answer_error(agent, NULL, &err);

@@ -4,8 +4,8 @@
  * or the other end goes. Several copies run side by side, as they did then. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/signals.h"
 #include "base/request.h"
+#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "io/io_method.h"

@@ -1,8 +1,8 @@
 /* gensink meter: what the throughput program of 2003 printed, from 64-bit counters. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/signals.h"
 #include "base/request.h"
+#include "base/signals.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "meter/meter_poll.h"

@@ -1,10 +1,10 @@
 #include "congestion/cc_session.h"
 
+#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
 #include "base/json.h"
 #include "base/line_reader.h"
-#include "base/dispatch.h"
 #include "base/signals.h"
 #include "congestion/cc_bpf.h"
 #include "congestion/cc_table.h"

@@ -1,16 +1,16 @@
 #include "emulator/emulate.h"
 
+#include "base/async_out.h"
 #include "base/clock.h"
+#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
 #include "base/line_reader.h"
-#include "base/async_out.h"
-#include "base/dispatch.h"
 #include "base/signals.h"
 #include "emulator/emulate_opts.h"
 #include "emulator/emulate_report.h"
-#include "emulator/wake_comp.h"
 #include "emulator/tundev.h"
+#include "emulator/wake_comp.h"
 
 #include <errno.h>
 #include <poll.h>

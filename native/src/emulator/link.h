@@ -15,10 +15,10 @@
 #ifndef NL_LINK_H
 #define NL_LINK_H
 
-#include "emulator/prng.h"
-#include "emulator/fifo.h"
 #include "emulator/drop_plan.h"
+#include "emulator/fifo.h"
 #include "emulator/pkt_ring.h"
+#include "emulator/prng.h"
 #include "emulator/superpacket.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* The ways to send. */
-#include "io/zc_pending.h"
 #include "io/io_method.h"
+#include "io/zc_pending.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -58,6 +58,16 @@ static inline uint64_t nl_stream_bytes(const struct nl_stream *stream)
 	return atomic_load_explicit(&stream->bytes, memory_order_relaxed);
 }
 
+/* Bytes of count streams together. */
+static inline uint64_t nl_streams_bytes(const struct nl_stream *stream, uint64_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		bytes += nl_stream_bytes(&stream[i]);
+	return bytes;
+}
+
 static inline int nl_stream_quitting(const struct nl_stream *stream)
 {
 	return atomic_load_explicit(stream->quit, memory_order_relaxed);

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/file_read.h"
 #include "meter/clocks.h"
 #include "meter/counters.h"
 #include "meter/procfs.h"
@@ -22,13 +23,13 @@ static uint64_t microseconds(struct timeval t)
 static int read_host(char *text, struct nl_meter *out, struct nl_err *err)
 {
 	uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	long len = nl_procfs_read("/proc/stat", text, TEXT_MAX);
+	long len = nl_file_read("/proc/stat", text, TEXT_MAX);
 
 	if (len < 0)
 		return nl_fail_errno(err, errno, "read /proc/stat");
 	if (nl_procfs_stat(text, (size_t)len, tick_us, out))
 		return nl_fail(err, NL_INTERNAL, "/proc/stat is not as expected");
-	len = nl_procfs_read("/proc/net/softnet_stat", text, TEXT_MAX);
+	len = nl_file_read("/proc/net/softnet_stat", text, TEXT_MAX);
 	if (len < 0)
 		return nl_fail_errno(err, errno, "read /proc/net/softnet_stat");
 	if (nl_procfs_softnet(text, (size_t)len, out))

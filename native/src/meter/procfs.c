@@ -148,37 +148,3 @@ int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out)
 	}
 	return rows > 0 ? 0 : -1;
 }
-
-long nl_procfs_read(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	int saved;
-
-	if (fd < 0)
-		return -1;
-	for (;;) {
-		ssize_t n;
-
-		if (len + 1 >= cap) {
-			n = -1;
-			errno = EFBIG;
-		} else {
-			n = read(fd, buf + len, cap - 1 - len);
-		}
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			saved = errno;
-			close(fd);
-			errno = saved;
-			return -1;
-		}
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	close(fd);
-	buf[len] = '\0';
-	return (long)len;
-}

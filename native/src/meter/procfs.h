@@ -11,7 +11,4 @@ int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_met
 /* Add up processed, dropped and time_squeeze over all rows. 0, or -1. */
 int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out);
 
-/* Read a whole file into buf, NUL-terminated. Its length, or -1 with errno (EFBIG: did not fit). */
-long nl_procfs_read(const char *path, char *buf, size_t cap);
-
 #endif

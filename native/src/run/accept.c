@@ -62,10 +62,10 @@ static void validate_hello(struct acceptor *acceptor, uint32_t at)
 
 	if (code != NL_HELLO_OK) {
 		reject(acceptor, at, why[code]);
-	} else if (run->stream[id].fd >= 0) {
+	} else if (run->transfer.stream[id].fd >= 0) {
 		reject(acceptor, at, &rejected->twice);
 	} else {
-		run->stream[id].fd = acceptor->pending[at].fd;
+		run->transfer.stream[id].fd = acceptor->pending[at].fd;
 		run->report.accepted++;
 		drop(acceptor, at, 0);
 	}
@@ -198,11 +198,11 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	close(run->listener);
 	run->listener = -1;
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
-		if (run->stream[i].fd < 0)
+		if (run->transfer.stream[i].fd < 0)
 			continue;
 		/* streams arrive in any order, so the listener could not give them theirs */
-		code = nl_sockopts_congestion(run->stream[i].fd, &run->opts, i, err);
-		if (!code && run->blocking && nl_sock_blocking(run->stream[i].fd))
+		code = nl_sockopts_congestion(run->transfer.stream[i].fd, &run->opts, i, err);
+		if (!code && run->blocking && nl_sock_blocking(run->transfer.stream[i].fd))
 			code = nl_fail_errno(err, errno, "fcntl");
 	}
 	return code;

@@ -26,7 +26,7 @@ static int send_hello(struct connector *connector, uint64_t id, struct nl_err *e
 	const struct nl_run_opts *opts = &connector->run->opts;
 	struct nl_hello hello = {.run = opts->run, .stream = (uint32_t)id};
 	uint8_t bytes[NL_HELLO_B];
-	int fd = connector->run->stream[id].fd, error = 0;
+	int fd = connector->run->transfer.stream[id].fd, error = 0;
 	socklen_t len = sizeof(error);
 
 	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
@@ -47,7 +47,7 @@ static int open_next(struct connector *connector, struct nl_err *err)
 {
 	const struct nl_run_opts *opts = &connector->run->opts;
 	uint64_t id = connector->opened;
-	struct nl_stream *stream = &connector->run->stream[id];
+	struct nl_stream *stream = &connector->run->transfer.stream[id];
 	int code = nl_sock_new(opts, &connector->to, id, &stream->fd, err);
 
 	if (code)

@@ -12,7 +12,7 @@
 int nl_sink_go(struct nl_run *run, struct nl_err *err)
 {
 	for (uint64_t i = 0; i < run->opts.streams; i++)
-		if (send(run->stream[i].fd, "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+		if (send(run->transfer.stream[i].fd, "G", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
 			return nl_fail_errno(err, errno, "stream %llu vanished before the start",
 					     (unsigned long long)i);
 	return NL_OK;
@@ -22,7 +22,7 @@ int nl_sink_go(struct nl_run *run, struct nl_err *err)
 static int receive_go(struct nl_run *run, uint64_t id, int *released, struct nl_err *err)
 {
 	char byte;
-	ssize_t n = recv(run->stream[id].fd, &byte, 1, 0);
+	ssize_t n = recv(run->transfer.stream[id].fd, &byte, 1, 0);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return NL_OK;
@@ -34,7 +34,7 @@ static int receive_go(struct nl_run *run, uint64_t id, int *released, struct nl_
 			       (unsigned long long)id);
 	if (byte != 'G')
 		return nl_fail(err, NL_PEER, "the sink said byte %d, not G", byte);
-	if (run->blocking && nl_sock_blocking(run->stream[id].fd))
+	if (run->blocking && nl_sock_blocking(run->transfer.stream[id].fd))
 		return nl_fail_errno(err, errno, "fcntl");
 	*released = 1;
 	return NL_OK;
@@ -53,7 +53,7 @@ static int await_go(struct nl_run *run, int set, uint64_t deadline_ns, struct nl
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
 		struct epoll_event said = {.events = EPOLLIN, .data.u64 = i};
 
-		if (epoll_ctl(set, EPOLL_CTL_ADD, run->stream[i].fd, &said))
+		if (epoll_ctl(set, EPOLL_CTL_ADD, run->transfer.stream[i].fd, &said))
 			return nl_fail_errno(err, errno, "epoll_ctl");
 	}
 	while (!code && left > 0 && !atomic_load(&run->stop_requested)) {
@@ -73,7 +73,7 @@ static int await_go(struct nl_run *run, int set, uint64_t deadline_ns, struct nl
 				continue;
 			code = receive_go(run, id, &released, err);
 			if (released) {
-				epoll_ctl(set, EPOLL_CTL_DEL, run->stream[id].fd, &event[i]);
+				epoll_ctl(set, EPOLL_CTL_DEL, run->transfer.stream[id].fd, &event[i]);
 				left--;
 			}
 		}

@@ -5,11 +5,11 @@
  * the last stream ends or the run is told to stop. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "io/worker.h"
 #include "meter/meter_poll.h"
 #include "net/tcpinfo.h"
 #include "run/run.h"
 #include "run/samples.h"
-#include "run/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ static void at_t1(struct watch *watch, uint64_t t_ns)
 	for (uint64_t i = 0; run->opts.role == NL_GEN && i < run->opts.streams; i++) {
 		struct nl_stream_report *row = &run->report.per_stream[i];
 
-		row->has_tcp_t1 = nl_tcpinfo_read(run->stream[i].fd, &row->tcp_t1) == 0;
+		row->has_tcp_t1 = nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
 	}
 	watch->end_due_ns = t_ns + more_ms * NL_NS_PER_MS;
 }
@@ -143,7 +143,7 @@ static void sample(struct watch *watch)
 {
 	struct nl_run *run = watch->run;
 	uint64_t edge = edge_due(watch);
-	uint64_t t_ns = nl_samples_take(&run->report, run->stream);
+	uint64_t t_ns = nl_samples_take(&run->report, run->transfer.stream);
 
 	if (edge && t_ns >= edge) {
 		if (watch->phase == WARMING) {
@@ -161,7 +161,7 @@ static void poll_meter(struct watch *watch, uint64_t now)
 	uint64_t edge = edge_due(watch);
 
 	watch->poll_due_ns = now + NL_METER_POLL_MS * NL_NS_PER_MS;
-	nl_workers_follow(watch->run, watch->worker);
+	nl_workers_follow(&watch->run->transfer, watch->worker);
 	/* who asks of an interface may wait for whoever is changing one: never just before an edge of
 	 * the window, whose snapshot is a look of its own */
 	if (!edge || edge > now + CALM_MS * NL_NS_PER_MS)
@@ -171,7 +171,7 @@ static void poll_meter(struct watch *watch, uint64_t now)
 static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
 {
 	fail_run(watch->run, status, err);
-	nl_workers_shut(watch->run, SHUT_RDWR);
+	nl_workers_shut(&watch->run->transfer, SHUT_RDWR);
 	watch->phase = ABORTING;
 	watch->end_due_ns = 0;
 }
@@ -182,14 +182,14 @@ static void at_end(struct watch *watch, uint64_t now)
 	struct nl_err err;
 
 	if (run->opts.role == NL_GEN && watch->phase == PAST_WINDOW) {
-		nl_workers_shut(run, SHUT_WR);
+		nl_workers_shut(&run->transfer, SHUT_WR);
 		watch->phase = DRAINING;
 		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
 		return;
 	}
 	if (run->opts.window_ms == 0) {
 		/* without a planned end, streams that stand still are what ends it */
-		uint64_t bytes = nl_run_progress(run, NULL);
+		uint64_t bytes = nl_streams_bytes(run->transfer.stream, run->opts.streams);
 
 		if (bytes != watch->last_bytes) {
 			watch->last_bytes = bytes;
@@ -208,12 +208,12 @@ static int sleep_until(struct nl_run *run, uint64_t due_ns, int aborting)
 	struct timespec due = nl_timespec(due_ns);
 	int ended;
 
-	pthread_mutex_lock(&run->lock);
-	while (run->live > 0 && (aborting || !atomic_load(&run->stop_requested)))
-		if (pthread_cond_timedwait(&run->changed, &run->lock, &due) == ETIMEDOUT)
+	pthread_mutex_lock(&run->transfer.lock);
+	while (run->transfer.live > 0 && (aborting || !atomic_load(&run->stop_requested)))
+		if (pthread_cond_timedwait(&run->transfer.changed, &run->transfer.lock, &due) == ETIMEDOUT)
 			break;
-	ended = run->live == 0;
-	pthread_mutex_unlock(&run->lock);
+	ended = run->transfer.live == 0;
+	pthread_mutex_unlock(&run->transfer.lock);
 	return ended;
 }
 
@@ -260,7 +260,7 @@ static void collect(struct nl_run *run)
 	struct nl_err err;
 
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
-		const struct nl_stream *stream = &run->stream[i];
+		const struct nl_stream *stream = &run->transfer.stream[i];
 		struct nl_stream_report *row = &report->per_stream[i];
 		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
 
@@ -295,7 +295,7 @@ static void conclude(struct watch *watch)
 {
 	struct nl_run *run = watch->run;
 	struct nl_report *report = &run->report;
-	uint64_t t_ns = nl_samples_take(report, run->stream);
+	uint64_t t_ns = nl_samples_take(report, run->transfer.stream);
 	int timed_window_done = watch->phase != WARMING && report->window_t1_ns;
 	struct nl_err err;
 
@@ -330,7 +330,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	if (code || atomic_load(&run->stop_requested))
 		return code;
 	nl_meter_poll_begin(&watch->meter_poll, &watch->meter[BEFORE]);
-	run->report.t_go_ns = nl_samples_take(&run->report, run->stream);
+	run->report.t_go_ns = nl_samples_take(&run->report, run->transfer.stream);
 	if (run->opts.warmup_ms == 0) {
 		open_window(watch, run->report.t_go_ns);
 		watch->meter[AT_T0] = watch->meter[BEFORE];
@@ -339,7 +339,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
 	plan_sample(watch, run->report.t_go_ns);
 	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
-	nl_workers_release(run);
+	nl_workers_release(&run->transfer);
 	if (run->opts.role == NL_SINK)
 		code = nl_sink_go(run, err);
 	if (code)
@@ -368,14 +368,14 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 		code = nl_fail_errno(err, ENOMEM, "memory for %llu threads",
 				     (unsigned long long)run->report.threads);
 	else
-		code = nl_workers_start(run, worker, &started, err);
+		code = nl_workers_start(&run->transfer, worker, &started, err);
 	if (!code)
 		code = begin(&watch, deadline_ns, err);
 	if (run->report.t_go_ns)
 		watch_streams(&watch);
 	else
-		nl_workers_shut(run, SHUT_RDWR);
-	nl_workers_join(run, worker, started);
+		nl_workers_shut(&run->transfer, SHUT_RDWR);
+	nl_workers_join(&run->transfer, worker, started);
 	if (run->report.t_go_ns) {
 		conclude(&watch);
 		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;

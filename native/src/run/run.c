@@ -2,11 +2,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/fd_limit.h"
 #include "base/pages.h"
+#include "io/engine.h"
+#include "io/worker.h"
 #include "net/sock.h"
 #include "run/samples.h"
-#include "run/worker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,65 +20,69 @@
 /* the backlog leaves room for strangers beside the streams */
 enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
 
-static int open_file(struct nl_run *run, struct nl_err *err)
+static int open_file(struct nl_transfer *transfer, uint64_t record_B, struct nl_err *err)
 {
-	run->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
-	if (run->file < 0)
+	transfer->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
+	if (transfer->file < 0)
 		return nl_fail_errno(err, errno, "memfd_create");
-	if (ftruncate(run->file, (off_t)run->opts.record_B))
+	if (ftruncate(transfer->file, (off_t)record_B))
 		return nl_fail_errno(err, errno, "a file in memory of %llu B",
-				     (unsigned long long)run->opts.record_B);
+				     (unsigned long long)record_B);
 	return NL_OK;
 }
 
-static int open_buffers(struct nl_run *run, struct nl_err *err)
+static int open_buffers(struct nl_transfer *transfer, struct nl_err *err)
 {
-	uint64_t n = run->method->buffer == NL_BUFFER_SHARED ? 1 : run->report.threads;
+	const struct nl_io_method *method = transfer->method;
+	uint64_t n = method->buffer == NL_BUFFER_SHARED ? 1 : transfer->threads;
+	uint64_t record_B = transfer->opts->record_B;
 	void *memory;
 	int code;
 
-	if (run->method->buffer == NL_BUFFER_NONE)
+	if (method->buffer == NL_BUFFER_NONE)
 		return NL_OK;
-	run->stride_B = (run->opts.record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
-	run->buffers_B = run->stride_B * n;
-	if (run->method->needs_file) {
-		code = open_file(run, err);
+	transfer->stride_B = (record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
+	transfer->buffers_B = transfer->stride_B * n;
+	if (method->needs_file) {
+		code = open_file(transfer, record_B, err);
 		if (code)
 			return code;
-		memory = mmap(NULL, run->buffers_B, PROT_READ | PROT_WRITE, MAP_SHARED, run->file, 0);
+		memory = mmap(NULL, transfer->buffers_B, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      transfer->file, 0);
 		if (memory == MAP_FAILED)
 			memory = NULL;
 	} else {
-		memory = nl_pages_map(&run->buffers_B, run->method->huge_pages);
+		memory = nl_pages_map(&transfer->buffers_B, method->huge_pages);
 	}
 	if (!memory)
 		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
-				     (unsigned long long)n, (unsigned long long)run->opts.record_B);
-	run->buffers = memory;
-	for (uint64_t i = 0; run->opts.role == NL_GEN && i < run->opts.record_B; i++)
-		run->buffers[i] = (uint8_t)i;
+				     (unsigned long long)n, (unsigned long long)record_B);
+	transfer->buffers = memory;
+	for (uint64_t i = 0; transfer->opts->role == NL_GEN && i < record_B; i++)
+		transfer->buffers[i] = (uint8_t)i;
 	return NL_OK;
 }
 
 static int open_streams(struct nl_run *run, struct nl_err *err)
 {
+	struct nl_transfer *transfer = &run->transfer;
 	uint64_t n = run->opts.streams;
 
-	run->stream = aligned_alloc(NL_CACHE_LINE_B, n * sizeof(*run->stream));
-	run->report.per_stream = calloc(n, sizeof(*run->report.per_stream));
-	if (!run->stream || !run->report.per_stream)
+	transfer->stream = aligned_alloc(NL_CACHE_LINE_B, n * sizeof(*transfer->stream));
+	transfer->report = run->report.per_stream = calloc(n, sizeof(*transfer->report));
+	if (!transfer->stream || !transfer->report)
 		return nl_fail_errno(err, ENOMEM, "memory for %llu streams", (unsigned long long)n);
-	memset(run->stream, 0, n * sizeof(*run->stream));
+	memset(transfer->stream, 0, n * sizeof(*transfer->stream));
 	for (uint64_t i = 0; i < n; i++) {
-		struct nl_stream *stream = &run->stream[i];
+		struct nl_stream *stream = &transfer->stream[i];
 
 		stream->fd = -1;
 		stream->id = (uint32_t)i;
-		stream->quit = &run->quit;
+		stream->quit = &transfer->quit;
 		stream->stamped = run->opts.window_ms == 0;
 		stream->left = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
-		run->report.per_stream[i].stream = (uint32_t)i;
-		run->report.per_stream[i].cpu = run->report.per_stream[i].incoming_cpu = -1;
+		transfer->report[i].stream = (uint32_t)i;
+		transfer->report[i].cpu = transfer->report[i].incoming_cpu = -1;
 	}
 	return NL_OK;
 }
@@ -90,16 +95,16 @@ static int choose(struct nl_run *run, struct nl_err *err)
 
 	if (code)
 		return code;
-	run->engine = choice.engine;
-	run->method = choice.method;
+	run->transfer.engine = choice.engine;
+	run->transfer.method = choice.method;
+	run->transfer.batch = choice.batch;
+	run->transfer.delays_reads = choice.delays_reads;
+	run->transfer.threads = report->threads = choice.threads;
 	run->blocking = choice.blocking;
-	run->batch = choice.batch;
-	run->delays_reads = choice.delays_reads;
-	report->threads = choice.threads;
-	snprintf(report->engine, sizeof(report->engine), "%s", run->engine->name);
-	snprintf(report->method, sizeof(report->method), "%s", run->method->name);
-	/* each thread may have a set or ring, a pipe and a file */
-	return nl_files_need(run->opts.streams + 4 * report->threads, err);
+	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
+	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
+	/* each thread may open an epoll set or ring, a pipe and a file */
+	return nl_fd_limit_need(run->opts.streams + 4 * report->threads, err);
 }
 
 static int open_all(struct nl_run *run, struct nl_err *err)
@@ -121,13 +126,13 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 		if (code)
 			return code;
 	}
-	code = nl_affinity_open(&run->affinity, &run->opts, err);
+	code = nl_affinity_open(&run->transfer.affinity, &run->opts, err);
 	if (!code && run->opts.streams > run->report.threads)
-		nl_affinity_spread(&run->affinity, run->report.threads);
+		nl_affinity_spread(&run->transfer.affinity, run->report.threads);
 	if (!code)
 		code = open_streams(run, err);
 	if (!code)
-		code = open_buffers(run, err);
+		code = open_buffers(&run->transfer, err);
 	if (!code)
 		code = nl_samples_open(&run->opts, &run->report, err);
 	if (!code && run->opts.role == NL_SINK)
@@ -148,14 +153,15 @@ int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_e
 	if (!run)
 		return nl_fail_errno(err, ENOMEM, "memory for a run");
 	run->opts = *opts;
-	run->listener = run->wake = run->file = -1;
+	run->transfer.opts = &run->opts;
+	run->listener = run->wake = run->transfer.file = -1;
 	run->report.role = (int32_t)opts->role;
 	run->report.run = opts->run;
 	run->report.streams = opts->streams;
-	pthread_mutex_init(&run->lock, NULL);
+	pthread_mutex_init(&run->transfer.lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&run->changed, &attributes);
+	pthread_cond_init(&run->transfer.changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	code = open_all(run, err);
 	if (code) {
@@ -173,10 +179,10 @@ uint32_t nl_run_port(const struct nl_run *run)
 
 static void close_streams(struct nl_run *run)
 {
-	for (uint64_t i = 0; run->stream && i < run->opts.streams; i++) {
-		if (run->stream[i].fd >= 0)
-			close(run->stream[i].fd);
-		run->stream[i].fd = -1;
+	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
+		if (run->transfer.stream[i].fd >= 0)
+			close(run->transfer.stream[i].fd);
+		run->transfer.stream[i].fd = -1;
 	}
 }
 
@@ -189,17 +195,17 @@ void nl_run_free(struct nl_run *run)
 		close(run->listener);
 	if (run->wake >= 0)
 		close(run->wake);
-	if (run->file >= 0)
-		close(run->file);
-	if (run->buffers)
-		munmap(run->buffers, run->buffers_B);
-	for (uint64_t i = 0; run->stream && i < run->opts.streams; i++)
-		free(run->stream[i].zc_pending);
+	if (run->transfer.file >= 0)
+		close(run->transfer.file);
+	if (run->transfer.buffers)
+		munmap(run->transfer.buffers, run->transfer.buffers_B);
+	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++)
+		free(run->transfer.stream[i].zc_pending);
 	nl_samples_free(&run->report);
 	free(run->report.per_stream);
-	free(run->stream);
-	pthread_cond_destroy(&run->changed);
-	pthread_mutex_destroy(&run->lock);
+	free(run->transfer.stream);
+	pthread_cond_destroy(&run->transfer.changed);
+	pthread_mutex_destroy(&run->transfer.lock);
 	free(run);
 }
 
@@ -244,17 +250,15 @@ void nl_run_stop(struct nl_run *run)
 	/* the eventfd cannot be full: it is written a few times at most */
 	n = write(run->wake, &one, sizeof(one));
 	(void)n;
-	pthread_mutex_lock(&run->lock);
-	pthread_cond_broadcast(&run->changed);
-	pthread_mutex_unlock(&run->lock);
+	pthread_mutex_lock(&run->transfer.lock);
+	pthread_cond_broadcast(&run->transfer.changed);
+	pthread_mutex_unlock(&run->transfer.lock);
 }
 
 uint64_t nl_run_progress(const struct nl_run *run, uint64_t *t_ns)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = nl_streams_bytes(run->transfer.stream, run->opts.streams);
 
-	for (uint64_t i = 0; i < run->opts.streams; i++)
-		bytes += nl_stream_bytes(&run->stream[i]);
 	if (t_ns)
 		*t_ns = nl_now_ns();
 	return bytes;

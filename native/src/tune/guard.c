@@ -144,13 +144,13 @@ static void child_revert(const struct child *c)
 
 __attribute__((noreturn)) static void child_main(const struct child *c)
 {
-	static const int output_lost[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
+	static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
 				   SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
 	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
 	sigset_t none;
 
-	for (size_t i = 0; i < sizeof(output_lost) / sizeof(output_lost[0]); i++)
-		signal(output_lost[i], SIG_IGN);
+	for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++)
+		signal(ignored_signals[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, "netlab-guard", 0, 0, 0);

@@ -222,10 +222,10 @@ static size_t field(const char **text, const char **start)
 static int is_mixture(const char *found, const char *before, const char *wanted)
 {
 	while (*found) {
-		const char *f, *b, *request;
-		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &request);
+		const char *f, *b, *w;
+		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
 		int same_b = fl == bl && memcmp(f, b, fl) == 0;
-		int same_w = fl == wl && memcmp(f, request, fl) == 0;
+		int same_w = fl == wl && memcmp(f, w, fl) == 0;
 
 		if (!same_b && !same_w)
 			return 0;

@@ -1,4 +1,5 @@
 /* journal_file: the half of journal that touches the disk. */
+#include "base/file_read.h"
 #include "base/request.h"
 #include "tune/journal.h"
 #include "tune/journal_record.h"
@@ -24,21 +25,6 @@ static const char suffix[] = ".journal";
 
 /* --- place --- */
 
-static long slurp(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, cap - 1);
-	close(fd);
-	if (n < 0)
-		return -1;
-	buf[n] = '\0';
-	return n;
-}
-
 int nl_place_here(struct nl_place *out)
 {
 	socklen_t size = sizeof(out->cookie);
@@ -49,7 +35,7 @@ int nl_place_here(struct nl_place *out)
 	if (stat("/proc/self/ns/net", &st) < 0)
 		return -1;
 	out->netns = st.st_ino;
-	if (slurp("/proc/sys/kernel/random/boot_id", out->boot, sizeof(out->boot)) < 0)
+	if (nl_file_read("/proc/sys/kernel/random/boot_id", out->boot, sizeof(out->boot)) < 0)
 		return -1;
 	out->boot[strcspn(out->boot, "\n")] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -67,7 +53,7 @@ static uint64_t started_ticks(void)
 	char text[1024];
 	const char *at;
 
-	if (slurp("/proc/self/stat", text, sizeof(text)) < 0)
+	if (nl_file_read("/proc/self/stat", text, sizeof(text)) < 0)
 		return 0;
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)

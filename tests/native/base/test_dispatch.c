@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/dispatch.h"
+#include "check.h"
 
 enum { BUSY = NL_LIMIT };
 

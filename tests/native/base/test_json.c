@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/json.h"
+#include "check.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/pages.h"
+#include "check.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/request.h"
+#include "check.h"
 
 static enum nl_request_code parse(struct nl_request *request, const char *line)
 {

@@ -1,6 +1,6 @@
 /* The laws' options, and RFC 3649's a(w) and b(w) as the kernel is given them. */
-#include "congestion/cc_table.h"
 #include "check.h"
+#include "congestion/cc_table.h"
 
 #include <math.h>
 #include <stdlib.h>

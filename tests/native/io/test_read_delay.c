@@ -1,5 +1,5 @@
-#include "check.h"
 #include "base/clock.h"
+#include "check.h"
 #include "io/read_delay.h"
 #include "netlab.h"
 

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "meter/clocks.h"
 #include "meter/counters.h"
-#include "net/rtnl.h"
 #include "meter/meter_poll.h"
+#include "net/rtnl.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

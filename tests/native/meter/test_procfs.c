@@ -1,3 +1,4 @@
+#include "base/file_read.h"
 #include "check.h"
 #include "meter/procfs.h"
 
@@ -77,8 +78,8 @@ static void this_machine_is_read(void)
 	CHECK(nl_meter_read(NULL, &a, &err) == NL_OK && a.name[0] == '\0');
 	CHECK(nl_meter_read("nosuch0", &a, &err) == NL_BAD_REQUEST);
 	CHECK(nl_meter_read("a_name_longer_than_any_interface", &a, &err) == NL_BAD_REQUEST);
-	CHECK(nl_procfs_read("/proc/stat", small, sizeof(small)) == -1);
-	CHECK(nl_procfs_read("/proc/none", small, sizeof(small)) == -1);
+	CHECK(nl_file_read("/proc/stat", small, sizeof(small)) == -1);
+	CHECK(nl_file_read("/proc/none", small, sizeof(small)) == -1);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 #include "check.h"
-#include "net/ethtool.h"
 #include "net/egress.h"
+#include "net/ethtool.h"
 
 #include <linux/ethtool.h>
 #include <net/if.h>

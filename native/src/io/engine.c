@@ -1,8 +1,8 @@
-#include "run/engine.h"
+#include "io/engine.h"
 
 #include "base/error.h"
+#include "io/worker.h"
 #include "net/egress.h"
-#include "run/worker.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
-#include "run/affinity.h"
+#include "io/affinity.h"
 
 #include "base/cpulist.h"
 #include "base/error.h"
-#include "meter/procfs.h"
+#include "base/file_read.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -93,7 +93,7 @@ static int fail_cpu(unsigned cpu, int errnum, struct nl_err *err)
 	char text[ONLINE_TEXT_MAX];
 	uint16_t online[NL_CPU_NUMBER_MAX + 1];
 	size_t count = 0;
-	long len = nl_procfs_read("/sys/devices/system/cpu/online", text, sizeof(text));
+	long len = nl_file_read("/sys/devices/system/cpu/online", text, sizeof(text));
 	int there = 0;
 
 	text[len > 0 ? strcspn(text, "\n") : 0] = '\0';

@@ -1,6 +1,6 @@
 /* The blocking engine: one thread a stream, and each call waits by itself. */
 #include "io/read_delay.h"
-#include "run/worker.h"
+#include "io/worker.h"
 
 #include <errno.h>
 
@@ -34,7 +34,7 @@ static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 	struct nl_read_delay delay;
 	ssize_t n;
 
-	nl_read_delay_begin(&delay, worker->run->delays_reads ? stream->fd : -1);
+	nl_read_delay_begin(&delay, worker->transfer->delays_reads ? stream->fd : -1);
 	while ((n = move(ctx, stream, ctx->record_B)) != 0) {
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);

@@ -1,4 +1,4 @@
-#include "run/worker.h"
+#include "io/worker.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -14,9 +14,9 @@
 
 enum { STACK_B = 256 * 1024 };
 
-static void describe(struct nl_run *run, const struct nl_stream *stream)
+static void describe(struct nl_transfer *transfer, const struct nl_stream *stream)
 {
-	struct nl_stream_report *out = &run->report.per_stream[stream->id];
+	struct nl_stream_report *out = &transfer->report[stream->id];
 
 	nl_sock_describe(stream->fd, out);
 	nl_affinity_describe(stream->fd, out);
@@ -36,7 +36,7 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 	stream->errnum = errnum;
 	stream->t_end_ns = nl_now_ns();
 	if (!sends)
-		describe(worker->run, stream);
+		describe(worker->transfer, stream);
 	if (!errnum && shutdown(stream->fd, SHUT_WR) && errno != ENOTCONN)
 		stream->errnum = errno;
 	if (sends && !stream->errnum) {
@@ -44,7 +44,7 @@ void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int err
 		return;
 	}
 	if (sends)
-		describe(worker->run, stream);
+		describe(worker->transfer, stream);
 	end_stream(worker, stream);
 }
 
@@ -56,7 +56,7 @@ void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_
 		stream->errnum = n > 0 ? EPROTO : errnum;
 	if (method->reap)
 		method->reap(stream);
-	describe(worker->run, stream); /* only now has everything been acknowledged */
+	describe(worker->transfer, stream); /* only now has everything been acknowledged */
 	end_stream(worker, stream);
 }
 
@@ -75,27 +75,27 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 
 static uint8_t *buffer_of(const struct nl_worker *worker)
 {
-	const struct nl_run *run = worker->run;
+	const struct nl_transfer *transfer = worker->transfer;
 
-	if (run->method->buffer == NL_BUFFER_NONE)
+	if (transfer->method->buffer == NL_BUFFER_NONE)
 		return NULL;
-	return run->buffers + (run->method->buffer == NL_BUFFER_SHARED ? 0 : worker->id * run->stride_B);
+	return transfer->buffers + (transfer->method->buffer == NL_BUFFER_SHARED ? 0 : worker->id * transfer->stride_B);
 }
 
 static int prepare(struct nl_worker *worker)
 {
-	struct nl_run *run = worker->run;
-	const struct nl_io_method *method = run->method;
+	struct nl_transfer *transfer = worker->transfer;
+	const struct nl_io_method *method = transfer->method;
 	uint8_t *buffer = buffer_of(worker);
 	int errnum = 0;
 
 	/* touched by the thread that will write there */
 	if (buffer && method->buffer == NL_BUFFER_OWN)
-		memset(buffer, 0, run->opts.record_B);
-	errnum = nl_io_ctx_open(&worker->ctx, method, run->opts.record_B, buffer, run->file);
+		memset(buffer, 0, transfer->opts->record_B);
+	errnum = nl_io_ctx_open(&worker->ctx, method, transfer->opts->record_B, buffer, transfer->file);
 	for (uint64_t i = 0; !errnum && method->attach && i < nl_worker_streams(worker); i++)
 		errnum = method->attach(&worker->ctx, nl_worker_stream(worker, i));
-	return errnum ? errnum : run->engine->prepare(worker);
+	return errnum ? errnum : transfer->engine->prepare(worker);
 }
 
 /* The engine itself failed: nothing can move any more. */
@@ -116,7 +116,7 @@ static void give_up(struct nl_worker *worker, int errnum)
 /* A card may hold on to memory for a moment after its bytes were acknowledged. */
 static void await_zc_completions(struct nl_worker *worker)
 {
-	const struct nl_io_method *method = worker->run->method;
+	const struct nl_io_method *method = worker->transfer->method;
 	uint64_t until_ns = nl_now_ns() + NL_ZC_WAIT_MS * NL_NS_PER_MS;
 	struct timespec moment = nl_timespec(NL_NS_PER_MS);
 
@@ -144,8 +144,8 @@ static void use_sched_batch(void)
 static void *work(void *argument)
 {
 	struct nl_worker *worker = argument;
-	struct nl_run *run = worker->run;
-	const struct nl_engine *engine = run->engine;
+	struct nl_transfer *transfer = worker->transfer;
+	const struct nl_engine *engine = transfer->engine;
 	sigset_t pipe_signal;
 	int errnum;
 
@@ -155,20 +155,20 @@ static void *work(void *argument)
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
 	use_sched_batch();
 	/* before memory is touched, so that it lies close to its CPU */
-	worker->errnum = nl_affinity_apply(&run->affinity, worker->id, run->stream[worker->id].fd);
+	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id, transfer->stream[worker->id].fd);
 	worker->open = nl_worker_streams(worker);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);
 
-		nl_sockopts_describe(stream->fd, &run->report.per_stream[stream->id]);
+		nl_sockopts_describe(stream->fd, &transfer->report[stream->id]);
 	}
 	errnum = prepare(worker);
-	pthread_mutex_lock(&run->lock);
-	run->ready++;
-	pthread_cond_broadcast(&run->changed);
-	while (!run->released)
-		pthread_cond_wait(&run->changed, &run->lock);
-	pthread_mutex_unlock(&run->lock);
+	pthread_mutex_lock(&transfer->lock);
+	transfer->ready++;
+	pthread_cond_broadcast(&transfer->changed);
+	while (!transfer->released)
+		pthread_cond_wait(&transfer->changed, &transfer->lock);
+	pthread_mutex_unlock(&transfer->lock);
 
 	if (errnum)
 		give_up(worker, errnum);
@@ -183,66 +183,66 @@ static void *work(void *argument)
 	await_zc_completions(worker);
 	nl_io_ctx_close(&worker->ctx);
 
-	pthread_mutex_lock(&run->lock);
+	pthread_mutex_lock(&transfer->lock);
 	worker->ended = 1;
-	if (--run->live == 0)
-		pthread_cond_broadcast(&run->changed);
-	pthread_mutex_unlock(&run->lock);
+	if (--transfer->live == 0)
+		pthread_cond_broadcast(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
 	return NULL;
 }
 
-void nl_workers_release(struct nl_run *run)
+void nl_workers_release(struct nl_transfer *transfer)
 {
-	pthread_mutex_lock(&run->lock);
-	run->released = 1;
-	pthread_cond_broadcast(&run->changed);
-	pthread_mutex_unlock(&run->lock);
+	pthread_mutex_lock(&transfer->lock);
+	transfer->released = 1;
+	pthread_cond_broadcast(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
 }
 
-void nl_workers_shut(struct nl_run *run, int how)
+void nl_workers_shut(struct nl_transfer *transfer, int how)
 {
-	atomic_store(&run->quit, 1);
-	for (uint64_t i = 0; i < run->opts.streams; i++)
-		shutdown(run->stream[i].fd, how);
+	atomic_store(&transfer->quit, 1);
+	for (uint64_t i = 0; i < transfer->opts->streams; i++)
+		shutdown(transfer->stream[i].fd, how);
 }
 
-void nl_workers_follow(struct nl_run *run, struct nl_worker *worker)
+void nl_workers_follow(struct nl_transfer *transfer, struct nl_worker *worker)
 {
-	if (!run->affinity.follow)
+	if (!transfer->affinity.follow)
 		return;
 	/* under the lock no thread ends: one that has may not be named any more */
-	pthread_mutex_lock(&run->lock);
-	for (uint64_t i = 0; i < run->report.threads; i++) {
-		if (worker[i].ended || !nl_affinity_follow(&run->affinity, worker[i].thread,
-							   run->stream[worker[i].id].fd))
+	pthread_mutex_lock(&transfer->lock);
+	for (uint64_t i = 0; i < transfer->threads; i++) {
+		if (worker[i].ended || !nl_affinity_follow(&transfer->affinity, worker[i].thread,
+							   transfer->stream[worker[i].id].fd))
 			continue;
 		for (uint64_t k = 0; k < nl_worker_streams(&worker[i]); k++)
-			run->report.per_stream[nl_worker_stream(&worker[i], k)->id].moves++;
+			transfer->report[nl_worker_stream(&worker[i], k)->id].moves++;
 	}
-	pthread_mutex_unlock(&run->lock);
+	pthread_mutex_unlock(&transfer->lock);
 }
 
-void nl_workers_join(struct nl_run *run, struct nl_worker *worker, uint64_t started)
+void nl_workers_join(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t started)
 {
-	nl_workers_release(run);
+	nl_workers_release(transfer);
 	for (uint64_t i = 0; i < started; i++)
 		pthread_join(worker[i].thread, NULL);
 }
 
-int nl_workers_start(struct nl_run *run, struct nl_worker *worker, uint64_t *started,
+int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t *started,
 		     struct nl_err *err)
 {
-	uint64_t threads = run->report.threads;
+	uint64_t threads = transfer->threads;
 	pthread_attr_t attributes;
 	int errnum = 0;
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_B);
-	run->live = threads;
+	transfer->live = threads;
 	for (*started = 0; *started < threads; (*started)++) {
 		struct nl_worker *w = &worker[*started];
 
-		*w = (struct nl_worker){.run = run, .id = *started,
+		*w = (struct nl_worker){.transfer = transfer, .id = *started,
 					.ctx = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
 		errnum = pthread_create(&w->thread, &attributes, work, w);
 		if (errnum)
@@ -252,10 +252,10 @@ int nl_workers_start(struct nl_run *run, struct nl_worker *worker, uint64_t *sta
 	if (errnum)
 		return nl_fail_errno(err, errnum, "thread %llu of %llu",
 				     (unsigned long long)*started + 1, (unsigned long long)threads);
-	pthread_mutex_lock(&run->lock);
-	while (run->ready < threads)
-		pthread_cond_wait(&run->changed, &run->lock);
-	pthread_mutex_unlock(&run->lock);
+	pthread_mutex_lock(&transfer->lock);
+	while (transfer->ready < threads)
+		pthread_cond_wait(&transfer->changed, &transfer->lock);
+	pthread_mutex_unlock(&transfer->lock);
 	for (uint64_t i = 0; i < threads; i++)
 		if (worker[i].errnum)
 			return nl_fail_option(err, "cpus", worker[i].errnum,

@@ -1,7 +1,7 @@
 /* The epoll engine: a set per thread, level-triggered, so that a stream that is left
  * before it is dry comes round again after the others. */
+#include "io/worker.h"
 #include "io/zc_pending.h"
-#include "run/worker.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 		set_events(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
 		stream->throttled = 0;
 	}
-	for (int call = 0; call < BATCH_CALLS && batch_B < worker->run->batch.stream_B; call++) {
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
 		size_t len = nl_stream_next(stream, ctx->record_B);
 		ssize_t n;
 
@@ -113,7 +113,7 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 	struct nl_io_ctx *ctx = &worker->ctx;
 	uint64_t batch_B = 0;
 
-	for (int call = 0; call < BATCH_CALLS && batch_B < worker->run->batch.stream_B; call++) {
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
 		ssize_t n = ctx->method->move(ctx, stream, ctx->record_B);
 
 		if (n > 0) {

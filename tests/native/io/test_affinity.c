@@ -1,8 +1,8 @@
 /* sched_setaffinity is wrapped at link time: it says what a test wants of it. */
-#include "check.h"
 #include "base/cpulist.h"
+#include "check.h"
+#include "io/affinity.h"
 #include "netlab.h"
-#include "run/affinity.h"
 
 #include <errno.h>
 #include <sched.h>

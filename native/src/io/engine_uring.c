@@ -1,9 +1,9 @@
 /* The io_uring engine: each thread has a ring, each of its streams one request in it. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "io/zc_pending.h"
 #include "io/ring.h"
-#include "run/worker.h"
+#include "io/worker.h"
+#include "io/zc_pending.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static void submit_move(struct nl_worker *worker, uint64_t nth)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
 	struct nl_io_ctx *ctx = &worker->ctx;
-	enum nl_ring_op op = op_of(&worker->run->opts);
+	enum nl_ring_op op = op_of(worker->transfer->opts);
 	size_t len = (size_t)ctx->record_B;
 	uint32_t number = 0;
 	int errnum;
@@ -151,7 +151,7 @@ static void submit_move(struct nl_worker *worker, uint64_t nth)
 			}
 		}
 	}
-	errnum = submit(worker, nth, op, ctx->buffer, len, flags_of(&worker->run->opts), number);
+	errnum = submit(worker, nth, op, ctx->buffer, len, flags_of(worker->transfer->opts), number);
 	if (errnum)
 		end_data(worker, nth, errnum);
 }
@@ -222,7 +222,7 @@ static void handle_zerocopy(struct nl_worker *worker, uint64_t nth,
 static int handle_completions(struct nl_worker *worker)
 {
 	struct uring *uring = worker->own;
-	int zerocopy = op_of(&worker->run->opts) == NL_RING_SEND_ZC;
+	int zerocopy = op_of(worker->transfer->opts) == NL_RING_SEND_ZC;
 	struct nl_ring_completion done;
 	int handled = 0;
 

@@ -1,4 +1,4 @@
-#include "base/files.h"
+#include "base/fd_limit.h"
 
 #include "base/error.h"
 
@@ -23,7 +23,7 @@ static int raise_to(rlim_t wanted, struct rlimit *limit)
 	return 0;
 }
 
-void nl_files_raise(void)
+void nl_fd_limit_raise(void)
 {
 	struct rlimit limit;
 
@@ -46,7 +46,7 @@ static rlim_t open_now(void)
 	return count;
 }
 
-int nl_files_need(uint64_t files, struct nl_err *err)
+int nl_fd_limit_need(uint64_t files, struct nl_err *err)
 {
 	struct rlimit limit;
 	rlim_t wanted = open_now() + files + SPARE;
