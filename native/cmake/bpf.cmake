@@ -1,10 +1,10 @@
-# The window laws of cc/, compiled for BPF and put into gensink with libbpf, which loads them.
+# The window laws of src/congestion/bpf/, compiled for BPF and put into gensink with libbpf, which loads them.
 # A build without clang or libbpf works too: its `gensink stacks` says what it lacks.
 
 set(NL_BPF AUTO CACHE STRING "Window laws of our own in gensink: ON, OFF or AUTO (where it can)")
 
-# In the order of nl_cc_law in src/cc_laws.c.
-set(nl_window_laws scalable highspeed aimd fast)
+# In the order of nl_cc_table in src/congestion/cc_table.c.
+set(nl_bpf_cc_names scalable highspeed aimd fast)
 
 function(nl_find_bpf_tools)
   find_program(NL_CLANG NAMES clang-14 clang clang-19 clang-18 clang-17 clang-16 clang-15)
@@ -36,7 +36,7 @@ function(nl_find_bpf_tools)
   set(NL_BPF_MISSING "libbpf, libelf and zlib to link with" PARENT_SCOPE)
 endfunction()
 
-function(nl_add_window_laws target)
+function(nl_add_bpf_cc target)
   if(NL_BPF STREQUAL "OFF")
     return()
   endif()
@@ -54,16 +54,16 @@ function(nl_add_window_laws target)
     set(kernel_headers -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
   endif()
   set(objects)
-  foreach(law IN LISTS nl_window_laws)
+  foreach(law IN LISTS nl_bpf_cc_names)
     set(object ${generated_dir}/${law}.bpf.o)
     # no path of this machine in the object, so that its digest is that of its code
     add_custom_command(OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${generated_dir}
       COMMAND ${NL_CLANG} -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror
               -ffile-prefix-map=${here}=. -fdebug-compilation-dir=.
-              -I${here}/cc -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
-              -c ${here}/cc/${law}.bpf.c -o ${object}
-      DEPENDS cc/${law}.bpf.c cc/law.h src/cc_params.h
+              -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
+              -c ${here}/src/congestion/bpf/${law}.bpf.c -o ${object}
+      DEPENDS src/congestion/bpf/${law}.bpf.c src/congestion/bpf/cc.h src/congestion/cc_params.h
       COMMENT "Window law ${law}")
     list(APPEND objects ${object})
   endforeach()

@@ -1,8 +1,8 @@
 """Write nl_digest.h: the version, and a digest of all sources.
 
-The digest is sha256 over every file of include/, src/ and cc/ and sources.txt, in sorted order of
-their paths: path, NUL, content, NUL. The header is rewritten only when it changes, so this runs
-at every build and never leaves a stale digest behind.
+The digest is sha256 over every *.c and *.h under include/ and src/, at any depth, and sources.txt,
+in sorted order of their paths: path, NUL, content, NUL. The header is rewritten only when it
+changes, so this runs at every build and never leaves a stale digest behind.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 def digested_files(root: Path) -> list[Path]:
     """Sources the digest covers, in order."""
-    files = [*root.glob("include/*.h"), *root.glob("src/*.h"), *root.glob("src/*.c")]
-    files += [*root.glob("cc/*.h"), *root.glob("cc/*.c"), root / "sources.txt"]
+    files = [file for folder in ("include", "src") for file in (root / folder).rglob("*.[ch]")]
+    files.append(root / "sources.txt")
     generated = root / "src" / "nl_digest.h"
     return sorted(
         (f for f in files if f != generated), key=lambda f: f.relative_to(root).as_posix()

@@ -1,10 +1,10 @@
 /* gensink: one binary, several faces. */
-#include "agent.h"
-#include "emulate.h"
-#include "faces.h"
+#include "agent/agent.h"
+#include "cli/cmd.h"
+#include "congestion/cc_session.h"
+#include "emulator/emulate.h"
 #include "netlab.h"
-#include "stacks.h"
-#include "tune.h"
+#include "tune/tune.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int stacks_main(int argc, char **argv)
 		fprintf(stderr, "gensink: stacks takes no arguments; requests come on standard input\n");
 		return 2;
 	}
-	return nl_stacks_serve(STDIN_FILENO, STDOUT_FILENO);
+	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO);
 }
 
 static int version_main(int argc, char **argv)
@@ -55,7 +55,7 @@ static const struct {
 	const char *name;
 	int (*main)(int argc, char **argv);
 	const char *help;
-} face[] = {
+} command[] = {
 	{"gen", nl_gen_main, "send over parallel TCP streams to a sink"},
 	{"sink", nl_sink_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "throughput of an interface from its counters"},
@@ -67,13 +67,13 @@ static const struct {
 	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},
 };
 
-enum { FACES = sizeof(face) / sizeof(face[0]) };
+enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
 
-static void print_faces(FILE *to)
+static void print_commands(FILE *to)
 {
 	fprintf(to, "Usage: gensink FACE [--option value ...]\n\n");
-	for (int i = 0; i < FACES; i++)
-		fprintf(to, "  %-8s %s\n", face[i].name, face[i].help);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-8s %s\n", command[i].name, command[i].help);
 	fprintf(to, "\nCalled as gen4 or sink4: hostname server_port record_length setsockopt\n");
 }
 
@@ -82,15 +82,15 @@ static int help_main(int argc, char **argv)
 	char word[] = "--help", *rest[] = {argv[argc > 1], word, NULL};
 
 	if (argc < 2) {
-		print_faces(stdout);
+		print_commands(stdout);
 		return 0;
 	}
-	for (int i = 0; i < FACES; i++)
-		if (strcmp(face[i].name, argv[1]) == 0 &&
-		    (face[i].main == nl_gen_main || face[i].main == nl_sink_main ||
-		     face[i].main == nl_meter_main))
-			return face[i].main(2, rest);
-	print_faces(stderr);
+	for (int i = 0; i < COMMANDS; i++)
+		if (strcmp(command[i].name, argv[1]) == 0 &&
+		    (command[i].main == nl_gen_main || command[i].main == nl_sink_main ||
+		     command[i].main == nl_meter_main))
+			return command[i].main(2, rest);
+	print_commands(stderr);
 	return 2;
 }
 
@@ -102,15 +102,15 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (strcmp(name, "gen4") == 0 || strcmp(name, "sink4") == 0)
 		return nl_classic_main(name, argc, argv);
-	for (int i = 0; argc > 1 && i < FACES; i++)
-		if (strcmp(face[i].name, argv[1]) == 0)
-			return face[i].main(argc - 1, argv + 1);
+	for (int i = 0; argc > 1 && i < COMMANDS; i++)
+		if (strcmp(command[i].name, argv[1]) == 0)
+			return command[i].main(argc - 1, argv + 1);
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		print_faces(stdout);
+		print_commands(stdout);
 		return 0;
 	}
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return version_main(argc, argv);
-	print_faces(stderr);
+	print_commands(stderr);
 	return 2;
 }

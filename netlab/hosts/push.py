@@ -253,8 +253,8 @@ def _sources(source_dir: Path) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for folder in ("include", "src"):
-            for path in sorted((source_dir / folder).glob("*.[ch]")):
-                entry = tarfile.TarInfo(f"{folder}/{path.name}")
+            for path in sorted((source_dir / folder).rglob("*.[ch]")):
+                entry = tarfile.TarInfo(path.relative_to(source_dir).as_posix())
                 entry.size = path.stat().st_size
                 entry.mode = 0o600
                 with path.open("rb") as source:

@@ -1,6 +1,6 @@
 /* The emulator, kept from its processor now and then just before it reads: what comes meanwhile
  * must not be taken to have come when it last looked at the clock. */
-#include "emulate.h"
+#include "emulator/emulate.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Reads a journal on standard input and prints what it says: the parser under a sanitizer. */
-#include "journal.h"
+#include "tune/journal.h"
 
 #include <stdio.h>
 #include <unistd.h>

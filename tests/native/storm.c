@@ -56,8 +56,8 @@ static void set_engines(struct nl_run_opts *sink, struct nl_run_opts *gen, unsig
 	gen->send = (unsigned)rand_r(seed) %
 		    (gen->engine == NL_ENGINE_URING ? NL_SEND_ZEROCOPY + 1 : NL_SEND_SPLICE + 1);
 	sink->receive = (unsigned)rand_r(seed) % (sink->engine == NL_ENGINE_URING ?
-							  NL_RECEIVE_DISCARD + 1 :
-							  NL_RECEIVE_ZEROCOPY + 1);
+						  NL_RECEIVE_DISCARD + 1 :
+						  NL_RECEIVE_ZEROCOPY + 1);
 }
 
 /* Both directions at once; victim 0..3 is stopped after a while, 4: none. */

@@ -1,5 +1,5 @@
 /* `gensink tune` alone, for the tests of tuning: the sources of the face and nothing else. */
-#include "tune.h"
+#include "tune/tune.h"
 
 const char *nl_version(void);
 const char *nl_source_digest(void);

@@ -1,0 +1,286 @@
+#include "agent/agent.h"
+
+#include "agent/run_table.h"
+#include "base/async_out.h"
+#include "base/clock.h"
+#include "base/dispatch.h"
+#include "base/error.h"
+#include "base/error_json.h"
+#include "base/fd_limit.h"
+#include "base/line_reader.h"
+#include "base/request.h"
+#include "netlab.h"
+#include "run/options.h"
+#include "run/report_json.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 s */
+
+struct agent {
+	int in_fd, out_fd;
+	struct nl_async_out *out;
+	struct nl_json json; /* of the thread that reads requests */
+	struct nl_run_table *table;
+	struct nl_line_reader reader;
+	int quit;
+};
+
+/* -- answers ------------------------------------------------------------------- */
+
+static void answer_error(struct agent *agent, const char *run, const struct nl_err *err)
+{
+	nl_json_error(&agent->json, run, err);
+	nl_async_out_put(agent->out, &agent->json);
+}
+
+static void begin_event(struct agent *agent, const char *event)
+{
+	nl_json_open(&agent->json, NULL);
+	nl_json_text(&agent->json, "event", event);
+}
+
+static void end_event(struct agent *agent)
+{
+	nl_json_close(&agent->json);
+	nl_async_out_put(agent->out, &agent->json);
+}
+
+static int may_force_buffers(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), size = 65536, may;
+
+	if (fd < 0)
+		return 0;
+	may = setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) == 0;
+	close(fd);
+	return may;
+}
+
+static void send_ready(struct agent *agent)
+{
+	struct nl_json *j = &agent->json;
+	struct utsname name;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	uname(&name);
+	begin_event(agent, "ready");
+	nl_json_u64(j, "protocol", 1);
+	nl_json_text(j, "version", nl_version());
+	nl_json_text(j, "digest", nl_source_digest());
+	nl_json_i64(j, "pid", getpid());
+	nl_json_text(j, "hostname", name.nodename);
+	nl_json_text(j, "kernel", name.release);
+	nl_json_text(j, "machine", name.machine);
+	nl_json_i64(j, "cpus", cpus);
+	nl_json_bool(j, "may_force_buffers", may_force_buffers());
+	nl_json_u64(j, "t_ns", nl_now_ns());
+	end_event(agent);
+}
+
+/* -- requests --------------------------------------------------------------------- */
+
+static int start_run(struct agent *agent, int role, struct nl_request *request, struct nl_err *err)
+{
+	struct nl_run_opts opts;
+	int code = nl_options_from_request(&opts, role, request, err);
+
+	return code ? code : nl_run_table_start(agent->table, &opts, err);
+}
+
+static int request_sink(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+
+	return start_run(agent, NL_SINK, request, err);
+}
+
+static int request_gen(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+
+	return start_run(agent, NL_GEN, request, err);
+}
+
+static int request_stop(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+	uint64_t id;
+
+	if (nl_request_u64(request, "run", 0, UINT64_MAX, &id))
+		return nl_fail_key(err, "run", "stop wants the number of a run");
+	if (nl_request_only_known(request, err))
+		return err->code;
+	nl_run_table_stop(agent->table, &id);
+	return NL_OK;
+}
+
+static int request_meter(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+	const char *interface = nl_request_get(request, "interface");
+	struct nl_meter *meter;
+	struct nl_meter_span *work;
+	int code = nl_request_only_known(request, err);
+
+	if (code)
+		return code;
+	meter = malloc(sizeof(*meter));
+	work = malloc(sizeof(*work));
+	if (!meter || !work)
+		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
+	else
+		code = nl_meter_read(interface, meter, err);
+	if (!code) {
+		begin_event(agent, "meter");
+		nl_json_snapshot(&agent->json, meter, work);
+		end_event(agent);
+	}
+	free(meter);
+	free(work);
+	return code;
+}
+
+static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	begin_event(agent, "pong");
+	nl_json_u64(&agent->json, "t_ns", nl_now_ns());
+	end_event(agent);
+	return NL_OK;
+}
+
+static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	agent->quit = 1;
+	return NL_OK;
+}
+
+static const struct nl_verb verbs[] = {
+	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
+	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
+};
+
+static int handle_line(void *context, const char *line, size_t len)
+{
+	struct agent *agent = context;
+	struct nl_request request;
+	struct nl_err err;
+
+	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), agent, line, len,
+			&request, &err))
+		answer_error(agent, nl_request_get(&request, "run"), &err);
+	return agent->quit;
+}
+
+/* -- input --------------------------------------------------------------------------- */
+
+static void serve_requests(struct agent *agent)
+{
+	for (;;) {
+		/* an output nobody reads shows as POLLERR without being asked for */
+		struct pollfd fds[] = {{.fd = agent->in_fd, .events = POLLIN},
+				       {.fd = nl_async_out_broken_fd(agent->out), .events = POLLIN},
+				       {.fd = agent->out_fd}};
+
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)))
+			return;
+		if (fds[0].revents && !nl_line_reader_read(&agent->reader, agent->in_fd, handle_line, agent))
+			return;
+		if (agent->quit)
+			return;
+	}
+}
+
+/* -- life ------------------------------------------------------------------------------ */
+
+static int take_lock(int *fd, struct nl_err *err)
+{
+	static const char name[] = "\0netlab-agent"; /* abstract: scoped to the network namespace */
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
+
+	memcpy(address.sun_path, name, sizeof(name) - 1);
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "socket");
+	if (bind(*fd, (struct sockaddr *)&address, len) == 0)
+		return NL_OK;
+	if (errno == EADDRINUSE)
+		nl_fail(err, NL_IN_USE, "another agent serves this network namespace");
+	else
+		nl_fail_errno(err, errno, "bind @netlab-agent");
+	close(*fd);
+	return err->code;
+}
+
+static struct agent *agent_new(int in_fd, int out_fd)
+{
+	struct agent *agent = calloc(1, sizeof(*agent));
+
+	if (!agent)
+		return NULL;
+	agent->in_fd = in_fd;
+	agent->out_fd = out_fd;
+	agent->out = nl_async_out_new(out_fd);
+	if (!agent->out) {
+		free(agent);
+		return NULL;
+	}
+	agent->table = nl_run_table_new(agent->out);
+	if (!agent->table) {
+		nl_async_out_free(agent->out);
+		free(agent);
+		return NULL;
+	}
+	nl_json_init(&agent->json);
+	return agent;
+}
+
+int nl_agent_serve(int in_fd, int out_fd)
+{
+	struct agent *agent = agent_new(in_fd, out_fd);
+	struct nl_err err;
+	uint64_t deadline_ns;
+	int lock_fd = -1, code, busy;
+
+	if (!agent)
+		return 1;
+	nl_fd_limit_raise();
+	code = take_lock(&lock_fd, &err);
+	if (code) {
+		answer_error(agent, NULL, &err);
+	} else {
+		send_ready(agent);
+		serve_requests(agent);
+	}
+	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
+	nl_run_table_stop(agent->table, NULL);
+	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
+	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
+	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
+		_exit(1);
+	nl_async_out_free(agent->out);
+	nl_json_free(&agent->json);
+	if (lock_fd >= 0)
+		close(lock_fd);
+	nl_run_table_free(agent->table);
+	free(agent);
+	return code ? 1 : 0;
+}

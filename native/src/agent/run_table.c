@@ -1,0 +1,199 @@
+#include "agent/run_table.h"
+#include "run/run.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/error_json.h"
+#include "base/request.h"
+#include "run/report_json.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { RUNS_MAX = 64, RUN_STACK_B = 512 * 1024 };
+
+struct entry {
+	struct nl_run_table *table;
+	struct nl_run *run; /* NULL: the place is free */
+	uint64_t id;
+	int role;
+};
+
+struct nl_run_table {
+	struct nl_async_out *out;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct entry entry[RUNS_MAX];
+	unsigned running; /* threads that have something to say */
+};
+
+struct nl_run_table *nl_run_table_new(struct nl_async_out *out)
+{
+	struct nl_run_table *table = calloc(1, sizeof(*table));
+	pthread_condattr_t attributes;
+
+	if (!table)
+		return NULL;
+	table->out = out;
+	pthread_mutex_init(&table->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&table->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return table;
+}
+
+void nl_run_table_free(struct nl_run_table *table)
+{
+	pthread_cond_destroy(&table->changed);
+	pthread_mutex_destroy(&table->lock);
+	free(table);
+}
+
+static void *execute_entry(void *argument)
+{
+	struct entry *entry = argument;
+	struct nl_run_table *table = entry->table;
+	struct nl_run *run = entry->run;
+	struct nl_json json;
+	struct nl_err err;
+	int code = nl_run_execute(run, &err);
+
+	/* free the place first: whoever reads the result may start the next run at once */
+	pthread_mutex_lock(&table->lock);
+	entry->run = NULL;
+	pthread_mutex_unlock(&table->lock);
+	nl_json_init(&json);
+	if (code) {
+		char number[24];
+
+		nl_decimal_format(number, nl_run_report(run)->run);
+		nl_json_error(&json, number, &err);
+	} else {
+		nl_json_report(&json, nl_run_report(run));
+	}
+	nl_run_free(run);
+	nl_async_out_put(table->out, &json);
+	nl_json_free(&json);
+
+	pthread_mutex_lock(&table->lock);
+	table->running--;
+	pthread_cond_broadcast(&table->changed);
+	pthread_mutex_unlock(&table->lock);
+	return NULL;
+}
+
+static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts *opts, struct nl_run *run,
+			   struct nl_err *err)
+{
+	struct entry *free_place = NULL;
+	int twice = 0;
+
+	pthread_mutex_lock(&table->lock);
+	for (int i = 0; i < RUNS_MAX; i++) {
+		struct entry *entry = &table->entry[i];
+
+		if (!entry->run)
+			free_place = entry;
+		else if (entry->id == opts->run && entry->role == (int)opts->role)
+			twice = 1;
+	}
+	if (free_place && !twice) {
+		*free_place = (struct entry){table, run, opts->run, (int)opts->role};
+		table->running++;
+	}
+	pthread_mutex_unlock(&table->lock);
+	if (twice) {
+		nl_fail_key(err, "run", "run %llu is going on already", (unsigned long long)opts->run);
+		return NULL;
+	}
+	if (!free_place)
+		nl_fail(err, NL_LIMIT, "%d runs are going on already", RUNS_MAX);
+	return free_place;
+}
+
+static int launch(struct entry *entry, struct nl_err *err)
+{
+	struct nl_run_table *table = entry->table;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int errnum;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, RUN_STACK_B);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	errnum = pthread_create(&thread, &attributes, execute_entry, entry);
+	pthread_attr_destroy(&attributes);
+	if (!errnum)
+		return NL_OK;
+	pthread_mutex_lock(&table->lock);
+	entry->run = NULL;
+	table->running--;
+	pthread_mutex_unlock(&table->lock);
+	return nl_fail_errno(err, errnum, "thread of the run");
+}
+
+static void send_listening(struct nl_run_table *table, const struct nl_run *run, uint64_t id)
+{
+	struct nl_json json;
+
+	nl_json_init(&json);
+	nl_json_open(&json, NULL);
+	nl_json_text(&json, "event", "listening");
+	nl_json_u64(&json, "run", id);
+	nl_json_u64(&json, "port", nl_run_port(run));
+	nl_json_close(&json);
+	nl_async_out_put(table->out, &json);
+	nl_json_free(&json);
+}
+
+int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opts, struct nl_err *err)
+{
+	struct nl_run *run;
+	struct entry *entry;
+	int code = nl_run_open(opts, &run, err);
+
+	if (code)
+		return code;
+	entry = claim(table, opts, run, err);
+	if (!entry) {
+		nl_run_free(run);
+		return err->code;
+	}
+	/* said before the thread starts: a result never comes first */
+	if (opts->role == NL_SINK)
+		send_listening(table, run, opts->run);
+	code = launch(entry, err);
+	if (code)
+		nl_run_free(run);
+	return code;
+}
+
+void nl_run_table_stop(struct nl_run_table *table, const uint64_t *id)
+{
+	pthread_mutex_lock(&table->lock);
+	/* All are told before one is woken: else a run sees the other end of itself close,
+	 * and calls that a peer that vanished. */
+	for (int i = 0; i < RUNS_MAX; i++)
+		if (table->entry[i].run && (!id || table->entry[i].id == *id))
+			atomic_store(&table->entry[i].run->stop_requested, 1);
+	for (int i = 0; i < RUNS_MAX; i++)
+		if (table->entry[i].run && (!id || table->entry[i].id == *id))
+			nl_run_stop(table->entry[i].run);
+	pthread_mutex_unlock(&table->lock);
+}
+
+int nl_run_table_wait(struct nl_run_table *table, uint64_t deadline_ns)
+{
+	struct timespec deadline = nl_timespec(deadline_ns);
+	int left;
+
+	pthread_mutex_lock(&table->lock);
+	while (table->running)
+		if (pthread_cond_timedwait(&table->changed, &table->lock, &deadline) == ETIMEDOUT)
+			break;
+	left = table->running != 0;
+	pthread_mutex_unlock(&table->lock);
+	return left ? -1 : 0;
+}

@@ -1,0 +1,169 @@
+#include "base/async_out.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { STACK_B = 256 * 1024 };
+
+static const size_t queued_max_B = (size_t)1 << 30;
+
+struct line {
+	struct line *next;
+	struct nl_json json;
+};
+
+struct nl_async_out {
+	int fd, broken_fd;
+	pthread_t writer;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct line *first, **last;
+	size_t queued_B; /* with what is being written */
+	int broken, closing;
+};
+
+static void break_off(struct nl_async_out *out)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	if (out->broken)
+		return;
+	out->broken = 1;
+	n = write(out->broken_fd, &one, sizeof(one));
+	(void)n; /* a fresh eventfd takes one write */
+	pthread_cond_broadcast(&out->changed);
+}
+
+static struct line *take(struct nl_async_out *out)
+{
+	struct line *line;
+
+	while (!out->first && !out->closing)
+		pthread_cond_wait(&out->changed, &out->lock);
+	line = out->first;
+	if (line) {
+		out->first = line->next;
+		if (!out->first)
+			out->last = &out->first;
+	}
+	return line;
+}
+
+static void *write_lines(void *argument)
+{
+	struct nl_async_out *out = argument;
+	struct line *line;
+
+	pthread_mutex_lock(&out->lock);
+	while ((line = take(out))) {
+		int failed = out->broken;
+
+		pthread_mutex_unlock(&out->lock);
+		if (!failed)
+			failed = nl_json_line(&line->json, out->fd);
+		pthread_mutex_lock(&out->lock);
+		out->queued_B -= line->json.len;
+		nl_json_free(&line->json);
+		free(line);
+		if (failed)
+			break_off(out);
+		if (!out->queued_B)
+			pthread_cond_broadcast(&out->changed);
+	}
+	pthread_mutex_unlock(&out->lock);
+	return NULL;
+}
+
+struct nl_async_out *nl_async_out_new(int fd)
+{
+	struct nl_async_out *out = calloc(1, sizeof(*out));
+	pthread_condattr_t condition;
+	pthread_attr_t thread;
+	int errnum;
+
+	if (!out)
+		return NULL;
+	out->fd = fd;
+	out->last = &out->first;
+	out->broken_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (out->broken_fd < 0) {
+		free(out);
+		return NULL;
+	}
+	pthread_mutex_init(&out->lock, NULL);
+	pthread_condattr_init(&condition);
+	pthread_condattr_setclock(&condition, CLOCK_MONOTONIC);
+	pthread_cond_init(&out->changed, &condition);
+	pthread_condattr_destroy(&condition);
+	pthread_attr_init(&thread);
+	pthread_attr_setstacksize(&thread, STACK_B);
+	errnum = pthread_create(&out->writer, &thread, write_lines, out);
+	pthread_attr_destroy(&thread);
+	if (errnum) {
+		close(out->broken_fd);
+		free(out);
+		errno = errnum;
+		return NULL;
+	}
+	return out;
+}
+
+void nl_async_out_put(struct nl_async_out *out, struct nl_json *j)
+{
+	struct line *line = calloc(1, sizeof(*line));
+
+	pthread_mutex_lock(&out->lock);
+	if (!line || j->failed || out->queued_B > queued_max_B) {
+		break_off(out);
+	} else {
+		line->json = *j;
+		*out->last = line;
+		out->last = &line->next;
+		out->queued_B += j->len;
+		nl_json_init(j);
+		line = NULL;
+		pthread_cond_broadcast(&out->changed);
+	}
+	pthread_mutex_unlock(&out->lock);
+	free(line);
+	nl_json_reset(j);
+}
+
+int nl_async_out_broken_fd(const struct nl_async_out *out)
+{
+	return out->broken_fd;
+}
+
+int nl_async_out_flush(struct nl_async_out *out, uint64_t deadline_ns)
+{
+	struct timespec deadline = nl_timespec(deadline_ns);
+	int left;
+
+	pthread_mutex_lock(&out->lock);
+	while (out->queued_B && !out->broken)
+		if (pthread_cond_timedwait(&out->changed, &out->lock, &deadline) == ETIMEDOUT)
+			break;
+	left = out->queued_B != 0;
+	pthread_mutex_unlock(&out->lock);
+	return left ? -1 : 0;
+}
+
+void nl_async_out_free(struct nl_async_out *out)
+{
+	pthread_mutex_lock(&out->lock);
+	out->closing = 1;
+	pthread_cond_broadcast(&out->changed);
+	pthread_mutex_unlock(&out->lock);
+	pthread_join(out->writer, NULL);
+	close(out->broken_fd);
+	pthread_cond_destroy(&out->changed);
+	pthread_mutex_destroy(&out->lock);
+	free(out);
+}

@@ -1,0 +1,23 @@
+#include "base/clock.h"
+
+#include "netlab.h"
+
+#include <limits.h>
+
+uint64_t nl_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+int nl_poll_ms(uint64_t t_ns)
+{
+	uint64_t now = nl_now_ns(), ms;
+
+	if (t_ns <= now)
+		return 0;
+	ms = (t_ns - now + NL_NS_PER_MS - 1) / NL_NS_PER_MS;
+	return ms > INT_MAX ? INT_MAX : (int)ms;
+}

@@ -1,0 +1,62 @@
+#include "base/fd_limit.h"
+
+#include "base/error.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/resource.h>
+
+/* Both ends of two runs of the most streams, and more. */
+enum { ENOUGH = 4 * NL_STREAMS_MAX + 4096, SPARE = 64 };
+
+/* A root process may go past its hard limit, as far as fs.nr_open. */
+static int raise_to(rlim_t wanted, struct rlimit *limit)
+{
+	struct rlimit more = *limit;
+
+	more.rlim_cur = wanted;
+	if (more.rlim_max < wanted)
+		more.rlim_max = wanted;
+	if (setrlimit(RLIMIT_NOFILE, &more))
+		return -1;
+	*limit = more;
+	return 0;
+}
+
+void nl_fd_limit_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= ENOUGH)
+		return;
+	if (raise_to(ENOUGH, &limit) && limit.rlim_cur < limit.rlim_max)
+		raise_to(limit.rlim_max, &limit);
+}
+
+static rlim_t open_now(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	rlim_t count = 0;
+
+	if (!directory)
+		return SPARE;
+	while (readdir(directory))
+		count++;
+	closedir(directory);
+	return count;
+}
+
+int nl_fd_limit_need(uint64_t files, struct nl_err *err)
+{
+	struct rlimit limit;
+	rlim_t wanted = open_now() + files + SPARE;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return nl_fail_errno(err, errno, "getrlimit");
+	if (limit.rlim_cur >= wanted || raise_to(wanted, &limit) == 0)
+		return NL_OK;
+	return nl_fail(err, NL_LIMIT,
+		       "%llu open files are needed and %llu are allowed: raise the limit of this "
+		       "host (ulimit -Hn, LimitNOFILE, limits.conf)",
+		       (unsigned long long)wanted, (unsigned long long)limit.rlim_max);
+}

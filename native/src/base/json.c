@@ -1,0 +1,161 @@
+#include "base/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void nl_json_init(struct nl_json *j)
+{
+	memset(j, 0, sizeof(*j));
+}
+
+void nl_json_free(struct nl_json *j)
+{
+	free(j->text);
+	memset(j, 0, sizeof(*j));
+}
+
+void nl_json_reset(struct nl_json *j)
+{
+	j->len = 0;
+	j->failed = 0;
+	j->comma = 0;
+}
+
+static void put(struct nl_json *j, const char *bytes, size_t len)
+{
+	if (j->failed)
+		return;
+	if (j->cap - j->len < len + 2) {
+		size_t cap = j->cap ? j->cap : 256;
+		char *text;
+
+		while (cap - j->len < len + 2)
+			cap *= 2;
+		text = realloc(j->text, cap);
+		if (!text) {
+			j->failed = 1;
+			return;
+		}
+		j->text = text;
+		j->cap = cap;
+	}
+	memcpy(j->text + j->len, bytes, len);
+	j->len += len;
+}
+
+static void quoted(struct nl_json *j, const char *text)
+{
+	put(j, "\"", 1);
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		char escape[8];
+
+		if (*c == '"' || *c == '\\') {
+			escape[0] = '\\';
+			escape[1] = (char)*c;
+			put(j, escape, 2);
+		} else if (*c < 32 || *c > 126) {
+			snprintf(escape, sizeof(escape), "\\u%04x", *c);
+			put(j, escape, 6);
+		} else {
+			put(j, (const char *)c, 1);
+		}
+	}
+	put(j, "\"", 1);
+}
+
+static void item(struct nl_json *j, const char *key)
+{
+	if (j->comma)
+		put(j, ",", 1);
+	if (key) {
+		quoted(j, key);
+		put(j, ":", 1);
+	}
+	j->comma = 1;
+}
+
+static void bracket(struct nl_json *j, const char *key, const char *which)
+{
+	item(j, key);
+	put(j, which, 1);
+	j->comma = 0;
+}
+
+static void unbracket(struct nl_json *j, const char *which)
+{
+	put(j, which, 1);
+	j->comma = 1;
+}
+
+void nl_json_open(struct nl_json *j, const char *key) { bracket(j, key, "{"); }
+void nl_json_close(struct nl_json *j) { unbracket(j, "}"); }
+void nl_json_array(struct nl_json *j, const char *key) { bracket(j, key, "["); }
+void nl_json_array_end(struct nl_json *j) { unbracket(j, "]"); }
+
+void nl_json_u64(struct nl_json *j, const char *key, uint64_t value)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+
+	item(j, key);
+	put(j, digits, (size_t)n);
+}
+
+void nl_json_i64(struct nl_json *j, const char *key, int64_t value)
+{
+	char digits[24];
+	int n = snprintf(digits, sizeof(digits), "%" PRId64, value);
+
+	item(j, key);
+	put(j, digits, (size_t)n);
+}
+
+void nl_json_bool(struct nl_json *j, const char *key, int value)
+{
+	item(j, key);
+	if (value)
+		put(j, "true", 4);
+	else
+		put(j, "false", 5);
+}
+
+void nl_json_text(struct nl_json *j, const char *key, const char *value)
+{
+	item(j, key);
+	if (value)
+		quoted(j, value);
+	else
+		put(j, "null", 4);
+}
+
+void nl_json_null(struct nl_json *j, const char *key)
+{
+	item(j, key);
+	put(j, "null", 4);
+}
+
+int nl_json_line(struct nl_json *j, int fd)
+{
+	size_t done = 0;
+
+	put(j, "", 0);
+	if (j->failed) {
+		errno = ENOMEM;
+		return -1;
+	}
+	j->text[j->len] = '\n'; /* put() always leaves room for two bytes */
+	while (done < j->len + 1) {
+		ssize_t n = write(fd, j->text + done, j->len + 1 - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,217 @@
+#include "base/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+static int key_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == 'B';
+}
+
+static void note_key(struct nl_request *r, const char *key, size_t len)
+{
+	if (len > NL_KEY_MAX)
+		len = NL_KEY_MAX;
+	for (size_t i = 0; i < len; i++)
+		r->bad_key[i] = (key[i] > 32 && key[i] < 127) ? key[i] : '?';
+	r->bad_key[len] = '\0';
+}
+
+/* Decode a value in place of the store; returns the new length or -1. */
+static long decode(char *to, const char *from, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		if (c == '%') {
+			int hi, lo;
+
+			if (len - i < 3)
+				return -1;
+			hi = hex_digit(from[i + 1]);
+			lo = hex_digit(from[i + 2]);
+			if (hi < 0 || lo < 0)
+				return -1;
+			c = (unsigned char)(hi * 16 + lo);
+			i += 2;
+		}
+		if (c < 32 || c > 126)
+			return -1;
+		to[n++] = (char)c;
+	}
+	to[n] = '\0';
+	return (long)n;
+}
+
+enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, size_t len)
+{
+	size_t at = 0, used = 0, end;
+
+	memset(out, 0, sizeof(*out));
+	if (len > 0 && line[len - 1] == '\r')
+		len--;
+	if (len > NL_LINE_MAX)
+		return NL_REQUEST_TOO_LONG;
+	while (at < len && line[at] != ' ')
+		at++;
+	if (at == 0)
+		return NL_REQUEST_EMPTY;
+	if (at > NL_KEY_MAX)
+		return NL_REQUEST_TOO_LONG;
+	for (size_t i = 0; i < at; i++)
+		if (!key_char(line[i]))
+			return NL_REQUEST_BAD_KEY;
+	memcpy(out->store, line, at);
+	out->store[at] = '\0';
+	out->verb = out->store;
+	used = at + 1;
+
+	while (at < len) {
+		struct nl_pair *word;
+		size_t start = at + 1, eq;
+		long n;
+
+		for (end = start; end < len && line[end] != ' ';)
+			end++;
+		for (eq = start; eq < end && line[eq] != '=';)
+			eq++;
+		note_key(out, line + start, eq - start);
+		if (eq == end)
+			return NL_REQUEST_NO_EQUALS;
+		if (eq == start)
+			return NL_REQUEST_BAD_KEY;
+		if (eq - start > NL_KEY_MAX || out->count == NL_PAIRS_MAX)
+			return NL_REQUEST_TOO_LONG;
+		for (size_t i = start; i < eq; i++)
+			if (!key_char(line[i]))
+				return NL_REQUEST_BAD_KEY;
+		word = &out->pair[out->count];
+		/* key, NUL, value, NUL never outgrow "key=value " of the line */
+		word->key = out->store + used;
+		memcpy(out->store + used, line + start, eq - start);
+		used += eq - start;
+		out->store[used++] = '\0';
+		for (size_t i = 0; i < out->count; i++)
+			if (strcmp(out->pair[i].key, word->key) == 0)
+				return NL_REQUEST_TWICE;
+		n = decode(out->store + used, line + eq + 1, end - eq - 1);
+		if (n < 0)
+			return NL_REQUEST_BAD_VALUE;
+		word->value = out->store + used;
+		word->value_len = (size_t)n;
+		used += (size_t)n + 1;
+		out->count++;
+		at = end;
+	}
+	out->bad_key[0] = '\0';
+	return NL_REQUEST_OK;
+}
+
+const char *nl_request_message(enum nl_request_code code)
+{
+	switch (code) {
+	case NL_REQUEST_OK:
+		return "ok";
+	case NL_REQUEST_EMPTY:
+		return "a request starts with a verb";
+	case NL_REQUEST_TOO_LONG:
+		return "the request is too long";
+	case NL_REQUEST_NO_EQUALS:
+		return "a word after the verb is key=value";
+	case NL_REQUEST_BAD_KEY:
+		return "not a key";
+	case NL_REQUEST_TWICE:
+		return "the key is given twice";
+	case NL_REQUEST_BAD_VALUE:
+		return "the value is not printable ASCII, percent-encoded";
+	}
+	return "unknown";
+}
+
+const char *nl_request_get(struct nl_request *r, const char *key)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		if (strcmp(r->pair[i].key, key) == 0) {
+			r->pair[i].read = 1;
+			return r->pair[i].value;
+		}
+	}
+	return NULL;
+}
+
+int nl_request_has(const struct nl_request *r, const char *key)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (strcmp(r->pair[i].key, key) == 0)
+			return 1;
+	return 0;
+}
+
+int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		unsigned digit;
+
+		if (*text < '0' || *text > '9')
+			return -1;
+		digit = (unsigned)(*text - '0');
+		if (n > (UINT64_MAX - digit) / 10)
+			return -1;
+		n = n * 10 + digit;
+	}
+	if (n < min || n > max)
+		return -1;
+	*out = n;
+	return 0;
+}
+
+void nl_decimal_format(char out[24], uint64_t value)
+{
+	snprintf(out, 24, "%llu", (unsigned long long)value);
+}
+
+int nl_hex_parse(const char *text, uint8_t *out, size_t len)
+{
+	if (strlen(text) != 2 * len)
+		return -1;
+	for (size_t i = 0; i < len; i++) {
+		int hi = hex_digit(text[2 * i]), lo = hex_digit(text[2 * i + 1]);
+
+		if (hi < 0 || lo < 0)
+			return -1;
+		out[i] = (uint8_t)(hi * 16 + lo);
+	}
+	return 0;
+}
+
+int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max, uint64_t *out)
+{
+	const char *text = nl_request_get(r, key);
+
+	return text ? nl_decimal_parse(text, min, max, out) : 1;
+}
+
+const char *nl_request_unread(const struct nl_request *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->pair[i].read)
+			return r->pair[i].key;
+	return NULL;
+}

@@ -1,0 +1,144 @@
+/* gensink meter: what the throughput program of 2003 printed, from 64-bit counters. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/request.h"
+#include "base/signals.h"
+#include "cli/cli.h"
+#include "cli/cmd.h"
+#include "meter/meter_poll.h"
+#include "run/report_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_S = 60, MAX_S = 24 * 3600 };
+
+static void print_help(void)
+{
+	printf("Usage: gensink meter INTERFACE [--seconds %d] [--json]\n\n"
+	       "Counts what the interface receives and transmits for a while, or until SIGINT.\n",
+	       DEFAULT_S);
+}
+
+static void print_report(const struct nl_meter_span *span)
+{
+	double seconds = (double)(span->t1_ns - span->t0_ns) / 1e9;
+	double rx_Bps = (double)span->interface.rx_bytes / seconds;
+	double tx_Bps = (double)span->interface.tx_bytes / seconds;
+
+	printf("Bytes received   : %" PRIu64 " B\n", span->interface.rx_bytes);
+	printf("Bytes transmitted: %" PRIu64 " B\n", span->interface.tx_bytes);
+	printf("Elapsed time     : %.2f s\n", seconds);
+	printf("Average Bandwidth:\n");
+	printf("\tReceive : %.2f KB/s\n", rx_Bps / 1000);
+	printf("\tTransmit: %.2f KB/s\n", tx_Bps / 1000);
+	printf("\tTotal   : %.2f KB/s\n", (rx_Bps + tx_Bps) / 1000);
+	if (span->reset)
+		fprintf(stderr, "meter: the counters of %s were reset meanwhile\n", span->name);
+	if (span->wraps)
+		fprintf(stderr, "meter: the counters of %s went past 2^32 %u times; put right\n",
+			span->name, span->wraps);
+	if (span->clock_steps)
+		fprintf(stderr, "meter: the clock was set meanwhile, by %.3f s\n",
+			(double)span->clock_step_ns / 1e9);
+}
+
+static int print_json(const struct nl_meter_span *span)
+{
+	struct nl_json json;
+	int failed;
+
+	nl_json_init(&json);
+	nl_json_open(&json, NULL);
+	nl_json_text(&json, "event", "meter");
+	nl_json_span(&json, span);
+	nl_json_close(&json);
+	failed = nl_json_line(&json, STDOUT_FILENO);
+	nl_json_free(&json);
+	return failed ? 1 : 0;
+}
+
+/* Until the time is up or a signal comes, watching over the counters. */
+static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
+{
+	sigset_t signals;
+
+	nl_signals_block(&signals);
+	for (;;) {
+		uint64_t now = nl_now_ns(), left = now < end_ns ? end_ns - now : 0;
+		struct timespec time;
+
+		if (left > NL_METER_POLL_MS * NL_NS_PER_MS)
+			left = NL_METER_POLL_MS * NL_NS_PER_MS;
+		time = nl_timespec(left);
+		if (left == 0 || sigtimedwait(&signals, NULL, &time) > 0)
+			return;
+		nl_meter_poll_read(meter_poll);
+	}
+}
+
+static int measure(const char *interface, uint64_t seconds, int json, struct nl_err *err)
+{
+	struct nl_meter *meter = calloc(2, sizeof(*meter));
+	struct nl_meter_span *span = calloc(1, sizeof(*span));
+	struct nl_meter_poll meter_poll;
+	int code;
+
+	if (!meter || !span)
+		code = nl_fail_errno(err, ENOMEM, "memory for meter snapshots");
+	else
+		code = nl_meter_read(interface, &meter[0], err);
+	if (!code) {
+		nl_meter_poll_begin(&meter_poll, &meter[0]);
+		wait_watching(&meter_poll, meter[0].t_ns + seconds * NL_NS_PER_S);
+		code = nl_meter_read(interface, &meter[1], err);
+	}
+	if (!code) {
+		nl_meter_poll_mark(&meter_poll, &meter[1]);
+		nl_meter_diff(&meter[0], &meter[1], span);
+		if (!json)
+			print_report(span);
+		else if (print_json(span))
+			code = nl_fail_errno(err, errno, "write");
+	}
+	free(meter);
+	free(span);
+	return code;
+}
+
+int nl_meter_main(int argc, char **argv)
+{
+	const char *interface = NULL;
+	uint64_t seconds = DEFAULT_S;
+	struct nl_err err = {0};
+	int json = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0) {
+			print_help();
+			return 0;
+		}
+		if (strcmp(argv[i], "--json") == 0)
+			json = 1;
+		else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc &&
+			 nl_decimal_parse(argv[i + 1], 1, MAX_S, &seconds) == 0)
+			i++;
+		else if (strcmp(argv[i], "--seconds") == 0)
+			nl_fail_key(&err, "seconds", "--seconds is a whole number from 1 to %d", MAX_S);
+		else if (argv[i][0] == '-' || interface)
+			nl_fail_key(&err, argv[i], "there is no option %s", argv[i]);
+		else
+			interface = argv[i];
+		if (err.code)
+			return nl_cli_fail(argv[0], &err);
+	}
+	if (!interface || !*interface) {
+		nl_fail_key(&err, "interface", "the name of an interface is missing");
+		return nl_cli_fail(argv[0], &err);
+	}
+	return measure(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;
+}

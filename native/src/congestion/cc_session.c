@@ -1,0 +1,226 @@
+#include "congestion/cc_session.h"
+
+#include "base/dispatch.h"
+#include "base/error.h"
+#include "base/error_json.h"
+#include "base/json.h"
+#include "base/line_reader.h"
+#include "base/signals.h"
+#include "congestion/cc_bpf.h"
+#include "congestion/cc_table.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { LOADED_MAX = 32 };
+
+struct cc_session {
+	struct nl_json json;
+	struct nl_line_reader reader;
+	struct nl_cc_loaded *loaded[LOADED_MAX]; /* without gaps, in the order of loading */
+	int count, out_fd, quit, output_lost;
+};
+
+/* -- answers ------------------------------------------------------------------------- */
+
+static struct nl_json *event(struct cc_session *s, const char *name)
+{
+	nl_json_open(&s->json, NULL);
+	nl_json_text(&s->json, "event", name);
+	return &s->json;
+}
+
+static void put(struct cc_session *s)
+{
+	if (nl_json_line(&s->json, s->out_fd))
+		s->output_lost = 1;
+	nl_json_reset(&s->json);
+}
+
+static void send_ready(struct cc_session *s)
+{
+	char hostname[256] = "", why[NL_MESSAGE_MAX];
+	int supported = nl_cc_supported(why);
+	struct nl_json *j = event(s, "ready");
+
+	gethostname(hostname, sizeof(hostname) - 1);
+	nl_json_u64(j, "protocol", 1);
+	nl_json_text(j, "version", nl_version());
+	nl_json_text(j, "digest", nl_source_digest());
+	nl_json_i64(j, "pid", getpid());
+	nl_json_text(j, "hostname", hostname);
+	nl_json_bool(j, "supported", supported);
+	nl_json_text(j, "reason", supported ? NULL : why);
+	nl_json_array(j, "laws");
+	for (int i = 0; i < NL_CC_COUNT; i++) {
+		nl_json_open(j, NULL);
+		nl_json_text(j, "law", nl_cc_table[i].name);
+		nl_json_u64(j, "revision", nl_cc_table[i].revision);
+		nl_json_text(j, "sha256", nl_cc_sha256(i));
+		nl_json_close(j);
+	}
+	nl_json_array_end(j);
+	nl_json_close(j);
+	put(s);
+}
+
+static void send_unloaded(struct cc_session *s, const char *name)
+{
+	struct nl_json *j = event(s, "unloaded");
+
+	nl_json_text(j, "name", name);
+	nl_json_close(j);
+	put(s);
+}
+
+/* -- requests ------------------------------------------------------------------------ */
+
+static int request_load(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct cc_session *s = context;
+	struct nl_cc_params params;
+	struct nl_json *j;
+	int cc = nl_cc_from_request(request, &params, err);
+
+	if (cc < 0)
+		return err->code;
+	if (s->count == LOADED_MAX)
+		return nl_fail(err, NL_LIMIT, "%d congestion controls are held already", LOADED_MAX);
+	s->loaded[s->count] = nl_cc_load(cc, &params, err);
+	if (!s->loaded[s->count])
+		return err->code;
+	j = event(s, "loaded");
+	nl_json_text(j, "name", nl_cc_name(s->loaded[s->count++]));
+	nl_json_text(j, "law", nl_cc_table[cc].name);
+	nl_json_u64(j, "revision", nl_cc_table[cc].revision);
+	nl_json_text(j, "sha256", nl_cc_sha256(cc));
+	for (size_t i = 0; i < nl_cc_table[cc].options; i++)
+		nl_json_u64(j, nl_cc_table[cc].option[i].key,
+			    nl_cc_option_value(&params, &nl_cc_table[cc].option[i]));
+	nl_json_close(j);
+	put(s);
+	return NL_OK;
+}
+
+static void unload(struct cc_session *s, int at)
+{
+	char name[NL_CC_NAME_MAX + 1] = "";
+
+	strncat(name, nl_cc_name(s->loaded[at]), NL_CC_NAME_MAX);
+	nl_cc_unload(s->loaded[at]);
+	s->count--;
+	memmove(&s->loaded[at], &s->loaded[at + 1],
+		(size_t)(s->count - at) * sizeof(s->loaded[0]));
+	send_unloaded(s, name);
+}
+
+static int request_unload(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct cc_session *s = context;
+	const char *name = nl_request_get(request, "name");
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	for (int i = 0; name && i < s->count; i++) {
+		if (strcmp(nl_cc_name(s->loaded[i]), name) == 0) {
+			unload(s, i);
+			return NL_OK;
+		}
+	}
+	return nl_fail_key(err, "name", "name is one that this process has loaded");
+}
+
+static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct cc_session *s = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	nl_json_close(event(s, "pong"));
+	put(s);
+	return NL_OK;
+}
+
+static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct cc_session *s = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	s->quit = 1;
+	return NL_OK;
+}
+
+static const struct nl_verb verbs[] = {
+	{"load", request_load},
+	{"unload", request_unload},
+	{"ping", request_ping},
+	{"quit", request_quit},
+};
+
+static int handle_line(void *context, const char *line, size_t len)
+{
+	struct cc_session *s = context;
+	struct nl_request request;
+	struct nl_err err;
+
+	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), s, line, len, &request,
+			&err)) {
+		nl_json_error(&s->json, NULL, &err);
+		put(s);
+	}
+	return s->quit || s->output_lost;
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
+/* 0 when asked to end, by the end of input or `quit`. */
+static int serve(struct cc_session *s, int in_fd, int signal_fd)
+{
+	enum { IN, OUT, SIGNAL, WATCHED };
+	struct pollfd fds[WATCHED] = {
+		[IN] = {.fd = in_fd, .events = POLLIN},
+		[OUT] = {.fd = s->out_fd}, /* POLLERR comes unasked when nobody reads */
+		[SIGNAL] = {.fd = signal_fd, .events = POLLIN},
+	};
+
+	while (!s->quit) {
+		if (poll(fds, WATCHED, -1) < 0 && errno != EINTR)
+			return 1;
+		if (fds[SIGNAL].revents || fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return 1;
+		if (fds[IN].revents && !nl_line_reader_read(&s->reader, in_fd, handle_line, s))
+			return s->output_lost;
+		if (s->output_lost)
+			return 1;
+	}
+	return 0;
+}
+
+int nl_cc_session_serve(int in_fd, int out_fd)
+{
+	struct cc_session *s = calloc(1, sizeof(*s));
+	sigset_t signals;
+	int signal_fd, failed = 1;
+
+	if (!s)
+		return 1;
+	s->out_fd = out_fd;
+	nl_signals_block(&signals);
+	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signal_fd >= 0) {
+		nl_json_init(&s->json);
+		send_ready(s);
+		failed = serve(s, in_fd, signal_fd);
+		while (s->count)
+			unload(s, s->count - 1);
+		nl_json_free(&s->json);
+		close(signal_fd);
+	}
+	free(s);
+	return failed;
+}

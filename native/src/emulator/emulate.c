@@ -1,0 +1,385 @@
+#include "emulator/emulate.h"
+
+#include "base/async_out.h"
+#include "base/clock.h"
+#include "base/dispatch.h"
+#include "base/error.h"
+#include "base/error_json.h"
+#include "base/line_reader.h"
+#include "base/signals.h"
+#include "emulator/emulate_opts.h"
+#include "emulator/emulate_report.h"
+#include "emulator/tundev.h"
+#include "emulator/wake_comp.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two looks at requests and signals */ };
+
+struct emulator {
+	struct nl_async_out *out;
+	struct nl_json json;
+	struct nl_line_reader reader;
+	struct nl_link_opts opts[2];
+	struct nl_link link[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
+	struct nl_emulate_report report;
+	int tun[2];
+	struct nl_wake_comp wake_comp;
+	int open, quit, failed, real_time;
+	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
+};
+
+/* -- answers ------------------------------------------------------------------------- */
+
+static void answer_error(struct emulator *e, const struct nl_err *err)
+{
+	nl_json_error(&e->json, NULL, err);
+	nl_async_out_put(e->out, &e->json);
+}
+
+static void answer(struct emulator *e, const char *event)
+{
+	nl_json_open(&e->json, NULL);
+	nl_json_text(&e->json, "event", event);
+	nl_json_u64(&e->json, "t_ns", nl_now_ns());
+	nl_json_close(&e->json);
+	nl_async_out_put(e->out, &e->json);
+}
+
+static void send_ready(struct emulator *e)
+{
+	struct nl_json *j = &e->json;
+
+	nl_json_open(j, NULL);
+	nl_json_text(j, "event", "ready");
+	nl_json_u64(j, "protocol", 1);
+	nl_json_text(j, "version", nl_version());
+	nl_json_text(j, "digest", nl_source_digest());
+	nl_json_i64(j, "pid", getpid());
+	nl_json_bool(j, "real_time", e->real_time);
+	nl_json_u64(j, "t_ns", nl_now_ns());
+	nl_json_close(j);
+	nl_async_out_put(e->out, j);
+}
+
+static void send_report(struct emulator *e, int final, int with_samples)
+{
+	e->report.wake_ns = e->wake_comp.mean_ns;
+	nl_emulate_report_json(&e->report, e->link, nl_now_ns(), final, with_samples, &e->json);
+	nl_async_out_put(e->out, &e->json);
+}
+
+/* -- requests ------------------------------------------------------------------------ */
+
+static int request_set(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct emulator *e = context;
+	struct nl_emulate_drops drops;
+	int i;
+
+	if (nl_emulate_set_from_request(request, &i, e->opts, &drops, err))
+		return err->code;
+	if (!e->open && (drops.forget || drops.drops || drops.drop_at_ms != UINT64_MAX))
+		return nl_fail_key(err, "drop_at", "a scripted drop comes after open");
+	if (e->open) {
+		nl_link_set(&e->link[i], &e->opts[i]);
+		if (drops.forget)
+			nl_drop_plan_forget(&e->link[i].drop_plan);
+		if (drops.drops)
+			nl_drop_plan_numbers(&e->link[i].drop_plan, drops.drop_at, drops.drops);
+		if (drops.drop_at_ms != UINT64_MAX)
+			nl_drop_plan_moment(&e->link[i].drop_plan, drops.drop_at_ms * NL_NS_PER_MS);
+	}
+	answer(e, "set");
+	return NL_OK;
+}
+
+static int open_links(struct emulator *e, const struct nl_emulate_ends *ends, struct nl_err *err)
+{
+	for (int i = 0; i < 2; i++) {
+		if (nl_link_open(&e->link[i], &e->opts[i], nl_link_memory_B(&e->opts[i])) == 0)
+			continue;
+		nl_fail_errno(err, errno, "memory for packets in flight");
+		if (i)
+			nl_link_close(&e->link[0]);
+		return err->code;
+	}
+	if (nl_emulate_report_begin(&e->report, nl_now_ns(), ends->sample_ms, ends->late_us) == 0)
+		return NL_OK;
+	nl_link_close(&e->link[0]);
+	nl_link_close(&e->link[1]);
+	return nl_fail_errno(err, errno, "memory for samples");
+}
+
+static int request_open(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct emulator *e = context;
+	struct nl_emulate_ends ends;
+
+	if (e->open)
+		return nl_fail(err, NL_BAD_REQUEST, "the path is open already");
+	if (nl_emulate_ends_from_request(request, &ends, err))
+		return err->code;
+	if (nl_tundev_open(ends.namespace[0], ends.device[0], &e->tun[0], err))
+		return err->code;
+	if (nl_tundev_open(ends.namespace[1], ends.device[1], &e->tun[1], err)) {
+		close(e->tun[0]);
+		return err->code;
+	}
+	if (open_links(e, &ends, err)) {
+		close(e->tun[0]);
+		close(e->tun[1]);
+		return err->code;
+	}
+	e->open = 1;
+	answer(e, "opened");
+	return NL_OK;
+}
+
+static int request_report(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct emulator *e = context;
+	uint64_t samples = 0, restart_ms = 0;
+
+	if (nl_request_u64(request, "samples", 0, 1, &samples) < 0)
+		return nl_fail_key(err, "samples", "samples is 0 or 1");
+	if (nl_request_u64(request, "restart_ms", 1, 60000, &restart_ms) < 0)
+		return nl_fail_key(err, "restart_ms", "restart_ms is from 1 to 60000");
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (!e->open)
+		return nl_fail(err, NL_BAD_REQUEST, "no path is open: `open` comes first");
+	send_report(e, 0, (int)samples);
+	if (restart_ms)
+		nl_emulate_report_restart(&e->report, e->link, nl_now_ns(), restart_ms);
+	return NL_OK;
+}
+
+static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct emulator *e = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	answer(e, "pong");
+	return NL_OK;
+}
+
+static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct emulator *e = context;
+
+	if (nl_request_only_known(request, err))
+		return err->code;
+	e->quit = 1;
+	return NL_OK;
+}
+
+static const struct nl_verb verbs[] = {
+	{"set", request_set},	{"open", request_open}, {"report", request_report},
+	{"ping", request_ping}, {"quit", request_quit},
+};
+
+static int handle_line(void *context, const char *line, size_t len)
+{
+	struct emulator *e = context;
+	struct nl_request request;
+	struct nl_err err;
+
+	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), e, line, len, &request,
+			&err))
+		answer_error(e, &err);
+	return e->quit;
+}
+
+/* -- packets ------------------------------------------------------------------------- */
+
+static void lost_device(struct emulator *e, int side, int errnum)
+{
+	struct nl_err err;
+
+	nl_fail_errno(&err, errnum, "device %s is gone", side ? "b" : "a");
+	answer_error(e, &err);
+	e->failed = 1;
+}
+
+/* Write what is due first, if anything is. 1 when something was. */
+static int send_due(struct emulator *e)
+{
+	int i = nl_link_next_ns(&e->link[1]) < nl_link_next_ns(&e->link[0]);
+	struct nl_link *link = &e->link[i];
+	uint64_t due_ns = nl_link_next_ns(link), now_ns = nl_now_ns();
+	uint8_t head[NL_PIECE_HEAD_MAX_B];
+	struct iovec iov[2];
+	int parts;
+
+	if (due_ns > now_ns)
+		return 0;
+	nl_emulate_report_left(&e->report, i, now_ns - due_ns);
+	parts = nl_link_parts(nl_link_first(link), head, iov);
+	/* refused while the far device is down, as a cable would lose it */
+	nl_link_sent(link, writev(e->tun[!i], iov, parts) < 0);
+	return 1;
+}
+
+/* Read one of what arrived: it was there at seen_ns, or else since look_ns or after it. 0 when
+ * there was nothing. */
+static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t look_ns)
+{
+	struct nl_link *link = &e->link[i];
+	uint8_t *room = nl_link_room(link);
+	ssize_t len = read(e->tun[i], room ? room : e->spare, NL_FRAME_MAX_B);
+
+	if (len < 0 && errno != EAGAIN && errno != EINTR)
+		lost_device(e, i, errno);
+	if (len < 0)
+		return 0;
+	if (room)
+		nl_link_arrive(link, seen_ns ? seen_ns : nl_wake_comp_found_by_ns(look_ns, nl_now_ns()),
+			       (size_t)len);
+	else
+		nl_link_overflow(link, e->spare, (size_t)len);
+	return 1;
+}
+
+/* One by one, so that what is due is not kept waiting by what arrives, nor the other way. */
+static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
+{
+	for (int n = 0, moved = 1; n < STEPS_PER_POLL && moved && !e->failed; n++) {
+		uint64_t look_ns = nl_now_ns();
+
+		moved = send_due(e);
+		for (int i = 0; i < 2; i++) {
+			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, look_ns);
+			moved |= readable[i];
+		}
+	}
+}
+
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
+enum { IN, OUT, BROKEN, SIGNAL, TUN_A, TUN_B, WATCHED };
+
+static uint64_t sleep_ns(struct emulator *e)
+{
+	uint64_t due_ns = sooner(nl_link_next_ns(&e->link[0]), nl_link_next_ns(&e->link[1]));
+
+	return nl_wake_comp_begin(&e->wake_comp, nl_now_ns(), due_ns, e->report.next_sample_ns);
+}
+
+static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
+{
+	struct timespec left = nl_timespec(e->open ? sleep_ns(e) : 0);
+	int ready;
+
+	for (int i = 0; i < 2; i++)
+		fds[TUN_A + i].fd = e->open ? e->tun[i] : -1;
+	ready = ppoll(fds, WATCHED, e->open ? &left : NULL, NULL);
+	nl_wake_comp_end(&e->wake_comp, nl_now_ns());
+	return ready;
+}
+
+static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
+{
+	struct pollfd fds[WATCHED] = {
+		[IN] = {.fd = in_fd, .events = POLLIN},
+		[OUT] = {.fd = out_fd}, /* POLLERR comes unasked when nobody reads */
+		[BROKEN] = {.fd = nl_async_out_broken_fd(e->out), .events = POLLIN},
+		[SIGNAL] = {.fd = signal_fd, .events = POLLIN},
+		[TUN_A] = {.events = POLLIN},
+		[TUN_B] = {.events = POLLIN},
+	};
+
+	while (!e->quit && !e->failed) {
+		uint64_t woke_ns, busy_ns;
+
+		if (wait_for_some(e, fds) < 0) {
+			if (errno != EINTR)
+				return;
+			continue;
+		}
+		woke_ns = nl_now_ns();
+		if (fds[BROKEN].revents || fds[SIGNAL].revents ||
+		    fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return;
+		if (e->open) {
+			move_packets(e, nl_wake_comp_ended_by_ns(&e->wake_comp, woke_ns),
+				     (int[2]){fds[TUN_A].revents, fds[TUN_B].revents});
+			nl_emulate_report_sample(&e->report, e->link, nl_now_ns());
+		}
+		if (fds[IN].revents && !nl_line_reader_read(&e->reader, in_fd, handle_line, e))
+			return;
+		busy_ns = nl_now_ns() - woke_ns;
+		if (busy_ns > e->report.busy_max_ns)
+			e->report.busy_max_ns = busy_ns;
+	}
+}
+
+static void close_path(struct emulator *e)
+{
+	for (int i = 0; i < 2; i++) {
+		close(e->tun[i]);
+		nl_link_close(&e->link[i]);
+	}
+	nl_emulate_report_free(&e->report);
+}
+
+/* A path does not wait for a processor: before all that is not real-time, and woken at the
+ * very nanosecond. Without the privilege it is as exact as the machine is idle. */
+static void be_prompt(struct emulator *e)
+{
+	struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	e->real_time = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) == 0;
+}
+
+int nl_emulate_serve(int in_fd, int out_fd)
+{
+	struct emulator *e = calloc(1, sizeof(*e));
+	sigset_t signals;
+	int signal_fd, unsaid, failed;
+
+	if (!e)
+		return 1;
+	nl_signals_block(&signals);
+	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	e->out = signal_fd < 0 ? NULL : nl_async_out_new(out_fd);
+	if (!e->out) {
+		if (signal_fd >= 0)
+			close(signal_fd);
+		free(e);
+		return 1;
+	}
+	nl_json_init(&e->json);
+	for (int i = 0; i < 2; i++)
+		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
+	nl_wake_comp_init(&e->wake_comp);
+	be_prompt(e);
+	send_ready(e);
+	serve(e, in_fd, out_fd, signal_fd);
+	if (e->open) {
+		send_report(e, 1, 1);
+		close_path(e);
+	}
+	unsaid = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
+	failed = e->failed;
+	if (unsaid) /* the writer is stuck in a write: nothing may be freed under it */
+		_exit(1);
+	nl_async_out_free(e->out);
+	nl_json_free(&e->json);
+	close(signal_fd);
+	free(e);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,147 @@
+#include "emulator/emulate_opts.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define US UINT64_C(1000)
+
+/* One line an option: key, the unit in which it is given, bounds, where it goes. */
+static const struct {
+	const char *key;
+	uint64_t unit, min, max;
+	size_t at;
+} link_option[] = {
+	{"rate_bps", 1, 0, UINT64_C(1000000000000), offsetof(struct nl_link_opts, rate_bps)},
+	{"overhead_B", 1, 0, 256, offsetof(struct nl_link_opts, overhead_B)},
+	{"delay_us", US, 0, 10000000, offsetof(struct nl_link_opts, delay_ns)},
+	{"jitter_us", US, 0, 2000000, offsetof(struct nl_link_opts, jitter_ns)},
+	{"queue_B", 1, 0, UINT64_C(1) << 30, offsetof(struct nl_link_opts, queue_B)},
+	{"queue_packets", 1, 0, 1000000, offsetof(struct nl_link_opts, queue_packets)},
+	{"loss_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, loss_ppb)},
+	{"reorder_ppb", 1, 0, NL_PPB, offsetof(struct nl_link_opts, reorder_ppb)},
+	{"reorder_us", US, 0, 10000000, offsetof(struct nl_link_opts, reorder_ns)},
+	{"seed", 1, 0, UINT64_MAX, offsetof(struct nl_link_opts, seed)},
+};
+
+enum { LANE_OPTIONS = sizeof(link_option) / sizeof(link_option[0]) };
+
+static int number(struct nl_request *request, const char *key, uint64_t min, uint64_t max,
+		  uint64_t *out, struct nl_err *err)
+{
+	if (nl_request_u64(request, key, min, max, out) >= 0)
+		return NL_OK;
+	return nl_fail_key(err, key, "%s is a whole number from %" PRIu64 " to %" PRIu64, key, min,
+			   max);
+}
+
+static int nothing_else(const struct nl_request *request, struct nl_err *err)
+{
+	const char *key = nl_request_unread(request);
+
+	return key ? nl_fail_key(err, key, "%s has no key %s", request->verb, key) : NL_OK;
+}
+
+/* Numbers that ascend, with commas between them. */
+static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
+		   uint32_t *count, struct nl_err *err)
+{
+	const char *value = nl_request_get(request, key), *comma;
+	char text[NL_LINE_MAX + 1];
+
+	*count = 0;
+	for (; value; value = comma ? comma + 1 : NULL) {
+		uint64_t least = *count ? out[*count - 1] + 1 : 1;
+		size_t len;
+
+		comma = strchr(value, ',');
+		len = comma ? (size_t)(comma - value) : strlen(value);
+		memcpy(text, value, len);
+		text[len] = '\0';
+		if (*count == NL_DROP_PLAN_MAX ||
+		    nl_decimal_parse(text, least, UINT64_MAX - 1, &out[*count]))
+			return nl_fail_key(err, key, "%s is 1 to %d ascending numbers from 1, "
+					   "with commas between them", key, NL_DROP_PLAN_MAX);
+		++*count;
+	}
+	return NL_OK;
+}
+
+static int is_nothing(struct nl_request *request, const char *key)
+{
+	const char *value = nl_request_get(request, key);
+
+	return value && strcmp(value, "0") == 0;
+}
+
+int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
+				struct nl_emulate_drops *script, struct nl_err *err)
+{
+	const char *direction = nl_request_get(request, "direction");
+	struct nl_link_opts changed;
+
+	if (!direction || (strcmp(direction, "ab") != 0 && strcmp(direction, "ba") != 0))
+		return nl_fail_key(err, "direction", "direction is ab or ba");
+	*link = direction[0] == 'b';
+	changed = opts[*link];
+	for (int i = 0; i < LANE_OPTIONS; i++) {
+		uint64_t value;
+
+		if (!nl_request_has(request, link_option[i].key))
+			continue;
+		if (number(request, link_option[i].key, link_option[i].min, link_option[i].max, &value,
+			   err))
+			return err->code;
+		value *= link_option[i].unit;
+		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
+	}
+	*script = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
+	script->forget = is_nothing(request, "drop_at");
+	if ((!script->forget &&
+	     numbers(request, "drop_at", script->drop_at, &script->drops, err)) ||
+	    number(request, "drop_at_ms", 0, 86400000, &script->drop_at_ms, err) ||
+	    nothing_else(request, err))
+		return err->code;
+	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)
+		return nl_fail_key(err, "rate_bps", "a queue needs a rate to wait for");
+	opts[*link] = changed;
+	return NL_OK;
+}
+
+static int text(struct nl_request *request, const char *key, char *to, size_t max, struct nl_err *err)
+{
+	const char *value = nl_request_get(request, key);
+
+	if (!value || !*value || strlen(value) > max)
+		return nl_fail_key(err, key, "%s is wanted, 1 to %zu bytes of it", key, max);
+	memcpy(to, value, strlen(value) + 1);
+	return NL_OK;
+}
+
+int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends, struct nl_err *err)
+{
+	static const char *const key[2][2] = {{"a_netns", "a_device"}, {"b_netns", "b_device"}};
+
+	memset(ends, 0, sizeof(*ends));
+	ends->sample_ms = 100;
+	ends->late_us = 1000;
+	for (int i = 0; i < 2; i++) {
+		if (text(request, key[i][0], ends->namespace[i], NL_NAMESPACE_MAX, err) ||
+		    text(request, key[i][1], ends->device[i], NL_DEVICE_MAX, err))
+			return err->code;
+		if (ends->namespace[i][0] != '/')
+			return nl_fail_key(err, key[i][0], "%s is the whole path of a namespace",
+					   key[i][0]);
+		/* the kernel would put a number for %d */
+		if (strpbrk(ends->device[i], "/:% ") || strcmp(ends->device[i], ".") == 0 ||
+		    strcmp(ends->device[i], "..") == 0)
+			return nl_fail_key(err, key[i][1], "no kernel takes this as a device name");
+	}
+	if (number(request, "sample_ms", 10, 60000, &ends->sample_ms, err) ||
+	    number(request, "late_us", 1, 1000000, &ends->late_us, err) || nothing_else(request, err))
+		return err->code;
+	return NL_OK;
+}

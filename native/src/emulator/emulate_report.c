@@ -1,0 +1,246 @@
+#include "emulator/emulate_report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Upper ends of the bins, the last one is open. */
+static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200,  500,
+						      1000, 2000, 5000, 10000, 20000};
+
+/* A path is late when more than one piece in so many was, and short of CPU when it stood in
+ * line for one for more than so many percent of its time. */
+enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
+
+static void cpu_us(uint64_t us[2])
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	us[0] = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+	us[1] = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+}
+
+/* How long this thread was runnable and did not run; 0 where the kernel does not say. */
+static uint64_t waited_ns(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ran, waited = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%llu %llu", &ran, &waited) != 2)
+		waited = 0;
+	fclose(file);
+	return waited;
+}
+
+int nl_emulate_report_begin(struct nl_emulate_report *r, uint64_t now_ns, uint64_t sample_ms,
+			    uint64_t late_us)
+{
+	memset(r, 0, sizeof(*r));
+	r->sample = calloc(NL_EMULATE_SAMPLES, sizeof(*r->sample));
+	if (!r->sample) {
+		errno = ENOMEM;
+		return -1;
+	}
+	r->begun_ns = r->next_sample_ns = now_ns;
+	r->sample_ns = sample_ms * 1000000;
+	r->late_ns = late_us * 1000;
+	cpu_us(r->cpu0_us);
+	r->waited0_ns = waited_ns();
+	return 0;
+}
+
+void nl_emulate_report_free(struct nl_emulate_report *r)
+{
+	free(r->sample);
+	r->sample = NULL;
+}
+
+void nl_emulate_report_restart(struct nl_emulate_report *r, struct nl_link link[2],
+			       uint64_t now_ns, uint64_t sample_ms)
+{
+	r->samples = 0;
+	r->sample_ns = sample_ms * 1000000;
+	r->next_sample_ns = now_ns;
+	r->busy_max_ns = 0;
+	for (int i = 0; i < 2; i++) {
+		struct nl_link_count *c = &link[i].count;
+
+		r->lateness[i].max_ns = 0;
+		nl_link_queue(&link[i], now_ns, &c->max_queue_B, &c->max_queue_packets);
+	}
+}
+
+void nl_emulate_report_left(struct nl_emulate_report *r, int link, uint64_t late_ns)
+{
+	struct nl_lateness *l = &r->lateness[link];
+	int bin = 0;
+
+	while (bin < NL_LATENESS_BINS - 1 && late_ns >= bin_us[bin] * 1000)
+		bin++;
+	l->bin[bin]++;
+	if (late_ns > l->max_ns)
+		l->max_ns = late_ns;
+	if (late_ns > r->late_ns)
+		l->late++;
+}
+
+void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2], uint64_t now_ns)
+{
+	struct nl_emulate_sample *s;
+	uint64_t cpu[2];
+
+	if (now_ns < r->next_sample_ns)
+		return;
+	if (r->samples == NL_EMULATE_SAMPLES) {
+		r->samples /= 2;
+		for (size_t i = 0; i < r->samples; i++)
+			r->sample[i] = r->sample[2 * i];
+		r->sample_ns *= 2;
+	}
+	s = &r->sample[r->samples++];
+	s->t_ns = now_ns;
+	for (int i = 0; i < 2; i++)
+		nl_link_queue(&link[i], now_ns, &s->queue_B[i], &s->queue_packets[i]);
+	for (int i = 0; i < 2; i++)
+		s->dropped[i] = nl_link_dropped(&link[i]);
+	cpu_us(cpu);
+	s->cpu_us = cpu[0] + cpu[1] - r->cpu0_us[0] - r->cpu0_us[1];
+	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
+}
+
+/* Every step-th of the numbers, count of them. */
+static void numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
+		    size_t step)
+{
+	nl_json_array(j, key);
+	for (size_t i = 0; i < count; i++)
+		nl_json_u64(j, NULL, first[i * step]);
+	nl_json_array_end(j);
+}
+
+static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *link,
+		      uint64_t now_ns, struct nl_json *j)
+{
+	const struct nl_link_count *c = &link->count;
+	const struct nl_link_opts *o = &link->opts;
+	const struct nl_lateness *late = &r->lateness[i];
+	uint64_t bytes, packets;
+
+	nl_json_open(j, NULL);
+	nl_json_text(j, "direction", i ? "ba" : "ab");
+	nl_json_u64(j, "rate_bps", o->rate_bps);
+	nl_json_u64(j, "overhead_B", o->overhead_B);
+	nl_json_u64(j, "delay_us", o->delay_ns / 1000);
+	nl_json_u64(j, "jitter_us", o->jitter_ns / 1000);
+	nl_json_u64(j, "queue_limit_B", o->queue_B);
+	nl_json_u64(j, "queue_limit_packets", o->queue_packets);
+	nl_json_u64(j, "loss_ppb", o->loss_ppb);
+	nl_json_u64(j, "reorder_ppb", o->reorder_ppb);
+	nl_json_u64(j, "reorder_us", o->reorder_ns / 1000);
+	nl_json_u64(j, "seed", o->seed);
+	nl_json_u64(j, "in_reads", c->reads);
+	nl_json_u64(j, "in_packets", c->packets);
+	nl_json_u64(j, "in_data_packets", c->data_packets);
+	nl_json_u64(j, "in_bytes", c->bytes);
+	nl_json_u64(j, "out_writes", c->out_writes);
+	nl_json_u64(j, "out_packets", c->out_packets);
+	nl_json_u64(j, "out_bytes", c->out_bytes);
+	nl_json_open(j, "dropped");
+	nl_json_u64(j, "queue", c->dropped_queue);
+	nl_json_u64(j, "loss", c->dropped_loss);
+	nl_json_u64(j, "scripted", c->dropped_scripted);
+	nl_json_u64(j, "memory", c->dropped_memory);
+	nl_json_u64(j, "malformed", c->dropped_malformed);
+	nl_json_u64(j, "refused", c->dropped_refused);
+	nl_json_close(j);
+	if (link->drop_plan.last_ns)
+		nl_json_u64(j, "scripted_ns", link->drop_plan.last_ns);
+	else
+		nl_json_null(j, "scripted_ns");
+	nl_json_u64(j, "reordered", c->reordered);
+	nl_link_queue(link, now_ns, &bytes, &packets);
+	nl_json_u64(j, "queue_B", bytes);
+	nl_json_u64(j, "queue_packets", packets);
+	nl_json_u64(j, "max_queue_B", c->max_queue_B);
+	nl_json_u64(j, "max_queue_packets", c->max_queue_packets);
+	nl_json_u64(j, "stored_packets", link->unsent_packets);
+	nl_json_u64(j, "stored_B", link->ring.used_B);
+	nl_json_u64(j, "memory_B", link->ring.cap_B);
+	nl_json_u64(j, "max_memory_B", link->ring.max_used_B);
+	nl_json_open(j, "lateness");
+	nl_json_u64(j, "max_ns", late->max_ns);
+	nl_json_u64(j, "late", late->late);
+	numbers(j, "below_us", bin_us, NL_LATENESS_BINS - 1, 1);
+	numbers(j, "count", late->bin, NL_LATENESS_BINS, 1);
+	nl_json_close(j);
+	nl_json_close(j);
+}
+
+static void samples_json(const struct nl_emulate_report *r, struct nl_json *j)
+{
+	static const char *const key[2][3] = {{"ab_queue_B", "ab_queue_packets", "ab_dropped"},
+					      {"ba_queue_B", "ba_queue_packets", "ba_dropped"}};
+	const struct nl_emulate_sample *first = r->sample;
+	const size_t step = sizeof(*first) / sizeof(uint64_t);
+
+	nl_json_open(j, "samples");
+	nl_json_u64(j, "interval_ms", r->sample_ns / 1000000);
+	numbers(j, "t_ns", &first->t_ns, r->samples, step);
+	for (int link = 0; link < 2; link++) {
+		numbers(j, key[link][0], &first->queue_B[link], r->samples, step);
+		numbers(j, key[link][1], &first->queue_packets[link], r->samples, step);
+		numbers(j, key[link][2], &first->dropped[link], r->samples, step);
+	}
+	numbers(j, "cpu_us", &first->cpu_us, r->samples, step);
+	nl_json_close(j);
+}
+
+static int was_late(const struct nl_emulate_report *r, const struct nl_link link[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (r->lateness[i].late * LATE_ONE_IN > link[i].count.out_writes)
+			return 1;
+	return 0;
+}
+
+void nl_emulate_report_json(const struct nl_emulate_report *r, struct nl_link link[2],
+			    uint64_t now_ns, int final, int with_samples, struct nl_json *j)
+{
+	uint64_t elapsed_ns = now_ns - r->begun_ns, waited = waited_ns() - r->waited0_ns, cpu[2];
+
+	cpu_us(cpu);
+	nl_json_open(j, NULL);
+	nl_json_text(j, "event", "emulation");
+	nl_json_bool(j, "final", final);
+	nl_json_u64(j, "t_ns", now_ns);
+	nl_json_u64(j, "elapsed_ns", elapsed_ns);
+	nl_json_open(j, "process");
+	nl_json_u64(j, "user_us", cpu[0] - r->cpu0_us[0]);
+	nl_json_u64(j, "system_us", cpu[1] - r->cpu0_us[1]);
+	nl_json_u64(j, "waited_us", waited / 1000);
+	nl_json_close(j);
+	nl_json_u64(j, "busy_max_ns", r->busy_max_ns);
+	nl_json_u64(j, "wake_ns", r->wake_ns);
+	nl_json_array(j, "flags");
+	if (was_late(r, link))
+		nl_json_text(j, NULL, "emulator_late");
+	if (waited > elapsed_ns / 100 * WAITED_PERCENT)
+		nl_json_text(j, NULL, "emulator_short_of_cpu");
+	if (link[0].count.dropped_memory || link[1].count.dropped_memory)
+		nl_json_text(j, NULL, "emulator_out_of_memory");
+	nl_json_array_end(j);
+	nl_json_array(j, "directions");
+	for (int i = 0; i < 2; i++)
+		link_json(r, i, &link[i], now_ns, j);
+	nl_json_array_end(j);
+	if (with_samples)
+		samples_json(r, j);
+	else
+		nl_json_null(j, "samples");
+	nl_json_close(j);
+}

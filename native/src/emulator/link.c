@@ -1,0 +1,368 @@
+#include "emulator/link.h"
+
+#include <string.h>
+
+enum { HEAD_B = 32, PIECES_MAX = 1 << 20, BURST_B = 16 << 20 };
+
+#define NS_PER_S UINT64_C(1000000000)
+#define ASSUMED_BPS UINT64_C(10000000000)
+
+/* A piece on the link: its packets are sent one after the other and are through at end_ns. */
+struct served {
+	uint64_t end_ns, packet_ns;
+	uint64_t packets;
+};
+
+_Static_assert(sizeof(struct nl_superpacket) <= HEAD_B, "a block opens with its superpacket");
+
+static const struct nl_superpacket *superpacket_of(const struct nl_piece *piece)
+{
+	return (const struct nl_superpacket *)(const void *)piece->block;
+}
+
+/* -- life ---------------------------------------------------------------------------- */
+
+uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
+{
+	uint64_t rate_bps = opts->rate_bps ? opts->rate_bps : ASSUMED_BPS, us, flying;
+
+	us = (opts->delay_ns + opts->jitter_ns + opts->reorder_ns) / 1000 + 1;
+	if (us > NL_LINK_MEMORY_MAX_B / (rate_bps / 8000000 + 1))
+		return NL_LINK_MEMORY_MAX_B;
+	flying = us * (rate_bps / 8000000 + 1) + opts->queue_B + opts->queue_packets * 1500;
+	return flying > NL_LINK_MEMORY_MAX_B / 2 - BURST_B ? NL_LINK_MEMORY_MAX_B
+							    : 2 * flying + BURST_B;
+}
+
+static void seed(struct nl_link *link)
+{
+	/* a generator each, so that a loss is the same whether or not there is jitter */
+	nl_prng_seed(&link->loss, link->opts.seed);
+	nl_prng_seed(&link->jitter, link->opts.seed + (UINT64_C(1) << 62));
+	nl_prng_seed(&link->reorder, link->opts.seed + (UINT64_C(2) << 62));
+}
+
+int nl_link_open(struct nl_link *link, const struct nl_link_opts *opts, uint64_t memory_B)
+{
+	memset(link, 0, sizeof(*link));
+	link->opts = *opts;
+	seed(link);
+	nl_fifo_init(&link->in_order, sizeof(struct nl_piece), PIECES_MAX);
+	nl_fifo_init(&link->late, sizeof(struct nl_piece), PIECES_MAX);
+	nl_fifo_init(&link->waiting, sizeof(struct served), PIECES_MAX);
+	return nl_pkt_ring_init(&link->ring, memory_B);
+}
+
+void nl_link_close(struct nl_link *link)
+{
+	nl_fifo_free(&link->in_order);
+	nl_fifo_free(&link->late);
+	nl_fifo_free(&link->waiting);
+	nl_pkt_ring_free(&link->ring);
+}
+
+void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
+{
+	int reseed = opts->seed != link->opts.seed;
+
+	link->opts = *opts;
+	if (reseed)
+		seed(link);
+}
+
+/* -- the link and its queue ---------------------------------------------------------- */
+
+/* Forget what the link has sent by now. */
+static void serve_until(struct nl_link *link, uint64_t now_ns)
+{
+	struct served *s;
+
+	while ((s = nl_fifo_first(&link->waiting))) {
+		uint64_t left = 0;
+
+		if (s->end_ns > now_ns) {
+			left = s->packet_ns ? (s->end_ns - now_ns + s->packet_ns - 1) / s->packet_ns : 1;
+			if (left >= s->packets)
+				return;
+			link->waiting_packets -= s->packets - left;
+			s->packets = left;
+			return;
+		}
+		link->waiting_packets -= s->packets;
+		nl_fifo_pop(&link->waiting);
+	}
+}
+
+static uint64_t waiting_B(const struct nl_link *link, uint64_t now_ns)
+{
+	uint64_t ns;
+
+	if (!link->opts.rate_bps || link->free_ns <= now_ns)
+		return 0;
+	ns = link->free_ns - now_ns;
+	/* seconds apart, so that no product leaves 64 bits */
+	return ns / NS_PER_S * (link->opts.rate_bps / 8) +
+	       ns % NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
+}
+
+void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets)
+{
+	serve_until(link, now_ns);
+	*bytes = waiting_B(link, now_ns);
+	*packets = link->waiting_packets;
+}
+
+/* Send so many bytes over the link: when they are through, and how long that takes. */
+static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
+{
+	uint64_t begin_ns = link->free_ns, units;
+
+	if (!link->opts.rate_bps)
+		return now_ns;
+	if (begin_ns < now_ns) {
+		begin_ns = now_ns;
+		link->free_remainder = 0;
+	}
+	units = bytes * 8 * NS_PER_S + link->free_remainder;
+	link->free_ns = begin_ns + units / link->opts.rate_bps;
+	link->free_remainder = units % link->opts.rate_bps;
+	return link->free_ns;
+}
+
+/* -- arrival ------------------------------------------------------------------------- */
+
+enum fate { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
+
+static enum fate fate_of(struct nl_link *link, uint64_t now_ns, uint64_t weight_B, int data,
+			 uint64_t unwritten_packets)
+{
+	const struct nl_link_opts *o = &link->opts;
+
+	if (data && nl_drop_plan_drops(&link->drop_plan, now_ns))
+		return DROPPED_SCRIPTED;
+	if (nl_prng_happens(&link->loss, o->loss_ppb))
+		return DROPPED_LOSS;
+	if (o->rate_bps) {
+		uint64_t packets = link->waiting_packets + unwritten_packets;
+
+		if (o->queue_packets && packets >= o->queue_packets)
+			return DROPPED_QUEUE;
+		if (o->queue_B && waiting_B(link, now_ns) + weight_B > o->queue_B)
+			return DROPPED_QUEUE;
+	}
+	return PASSES;
+}
+
+/* A run of segments on their way to become a piece. */
+struct run {
+	uint32_t first, count;
+	uint64_t begin_ns, end_ns;
+};
+
+static uint64_t jittered(struct nl_link *link)
+{
+	const struct nl_link_opts *o = &link->opts;
+	uint64_t delay_ns = o->delay_ns + nl_prng_below(&link->jitter, 2 * o->jitter_ns + 1);
+
+	return delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
+}
+
+/* Make the run a piece; room in the queues is the caller's business. */
+static void launch(struct nl_link *link, unsigned char *block, const struct run *run, int overtaken)
+{
+	const struct nl_link_opts *o = &link->opts;
+	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
+	struct served served = {.end_ns = run->end_ns, .packets = run->count};
+	uint64_t delay_ns = o->jitter_ns ? jittered(link) : o->delay_ns;
+
+	piece.depart_ns = run->end_ns + delay_ns;
+	if (piece.depart_ns < link->last_ns)
+		piece.depart_ns = link->last_ns;
+	link->last_ns = piece.depart_ns;
+	if (overtaken) {
+		piece.depart_ns += o->reorder_ns;
+		link->count.reordered++;
+	}
+	nl_fifo_push(overtaken ? &link->late : &link->in_order, &piece);
+	link->unsent_packets += run->count;
+	if (o->rate_bps) {
+		served.packet_ns = (run->end_ns - run->begin_ns) / run->count;
+		nl_fifo_push(&link->waiting, &served);
+		link->waiting_packets += run->count;
+	}
+}
+
+static uint64_t piece_ns(const struct nl_link_opts *o)
+{
+	uint64_t part_ns = o->delay_ns / NL_LINK_PIECE_PART;
+
+	return part_ns > NL_LINK_PIECE_NS ? part_ns : NL_LINK_PIECE_NS;
+}
+
+/* Decide on every segment; the number of pieces made. */
+static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
+		      unsigned char *block)
+{
+	uint64_t *const dropped[] = {NULL, &link->count.dropped_scripted,
+				     &link->count.dropped_loss, &link->count.dropped_queue};
+	struct run run = {0};
+	uint32_t pieces = 0;
+
+	for (uint32_t i = 0; i < sp->segments; i++) {
+		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns;
+		enum fate fate = fate_of(link, now_ns, weight_B, sp->data, run.count);
+		int overtaken;
+
+		if (fate != PASSES)
+			++*dropped[fate];
+		if (run.count && (fate != PASSES || link->opts.jitter_ns ||
+				  run.end_ns - run.begin_ns >= piece_ns(&link->opts))) {
+			launch(link, block, &run, 0);
+			pieces++;
+			run.count = 0;
+		}
+		if (fate != PASSES)
+			continue;
+		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
+		if (overtaken && run.count) {
+			launch(link, block, &run, 0);
+			pieces++;
+			run.count = 0;
+		}
+		begin_ns = link->free_ns > now_ns ? link->free_ns : now_ns;
+		if (!run.count)
+			run = (struct run){.first = i, .begin_ns = begin_ns};
+		run.count++;
+		run.end_ns = send_ns(link, now_ns, weight_B);
+		if (overtaken) {
+			launch(link, block, &run, 1);
+			pieces++;
+			run.count = 0;
+		}
+	}
+	if (run.count) {
+		launch(link, block, &run, 0);
+		pieces++;
+	}
+	return pieces;
+}
+
+static int read_frame(struct nl_link *link, struct nl_superpacket *sp, const uint8_t *frame,
+		      size_t len)
+{
+	struct nl_link_count *c = &link->count;
+
+	c->reads++;
+	if (nl_superpacket_read(sp, frame, len) != NL_SUPERPACKET_OK) {
+		c->packets++;
+		c->bytes += len > NL_VNET_B ? len - NL_VNET_B : 0;
+		c->dropped_malformed++;
+		return -1;
+	}
+	c->packets += sp->segments;
+	c->bytes += sp->ip_B + (uint64_t)(sp->segments - 1) * sp->head_B;
+	if (sp->data)
+		c->data_packets += sp->segments;
+	return 0;
+}
+
+uint8_t *nl_link_room(struct nl_link *link)
+{
+	unsigned char *block = nl_pkt_ring_room(&link->ring, HEAD_B + NL_FRAME_MAX_B);
+
+	return block ? block + HEAD_B : NULL;
+}
+
+void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
+{
+	/* the same place: nothing was in_order since nl_link_room */
+	unsigned char *block = nl_pkt_ring_room(&link->ring, HEAD_B + NL_FRAME_MAX_B);
+	struct nl_superpacket sp;
+	uint64_t bytes, packets;
+	uint32_t pieces;
+
+	if (read_frame(link, &sp, block + HEAD_B, len))
+		return;
+	nl_link_queue(link, now_ns, &bytes, &packets);
+	if (nl_fifo_reserve(&link->in_order, sp.segments) || nl_fifo_reserve(&link->late, sp.segments) ||
+	    nl_fifo_reserve(&link->waiting, sp.segments)) {
+		link->count.dropped_memory += sp.segments;
+		return;
+	}
+	memcpy(block, &sp, sizeof(sp));
+	pieces = admit(link, now_ns, &sp, block);
+	if (!pieces)
+		return;
+	nl_pkt_ring_keep(&link->ring, HEAD_B + len, pieces);
+	nl_link_queue(link, now_ns, &bytes, &packets);
+	if (bytes > link->count.max_queue_B)
+		link->count.max_queue_B = bytes;
+	if (packets > link->count.max_queue_packets)
+		link->count.max_queue_packets = packets;
+}
+
+void nl_link_overflow(struct nl_link *link, const uint8_t *frame, size_t len)
+{
+	struct nl_superpacket sp;
+
+	if (read_frame(link, &sp, frame, len) == 0)
+		link->count.dropped_memory += sp.segments;
+}
+
+uint64_t nl_link_dropped(const struct nl_link *link)
+{
+	const struct nl_link_count *c = &link->count;
+
+	return c->dropped_queue + c->dropped_loss + c->dropped_scripted + c->dropped_memory +
+	       c->dropped_malformed + c->dropped_refused;
+}
+
+/* -- departure ----------------------------------------------------------------------- */
+
+static const struct nl_fifo *first_fifo(const struct nl_link *link)
+{
+	const struct nl_piece *in_order = nl_fifo_first(&link->in_order), *late = nl_fifo_first(&link->late);
+
+	if (!in_order || !late)
+		return in_order ? &link->in_order : late ? &link->late : NULL;
+	return late->depart_ns < in_order->depart_ns ? &link->late : &link->in_order;
+}
+
+const struct nl_piece *nl_link_first(const struct nl_link *link)
+{
+	const struct nl_fifo *fifo = first_fifo(link);
+
+	return fifo ? nl_fifo_first(fifo) : NULL;
+}
+
+uint64_t nl_link_next_ns(const struct nl_link *link)
+{
+	const struct nl_piece *piece = nl_link_first(link);
+
+	return piece ? piece->depart_ns : UINT64_MAX;
+}
+
+int nl_link_parts(const struct nl_piece *piece, uint8_t *head, struct iovec iov[2])
+{
+	return nl_superpacket_piece(superpacket_of(piece), piece->block + HEAD_B, piece->first,
+				    piece->count, head, iov);
+}
+
+void nl_link_sent(struct nl_link *link, int refused)
+{
+	struct nl_fifo *fifo = first_fifo(link) == &link->late ? &link->late : &link->in_order;
+	const struct nl_piece piece = *(const struct nl_piece *)nl_fifo_first(fifo);
+	const struct nl_superpacket *sp = superpacket_of(&piece);
+
+	if (refused) {
+		link->count.dropped_refused += piece.count;
+	} else {
+		link->count.out_writes++;
+		link->count.out_packets += piece.count;
+		for (uint32_t i = 0; i < piece.count; i++)
+			link->count.out_bytes += nl_superpacket_segment_B(sp, piece.first + i);
+	}
+	link->unsent_packets -= piece.count;
+	nl_fifo_pop(fifo);
+	nl_pkt_ring_release(&link->ring, piece.block);
+}

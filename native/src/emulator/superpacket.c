@@ -1,0 +1,203 @@
+#include "emulator/superpacket.h"
+
+#include <linux/virtio_net.h>
+#include <netinet/in.h>
+#include <string.h>
+
+enum {
+	IPV4_MIN_B = 20,
+	IPV6_B = 40,
+	TCP_MIN_B = 20,
+	UDP_B = 8,
+	TCP_SEQ_AT = 4,
+	TCP_FLAGS_AT = 13,
+	TCP_CHECK_AT = 16,
+	FIN = 0x01,
+	PSH = 0x08,
+	CWR = 0x80,
+	MORE_FRAGMENTS_OR_OFFSET = 0x3fff,
+};
+
+_Static_assert(sizeof(struct virtio_net_hdr) == NL_VNET_B, "the header as the kernel has it");
+
+static uint32_t get16(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static void put16(uint8_t *p, uint32_t value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return get16(p) << 16 | get16(p + 2);
+}
+
+static void put32(uint8_t *p, uint32_t value)
+{
+	put16(p, value >> 16);
+	put16(p + 2, value);
+}
+
+static uint32_t fold(uint32_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+/* Bytes of TCP or UDP payload of a single packet; 0 for anything else, fragments too. */
+static int carries_data(const uint8_t *ip, uint32_t len, uint32_t transport_at, int protocol)
+{
+	if (protocol == IPPROTO_UDP)
+		return len > transport_at + UDP_B;
+	if (protocol != IPPROTO_TCP || len < transport_at + TCP_MIN_B)
+		return 0;
+	return len > transport_at + (uint32_t)(ip[transport_at + 12] >> 4) * 4;
+}
+
+static enum nl_superpacket_code read_ip(struct nl_superpacket *out, const uint8_t *ip, uint32_t len,
+					uint32_t *transport_at, int *protocol)
+{
+	if (len < 1)
+		return NL_SUPERPACKET_SHORT;
+	out->version = ip[0] >> 4;
+	if (out->version == 4) {
+		if (len < IPV4_MIN_B)
+			return NL_SUPERPACKET_SHORT;
+		*transport_at = (ip[0] & 15u) * 4;
+		if (*transport_at < IPV4_MIN_B || *transport_at > len)
+			return NL_SUPERPACKET_SHORT;
+		if (get16(ip + 2) != len)
+			return NL_SUPERPACKET_LENGTH;
+		*protocol = get16(ip + 6) & MORE_FRAGMENTS_OR_OFFSET ? IPPROTO_NONE : ip[9];
+	} else if (out->version == 6) {
+		if (len < IPV6_B)
+			return NL_SUPERPACKET_SHORT;
+		*transport_at = IPV6_B;
+		if (get16(ip + 4) + IPV6_B != len)
+			return NL_SUPERPACKET_LENGTH;
+		*protocol = ip[6];
+	} else {
+		return NL_SUPERPACKET_VERSION;
+	}
+	return NL_SUPERPACKET_OK;
+}
+
+enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const uint8_t *frame,
+					     size_t len)
+{
+	const uint8_t *ip = frame + NL_VNET_B;
+	enum nl_superpacket_code code;
+	struct virtio_net_hdr vnet;
+	uint32_t transport_at = 0;
+	int protocol = IPPROTO_NONE, type;
+
+	memset(out, 0, sizeof(*out));
+	if (len < NL_VNET_B)
+		return NL_SUPERPACKET_SHORT;
+	memcpy(&vnet, frame, NL_VNET_B);
+	out->ip_B = (uint32_t)(len - NL_VNET_B);
+	code = read_ip(out, ip, out->ip_B, &transport_at, &protocol);
+	if (code != NL_SUPERPACKET_OK)
+		return code;
+	if (vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM &&
+	    (uint32_t)vnet.csum_start + vnet.csum_offset + 2 > out->ip_B)
+		return NL_SUPERPACKET_CHECKSUM;
+	out->segments = 1;
+	out->data = (uint8_t)carries_data(ip, out->ip_B, transport_at, protocol);
+	type = vnet.gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
+	if (type == VIRTIO_NET_HDR_GSO_NONE)
+		return NL_SUPERPACKET_OK;
+	if (type != (out->version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4 : VIRTIO_NET_HDR_GSO_TCPV6))
+		return NL_SUPERPACKET_GSO_TYPE;
+	if (!(vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) || vnet.csum_start < transport_at ||
+	    vnet.csum_offset != TCP_CHECK_AT)
+		return NL_SUPERPACKET_CHECKSUM;
+	if (out->version == 4 && (protocol != IPPROTO_TCP || vnet.csum_start != transport_at))
+		return NL_SUPERPACKET_GSO_TYPE;
+	/* the kernel's word, so that extension headers need not be walked */
+	transport_at = vnet.csum_start;
+	if (transport_at > 60 + 40 || out->ip_B < transport_at + TCP_MIN_B)
+		return NL_SUPERPACKET_SHORT;
+	out->head_B = transport_at + (uint32_t)(ip[transport_at + 12] >> 4) * 4;
+	if (out->head_B < transport_at + TCP_MIN_B || out->head_B > out->ip_B)
+		return NL_SUPERPACKET_SHORT;
+	out->payload_B = out->ip_B - out->head_B;
+	if (!vnet.gso_size || !out->payload_B)
+		return NL_SUPERPACKET_GSO_SIZE;
+	out->data = 1;
+	out->tcp_at = (uint16_t)transport_at;
+	out->gso_B = vnet.gso_size;
+	out->segments = (out->payload_B + out->gso_B - 1) / out->gso_B;
+	return NL_SUPERPACKET_OK;
+}
+
+static uint32_t payload_at(const struct nl_superpacket *sp, uint32_t segment)
+{
+	return segment < sp->segments ? segment * sp->gso_B : sp->payload_B;
+}
+
+uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i)
+{
+	if (sp->segments == 1)
+		return sp->ip_B;
+	return sp->head_B + payload_at(sp, i + 1) - payload_at(sp, i);
+}
+
+/* The lengths, identification and header checksum of the piece's IP header. */
+static void patch_ip(const struct nl_superpacket *sp, uint8_t *ip, uint32_t ip_B, uint32_t first)
+{
+	uint32_t sum = 0, header_B;
+
+	if (sp->version == 6) {
+		put16(ip + 4, ip_B - IPV6_B);
+		return;
+	}
+	put16(ip + 2, ip_B);
+	put16(ip + 4, get16(ip + 4) + first);
+	put16(ip + 10, 0);
+	header_B = (ip[0] & 15u) * 4;
+	for (uint32_t i = 0; i < header_B; i += 2)
+		sum += get16(ip + i);
+	put16(ip + 10, ~fold(sum));
+}
+
+int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,
+			 uint32_t count, uint8_t *head, struct iovec iov[2])
+{
+	uint8_t *ip = head + NL_VNET_B, *tcp = ip + sp->tcp_at;
+	struct virtio_net_hdr vnet;
+	uint32_t from, to, ip_B;
+
+	if (first == 0 && count == sp->segments) {
+		iov[0] = (struct iovec){(void *)(uintptr_t)frame, NL_VNET_B + sp->ip_B};
+		return 1;
+	}
+	from = payload_at(sp, first);
+	to = payload_at(sp, first + count);
+	ip_B = sp->head_B + to - from;
+	memcpy(head, frame, NL_VNET_B + sp->head_B);
+	memcpy(&vnet, head, NL_VNET_B);
+	if (count == 1) {
+		vnet.gso_type = VIRTIO_NET_HDR_GSO_NONE;
+		vnet.gso_size = 0;
+	}
+	vnet.hdr_len = (uint16_t)sp->head_B;
+	memcpy(head, &vnet, NL_VNET_B);
+	patch_ip(sp, ip, ip_B, first);
+	put32(tcp + TCP_SEQ_AT, get32(tcp + TCP_SEQ_AT) + from);
+	if (first + count < sp->segments)
+		tcp[TCP_FLAGS_AT] &= (uint8_t)~(FIN | PSH);
+	if (first)
+		tcp[TCP_FLAGS_AT] &= (uint8_t)~CWR;
+	/* What is there is the sum of the pseudo header; of it only the length has changed. */
+	put16(tcp + TCP_CHECK_AT,
+	      fold(get16(tcp + TCP_CHECK_AT) + (to - from) + (0xffff - sp->payload_B)));
+	iov[0] = (struct iovec){head, NL_VNET_B + sp->head_B};
+	iov[1] = (struct iovec){(void *)(uintptr_t)(frame + NL_VNET_B + sp->head_B + from), to - from};
+	return 2;
+}

@@ -1,0 +1,192 @@
+#include "io/affinity.h"
+
+#include "base/cpulist.h"
+#include "base/error.h"
+#include "base/file_read.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#ifndef SO_INCOMING_CPU
+#define SO_INCOMING_CPU 49
+#endif
+
+enum { ONLINE_TEXT_MAX = 4096 };
+
+/* A set that holds any number of a list: the kernel wants one as long as its own. */
+struct set {
+	unsigned long bits[(NL_CPU_NUMBER_MAX + 1) / (8 * sizeof(unsigned long))];
+};
+
+static cpu_set_t *as_cpu_set(struct set *set)
+{
+	return (cpu_set_t *)(void *)set->bits;
+}
+
+static void only(struct set *set, unsigned cpu)
+{
+	memset(set, 0, sizeof(*set));
+	set->bits[cpu / (8 * sizeof(unsigned long))] = 1UL << cpu % (8 * sizeof(unsigned long));
+}
+
+static int run_on(unsigned cpu)
+{
+	struct set set;
+
+	only(&set, cpu);
+	return sched_setaffinity(0, sizeof(set), as_cpu_set(&set)) ? errno : 0;
+}
+
+static int has(const struct set *set, unsigned cpu)
+{
+	return set->bits[cpu / (8 * sizeof(unsigned long))] >> cpu % (8 * sizeof(unsigned long)) & 1;
+}
+
+/* The one CPU of a set, or -1 when it has more or none. */
+static int single(const struct set *set)
+{
+	int found = -1;
+
+	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++)
+		if (has(set, cpu)) {
+			if (found >= 0)
+				return -1;
+			found = (int)cpu;
+		}
+	return found;
+}
+
+static int incoming_cpu(int fd)
+{
+	int cpu = -1;
+	socklen_t len = sizeof(cpu);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len))
+		return -1;
+	return cpu < 0 || cpu > NL_CPU_NUMBER_MAX ? -1 : cpu;
+}
+
+/* -- is every CPU of the list to be had? ----------------------------------------------- */
+
+struct trial {
+	const struct nl_affinity *affinity;
+	size_t failed; /* which one, when errnum is set */
+	int errnum;
+};
+
+/* In a thread of its own: the caller stays where it is. */
+static void *try_all(void *argument)
+{
+	struct trial *trial = argument;
+
+	for (size_t i = 0; i < trial->affinity->count && !trial->errnum; i++) {
+		trial->failed = i;
+		trial->errnum = run_on(trial->affinity->cpu[i]);
+	}
+	return NULL;
+}
+
+static int fail_cpu(unsigned cpu, int errnum, struct nl_err *err)
+{
+	char text[ONLINE_TEXT_MAX];
+	uint16_t online[NL_CPU_NUMBER_MAX + 1];
+	size_t count = 0;
+	long len = nl_file_read("/sys/devices/system/cpu/online", text, sizeof(text));
+	int there = 0;
+
+	text[len > 0 ? strcspn(text, "\n") : 0] = '\0';
+	if (nl_cpulist_parse(text, online, NL_CPU_NUMBER_MAX + 1, &count))
+		return nl_fail_option(err, "cpus", errnum, "sched_setaffinity to CPU %u", cpu);
+	for (size_t i = 0; i < count; i++)
+		there |= online[i] == cpu;
+	if (!there)
+		return nl_fail_key(err, "cpus", "there is no CPU %u here: %.100s are online", cpu, text);
+	return nl_fail_option(err, "cpus", errnum,
+			      "CPU %u is there, but this process may not run on it: sched_setaffinity",
+			      cpu);
+}
+
+int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opts,
+		     struct nl_err *err)
+{
+	struct trial trial = {.affinity = affinity};
+	pthread_t thread;
+	int errnum;
+
+	memset(affinity, 0, sizeof(*affinity));
+	affinity->follow = opts->follow_incoming_cpu;
+	if (opts->cpus[0] == '\0')
+		return NL_OK;
+	if (nl_cpulist_parse(opts->cpus, affinity->cpu, NL_CPUS_MAX, &affinity->count))
+		return nl_fail_key(err, "cpus", "cpus is no list of CPUs");
+	errnum = pthread_create(&thread, NULL, try_all, &trial);
+	if (errnum)
+		return nl_fail_errno(err, errnum, "thread to try the CPUs");
+	pthread_join(thread, NULL);
+	return trial.errnum ? fail_cpu(affinity->cpu[trial.failed], trial.errnum, err) : NL_OK;
+}
+
+void nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
+{
+	size_t count = 0;
+	struct set set;
+
+	if (affinity->count || affinity->follow || threads > NL_CPUS_MAX)
+		return;
+	memset(&set, 0, sizeof(set));
+	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
+		return;
+	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++) {
+		if (!has(&set, cpu))
+			continue;
+		if (count < threads)
+			affinity->cpu[count] = (uint16_t)cpu;
+		count++;
+	}
+	affinity->count = count == threads ? count : 0;
+}
+
+/* -- in a run ------------------------------------------------------------------------------ */
+
+int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd)
+{
+	int cpu;
+
+	if (affinity->count)
+		return run_on(affinity->cpu[index % affinity->count]);
+	if (!affinity->follow)
+		return 0;
+	/* the handshake has come in by now; a CPU that this process may not have is let be */
+	cpu = incoming_cpu(fd);
+	if (cpu >= 0)
+		run_on((unsigned)cpu);
+	return 0;
+}
+
+int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int fd)
+{
+	struct set set;
+	int cpu;
+
+	if (!affinity->follow)
+		return 0;
+	cpu = incoming_cpu(fd);
+	if (cpu < 0)
+		return 0;
+	memset(&set, 0, sizeof(set));
+	if (pthread_getaffinity_np(thread, sizeof(set), as_cpu_set(&set)) || single(&set) == cpu)
+		return 0;
+	only(&set, (unsigned)cpu);
+	return pthread_setaffinity_np(thread, sizeof(set), as_cpu_set(&set)) == 0;
+}
+
+void nl_affinity_describe(int fd, struct nl_stream_report *out)
+{
+	struct set set;
+
+	memset(&set, 0, sizeof(set));
+	out->cpu = sched_getaffinity(0, sizeof(set), as_cpu_set(&set)) ? -1 : single(&set);
+	out->incoming_cpu = incoming_cpu(fd);
+}

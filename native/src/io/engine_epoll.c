@@ -1,0 +1,177 @@
+/* The epoll engine: a set per thread, level-triggered, so that a stream that is left
+ * before it is dry comes round again after the others. */
+#include "io/worker.h"
+#include "io/zc_pending.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum { EVENTS = 256 };
+
+/* Of a turn: records may be small. */
+enum { BATCH_CALLS = 128 };
+
+struct set {
+	int fd, ready;
+	struct epoll_event event[EVENTS];
+};
+
+static int set_events(const struct set *set, struct nl_stream *stream, uint32_t events, int operation)
+{
+	struct epoll_event event = {.events = events, .data.ptr = stream};
+
+	return epoll_ctl(set->fd, operation, stream->fd, &event);
+}
+
+static int prepare(struct nl_worker *worker)
+{
+	struct set *set = malloc(sizeof(*set));
+
+	if (!set)
+		return ENOMEM;
+	worker->own = set;
+	set->ready = 0;
+	set->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (set->fd < 0)
+		return errno;
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++)
+		if (set_events(set, nl_worker_stream(worker, i),
+			       nl_worker_sends(worker) ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD))
+			return errno;
+	return 0;
+}
+
+static int await_events(struct nl_worker *worker)
+{
+	struct set *set = worker->own;
+
+	set->ready = epoll_wait(set->fd, set->event, EVENTS, -1);
+	if (set->ready >= 0)
+		return 0;
+	set->ready = 0;
+	return errno == EINTR ? 0 : errno;
+}
+
+/* The data of the stream have ended; what it waits for from now on. */
+static void end_data(struct nl_worker *worker, struct nl_stream *stream, int errnum)
+{
+	nl_worker_moved(worker, stream, errnum);
+	if (stream->phase == NL_CLOSING)
+		set_events(worker->own, stream, EPOLLIN, EPOLL_CTL_MOD);
+	else
+		set_events(worker->own, stream, 0, EPOLL_CTL_DEL);
+}
+
+/* Sends whose completion is awaited fill up: until one is told, which shows as an error. */
+static void await_completion(struct nl_worker *worker, struct nl_stream *stream)
+{
+	set_events(worker->own, stream, 0, EPOLL_CTL_MOD);
+	stream->throttled = 1;
+}
+
+static void send_some(struct nl_worker *worker, struct nl_stream *stream)
+{
+	struct nl_io_ctx *ctx = &worker->ctx;
+	uint64_t batch_B = 0;
+
+	if (stream->t_first_ns == 0)
+		stream->t_first_ns = nl_now_ns();
+	if (stream->throttled) {
+		set_events(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
+		stream->throttled = 0;
+	}
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
+		size_t len = nl_stream_next(stream, ctx->record_B);
+		ssize_t n;
+
+		if (len == 0 || nl_stream_quitting(stream)) {
+			end_data(worker, stream, 0);
+			return;
+		}
+		n = ctx->method->move(ctx, stream, len);
+		if (n > 0) {
+			nl_worker_sent(worker, stream, (uint64_t)n);
+			batch_B += (uint64_t)n;
+			if ((size_t)n < len) /* the socket is full */
+				return;
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno == ENOBUFS && nl_zc_pending_any(stream)) {
+			await_completion(worker, stream);
+			return;
+		} else if (errno != EINTR) {
+			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+			return;
+		}
+	}
+}
+
+static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
+{
+	struct nl_io_ctx *ctx = &worker->ctx;
+	uint64_t batch_B = 0;
+
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
+		ssize_t n = ctx->method->move(ctx, stream, ctx->record_B);
+
+		if (n > 0) {
+			nl_stream_received(stream, (uint64_t)n);
+			batch_B += (uint64_t)n;
+			if (nl_stream_quitting(stream)) {
+				end_data(worker, stream, 0);
+				return;
+			}
+			if ((uint64_t)n < ctx->record_B) /* the socket is dry */
+				return;
+		} else if (n == 0) {
+			end_data(worker, stream, 0);
+			return;
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR) {
+			end_data(worker, stream, nl_stream_quitting(stream) ? 0 : errno);
+			return;
+		}
+	}
+}
+
+static void transfer(struct nl_worker *worker)
+{
+	struct set *set = worker->own;
+
+	for (int i = 0; i < set->ready; i++) {
+		struct nl_stream *stream = set->event[i].data.ptr;
+
+		if (worker->ctx.method->reap && (set->event[i].events & EPOLLERR))
+			worker->ctx.method->reap(stream);
+		if (stream->phase == NL_CLOSING) {
+			nl_worker_await_close(worker, stream);
+			if (stream->phase == NL_ENDED)
+				set_events(set, stream, 0, EPOLL_CTL_DEL);
+		} else if (nl_worker_sends(worker)) {
+			send_some(worker, stream);
+		} else {
+			receive_some(worker, stream);
+		}
+	}
+}
+
+static void finish(struct nl_worker *worker)
+{
+	struct set *set = worker->own;
+
+	if (set && set->fd >= 0)
+		close(set->fd);
+	free(set);
+	worker->own = NULL;
+}
+
+const struct nl_engine nl_engine_epoll = {
+	.name = "epoll",
+	.prepare = prepare,
+	.wait = await_events,
+	.transfer = transfer,
+	.finish = finish,
+};

@@ -1,0 +1,42 @@
+/* io_method: one way to send or receive the bytes of a stream; usable by any engine.
+ *
+ * No function here blocks, except a call on a blocking socket. */
+#ifndef NL_IO_METHOD_H
+#define NL_IO_METHOD_H
+
+#include "io/io_ctx.h"
+#include "io/stream.h"
+
+#include <sys/types.h>
+
+enum nl_buffer_need {
+	NL_BUFFER_NONE,
+	NL_BUFFER_SHARED,    /* the run's pattern */
+	NL_BUFFER_OWN,       /* a record for each thread */
+	NL_BUFFER_UNTOUCHED, /* the same, but never written: it takes no memory */
+};
+
+struct nl_io_method {
+	const char *name; /* the word of the option and of the report */
+	enum nl_buffer_need buffer;
+	int needs_file; /* the run's memfd, one record long */
+	int huge_pages; /* the pattern itself is sent: adjacent pages merge into one fragment */
+	/* Test for support by this kernel. 0, or -1 with errno; *what names the call. */
+	int (*probe)(const char **what);
+	/* Set up the context, and one stream of it. 0 or errno; NULL: nothing to set up. */
+	int (*open)(struct nl_io_ctx *ctx);
+	int (*attach)(struct nl_io_ctx *ctx, struct nl_stream *stream);
+	/* Move at most len bytes. Returns as send() or recv(); 0 of a sink is the end of stream. */
+	ssize_t (*move)(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len);
+	/* Read the completions of earlier sends. NULL: the method has none. */
+	void (*reap)(struct nl_stream *stream);
+};
+
+/* The method that the options choose. */
+const struct nl_io_method *nl_io_method_of(const struct nl_run_opts *opts);
+
+/* The methods of each role, by the option's enum. */
+const struct nl_io_method *nl_io_send_method(uint64_t which);
+const struct nl_io_method *nl_io_receive_method(uint64_t which);
+
+#endif

@@ -1,0 +1,153 @@
+/* The ways to receive. */
+#include "io/io_method.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static ssize_t receive_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
+{
+	return recv(stream->fd, ctx->buffer, len, 0);
+}
+
+static ssize_t receive_discard(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
+{
+	/* nothing is written; what watches races still takes the address for the caller's */
+	return recv(stream->fd, ctx->buffer, len, MSG_TRUNC);
+}
+
+/* -- splice ---------------------------------------------------------------------- */
+
+static int open_splice(struct nl_io_ctx *ctx)
+{
+	ctx->file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (ctx->file < 0)
+		return errno;
+	ctx->owns_file = 1;
+	return nl_io_ctx_pipe(ctx);
+}
+
+static ssize_t receive_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
+{
+	ssize_t n = splice(stream->fd, NULL, ctx->pipe_in, NULL, len, SPLICE_F_MOVE);
+	ssize_t left = n;
+
+	while (left > 0) {
+		ssize_t gone = splice(ctx->pipe_out, NULL, ctx->file, NULL, (size_t)left,
+				      SPLICE_F_MOVE);
+
+		if (gone <= 0) {
+			errno = gone < 0 ? errno : EIO;
+			return -1;
+		}
+		left -= gone;
+	}
+	return n;
+}
+
+/* -- zerocopy -------------------------------------------------------------------- */
+
+/* The first fields of the kernel's struct tcp_zerocopy_receive: an ABI that only grows
+ * at its end, and the kernel takes as much as it is given. */
+struct kernel_zerocopy {
+	uint64_t address;
+	uint32_t length, recv_skip_hint;
+};
+
+enum { ZEROCOPY_RECEIVE = 35, MAP_LEAST_B = 256 * 1024 };
+
+static int map_received(int fd, void *map, uint64_t map_B, struct kernel_zerocopy *out)
+{
+	socklen_t len = sizeof(*out);
+
+	*out = (struct kernel_zerocopy){.address = (uint64_t)(uintptr_t)map,
+					.length = (uint32_t)map_B};
+	return getsockopt(fd, IPPROTO_TCP, ZEROCOPY_RECEIVE, out, &len);
+}
+
+static int probe_zerocopy(const char **what)
+{
+	size_t page_B = (size_t)sysconf(_SC_PAGESIZE);
+	int failed = -1, errnum, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct kernel_zerocopy result;
+	void *map;
+
+	*what = "mmap of a TCP socket";
+	if (fd < 0)
+		return -1;
+	map = mmap(NULL, page_B, PROT_READ, MAP_SHARED, fd, 0);
+	if (map != MAP_FAILED) {
+		*what = "getsockopt TCP_ZEROCOPY_RECEIVE";
+		failed = map_received(fd, map, page_B, &result);
+		errnum = errno;
+		munmap(map, page_B);
+	} else {
+		errnum = errno;
+	}
+	close(fd);
+	errno = errnum;
+	return failed;
+}
+
+/* The kernel asks for a mapping of a TCP socket: of which one does not matter to it. */
+static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), least = MAP_LEAST_B;
+	void *map;
+
+	if (ctx->map)
+		return 0;
+	ctx->map_B = ctx->record_B > least ? ctx->record_B : least;
+	ctx->map_B = (ctx->map_B + page_B - 1) / page_B * page_B;
+	map = mmap(NULL, ctx->map_B, PROT_READ, MAP_SHARED, stream->fd, 0);
+	if (map == MAP_FAILED)
+		return errno;
+	ctx->map = map;
+	return 0;
+}
+
+static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
+{
+	struct pollfd ready = {.fd = stream->fd, .events = POLLIN};
+	struct kernel_zerocopy result;
+	size_t rest;
+	ssize_t n;
+
+	/* else recv() would wait for data and then copy what could have been mapped */
+	if (!(fcntl(stream->fd, F_GETFL) & O_NONBLOCK) && poll(&ready, 1, -1) < 0)
+		return -1;
+	if (map_received(stream->fd, ctx->map, ctx->map_B, &result)) {
+		if (errno != EIO) /* EIO: the end of the stream, which recv() tells */
+			return -1;
+		result = (struct kernel_zerocopy){0};
+	}
+	if (result.length > 0) {
+		stream->mapped_bytes += result.length;
+		return (ssize_t)result.length;
+	}
+	/* bytes that do not fill a page of their own have to be copied */
+	rest = result.recv_skip_hint && result.recv_skip_hint < len ? result.recv_skip_hint : len;
+	n = recv(stream->fd, ctx->buffer, rest, 0);
+	return n;
+}
+
+static const struct nl_io_method row[] = {
+	[NL_RECEIVE_COPY] = {.name = "copy", .buffer = NL_BUFFER_OWN, .move = receive_copy},
+	[NL_RECEIVE_DISCARD] = {.name = "discard", .buffer = NL_BUFFER_UNTOUCHED, .move = receive_discard},
+	[NL_RECEIVE_SPLICE] = {.name = "splice", .open = open_splice, .move = receive_splice},
+	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy",
+				 .buffer = NL_BUFFER_OWN,
+				 .probe = probe_zerocopy,
+				 .attach = attach_zerocopy,
+				 .move = receive_zerocopy},
+};
+
+const struct nl_io_method *nl_io_receive_method(uint64_t which)
+{
+	return &row[which];
+}

@@ -1,0 +1,98 @@
+/* stream: one data stream of a run and its counters.
+ *
+ * A stream belongs to one thread between its start and its end. That thread alone
+ * writes the counters; anyone may read them while it runs. They only grow. */
+#ifndef NL_STREAM_H
+#define NL_STREAM_H
+
+#include "netlab.h"
+
+#include <stdatomic.h>
+
+enum { NL_CACHE_LINE_B = 64 };
+
+/* Sends from user memory whose completion the kernel has yet to tell: at most this many a stream. */
+enum { NL_ZC_PENDING_MAX = 1024 };
+
+struct nl_zc_pending {
+	uint32_t oldest, next;        /* numbers as the kernel counts them: they wrap */
+	uint32_t slot[NL_ZC_PENDING_MAX]; /* bytes + 1 of a send; 0: completed */
+};
+
+enum nl_phase { NL_MOVING, NL_CLOSING, NL_ENDED };
+
+struct nl_stream {
+	_Alignas(NL_CACHE_LINE_B) _Atomic uint64_t bytes;
+	_Atomic uint64_t calls;
+
+	_Alignas(NL_CACHE_LINE_B) int fd;
+	int errnum;
+	enum nl_phase phase;
+	int throttled; /* epoll: nothing is sent until a completion is told */
+	uint32_t id;
+	const atomic_int *quit; /* the run's: set when the time is up */
+	uint64_t left;          /* gen: bytes still to send, UINT64_MAX for a timed run */
+	uint64_t t_first_ns, t_end_ns;
+	int stamped; /* t_last_ns is kept: a run whose length is what it measures */
+	uint64_t t_last_ns; /* after the last call that moved bytes */
+	struct nl_zc_pending *zc_pending; /* zero-copy sends only */
+	uint64_t completed_bytes, copied_bytes; /* zero-copy sends that have completed; that were copied */
+	uint64_t mapped_bytes;                  /* zero-copy receives that were not copied */
+};
+
+/* The counters have one writer: a plain load and store, no locked instruction. */
+static inline void nl_stream_count(struct nl_stream *stream, uint64_t bytes)
+{
+	atomic_store_explicit(&stream->bytes,
+			      atomic_load_explicit(&stream->bytes, memory_order_relaxed) + bytes,
+			      memory_order_relaxed);
+	atomic_store_explicit(&stream->calls,
+			      atomic_load_explicit(&stream->calls, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (stream->stamped)
+		stream->t_last_ns = nl_now_ns();
+}
+
+static inline uint64_t nl_stream_bytes(const struct nl_stream *stream)
+{
+	return atomic_load_explicit(&stream->bytes, memory_order_relaxed);
+}
+
+/* Bytes of count streams together. */
+static inline uint64_t nl_streams_bytes(const struct nl_stream *stream, uint64_t count)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = 0; i < count; i++)
+		bytes += nl_stream_bytes(&stream[i]);
+	return bytes;
+}
+
+static inline int nl_stream_quitting(const struct nl_stream *stream)
+{
+	return atomic_load_explicit(stream->quit, memory_order_relaxed);
+}
+
+/* A gen's stream: count what was sent. */
+static inline void nl_stream_sent(struct nl_stream *stream, uint64_t bytes)
+{
+	nl_stream_count(stream, bytes);
+	if (stream->left != UINT64_MAX)
+		stream->left -= bytes;
+}
+
+/* A sink's stream: count what was read. The clock is read for the first record alone. */
+static inline void nl_stream_received(struct nl_stream *stream, uint64_t bytes)
+{
+	if (__builtin_expect(stream->t_first_ns == 0, 0))
+		stream->t_first_ns = nl_now_ns();
+	nl_stream_count(stream, bytes);
+}
+
+/* How much the next send may take. */
+static inline size_t nl_stream_next(const struct nl_stream *stream, uint64_t record_B)
+{
+	return stream->left < record_B ? (size_t)stream->left : (size_t)record_B;
+}
+
+#endif

@@ -1,0 +1,264 @@
+#include "io/worker.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/zc_pending.h"
+#include "net/sock.h"
+#include "net/sockopts.h"
+#include "net/tcpinfo.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { STACK_B = 256 * 1024 };
+
+static void describe(struct nl_transfer *transfer, const struct nl_stream *stream)
+{
+	struct nl_stream_report *out = &transfer->report[stream->id];
+
+	nl_sock_describe(stream->fd, out);
+	nl_affinity_describe(stream->fd, out);
+	out->has_tcp = nl_tcpinfo_read(stream->fd, &out->tcp) == 0;
+}
+
+static void end_stream(struct nl_worker *worker, struct nl_stream *stream)
+{
+	stream->phase = NL_ENDED;
+	worker->open--;
+}
+
+void nl_worker_moved(struct nl_worker *worker, struct nl_stream *stream, int errnum)
+{
+	int sends = nl_worker_sends(worker);
+
+	stream->errnum = errnum;
+	stream->t_end_ns = nl_now_ns();
+	if (!sends)
+		describe(worker->transfer, stream);
+	if (!errnum && shutdown(stream->fd, SHUT_WR) && errno != ENOTCONN)
+		stream->errnum = errno;
+	if (sends && !stream->errnum) {
+		stream->phase = NL_CLOSING;
+		return;
+	}
+	if (sends)
+		describe(worker->transfer, stream);
+	end_stream(worker, stream);
+}
+
+void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_t n, int errnum)
+{
+	const struct nl_io_method *method = worker->ctx.method;
+
+	if (n != 0)
+		stream->errnum = n > 0 ? EPROTO : errnum;
+	if (method->reap)
+		method->reap(stream);
+	describe(worker->transfer, stream); /* only now has everything been acknowledged */
+	end_stream(worker, stream);
+}
+
+void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
+{
+	char byte;
+	ssize_t n;
+
+	/* the sink closes after its last byte: by then everything has been acknowledged */
+	do
+		n = recv(stream->fd, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0 || errno != EAGAIN)
+		nl_worker_closed(worker, stream, n, errno);
+}
+
+static uint8_t *buffer_of(const struct nl_worker *worker)
+{
+	const struct nl_transfer *transfer = worker->transfer;
+
+	if (transfer->method->buffer == NL_BUFFER_NONE)
+		return NULL;
+	return transfer->buffers + (transfer->method->buffer == NL_BUFFER_SHARED ? 0 : worker->id * transfer->stride_B);
+}
+
+static int prepare(struct nl_worker *worker)
+{
+	struct nl_transfer *transfer = worker->transfer;
+	const struct nl_io_method *method = transfer->method;
+	uint8_t *buffer = buffer_of(worker);
+	int errnum = 0;
+
+	/* touched by the thread that will write there */
+	if (buffer && method->buffer == NL_BUFFER_OWN)
+		memset(buffer, 0, transfer->opts->record_B);
+	errnum = nl_io_ctx_open(&worker->ctx, method, transfer->opts->record_B, buffer, transfer->file);
+	for (uint64_t i = 0; !errnum && method->attach && i < nl_worker_streams(worker); i++)
+		errnum = method->attach(&worker->ctx, nl_worker_stream(worker, i));
+	return errnum ? errnum : transfer->engine->prepare(worker);
+}
+
+/* The engine itself failed: nothing can move any more. */
+static void give_up(struct nl_worker *worker, int errnum)
+{
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		if (stream->phase == NL_ENDED)
+			continue;
+		if (stream->phase == NL_CLOSING)
+			nl_worker_closed(worker, stream, -1, errnum);
+		else
+			nl_worker_moved(worker, stream, errnum);
+	}
+}
+
+/* A card may hold on to memory for a moment after its bytes were acknowledged. */
+static void await_zc_completions(struct nl_worker *worker)
+{
+	const struct nl_io_method *method = worker->transfer->method;
+	uint64_t until_ns = nl_now_ns() + NL_ZC_WAIT_MS * NL_NS_PER_MS;
+	struct timespec moment = nl_timespec(NL_NS_PER_MS);
+
+	for (uint64_t i = 0; method->reap && i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		for (;;) {
+			method->reap(stream);
+			if (!nl_zc_pending_any(stream) || nl_now_ns() >= until_ns)
+				break;
+			nanosleep(&moment, NULL);
+		}
+	}
+}
+
+/* A thread that wakes lets the one that runs come to its end: a gen and a sink that share
+ * processors then move more at a turn. Where the scheduler refuses, they still move. */
+static void use_sched_batch(void)
+{
+	struct sched_param none = {0};
+
+	sched_setscheduler(0, SCHED_BATCH, &none);
+}
+
+static void *work(void *argument)
+{
+	struct nl_worker *worker = argument;
+	struct nl_transfer *transfer = worker->transfer;
+	const struct nl_engine *engine = transfer->engine;
+	sigset_t pipe_signal;
+	int errnum;
+
+	/* sendfile and splice have no MSG_NOSIGNAL; the signal is for the calling thread */
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
+	use_sched_batch();
+	/* before memory is touched, so that it lies close to its CPU */
+	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id, transfer->stream[worker->id].fd);
+	worker->open = nl_worker_streams(worker);
+	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
+		struct nl_stream *stream = nl_worker_stream(worker, i);
+
+		nl_sockopts_describe(stream->fd, &transfer->report[stream->id]);
+	}
+	errnum = prepare(worker);
+	pthread_mutex_lock(&transfer->lock);
+	transfer->ready++;
+	pthread_cond_broadcast(&transfer->changed);
+	while (!transfer->released)
+		pthread_cond_wait(&transfer->changed, &transfer->lock);
+	pthread_mutex_unlock(&transfer->lock);
+
+	if (errnum)
+		give_up(worker, errnum);
+	while (worker->open > 0) {
+		errnum = engine->wait(worker);
+		if (errnum)
+			give_up(worker, errnum);
+		else
+			engine->transfer(worker);
+	}
+	engine->finish(worker);
+	await_zc_completions(worker);
+	nl_io_ctx_close(&worker->ctx);
+
+	pthread_mutex_lock(&transfer->lock);
+	worker->ended = 1;
+	if (--transfer->live == 0)
+		pthread_cond_broadcast(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
+	return NULL;
+}
+
+void nl_workers_release(struct nl_transfer *transfer)
+{
+	pthread_mutex_lock(&transfer->lock);
+	transfer->released = 1;
+	pthread_cond_broadcast(&transfer->changed);
+	pthread_mutex_unlock(&transfer->lock);
+}
+
+void nl_workers_shut(struct nl_transfer *transfer, int how)
+{
+	atomic_store(&transfer->quit, 1);
+	for (uint64_t i = 0; i < transfer->opts->streams; i++)
+		shutdown(transfer->stream[i].fd, how);
+}
+
+void nl_workers_follow(struct nl_transfer *transfer, struct nl_worker *worker)
+{
+	if (!transfer->affinity.follow)
+		return;
+	/* under the lock no thread ends: one that has may not be named any more */
+	pthread_mutex_lock(&transfer->lock);
+	for (uint64_t i = 0; i < transfer->threads; i++) {
+		if (worker[i].ended || !nl_affinity_follow(&transfer->affinity, worker[i].thread,
+							   transfer->stream[worker[i].id].fd))
+			continue;
+		for (uint64_t k = 0; k < nl_worker_streams(&worker[i]); k++)
+			transfer->report[nl_worker_stream(&worker[i], k)->id].moves++;
+	}
+	pthread_mutex_unlock(&transfer->lock);
+}
+
+void nl_workers_join(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t started)
+{
+	nl_workers_release(transfer);
+	for (uint64_t i = 0; i < started; i++)
+		pthread_join(worker[i].thread, NULL);
+}
+
+int nl_workers_start(struct nl_transfer *transfer, struct nl_worker *worker, uint64_t *started,
+		     struct nl_err *err)
+{
+	uint64_t threads = transfer->threads;
+	pthread_attr_t attributes;
+	int errnum = 0;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_B);
+	transfer->live = threads;
+	for (*started = 0; *started < threads; (*started)++) {
+		struct nl_worker *w = &worker[*started];
+
+		*w = (struct nl_worker){.transfer = transfer, .id = *started,
+					.ctx = {.file = -1, .pipe_out = -1, .pipe_in = -1}};
+		errnum = pthread_create(&w->thread, &attributes, work, w);
+		if (errnum)
+			break;
+	}
+	pthread_attr_destroy(&attributes);
+	if (errnum)
+		return nl_fail_errno(err, errnum, "thread %llu of %llu",
+				     (unsigned long long)*started + 1, (unsigned long long)threads);
+	pthread_mutex_lock(&transfer->lock);
+	while (transfer->ready < threads)
+		pthread_cond_wait(&transfer->changed, &transfer->lock);
+	pthread_mutex_unlock(&transfer->lock);
+	for (uint64_t i = 0; i < threads; i++)
+		if (worker[i].errnum)
+			return nl_fail_option(err, "cpus", worker[i].errnum,
+					      "CPU of the thread of stream %llu", (unsigned long long)i);
+	return NL_OK;
+}

@@ -1,0 +1,174 @@
+#include "base/error.h"
+#include "base/file_read.h"
+#include "meter/clocks.h"
+#include "meter/counters.h"
+#include "meter/procfs.h"
+#include "net/rtnl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Holds /proc/stat of NL_CPUS_MAX CPUs and some thousand interrupt lines. */
+enum { TEXT_MAX = 1 << 20 };
+
+static uint64_t microseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static int read_host(char *text, struct nl_meter *out, struct nl_err *err)
+{
+	uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	long len = nl_file_read("/proc/stat", text, TEXT_MAX);
+
+	if (len < 0)
+		return nl_fail_errno(err, errno, "read /proc/stat");
+	if (nl_procfs_stat(text, (size_t)len, tick_us, out))
+		return nl_fail(err, NL_INTERNAL, "/proc/stat is not as expected");
+	len = nl_file_read("/proc/net/softnet_stat", text, TEXT_MAX);
+	if (len < 0)
+		return nl_fail_errno(err, errno, "read /proc/net/softnet_stat");
+	if (nl_procfs_softnet(text, (size_t)len, out))
+		return nl_fail(err, NL_INTERNAL, "/proc/net/softnet_stat is not as expected");
+	return NL_OK;
+}
+
+int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *err)
+{
+	struct nl_meter *now = calloc(1, sizeof(*now));
+	char *text = malloc(TEXT_MAX);
+	struct rusage usage;
+	int code = NL_OK, errnum;
+
+	if (!now || !text) {
+		code = nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
+		goto out;
+	}
+	now->t_ns = nl_now_ns();
+	nl_clocks_read(&now->clocks);
+	if (interface && *interface) {
+		errnum = nl_rtnl_interface(interface, &now->ifindex, &now->interface);
+		if (errnum == ENODEV)
+			code = nl_fail_key(err, "interface", "there is no interface %s", interface);
+		else if (errnum)
+			code = nl_fail_errno(err, errnum, "rtnetlink counters of %s", interface);
+		if (code)
+			goto out;
+		snprintf(now->name, sizeof(now->name), "%s", interface);
+	}
+	code = read_host(text, now, err);
+	if (code)
+		goto out;
+	getrusage(RUSAGE_SELF, &usage);
+	now->process_user_us = microseconds(usage.ru_utime);
+	now->process_system_us = microseconds(usage.ru_stime);
+	memcpy(out, now, sizeof(*out));
+out:
+	free(text);
+	free(now);
+	return code;
+}
+
+/* CPU times of an idle processor may step back a little when read (see proc(5), iowait). */
+static uint64_t grown(uint64_t before, uint64_t after)
+{
+	return after > before ? after - before : 0;
+}
+
+static void diff_interface(const struct nl_meter *before, const struct nl_meter *after,
+			   struct nl_meter_span *out)
+{
+	const struct nl_interface *a = &before->interface, *b;
+	struct nl_counters counters;
+
+	nl_counters_begin(&counters, before->ifindex, a);
+	nl_counters_follow(&counters, after->ifindex, &after->interface);
+	b = &counters.steady;
+	out->interface = (struct nl_interface){
+		.rx_bytes = b->rx_bytes - a->rx_bytes,
+		.tx_bytes = b->tx_bytes - a->tx_bytes,
+		.rx_packets = b->rx_packets - a->rx_packets,
+		.tx_packets = b->tx_packets - a->tx_packets,
+		.rx_errors = b->rx_errors - a->rx_errors,
+		.tx_errors = b->tx_errors - a->tx_errors,
+		.rx_dropped = b->rx_dropped - a->rx_dropped,
+		.tx_dropped = b->tx_dropped - a->tx_dropped,
+	};
+	out->wraps = counters.wraps + after->wraps - before->wraps;
+	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
+}
+
+/* What a meter_poll saw between the two, and what the two themselves show. */
+static void diff_clocks(const struct nl_meter *before, const struct nl_meter *after,
+			struct nl_meter_span *out)
+{
+	struct nl_clock_steps steps = {.last = before->clocks};
+
+	nl_clock_steps_follow(&steps, &after->clocks);
+	out->clock_steps = after->clock_steps - before->clock_steps;
+	if (out->clock_steps) {
+		out->clock_step_ns = after->clock_step_ns;
+	} else {
+		out->clock_steps = steps.steps;
+		out->clock_step_ns = steps.step_ns;
+	}
+	out->clock_drift_ns = after->clocks.raw_behind_ns - before->clocks.raw_behind_ns;
+	out->clock_unsure_ns = after->clocks.unsure_ns + before->clocks.unsure_ns;
+}
+
+static void diff_cpus(const struct nl_meter *before, const struct nl_meter *after,
+		      struct nl_meter_span *out)
+{
+	/* rows come in order of CPU number; a CPU that came or went between is left out */
+	for (uint64_t i = 0, k = 0; i < before->cpus && k < after->cpus;) {
+		const struct nl_cpu *a = &before->cpu[i], *b = &after->cpu[k];
+		struct nl_cpu *to = &out->cpu[out->cpus];
+
+		if (a->cpu < b->cpu) {
+			i++;
+			continue;
+		}
+		if (a->cpu > b->cpu) {
+			k++;
+			continue;
+		}
+		to->cpu = a->cpu;
+		to->user_us = grown(a->user_us, b->user_us);
+		to->nice_us = grown(a->nice_us, b->nice_us);
+		to->system_us = grown(a->system_us, b->system_us);
+		to->idle_us = grown(a->idle_us, b->idle_us);
+		to->iowait_us = grown(a->iowait_us, b->iowait_us);
+		to->irq_us = grown(a->irq_us, b->irq_us);
+		to->softirq_us = grown(a->softirq_us, b->softirq_us);
+		to->steal_us = grown(a->steal_us, b->steal_us);
+		out->cpus++;
+		i++;
+		k++;
+	}
+}
+
+void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
+		   struct nl_meter_span *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->t0_ns = before->t_ns;
+	out->t1_ns = after->t_ns;
+	memcpy(out->name, before->name, sizeof(out->name));
+	if (before->name[0])
+		diff_interface(before, after, out);
+	diff_clocks(before, after, out);
+	diff_cpus(before, after, out);
+	out->interrupts = grown(before->interrupts, after->interrupts);
+	out->context_switches = grown(before->context_switches, after->context_switches);
+	/* unsigned 32-bit arithmetic sees through one wrap of the kernel's counters */
+	out->softnet_processed = (uint32_t)(after->softnet_processed - before->softnet_processed);
+	out->softnet_dropped = (uint32_t)(after->softnet_dropped - before->softnet_dropped);
+	out->softnet_time_squeeze =
+		(uint32_t)(after->softnet_time_squeeze - before->softnet_time_squeeze);
+	out->process_user_us = grown(before->process_user_us, after->process_user_us);
+	out->process_system_us = grown(before->process_system_us, after->process_system_us);
+}

@@ -1,0 +1,37 @@
+#include "net/ethtool.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+int nl_ethtool(const char *interface, void *data)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq ifr;
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	memset(&ifr, 0, sizeof(ifr));
+	strncpy(ifr.ifr_name, interface, sizeof(ifr.ifr_name) - 1);
+	ifr.ifr_data = data;
+	result = ioctl(fd, SIOCETHTOOL, &ifr);
+	if (result < 0)
+		result = -errno;
+	close(fd);
+	return result;
+}
+
+int nl_ethtool_segments(const char *interface)
+{
+	struct ethtool_value tso = {.cmd = ETHTOOL_GTSO}, gso = {.cmd = ETHTOOL_GGSO};
+
+	if (nl_ethtool(interface, &tso) < 0 || nl_ethtool(interface, &gso) < 0)
+		return 1;
+	return tso.data || gso.data;
+}

@@ -1,0 +1,123 @@
+#include "net/sock.h"
+
+#include "base/error.h"
+#include "net/sockopts.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int nl_address_parse(const char *text, uint64_t port, struct nl_address *out)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&out->storage;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out->storage;
+	char bare[NL_ADDRESS_MAX];
+	const char *scope = strchr(text, '%');
+	size_t len = scope ? (size_t)(scope - text) : strlen(text);
+
+	if (len >= sizeof(bare) || port > 65535)
+		return -1;
+	memcpy(bare, text, len);
+	bare[len] = '\0';
+	memset(out, 0, sizeof(*out));
+	if (!scope && inet_pton(AF_INET, bare, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+		out->len = sizeof(*v4);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, bare, &v6->sin6_addr) != 1)
+		return -1;
+	if (scope) {
+		v6->sin6_scope_id = if_nametoindex(scope + 1);
+		if (v6->sin6_scope_id == 0)
+			return -1;
+	}
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons((uint16_t)port);
+	out->len = sizeof(*v6);
+	return 0;
+}
+
+int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
+		int *fd, struct nl_err *err)
+{
+	int family = address->storage.ss_family, code;
+
+	*fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return nl_fail_errno(err, errno, "socket");
+	code = nl_sockopts_set(*fd, opts, family, stream, err);
+	if (code) {
+		close(*fd);
+		*fd = -1;
+	}
+	return code;
+}
+
+int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
+		   struct nl_err *err)
+{
+	struct nl_address address;
+	int code, on = 1;
+
+	if (nl_address_parse(opts->address, opts->port, &address))
+		return nl_fail_key(err, "bind", "%s is not a numeric address", opts->address);
+	code = nl_sock_new(opts, &address, 0, fd, err);
+	if (code)
+		return code;
+	/* what a stream cannot have is said now; the listener ends with that of stream 0 */
+	for (uint64_t i = nl_sockopts_congestions(opts); !code && i-- > 0;)
+		code = nl_sockopts_congestion(*fd, opts, i, err);
+	/* a chosen port must be free again at once after a run, TIME_WAIT or not */
+	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (address.storage.ss_family == AF_INET6)
+		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (code)
+		; /* said already */
+	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
+		code = nl_fail_errno(err, errno, "bind %s port %u", opts->address,
+				     (unsigned)opts->port);
+	else if (listen(*fd, backlog))
+		code = nl_fail_errno(err, errno, "listen on %s port %u", opts->address,
+				     (unsigned)opts->port);
+	else if (getsockname(*fd, (struct sockaddr *)&address.storage, &address.len))
+		code = nl_fail_errno(err, errno, "getsockname");
+	if (code) {
+		close(*fd);
+		*fd = -1;
+		return code;
+	}
+	/* sin_port and sin6_port lie at the same place */
+	*port = ntohs(((struct sockaddr_in *)&address.storage)->sin_port);
+	return NL_OK;
+}
+
+int nl_sock_blocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
+void nl_sock_describe(int fd, struct nl_stream_report *out)
+{
+	int size = 0;
+	socklen_t len = sizeof(size);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, &len) == 0)
+		out->sndbuf_B = (uint64_t)size;
+	len = sizeof(size);
+	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) == 0)
+		out->rcvbuf_B = (uint64_t)size;
+	len = sizeof(out->congestion) - 1;
+	memset(out->congestion, 0, sizeof(out->congestion));
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, out->congestion, &len))
+		out->congestion[0] = '\0';
+}

@@ -1,0 +1,218 @@
+#include "net/sockopts.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { DSCP_SHIFT = 2, ECN_BITS = 3 };
+
+static int get_int(int fd, int level, int name, int *out)
+{
+	socklen_t len = sizeof(*out);
+
+	*out = 0;
+	return getsockopt(fd, level, name, out, &len) ? errno : 0;
+}
+
+/* One option as the kernel knows it. */
+struct row {
+	const char *key, *label;
+	int level, name;
+	int kept; /* a fresh socket says the value back */
+};
+
+static int set_row(int fd, const struct row *row, int value, struct nl_err *err)
+{
+	int holds, errnum;
+
+	if (setsockopt(fd, row->level, row->name, &value, sizeof(value)))
+		return nl_fail_option(err, row->key, errno, "setsockopt %s %d", row->label, value);
+	errnum = get_int(fd, row->level, row->name, &holds);
+	if (errnum)
+		return nl_fail_option(err, row->key, errnum, "getsockopt %s", row->label);
+	if (row->kept && holds != value)
+		return nl_fail_option(err, row->key, 0, "%s was set to %d, but the socket holds %d",
+				      row->label, value, holds);
+	return NL_OK;
+}
+
+static int set_buffers(int fd, const struct nl_run_opts *opts, struct nl_err *err)
+{
+	static const struct {
+		int plain, force;
+		const char *name;
+	} row[] = {{SO_SNDBUF, SO_SNDBUFFORCE, "SO_SNDBUF"}, {SO_RCVBUF, SO_RCVBUFFORCE, "SO_RCVBUF"}};
+	int size = (int)opts->buffer_B;
+
+	if (opts->buffer_B == 0)
+		return NL_OK;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		int option = opts->force_buffer ? row[i].force : row[i].plain;
+
+		/* the kernel doubles and clips: what came of it is in the report */
+		if (setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)))
+			return nl_fail_option(err, "buffer_B", errno, "setsockopt %s%s %d", row[i].name,
+					      opts->force_buffer ? "FORCE" : "", size);
+	}
+	return NL_OK;
+}
+
+static int set_dscp(int fd, const struct nl_run_opts *opts, int family, struct nl_err *err)
+{
+	static const struct row v4 = {"dscp", "IP_TOS", IPPROTO_IP, IP_TOS, 1};
+	static const struct row v6 = {"dscp", "IPV6_TCLASS", IPPROTO_IPV6, IPV6_TCLASS, 1};
+	int value = (int)opts->dscp << DSCP_SHIFT;
+	int code = NL_OK;
+
+	if (opts->dscp == 0)
+		return NL_OK;
+	if (family == AF_INET6)
+		code = set_row(fd, &v6, value, err);
+	/* an IPv6 socket speaks IPv4 to a mapped address */
+	return code ? code : set_row(fd, &v4, value, err);
+}
+
+/* 64 bits where the kernel and the value have them, since Linux 4.20; 32 bits before. */
+static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
+{
+	uint32_t narrow = (uint32_t)rate_Bps;
+	int fits = rate_Bps < UINT32_MAX, failed;
+	uint64_t holds = 0;
+	socklen_t len = sizeof(holds);
+
+	if (rate_Bps == 0)
+		return NL_OK;
+	failed = fits ? setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &narrow, sizeof(narrow))
+		      : setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate_Bps, sizeof(rate_Bps));
+	if (failed)
+		return nl_fail_option(err, "pacing_Bps", errno, "setsockopt SO_MAX_PACING_RATE %llu",
+				      (unsigned long long)rate_Bps);
+	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &holds, &len))
+		return nl_fail_option(err, "pacing_Bps", errno, "getsockopt SO_MAX_PACING_RATE");
+	if (len == sizeof(narrow)) {
+		memcpy(&narrow, &holds, sizeof(narrow));
+		holds = narrow;
+	}
+	if (holds != rate_Bps)
+		return nl_fail_option(err, "pacing_Bps", 0,
+				      "SO_MAX_PACING_RATE was set to %llu, but the socket holds %llu",
+				      (unsigned long long)rate_Bps, (unsigned long long)holds);
+	return NL_OK;
+}
+
+/* -- congestion control: a comma list, dealt to the streams in turn --------------- */
+
+uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
+{
+	uint64_t items = 1;
+
+	for (const char *at = opts->congestion; *at; at++)
+		items += *at == ',';
+	return items;
+}
+
+int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
+			   struct nl_err *err)
+{
+	uint64_t skip = stream % nl_sockopts_congestions(opts);
+	const char *name = opts->congestion;
+	char holds[NL_NAME_MAX] = "";
+	socklen_t len = sizeof(holds) - 1;
+	size_t length;
+
+	while (skip-- > 0)
+		name = strchr(name, ',') + 1;
+	length = strcspn(name, ",");
+	if (length == 0 || (length == 1 && name[0] == '-'))
+		return NL_OK;
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)length))
+		return nl_fail_option(err, "congestion", errno, "setsockopt TCP_CONGESTION %.*s",
+				      (int)length, name);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, holds, &len))
+		return nl_fail_option(err, "congestion", errno, "getsockopt TCP_CONGESTION");
+	if (strlen(holds) != length || strncmp(holds, name, length) != 0)
+		return nl_fail_option(err, "congestion", 0,
+				      "TCP_CONGESTION was set to %.*s, but the socket holds %s",
+				      (int)length, name, holds);
+	return NL_OK;
+}
+
+/* -- all of them ------------------------------------------------------------------ */
+
+int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,
+		    struct nl_err *err)
+{
+	const struct {
+		struct row row;
+		uint64_t value;
+	} plain[] = {
+		/* before Linux 6.5 an unconnected socket says its default MSS back */
+		{{"mss_B", "TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, 0}, opts->mss_B},
+		{{"nodelay", "TCP_NODELAY", IPPROTO_TCP, TCP_NODELAY, 1}, opts->nodelay},
+		{{"busy_poll_us", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, 1}, opts->busy_poll_us},
+	};
+	int code = set_buffers(fd, opts, err);
+
+	for (size_t i = 0; !code && i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (plain[i].value)
+			code = set_row(fd, &plain[i].row, (int)plain[i].value, err);
+	if (!code)
+		code = set_dscp(fd, opts, family, err);
+	if (!code)
+		code = set_pacing(fd, opts->pacing_Bps, err);
+	return code ? code : nl_sockopts_congestion(fd, opts, stream, err);
+}
+
+static uint64_t dscp_of(int fd)
+{
+	struct sockaddr_in6 peer;
+	socklen_t len = sizeof(peer);
+	int value, v6;
+
+	memset(&peer, 0, sizeof(peer));
+	if (getpeername(fd, (struct sockaddr *)&peer, &len))
+		return 0;
+	v6 = peer.sin6_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&peer.sin6_addr);
+	if (v6 ? get_int(fd, IPPROTO_IPV6, IPV6_TCLASS, &value)
+	       : get_int(fd, IPPROTO_IP, IP_TOS, &value))
+		return 0;
+	return (uint64_t)(value & ~ECN_BITS) >> DSCP_SHIFT;
+}
+
+static uint64_t pacing_of(int fd)
+{
+	uint64_t wide = 0;
+	uint32_t narrow;
+	socklen_t len = sizeof(wide);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &wide, &len))
+		return 0;
+	if (len == sizeof(narrow)) {
+		memcpy(&narrow, &wide, sizeof(narrow));
+		return narrow == UINT32_MAX ? 0 : narrow;
+	}
+	return wide == UINT64_MAX ? 0 : wide;
+}
+
+void nl_sockopts_describe(int fd, struct nl_stream_report *out)
+{
+	const struct {
+		int level, name;
+		uint64_t *out;
+	} plain[] = {
+		{IPPROTO_TCP, TCP_MAXSEG, &out->mss_B},
+		{IPPROTO_TCP, TCP_NODELAY, &out->nodelay},
+		{SOL_SOCKET, SO_BUSY_POLL, &out->busy_poll_us},
+	};
+	int value;
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		*plain[i].out = get_int(fd, plain[i].level, plain[i].name, &value) ? 0 : (uint64_t)value;
+	out->nodelay = out->nodelay != 0;
+	out->dscp = dscp_of(fd);
+	out->pacing_Bps = pacing_of(fd);
+}

@@ -1,0 +1,209 @@
+/* The sink's side of the start: take in streams that say a right hello.
+ *
+ * All waiting happens in one poll: a peer that is slow or talks nonsense holds up
+ * nobody else. What a peer may occupy is fixed beforehand; when all places for
+ * unproven connections are taken the oldest gives way. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "net/hello.h"
+#include "net/sock.h"
+#include "net/sockopts.h"
+#include "run/run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PENDING_MAX = 256, HELLO_MS = 2000 };
+
+struct pending {
+	int fd;
+	uint32_t have;
+	uint64_t deadline_ns;
+	uint8_t hello[NL_HELLO_B];
+};
+
+struct acceptor {
+	struct nl_run *run;
+	struct pending pending[PENDING_MAX]; /* oldest first */
+	struct pollfd poll[PENDING_MAX + 2];
+	uint32_t count;
+};
+
+static void drop(struct acceptor *acceptor, uint32_t at, int close_it)
+{
+	if (close_it)
+		close(acceptor->pending[at].fd);
+	acceptor->count--;
+	memmove(&acceptor->pending[at], &acceptor->pending[at + 1],
+		(acceptor->count - at) * sizeof(acceptor->pending[0]));
+}
+
+static void reject(struct acceptor *acceptor, uint32_t at, uint64_t *why)
+{
+	(*why)++;
+	drop(acceptor, at, 1);
+}
+
+static void validate_hello(struct acceptor *acceptor, uint32_t at)
+{
+	struct nl_run *run = acceptor->run;
+	struct nl_rejected *rejected = &run->report.rejected;
+	uint64_t *const why[] = {
+		[NL_HELLO_MAGIC] = &rejected->magic, [NL_HELLO_VERSION] = &rejected->version,
+		[NL_HELLO_RUN] = &rejected->run,     [NL_HELLO_TOKEN] = &rejected->token,
+		[NL_HELLO_STREAM] = &rejected->stream,
+	};
+	uint32_t id = 0;
+	enum nl_hello_code code = nl_hello_check(acceptor->pending[at].hello, run->opts.run,
+						 run->opts.token, run->opts.streams, &id);
+
+	if (code != NL_HELLO_OK) {
+		reject(acceptor, at, why[code]);
+	} else if (run->transfer.stream[id].fd >= 0) {
+		reject(acceptor, at, &rejected->twice);
+	} else {
+		run->transfer.stream[id].fd = acceptor->pending[at].fd;
+		run->report.accepted++;
+		drop(acceptor, at, 0);
+	}
+}
+
+/* Returns 1 when the entry at this place is gone and another took it. */
+static int read_hello(struct acceptor *acceptor, uint32_t at)
+{
+	struct pending *p = &acceptor->pending[at];
+	ssize_t n = recv(p->fd, p->hello + p->have, NL_HELLO_B - p->have, 0);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		reject(acceptor, at, &acceptor->run->report.rejected.too_short);
+		return 1;
+	}
+	p->have += (uint32_t)n;
+	if (p->have < NL_HELLO_B)
+		return 0;
+	validate_hello(acceptor, at);
+	return 1;
+}
+
+/* accept() also reports what befell a connection before it was taken: see accept(2). */
+static int lost_connection(int errnum)
+{
+	switch (errnum) {
+	case EINTR:
+	case ECONNABORTED:
+	case EPROTO:
+	case ENETDOWN:
+	case EHOSTDOWN:
+	case EHOSTUNREACH:
+	case ENETUNREACH:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
+{
+	/* bounded, so that a flood of connections cannot hold up the rest */
+	for (int taken = 0; taken < PENDING_MAX; taken++) {
+		int fd = accept4(acceptor->run->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0) {
+			if (errno == EAGAIN)
+				return NL_OK;
+			if (lost_connection(errno))
+				continue;
+			return nl_fail_errno(err, errno, "accept");
+		}
+		if (acceptor->count == PENDING_MAX)
+			reject(acceptor, 0, &acceptor->run->report.rejected.late);
+		acceptor->pending[acceptor->count++] = (struct pending){
+			.fd = fd, .deadline_ns = nl_now_ns() + HELLO_MS * NL_NS_PER_MS};
+		/* mostly the hello is there already */
+		read_hello(acceptor, acceptor->count - 1);
+	}
+	return NL_OK;
+}
+
+static void expire(struct acceptor *acceptor)
+{
+	uint64_t now = nl_now_ns();
+
+	while (acceptor->count && acceptor->pending[0].deadline_ns <= now)
+		reject(acceptor, 0, &acceptor->run->report.rejected.late);
+}
+
+static int wait_for_peers(struct acceptor *acceptor, uint64_t deadline_ns)
+{
+	uint64_t until = deadline_ns;
+
+	if (acceptor->count && acceptor->pending[0].deadline_ns < until)
+		until = acceptor->pending[0].deadline_ns;
+	acceptor->poll[0] = (struct pollfd){.fd = acceptor->run->listener, .events = POLLIN};
+	acceptor->poll[1] = (struct pollfd){.fd = acceptor->run->wake, .events = POLLIN};
+	for (uint32_t i = 0; i < acceptor->count; i++)
+		acceptor->poll[i + 2] = (struct pollfd){.fd = acceptor->pending[i].fd, .events = POLLIN};
+	return poll(acceptor->poll, acceptor->count + 2, nl_poll_ms(until));
+}
+
+static int accept_all(struct acceptor *acceptor, struct nl_err *err)
+{
+	struct nl_run *run = acceptor->run;
+	uint64_t deadline_ns = nl_now_ns() + run->opts.accept_ms * NL_NS_PER_MS;
+	uint32_t polled;
+	int code;
+
+	while (run->report.accepted < run->opts.streams) {
+		polled = acceptor->count;
+		if (wait_for_peers(acceptor, deadline_ns) < 0 && errno != EINTR)
+			return nl_fail_errno(err, errno, "poll");
+		if (atomic_load(&run->stop_requested))
+			return NL_OK;
+		/* from the newest down, so that a removal moves none still to be looked at */
+		for (uint32_t i = polled; i-- > 0;)
+			if (acceptor->poll[i + 2].revents)
+				read_hello(acceptor, i);
+		expire(acceptor);
+		if (acceptor->poll[0].revents) {
+			code = accept_pending(acceptor, err);
+			if (code)
+				return code;
+		}
+		if (run->report.accepted < run->opts.streams && nl_now_ns() >= deadline_ns)
+			return nl_fail(err, NL_TIMEOUT, "%llu of %llu streams arrived in %llu ms",
+				       (unsigned long long)run->report.accepted,
+				       (unsigned long long)run->opts.streams,
+				       (unsigned long long)run->opts.accept_ms);
+	}
+	return NL_OK;
+}
+
+int nl_sink_accept(struct nl_run *run, struct nl_err *err)
+{
+	struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
+	int code;
+
+	if (!acceptor)
+		return nl_fail_errno(err, ENOMEM, "memory to accept streams");
+	acceptor->run = run;
+	code = accept_all(acceptor, err);
+	while (acceptor->count)
+		reject(acceptor, 0, &run->report.rejected.late);
+	free(acceptor);
+	close(run->listener);
+	run->listener = -1;
+	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
+		if (run->transfer.stream[i].fd < 0)
+			continue;
+		/* streams arrive in any order, so the listener could not give them theirs */
+		code = nl_sockopts_congestion(run->transfer.stream[i].fd, &run->opts, i, err);
+		if (!code && run->blocking && nl_sock_blocking(run->transfer.stream[i].fd))
+			code = nl_fail_errno(err, errno, "fcntl");
+	}
+	return code;
+}

@@ -1,0 +1,386 @@
+/* The timed part of a run: threads that move bytes, and one that watches the clock.
+ *
+ * The watching thread is the caller's. It sleeps to absolute times, takes samples,
+ * marks the window, ends the streams when their time is up, and is woken early when
+ * the last stream ends or the run is told to stop. */
+#include "base/clock.h"
+#include "base/error.h"
+#include "io/worker.h"
+#include "meter/meter_poll.h"
+#include "net/tcpinfo.h"
+#include "run/run.h"
+#include "run/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
+
+enum { CALM_MS = 100 };
+
+enum phase { WARMING, IN_WINDOW, PAST_WINDOW, DRAINING, ABORTING };
+
+struct watch {
+	struct nl_run *run;
+	struct nl_worker *worker; /* [threads] */
+	struct nl_meter *meter;   /* [SNAPSHOTS] */
+	struct nl_meter_poll meter_poll;
+	enum phase phase;
+	uint64_t sample_due_ns, poll_due_ns;
+	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
+	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
+};
+
+static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
+{
+	if (run->report.status == NL_STATUS_OK) {
+		run->report.status = status;
+		run->report.err = *err;
+	}
+}
+
+static void take_meter(struct watch *watch, int which)
+{
+	struct nl_run *run = watch->run;
+	struct nl_err err;
+
+	if (nl_meter_read(run->opts.interface, &watch->meter[which], &err) == NL_OK) {
+		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
+		return;
+	}
+	/* an interface that vanished shows as a reset of the counters: ifindex 0 */
+	if (nl_meter_read(NULL, &watch->meter[which], &err) != NL_OK) {
+		watch->meter[which] = watch->meter[BEFORE];
+		fail_run(run, NL_STATUS_ERROR, &err);
+	} else {
+		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
+	}
+	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
+}
+
+static void open_window(struct watch *watch, uint64_t t_ns)
+{
+	struct nl_report *report = &watch->run->report;
+	uint64_t k = report->sample_count - 1;
+
+	report->window_t0_ns = t_ns;
+	for (uint64_t i = 0; i < report->streams; i++)
+		report->per_stream[i].window_bytes =
+			report->sample_bytes[i * report->sample_capacity + k];
+	watch->phase = IN_WINDOW;
+}
+
+static void close_window(struct watch *watch, uint64_t t_ns)
+{
+	struct nl_report *report = &watch->run->report;
+	uint64_t k = report->sample_count - 1;
+
+	report->window_t1_ns = t_ns;
+	report->window_bytes = 0;
+	for (uint64_t i = 0; i < report->streams; i++) {
+		struct nl_stream_report *row = &report->per_stream[i];
+
+		row->window_bytes =
+			report->sample_bytes[i * report->sample_capacity + k] - row->window_bytes;
+		report->window_bytes += row->window_bytes;
+	}
+	watch->phase = PAST_WINDOW;
+}
+
+/* When the window's next edge is due; 0: no edge is awaited. */
+static uint64_t edge_due(const struct watch *watch)
+{
+	const struct nl_run_opts *opts = &watch->run->opts;
+	const struct nl_report *report = &watch->run->report;
+
+	if (watch->phase == WARMING)
+		return report->t_go_ns + opts->warmup_ms * NL_NS_PER_MS;
+	if (watch->phase == IN_WINDOW && opts->window_ms)
+		return report->window_t0_ns + opts->window_ms * NL_NS_PER_MS;
+	return 0;
+}
+
+static uint64_t next_due(const struct watch *watch)
+{
+	uint64_t edge = edge_due(watch), due = watch->sample_due_ns;
+	uint64_t half = watch->run->report.interval_ms * NL_NS_PER_MS / 2;
+
+	/* an edge close by serves as the sample, so that no interval is tiny */
+	if (edge && edge < due + half)
+		due = edge;
+	if (watch->end_due_ns && watch->end_due_ns < due)
+		due = watch->end_due_ns;
+	return watch->poll_due_ns < due ? watch->poll_due_ns : due;
+}
+
+static void plan_sample(struct watch *watch, uint64_t t_ns)
+{
+	uint64_t interval = watch->run->report.interval_ms * NL_NS_PER_MS;
+	uint64_t past = t_ns + interval / 2 - watch->run->report.t_go_ns;
+
+	/* multiples of the interval since go: late samples cause no drift */
+	watch->sample_due_ns = watch->run->report.t_go_ns + (past / interval + 1) * interval;
+}
+
+static void at_t1(struct watch *watch, uint64_t t_ns)
+{
+	struct nl_run *run = watch->run;
+	uint64_t more_ms = run->opts.role == NL_GEN ? run->opts.tail_ms : run->opts.drain_ms;
+
+	close_window(watch, t_ns);
+	take_meter(watch, AT_T1);
+	for (uint64_t i = 0; run->opts.role == NL_GEN && i < run->opts.streams; i++) {
+		struct nl_stream_report *row = &run->report.per_stream[i];
+
+		row->has_tcp_t1 = nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
+	}
+	watch->end_due_ns = t_ns + more_ms * NL_NS_PER_MS;
+}
+
+static void sample(struct watch *watch)
+{
+	struct nl_run *run = watch->run;
+	uint64_t edge = edge_due(watch);
+	uint64_t t_ns = nl_samples_take(&run->report, run->transfer.stream);
+
+	if (edge && t_ns >= edge) {
+		if (watch->phase == WARMING) {
+			open_window(watch, t_ns);
+			take_meter(watch, AT_T0);
+		} else {
+			at_t1(watch, t_ns);
+		}
+	}
+	plan_sample(watch, t_ns);
+}
+
+static void poll_meter(struct watch *watch, uint64_t now)
+{
+	uint64_t edge = edge_due(watch);
+
+	watch->poll_due_ns = now + NL_METER_POLL_MS * NL_NS_PER_MS;
+	nl_workers_follow(&watch->run->transfer, watch->worker);
+	/* who asks of an interface may wait for whoever is changing one: never just before an edge of
+	 * the window, whose snapshot is a look of its own */
+	if (!edge || edge > now + CALM_MS * NL_NS_PER_MS)
+		nl_meter_poll_read(&watch->meter_poll);
+}
+
+static void abort_streams(struct watch *watch, int status, const struct nl_err *err)
+{
+	fail_run(watch->run, status, err);
+	nl_workers_shut(&watch->run->transfer, SHUT_RDWR);
+	watch->phase = ABORTING;
+	watch->end_due_ns = 0;
+}
+
+static void at_end(struct watch *watch, uint64_t now)
+{
+	struct nl_run *run = watch->run;
+	struct nl_err err;
+
+	if (run->opts.role == NL_GEN && watch->phase == PAST_WINDOW) {
+		nl_workers_shut(&run->transfer, SHUT_WR);
+		watch->phase = DRAINING;
+		watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
+		return;
+	}
+	if (run->opts.window_ms == 0) {
+		/* without a planned end, streams that stand still are what ends it */
+		uint64_t bytes = nl_streams_bytes(run->transfer.stream, run->opts.streams);
+
+		if (bytes != watch->last_bytes) {
+			watch->last_bytes = bytes;
+			watch->end_due_ns = now + run->opts.drain_ms * NL_NS_PER_MS;
+			return;
+		}
+	}
+	nl_fail(&err, NL_TIMEOUT, "streams did not end in %llu ms",
+		(unsigned long long)run->opts.drain_ms);
+	abort_streams(watch, NL_STATUS_TIMEOUT, &err);
+}
+
+/* Sleep until due or until the streams have ended; 1 when they have. */
+static int sleep_until(struct nl_run *run, uint64_t due_ns, int aborting)
+{
+	struct timespec due = nl_timespec(due_ns);
+	int ended;
+
+	pthread_mutex_lock(&run->transfer.lock);
+	while (run->transfer.live > 0 && (aborting || !atomic_load(&run->stop_requested)))
+		if (pthread_cond_timedwait(&run->transfer.changed, &run->transfer.lock, &due) == ETIMEDOUT)
+			break;
+	ended = run->transfer.live == 0;
+	pthread_mutex_unlock(&run->transfer.lock);
+	return ended;
+}
+
+static void watch_streams(struct watch *watch)
+{
+	struct nl_run *run = watch->run;
+	struct nl_err stopped;
+
+	nl_fail(&stopped, NL_OK, "told to stop");
+
+	while (!sleep_until(run, next_due(watch), watch->phase == ABORTING)) {
+		uint64_t now = nl_now_ns(), edge = edge_due(watch);
+
+		if (watch->phase != ABORTING && atomic_load(&run->stop_requested)) {
+			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
+		}
+		if (now >= watch->sample_due_ns || (edge && now >= edge))
+			sample(watch);
+		if (now >= watch->poll_due_ns)
+			poll_meter(watch, now);
+		if (watch->end_due_ns && now >= watch->end_due_ns)
+			at_end(watch, now);
+	}
+	/* the other end may have been stopped first, and have ended the streams of this one */
+	if (atomic_load(&run->stop_requested))
+		fail_run(run, NL_STATUS_STOPPED, &stopped);
+}
+
+/* -- the report ------------------------------------------------------------------ */
+
+static void count_intervals(struct nl_report *report)
+{
+	for (uint64_t i = 0; i < report->streams; i++) {
+		const uint64_t *row = report->sample_bytes + i * report->sample_capacity;
+
+		for (uint64_t k = 1; k < report->sample_count; k++)
+			report->interval_sum_bytes += row[k] - row[k - 1];
+	}
+}
+
+static void collect(struct nl_run *run)
+{
+	struct nl_report *report = &run->report;
+	struct nl_err err;
+
+	for (uint64_t i = 0; i < run->opts.streams; i++) {
+		const struct nl_stream *stream = &run->transfer.stream[i];
+		struct nl_stream_report *row = &report->per_stream[i];
+		uint64_t last_ns = stream->stamped ? stream->t_last_ns : stream->t_end_ns;
+
+		row->errnum = stream->errnum;
+		row->bytes = nl_stream_bytes(stream);
+		row->calls = atomic_load_explicit(&stream->calls, memory_order_relaxed);
+		row->t_first_ns = stream->t_first_ns;
+		row->t_last_ns = stream->t_last_ns;
+		row->t_end_ns = stream->t_end_ns;
+		report->completed_bytes += stream->completed_bytes;
+		report->copied_bytes += stream->copied_bytes;
+		report->mapped_bytes += stream->mapped_bytes;
+		report->total_bytes += row->bytes;
+		if (row->t_first_ns && (!report->t_first_byte_ns || row->t_first_ns < report->t_first_byte_ns))
+			report->t_first_byte_ns = row->t_first_ns;
+		if (last_ns > report->t_last_byte_ns)
+			report->t_last_byte_ns = last_ns;
+		if (row->errnum) {
+			nl_fail_errno(&err, row->errnum, "stream %llu", (unsigned long long)i);
+			err.code = NL_PEER;
+			fail_run(run, NL_STATUS_ERROR, &err);
+		} else if (run->opts.window_ms && row->t_end_ns < report->window_t1_ns) {
+			nl_fail(&err, NL_PEER, "stream %llu ended before the window did",
+				(unsigned long long)i);
+			fail_run(run, NL_STATUS_ERROR, &err);
+		}
+	}
+	count_intervals(report);
+}
+
+static void conclude(struct watch *watch)
+{
+	struct nl_run *run = watch->run;
+	struct nl_report *report = &run->report;
+	uint64_t t_ns = nl_samples_take(report, run->transfer.stream);
+	int timed_window_done = watch->phase != WARMING && report->window_t1_ns;
+	struct nl_err err;
+
+	take_meter(watch, AFTER);
+	if (report->window_t0_ns == 0) {
+		open_window(watch, t_ns);
+		watch->meter[AT_T0] = watch->meter[AFTER];
+	}
+	if (report->window_t1_ns == 0) {
+		close_window(watch, t_ns);
+		watch->meter[AT_T1] = watch->meter[AFTER];
+	}
+	if (run->opts.window_ms && !timed_window_done) {
+		nl_fail(&err, NL_PEER, "the streams ended before the window did");
+		fail_run(run, NL_STATUS_ERROR, &err);
+	}
+	collect(run);
+	nl_meter_diff(&watch->meter[AT_T0], &watch->meter[AT_T1], &report->meter_window);
+	nl_meter_diff(&watch->meter[BEFORE], &watch->meter[AFTER], &report->meter_total);
+	report->has_meter = 1;
+}
+
+static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
+{
+	struct nl_run *run = watch->run;
+	int code = NL_OK;
+
+	if (run->opts.role == NL_GEN)
+		code = nl_gen_go(run, deadline_ns, err);
+	if (!code)
+		code = nl_meter_read(run->opts.interface, &watch->meter[BEFORE], err);
+	if (code || atomic_load(&run->stop_requested))
+		return code;
+	nl_meter_poll_begin(&watch->meter_poll, &watch->meter[BEFORE]);
+	run->report.t_go_ns = nl_samples_take(&run->report, run->transfer.stream);
+	if (run->opts.warmup_ms == 0) {
+		open_window(watch, run->report.t_go_ns);
+		watch->meter[AT_T0] = watch->meter[BEFORE];
+	}
+	if (run->opts.window_ms == 0)
+		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
+	plan_sample(watch, run->report.t_go_ns);
+	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
+	nl_workers_release(&run->transfer);
+	if (run->opts.role == NL_SINK)
+		code = nl_sink_go(run, err);
+	if (code)
+		abort_streams(watch, NL_STATUS_ERROR, err);
+	return NL_OK;
+}
+
+/* Of the calling thread, which sleeps but for samples and meters. */
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NL_NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
+{
+	struct nl_worker *worker = calloc(run->report.threads, sizeof(*worker));
+	struct watch watch = {.run = run, .worker = worker, .phase = WARMING};
+	uint64_t started = 0, cpu_ns = thread_cpu_ns();
+	int code;
+
+	watch.meter = calloc(SNAPSHOTS, sizeof(*watch.meter));
+	if (!worker || !watch.meter)
+		code = nl_fail_errno(err, ENOMEM, "memory for %llu threads",
+				     (unsigned long long)run->report.threads);
+	else
+		code = nl_workers_start(&run->transfer, worker, &started, err);
+	if (!code)
+		code = begin(&watch, deadline_ns, err);
+	if (run->report.t_go_ns)
+		watch_streams(&watch);
+	else
+		nl_workers_shut(&run->transfer, SHUT_RDWR);
+	nl_workers_join(&run->transfer, worker, started);
+	if (run->report.t_go_ns) {
+		conclude(&watch);
+		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;
+	}
+	free(watch.meter);
+	free(worker);
+	return code;
+}

@@ -1,0 +1,277 @@
+#include "run/report_json.h"
+
+#include <string.h>
+
+static const char *status_name(int status)
+{
+	static const char *const name[] = {"ok", "stopped", "timeout", "error"};
+
+	return status < 0 || status > NL_STATUS_ERROR ? "error" : name[status];
+}
+
+struct member {
+	const char *key;
+	uint64_t value;
+};
+
+static void put_members(struct nl_json *j, const struct member *member, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		nl_json_u64(j, member[i].key, member[i].value);
+}
+
+#define PUT_MEMBERS(j, ...)                                                                        \
+	do {                                                                                       \
+		const struct member list_[] = {__VA_ARGS__};                                       \
+		put_members(j, list_, sizeof(list_) / sizeof(list_[0]));                           \
+	} while (0)
+
+static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp)
+{
+	nl_json_open(j, key);
+	PUT_MEMBERS(j, {"rtt_us", tcp->rtt_us}, {"rttvar_us", tcp->rttvar_us},
+		    {"min_rtt_us", tcp->min_rtt_us}, {"cwnd_segments", tcp->cwnd_segments},
+		    {"ssthresh_segments", tcp->ssthresh_segments}, {"mss_B", tcp->mss_B},
+		    {"rcv_mss_B", tcp->rcv_mss_B}, {"retransmits", tcp->retransmits},
+		    {"lost", tcp->lost}, {"reordering", tcp->reordering}, {"busy_us", tcp->busy_us},
+		    {"rwnd_limited_us", tcp->rwnd_limited_us},
+		    {"sndbuf_limited_us", tcp->sndbuf_limited_us}, {"bytes_acked", tcp->bytes_acked},
+		    {"bytes_received", tcp->bytes_received}, {"bytes_sent", tcp->bytes_sent},
+		    {"bytes_retransmitted", tcp->bytes_retransmitted}, {"segs_out", tcp->segs_out},
+		    {"segs_in", tcp->segs_in}, {"delivery_rate_Bps", tcp->delivery_rate_Bps},
+		    {"rcv_space_B", tcp->rcv_space_B}, {"options", tcp->options});
+	nl_json_close(j);
+}
+
+static void put_cpu(struct nl_json *j, const char *key, int32_t cpu)
+{
+	if (cpu < 0)
+		nl_json_null(j, key);
+	else
+		nl_json_i64(j, key, cpu);
+}
+
+static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
+{
+	nl_json_open(j, NULL);
+	PUT_MEMBERS(j, {"stream", row->stream}, {"bytes", row->bytes},
+		    {"window_bytes", row->window_bytes}, {"calls", row->calls},
+		    {"t_first_ns", row->t_first_ns}, {"t_last_ns", row->t_last_ns},
+		    {"t_end_ns", row->t_end_ns},
+		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B},
+		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
+		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
+		    {"moves", row->moves});
+	put_cpu(j, "cpu", row->cpu);
+	put_cpu(j, "incoming_cpu", row->incoming_cpu);
+	nl_json_text(j, "congestion", row->congestion);
+	nl_json_i64(j, "errno", row->errnum);
+	if (row->has_tcp)
+		put_tcp(j, "tcp", &row->tcp);
+	else
+		nl_json_null(j, "tcp");
+	if (row->has_tcp_t1)
+		put_tcp(j, "tcp_t1", &row->tcp_t1);
+	else
+		nl_json_null(j, "tcp_t1");
+	nl_json_close(j);
+}
+
+static void put_samples(struct nl_json *j, const struct nl_report *r)
+{
+	nl_json_open(j, "samples");
+	nl_json_u64(j, "interval_ms", r->interval_ms);
+	nl_json_array(j, "t_ns");
+	for (uint64_t k = 0; k < r->sample_count; k++)
+		nl_json_u64(j, NULL, r->sample_t_ns[k]);
+	nl_json_array_end(j);
+	nl_json_array(j, "bytes");
+	for (uint64_t i = 0; i < r->streams; i++) {
+		nl_json_array(j, NULL);
+		for (uint64_t k = 0; k < r->sample_count; k++)
+			nl_json_u64(j, NULL, r->sample_bytes[i * r->sample_capacity + k]);
+		nl_json_array_end(j);
+	}
+	nl_json_array_end(j);
+	nl_json_close(j);
+}
+
+static void put_trace(struct nl_json *j, const struct nl_report *r)
+{
+	const struct {
+		const char *key;
+		const uint32_t *rows;
+	} kind[] = {{"rtt_us", r->trace_rtt_us},
+		    {"cwnd_segments", r->trace_cwnd_segments},
+		    {"retransmits", r->trace_retransmits}};
+
+	if (!r->trace_rtt_us) {
+		nl_json_null(j, "trace");
+		return;
+	}
+	nl_json_open(j, "trace");
+	for (size_t n = 0; n < sizeof(kind) / sizeof(kind[0]); n++) {
+		nl_json_array(j, kind[n].key);
+		for (uint64_t i = 0; i < r->streams; i++) {
+			nl_json_array(j, NULL);
+			for (uint64_t k = 0; k < r->sample_count; k++)
+				nl_json_u64(j, NULL, kind[n].rows[i * r->sample_capacity + k]);
+			nl_json_array_end(j);
+		}
+		nl_json_array_end(j);
+	}
+	nl_json_close(j);
+}
+
+static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
+{
+	const struct nl_interface *i = &span->interface;
+
+	if (span->name[0]) {
+		nl_json_open(j, "interface");
+		nl_json_text(j, "name", span->name);
+		PUT_MEMBERS(j, {"rx_bytes", i->rx_bytes}, {"tx_bytes", i->tx_bytes},
+			    {"rx_packets", i->rx_packets}, {"tx_packets", i->tx_packets},
+			    {"rx_errors", i->rx_errors}, {"tx_errors", i->tx_errors},
+			    {"rx_dropped", i->rx_dropped}, {"tx_dropped", i->tx_dropped});
+		if (with_reset) {
+			nl_json_u64(j, "wraps", span->wraps);
+			nl_json_bool(j, "reset", (int)span->reset);
+		}
+		nl_json_close(j);
+	} else {
+		nl_json_null(j, "interface");
+	}
+	nl_json_array(j, "cpu");
+	for (uint64_t n = 0; n < span->cpus; n++) {
+		const struct nl_cpu *c = &span->cpu[n];
+
+		nl_json_open(j, NULL);
+		PUT_MEMBERS(j, {"cpu", c->cpu}, {"user_us", c->user_us}, {"nice_us", c->nice_us},
+			    {"system_us", c->system_us}, {"idle_us", c->idle_us},
+			    {"iowait_us", c->iowait_us}, {"irq_us", c->irq_us},
+			    {"softirq_us", c->softirq_us}, {"steal_us", c->steal_us});
+		nl_json_close(j);
+	}
+	nl_json_array_end(j);
+	PUT_MEMBERS(j, {"interrupts", span->interrupts},
+		    {"context_switches", span->context_switches});
+	nl_json_open(j, "softnet");
+	PUT_MEMBERS(j, {"processed", span->softnet_processed}, {"dropped", span->softnet_dropped},
+		    {"time_squeeze", span->softnet_time_squeeze});
+	nl_json_close(j);
+	nl_json_open(j, "process");
+	PUT_MEMBERS(j, {"user_us", span->process_user_us}, {"system_us", span->process_system_us});
+	nl_json_close(j);
+}
+
+void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
+{
+	PUT_MEMBERS(j, {"t0_ns", span->t0_ns}, {"t1_ns", span->t1_ns});
+	nl_json_open(j, "clock");
+	nl_json_u64(j, "steps", span->clock_steps);
+	nl_json_i64(j, "step_ns", span->clock_step_ns);
+	nl_json_i64(j, "drift_ns", span->clock_drift_ns);
+	nl_json_u64(j, "unsure_ns", span->clock_unsure_ns);
+	nl_json_close(j);
+	put_counters(j, span, 1);
+}
+
+void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl_meter_span *work)
+{
+	memset(work, 0, sizeof(*work));
+	memcpy(work->name, meter->name, sizeof(work->name));
+	work->interface = meter->interface;
+	work->cpus = meter->cpus;
+	memcpy(work->cpu, meter->cpu, sizeof(work->cpu));
+	work->interrupts = meter->interrupts;
+	work->context_switches = meter->context_switches;
+	work->softnet_processed = meter->softnet_processed;
+	work->softnet_dropped = meter->softnet_dropped;
+	work->softnet_time_squeeze = meter->softnet_time_squeeze;
+	work->process_user_us = meter->process_user_us;
+	work->process_system_us = meter->process_system_us;
+	nl_json_u64(j, "t_ns", meter->t_ns);
+	put_counters(j, work, 0);
+}
+
+static void put_meters(struct nl_json *j, const struct nl_report *r)
+{
+	if (!r->has_meter) {
+		nl_json_null(j, "meter");
+		return;
+	}
+	nl_json_open(j, "meter");
+	nl_json_open(j, "window");
+	nl_json_span(j, &r->meter_window);
+	nl_json_close(j);
+	nl_json_open(j, "total");
+	nl_json_span(j, &r->meter_total);
+	nl_json_close(j);
+	nl_json_close(j);
+}
+
+static void put_sink_members(struct nl_json *j, const struct nl_report *r)
+{
+	const struct nl_rejected *no = &r->rejected;
+
+	nl_json_u64(j, "accepted", r->accepted);
+	nl_json_open(j, "rejected");
+	PUT_MEMBERS(j, {"short", no->too_short}, {"magic", no->magic}, {"version", no->version},
+		    {"run", no->run}, {"stream", no->stream}, {"token", no->token},
+		    {"twice", no->twice}, {"late", no->late});
+	nl_json_close(j);
+}
+
+/* What moved the bytes; `zerocopy` is there when it was asked for. */
+static void put_engine(struct nl_json *j, const struct nl_report *r)
+{
+	nl_json_text(j, "engine", r->engine);
+	nl_json_u64(j, "threads", r->threads);
+	nl_json_text(j, r->role == NL_GEN ? "send" : "receive", r->method);
+	if (strcmp(r->method, "zerocopy") != 0) {
+		nl_json_null(j, "zerocopy");
+		return;
+	}
+	nl_json_open(j, "zerocopy");
+	if (r->role == NL_GEN)
+		PUT_MEMBERS(j, {"completed_bytes", r->completed_bytes},
+			    {"copied_bytes", r->copied_bytes});
+	else
+		PUT_MEMBERS(j, {"mapped_bytes", r->mapped_bytes},
+			    {"copied_bytes", r->total_bytes - r->mapped_bytes});
+	nl_json_close(j);
+}
+
+void nl_json_report(struct nl_json *j, const struct nl_report *r)
+{
+	nl_json_open(j, NULL);
+	nl_json_text(j, "event", r->role == NL_GEN ? "gen_result" : "sink_result");
+	nl_json_u64(j, "run", r->run);
+	nl_json_text(j, "status", status_name(r->status));
+	nl_json_text(j, "code", r->err.code == NL_OK ? NULL : nl_code_name(r->err.code));
+	nl_json_text(j, "message", r->status == NL_STATUS_OK ? NULL : r->err.message);
+	nl_json_u64(j, "streams", r->streams);
+	if (r->role == NL_SINK)
+		put_sink_members(j, r);
+	else
+		nl_json_u64(j, "t_let_go_ns", r->t_let_go_ns);
+	put_engine(j, r);
+	PUT_MEMBERS(j, {"t_go_ns", r->t_go_ns}, {"t_first_byte_ns", r->t_first_byte_ns},
+		    {"t_last_byte_ns", r->t_last_byte_ns});
+	nl_json_open(j, "window");
+	PUT_MEMBERS(j, {"t0_ns", r->window_t0_ns}, {"t1_ns", r->window_t1_ns},
+		    {"bytes", r->window_bytes});
+	nl_json_close(j);
+	PUT_MEMBERS(j, {"total_bytes", r->total_bytes},
+		    {"interval_sum_bytes", r->interval_sum_bytes},
+		    {"watch_cpu_us", r->watch_cpu_ns / 1000});
+	nl_json_array(j, "per_stream");
+	for (uint64_t i = 0; i < r->streams; i++)
+		put_stream(j, &r->per_stream[i]);
+	nl_json_array_end(j);
+	put_samples(j, r);
+	put_trace(j, r);
+	put_meters(j, r);
+	nl_json_close(j);
+}

@@ -1,0 +1,270 @@
+#include "run/run.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd_limit.h"
+#include "base/pages.h"
+#include "io/engine.h"
+#include "io/worker.h"
+#include "net/sock.h"
+#include "run/samples.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* the backlog leaves room for strangers beside the streams */
+enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
+
+static int open_file(struct nl_transfer *transfer, uint64_t record_B, struct nl_err *err)
+{
+	transfer->file = memfd_create("netlab-pattern", MFD_CLOEXEC);
+	if (transfer->file < 0)
+		return nl_fail_errno(err, errno, "memfd_create");
+	if (ftruncate(transfer->file, (off_t)record_B))
+		return nl_fail_errno(err, errno, "a file in memory of %llu B",
+				     (unsigned long long)record_B);
+	return NL_OK;
+}
+
+static int open_buffers(struct nl_transfer *transfer, struct nl_err *err)
+{
+	const struct nl_io_method *method = transfer->method;
+	uint64_t n = method->buffer == NL_BUFFER_SHARED ? 1 : transfer->threads;
+	uint64_t record_B = transfer->opts->record_B;
+	void *memory;
+	int code;
+
+	if (method->buffer == NL_BUFFER_NONE)
+		return NL_OK;
+	transfer->stride_B = (record_B + PAGE_B - 1) / PAGE_B * PAGE_B;
+	transfer->buffers_B = transfer->stride_B * n;
+	if (method->needs_file) {
+		code = open_file(transfer, record_B, err);
+		if (code)
+			return code;
+		memory = mmap(NULL, transfer->buffers_B, PROT_READ | PROT_WRITE, MAP_SHARED,
+			      transfer->file, 0);
+		if (memory == MAP_FAILED)
+			memory = NULL;
+	} else {
+		memory = nl_pages_map(&transfer->buffers_B, method->huge_pages);
+	}
+	if (!memory)
+		return nl_fail_errno(err, errno, "memory for %llu records of %llu B",
+				     (unsigned long long)n, (unsigned long long)record_B);
+	transfer->buffers = memory;
+	for (uint64_t i = 0; transfer->opts->role == NL_GEN && i < record_B; i++)
+		transfer->buffers[i] = (uint8_t)i;
+	return NL_OK;
+}
+
+static int open_streams(struct nl_run *run, struct nl_err *err)
+{
+	struct nl_transfer *transfer = &run->transfer;
+	uint64_t n = run->opts.streams;
+
+	transfer->stream = aligned_alloc(NL_CACHE_LINE_B, n * sizeof(*transfer->stream));
+	transfer->report = run->report.per_stream = calloc(n, sizeof(*transfer->report));
+	if (!transfer->stream || !transfer->report)
+		return nl_fail_errno(err, ENOMEM, "memory for %llu streams", (unsigned long long)n);
+	memset(transfer->stream, 0, n * sizeof(*transfer->stream));
+	for (uint64_t i = 0; i < n; i++) {
+		struct nl_stream *stream = &transfer->stream[i];
+
+		stream->fd = -1;
+		stream->id = (uint32_t)i;
+		stream->quit = &transfer->quit;
+		stream->stamped = run->opts.window_ms == 0;
+		stream->left = run->opts.bytes ? run->opts.bytes : UINT64_MAX;
+		transfer->report[i].stream = (uint32_t)i;
+		transfer->report[i].cpu = transfer->report[i].incoming_cpu = -1;
+	}
+	return NL_OK;
+}
+
+static int choose(struct nl_run *run, struct nl_err *err)
+{
+	struct nl_report *report = &run->report;
+	struct nl_choice choice;
+	int code = nl_engine_choose(&run->opts, &choice, err);
+
+	if (code)
+		return code;
+	run->transfer.engine = choice.engine;
+	run->transfer.method = choice.method;
+	run->transfer.batch = choice.batch;
+	run->transfer.delays_reads = choice.delays_reads;
+	run->transfer.threads = report->threads = choice.threads;
+	run->blocking = choice.blocking;
+	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
+	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
+	/* each thread may open an epoll set or ring, a pipe and a file */
+	return nl_fd_limit_need(run->opts.streams + 4 * report->threads, err);
+}
+
+static int open_all(struct nl_run *run, struct nl_err *err)
+{
+	struct nl_meter *probe;
+	int code = choose(run, err);
+
+	if (code)
+		return code;
+	run->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (run->wake < 0)
+		return nl_fail_errno(err, errno, "eventfd");
+	if (run->opts.interface[0]) {
+		probe = malloc(sizeof(*probe));
+		if (!probe)
+			return nl_fail_errno(err, ENOMEM, "memory for a meter snapshot");
+		code = nl_meter_read(run->opts.interface, probe, err);
+		free(probe);
+		if (code)
+			return code;
+	}
+	code = nl_affinity_open(&run->transfer.affinity, &run->opts, err);
+	if (!code && run->opts.streams > run->report.threads)
+		nl_affinity_spread(&run->transfer.affinity, run->report.threads);
+	if (!code)
+		code = open_streams(run, err);
+	if (!code)
+		code = open_buffers(&run->transfer, err);
+	if (!code)
+		code = nl_samples_open(&run->opts, &run->report, err);
+	if (!code && run->opts.role == NL_SINK)
+		code = nl_sock_listen(&run->opts, (int)run->opts.streams + BACKLOG_SPARE,
+				      &run->listener, &run->port, err);
+	return code;
+}
+
+int nl_run_open(const struct nl_run_opts *opts, struct nl_run **out, struct nl_err *err)
+{
+	struct nl_run *run;
+	pthread_condattr_t attributes;
+	int code = nl_run_opts_check(opts, err);
+
+	if (code)
+		return code;
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return nl_fail_errno(err, ENOMEM, "memory for a run");
+	run->opts = *opts;
+	run->transfer.opts = &run->opts;
+	run->listener = run->wake = run->transfer.file = -1;
+	run->report.role = (int32_t)opts->role;
+	run->report.run = opts->run;
+	run->report.streams = opts->streams;
+	pthread_mutex_init(&run->transfer.lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&run->transfer.changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	code = open_all(run, err);
+	if (code) {
+		nl_run_free(run);
+		return code;
+	}
+	*out = run;
+	return NL_OK;
+}
+
+uint32_t nl_run_port(const struct nl_run *run)
+{
+	return run->port;
+}
+
+static void close_streams(struct nl_run *run)
+{
+	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++) {
+		if (run->transfer.stream[i].fd >= 0)
+			close(run->transfer.stream[i].fd);
+		run->transfer.stream[i].fd = -1;
+	}
+}
+
+void nl_run_free(struct nl_run *run)
+{
+	if (!run)
+		return;
+	close_streams(run);
+	if (run->listener >= 0)
+		close(run->listener);
+	if (run->wake >= 0)
+		close(run->wake);
+	if (run->transfer.file >= 0)
+		close(run->transfer.file);
+	if (run->transfer.buffers)
+		munmap(run->transfer.buffers, run->transfer.buffers_B);
+	for (uint64_t i = 0; run->transfer.stream && i < run->opts.streams; i++)
+		free(run->transfer.stream[i].zc_pending);
+	nl_samples_free(&run->report);
+	free(run->report.per_stream);
+	free(run->transfer.stream);
+	pthread_cond_destroy(&run->transfer.changed);
+	pthread_mutex_destroy(&run->transfer.lock);
+	free(run);
+}
+
+static int unfinished_status(const struct nl_run *run, int code)
+{
+	if (atomic_load(&run->stop_requested))
+		return NL_STATUS_STOPPED;
+	return code == NL_TIMEOUT ? NL_STATUS_TIMEOUT : NL_STATUS_ERROR;
+}
+
+int nl_run_execute(struct nl_run *run, struct nl_err *err)
+{
+	uint64_t deadline_ns = nl_now_ns() + run->opts.connect_ms * NL_NS_PER_MS;
+	struct nl_err why = {0};
+	int code;
+
+	code = run->opts.role == NL_SINK ? nl_sink_accept(run, &why) : nl_gen_connect(run, &why);
+	if (!code && !atomic_load(&run->stop_requested))
+		code = nl_run_measure(run, deadline_ns, &why);
+	close_streams(run);
+	if (run->report.t_go_ns)
+		return NL_OK;
+	/* never let go: a sink still tells who knocked, a gen has nothing to tell */
+	if (code && run->opts.role == NL_GEN && !atomic_load(&run->stop_requested)) {
+		if (err)
+			*err = why;
+		return code;
+	}
+	if (atomic_load(&run->stop_requested))
+		nl_fail(&why, NL_OK, "told to stop");
+	run->report.status = unfinished_status(run, code);
+	run->report.err = why;
+	return NL_OK;
+}
+
+void nl_run_stop(struct nl_run *run)
+{
+	uint64_t one = 1;
+	ssize_t n;
+
+	atomic_store(&run->stop_requested, 1);
+	/* the eventfd cannot be full: it is written a few times at most */
+	n = write(run->wake, &one, sizeof(one));
+	(void)n;
+	pthread_mutex_lock(&run->transfer.lock);
+	pthread_cond_broadcast(&run->transfer.changed);
+	pthread_mutex_unlock(&run->transfer.lock);
+}
+
+uint64_t nl_run_progress(const struct nl_run *run, uint64_t *t_ns)
+{
+	uint64_t bytes = nl_streams_bytes(run->transfer.stream, run->opts.streams);
+
+	if (t_ns)
+		*t_ns = nl_now_ns();
+	return bytes;
+}
+
+const struct nl_report *nl_run_report(const struct nl_run *run)
+{
+	return &run->report;
+}

@@ -1,0 +1,32 @@
+/* run: what a sink or gen is made of, shared by the files that bring it to life. */
+#ifndef NL_RUN_H
+#define NL_RUN_H
+
+#include "io/worker.h"
+
+
+struct nl_run {
+	struct nl_run_opts opts;
+	struct nl_transfer transfer;
+	struct nl_report report;
+	int blocking; /* the sockets, once streams are released */
+	int listener; /* sink; -1 otherwise */
+	int wake;     /* eventfd: readable once the run has been asked to stop */
+	uint32_t port;
+	atomic_int stop_requested;
+};
+
+/* Bring all streams together: every stream has a connected socket when it
+ * returns NL_OK. NL_TIMEOUT and NL_PEER as the header says. NL_OK with stop_requested
+ * set when it was interrupted. */
+int nl_sink_accept(struct nl_run *run, struct nl_err *err);
+int nl_gen_connect(struct nl_run *run, struct nl_err *err);
+
+/* Sink: say G on every stream. Gen: hear it on every stream. */
+int nl_sink_go(struct nl_run *run, struct nl_err *err);
+int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
+
+/* Start, time, sample and end the streams; fills the report. */
+int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
+
+#endif

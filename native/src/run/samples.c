@@ -1,0 +1,144 @@
+#include "run/samples.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "net/tcpinfo.h"
+
+#include <stdlib.h>
+
+enum {
+	SPARE = 16,      /* samples beside the regular ones: go, window edges, end */
+	UNTIMED = 8192,  /* samples of a run without a known end */
+	RETRIES = 3,
+	ADJACENT_NS = 20000, /* reading a few counters takes far less, unless preempted */
+	ADJACENT_STREAM_NS = 200,
+};
+
+/* 32 KiB a stream when there are 10,000 of them. */
+static const uint64_t memory_max_B = UINT64_C(320) << 20;
+
+static uint64_t planned_ms(const struct nl_run_opts *opts)
+{
+	return opts->warmup_ms + opts->window_ms + opts->tail_ms + opts->drain_ms;
+}
+
+static uint64_t least_interval_ms(const struct nl_run_opts *opts, uint64_t each_B)
+{
+	uint64_t samples = memory_max_B / each_B / opts->streams;
+
+	return samples > SPARE + 2 ? planned_ms(opts) / ((samples - SPARE) / 2) + 1 : UINT64_MAX;
+}
+
+int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, struct nl_err *err)
+{
+	uint64_t capacity = UNTIMED, cells, each = 8;
+
+	if (opts->window_ms) /* a late sample makes the next one come early, by up to half an interval */
+		capacity = planned_ms(opts) / opts->interval_ms * 2 + SPARE;
+	if (opts->trace)
+		each += 3 * sizeof(uint32_t);
+	if (capacity > memory_max_B / each / opts->streams) {
+		if (opts->window_ms)
+			return nl_fail(err, NL_LIMIT,
+				       "%llu streams sampled every %llu ms need more than %llu MiB: "
+				       "make interval_ms %llu or more",
+				       (unsigned long long)opts->streams,
+				       (unsigned long long)opts->interval_ms,
+				       (unsigned long long)(memory_max_B >> 20),
+				       (unsigned long long)least_interval_ms(opts, each));
+		capacity = memory_max_B / each / opts->streams;
+	}
+	cells = capacity * opts->streams;
+	report->interval_ms = opts->interval_ms;
+	report->sample_capacity = capacity;
+	report->sample_t_ns = calloc(capacity, sizeof(uint64_t));
+	report->sample_bytes = calloc(cells, sizeof(uint64_t));
+	if (opts->trace) {
+		report->trace_rtt_us = calloc(cells, sizeof(uint32_t));
+		report->trace_cwnd_segments = calloc(cells, sizeof(uint32_t));
+		report->trace_retransmits = calloc(cells, sizeof(uint32_t));
+	}
+	if (!report->sample_t_ns || !report->sample_bytes ||
+	    (opts->trace && (!report->trace_rtt_us || !report->trace_cwnd_segments ||
+			     !report->trace_retransmits))) {
+		nl_samples_free(report);
+		return nl_fail(err, NL_LIMIT, "no memory for %llu samples",
+			       (unsigned long long)cells);
+	}
+	return NL_OK;
+}
+
+void nl_samples_free(struct nl_report *report)
+{
+	free(report->sample_t_ns);
+	free(report->sample_bytes);
+	free(report->trace_rtt_us);
+	free(report->trace_cwnd_segments);
+	free(report->trace_retransmits);
+	report->sample_t_ns = report->sample_bytes = NULL;
+	report->trace_rtt_us = report->trace_cwnd_segments = report->trace_retransmits = NULL;
+}
+
+static void halve_u32(uint32_t *row, uint64_t count)
+{
+	for (uint64_t k = 0; row && k < count; k += 2)
+		row[k / 2] = row[k];
+}
+
+static void halve_u64(uint64_t *row, uint64_t count)
+{
+	for (uint64_t k = 0; k < count; k += 2)
+		row[k / 2] = row[k];
+}
+
+static void thin(struct nl_report *report)
+{
+	uint64_t count = report->sample_count, capacity = report->sample_capacity;
+
+	halve_u64(report->sample_t_ns, count);
+	for (uint64_t i = 0; i < report->streams; i++) {
+		halve_u64(report->sample_bytes + i * capacity, count);
+		if (report->trace_rtt_us) {
+			halve_u32(report->trace_rtt_us + i * capacity, count);
+			halve_u32(report->trace_cwnd_segments + i * capacity, count);
+			halve_u32(report->trace_retransmits + i * capacity, count);
+		}
+	}
+	report->sample_count = (count + 1) / 2;
+	report->interval_ms *= 2;
+}
+
+static void take_trace(struct nl_report *report, struct nl_stream *stream, uint64_t k)
+{
+	for (uint64_t i = 0; i < report->streams; i++) {
+		uint64_t at = i * report->sample_capacity + k;
+		struct nl_tcp tcp = {0};
+
+		nl_tcpinfo_read(stream[i].fd, &tcp);
+		report->trace_rtt_us[at] = (uint32_t)tcp.rtt_us;
+		report->trace_cwnd_segments[at] = (uint32_t)tcp.cwnd_segments;
+		report->trace_retransmits[at] = (uint32_t)tcp.retransmits;
+	}
+}
+
+uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
+{
+	uint64_t k, before, after;
+
+	if (report->sample_count == report->sample_capacity)
+		thin(report);
+	k = report->sample_count++;
+	for (int attempt = 0;; attempt++) {
+		before = nl_now_ns();
+		for (uint64_t i = 0; i < report->streams; i++)
+			report->sample_bytes[i * report->sample_capacity + k] =
+				nl_stream_bytes(&stream[i]);
+		after = nl_now_ns();
+		if (after - before < ADJACENT_NS + ADJACENT_STREAM_NS * report->streams || attempt == RETRIES)
+			break;
+	}
+	report->sample_t_ns[k] = before + (after - before) / 2;
+	if (report->trace_rtt_us)
+		take_trace(report, stream, k);
+	return report->sample_t_ns[k];
+}

@@ -1,0 +1,312 @@
+#include "tune/guard.h"
+#include "tune/tune_revert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
+
+struct nl_guard_shared {
+	_Atomic uint64_t last_request_ns;
+	_Atomic int ended, taken, finished;
+	_Atomic unsigned restored, conflicts, failed;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void pause_ms(int ms)
+{
+	struct timespec t = {.tv_nsec = ms * (long)NS_PER_MS};
+
+	nanosleep(&t, NULL);
+}
+
+/* flock belongs to an open file description: another one of the same memfd. */
+static int memfd_again(int fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
+{
+	void *page;
+	int map_fd;
+
+	memset(g, 0, sizeof(*g));
+	g->pipe_fd = -1;
+	g->hold_ns = hold_ns;
+	g->lock_fd = memfd_create("netlab-guard", MFD_CLOEXEC);
+	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
+		goto fail;
+	/* A mapping, which the child inherits, holds on to its open file description, and with it
+	 * to the lock. So the page is mapped through one that is never locked. */
+	map_fd = memfd_again(g->lock_fd);
+	if (map_fd < 0)
+		goto fail;
+	page = mmap(NULL, sizeof(*g->shared), PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
+	close(map_fd);
+	if (page == MAP_FAILED)
+		goto fail;
+	g->shared = page;
+	nl_guard_keepalive(g);
+	return 0;
+fail:
+	nl_reason_set(why, "the guard's memory: %s", strerror(errno));
+	if (g->lock_fd >= 0)
+		close(g->lock_fd);
+	g->lock_fd = -1;
+	return -1;
+}
+
+/* --- the child --- */
+
+struct child {
+	struct nl_guard_shared *shared;
+	uint64_t hold_ns;
+	pid_t parent;
+	int pipe, lock, dir, journal, keep;
+	const char *file;
+};
+
+/* Everything else, the streams of the controller above all: an SSH session does not end while
+ * somebody holds them. */
+static void close_others(const struct child *c)
+{
+	struct rlimit files;
+	int max = 65536;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
+		max = (int)files.rlim_cur;
+	for (int fd = 0; fd < max; fd++)
+		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
+		    fd != c->keep)
+			close(fd);
+	/* The lowest numbers go to /dev/null, so that nothing opened later is a standard stream. */
+	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
+		fd = dup(fd);
+}
+
+/* Returns locked. */
+static void child_lock(const struct child *c, int timed_out)
+{
+	uint64_t begun = now_ns();
+
+	while (flock(c->lock, LOCK_EX | LOCK_NB) < 0) {
+		if (timed_out && now_ns() - begun > STUCK_MS * NS_PER_MS &&
+		    getppid() == c->parent)
+			kill(c->parent, SIGKILL);
+		pause_ms(STEP_MS);
+	}
+}
+
+static void child_revert(const struct child *c)
+{
+	struct nl_revert_sum sum;
+	struct nl_journal j;
+
+	atomic_store(&c->shared->taken, 1);
+	if (nl_journal_load(c->journal, &j) < 0)
+		return; /* out of memory: the journal stays for `recover` */
+	sum = nl_revert_all(&j, c->journal, 1, NULL, NULL);
+	if (sum.failed == 0)
+		nl_journal_remove(c->dir, c->file);
+	atomic_store(&c->shared->restored, sum.restored);
+	atomic_store(&c->shared->conflicts, sum.conflicts);
+	atomic_store(&c->shared->failed, sum.failed);
+	atomic_store(&c->shared->finished, 1);
+	nl_journal_free(&j);
+}
+
+__attribute__((noreturn)) static void child_main(const struct child *c)
+{
+	static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
+				   SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
+	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ignored_signals) / sizeof(ignored_signals[0]); i++)
+		signal(ignored_signals[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "netlab-guard", 0, 0, 0);
+	if (chdir("/") < 0)
+		_exit(1);
+	for (;;) {
+		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = now_ns();
+		int timed_out = now >= due;
+
+		if (!timed_out) {
+			uint64_t left_ms = (due - now) / NS_PER_MS + 1;
+			int n = poll(&parent, 1, left_ms > 60000 ? 60000 : (int)left_ms);
+
+			if (n <= 0)
+				continue;
+		}
+		child_lock(c, timed_out);
+		if (atomic_load(&c->shared->ended))
+			_exit(0);
+		now = now_ns();
+		if (timed_out && poll(&parent, 1, 0) == 0 &&
+		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
+			flock(c->lock, LOCK_UN); /* it spoke while we waited */
+			continue;
+		}
+		child_revert(c);
+		_exit(0);
+	}
+}
+
+/* --- the parent --- */
+
+int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
+		   struct nl_reason *why)
+{
+	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
+			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
+	int ends[2] = {-1, -1}, go[2] = {-1, -1};
+	char byte = 0;
+	pid_t pid = -1;
+
+	c.lock = memfd_again(g->lock_fd);
+	c.journal = nl_journal_reopen(dir, file);
+	if (c.lock >= 0 && c.journal >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
+	    pipe2(go, O_CLOEXEC) == 0)
+		pid = fork();
+	if (pid == 0) {
+		c.pipe = ends[0];
+		/* Out of the parent's group and session before the parent touches a knob. */
+		if (setsid() < 0 || write(go[1], &byte, 1) != 1)
+			_exit(1);
+		close_others(&c);
+		child_main(&c);
+	}
+	if (pid < 0)
+		nl_reason_set(why, "the guard cannot be started: %s", strerror(errno));
+	if (go[1] >= 0)
+		close(go[1]);
+	if (pid > 0) {
+		ssize_t n;
+
+		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
+			;
+		if (n != 1) {
+			nl_reason_set(why, "the guard died as it started");
+			waitpid(pid, NULL, 0);
+			pid = -1;
+		}
+	}
+	if (go[0] >= 0)
+		close(go[0]);
+	if (ends[0] >= 0)
+		close(ends[0]);
+	if (c.lock >= 0)
+		close(c.lock);
+	if (c.journal >= 0)
+		close(c.journal);
+	if (pid < 0) {
+		if (ends[1] >= 0)
+			close(ends[1]);
+		return -1;
+	}
+	g->pipe_fd = ends[1];
+	g->pid = pid;
+	return 0;
+}
+
+int nl_guard_alive(struct nl_guard *g)
+{
+	if (g->pid == 0)
+		return 0;
+	if (waitpid(g->pid, NULL, WNOHANG) == 0)
+		return 1;
+	g->pid = 0;
+	close(g->pipe_fd);
+	g->pipe_fd = -1;
+	return 0;
+}
+
+void nl_guard_keepalive(struct nl_guard *g)
+{
+	atomic_store(&g->shared->last_request_ns, now_ns());
+}
+
+int nl_guard_lock(struct nl_guard *g)
+{
+	while (flock(g->lock_fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -1;
+	return 0;
+}
+
+void nl_guard_unlock(struct nl_guard *g)
+{
+	flock(g->lock_fd, LOCK_UN);
+}
+
+int nl_guard_taken(const struct nl_guard *g)
+{
+	return atomic_load(&g->shared->taken);
+}
+
+int nl_guard_finished(const struct nl_guard *g, unsigned *restored, unsigned *conflicts,
+		      unsigned *failed)
+{
+	*restored = atomic_load(&g->shared->restored);
+	*conflicts = atomic_load(&g->shared->conflicts);
+	*failed = atomic_load(&g->shared->failed);
+	return atomic_load(&g->shared->finished);
+}
+
+void nl_guard_ended(struct nl_guard *g)
+{
+	atomic_store(&g->shared->ended, 1);
+}
+
+void nl_guard_close(struct nl_guard *g)
+{
+	if (g->pipe_fd >= 0)
+		close(g->pipe_fd);
+	g->pipe_fd = -1;
+	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
+		if (waitpid(g->pid, NULL, WNOHANG) != 0)
+			g->pid = 0;
+		else
+			pause_ms(STEP_MS);
+	}
+	if (g->pid) {
+		kill(g->pid, SIGKILL);
+		waitpid(g->pid, NULL, 0);
+		g->pid = 0;
+	}
+	if (g->shared)
+		munmap(g->shared, sizeof(*g->shared));
+	g->shared = NULL;
+	if (g->lock_fd >= 0)
+		close(g->lock_fd);
+	g->lock_fd = -1;
+}

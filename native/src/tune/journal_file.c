@@ -1,0 +1,373 @@
+/* journal_file: the half of journal that touches the disk. */
+#include "base/file_read.h"
+#include "base/request.h"
+#include "tune/journal.h"
+#include "tune/journal_record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+static const char suffix[] = ".journal";
+
+/* --- place --- */
+
+int nl_place_here(struct nl_place *out)
+{
+	socklen_t size = sizeof(out->cookie);
+	struct stat st;
+	int fd;
+
+	memset(out, 0, sizeof(*out));
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return -1;
+	out->netns = st.st_ino;
+	if (nl_file_read("/proc/sys/kernel/random/boot_id", out->boot, sizeof(out->boot)) < 0)
+		return -1;
+	out->boot[strcspn(out->boot, "\n")] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &out->cookie, &size) < 0)
+		out->cookie = 0;
+	close(fd);
+	return 0;
+}
+
+/* Field 22 of /proc/self/stat: clock ticks since boot at which this process began. */
+static uint64_t started_ticks(void)
+{
+	char text[1024];
+	const char *at;
+
+	if (nl_file_read("/proc/self/stat", text, sizeof(text)) < 0)
+		return 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* --- records --- */
+
+/* A line being made; `len` stays under `sizeof(text)`, a line that would not fit is `over`. */
+struct line {
+	char text[NL_LINE_MAX + 16];
+	size_t len;
+	int over;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *l, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(l->text + l->len, sizeof(l->text) - l->len, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(l->text) - l->len)
+		l->over = 1;
+	else
+		l->len += (size_t)n;
+}
+
+static void add_value(struct line *l, const char *key, const char *value)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./,:+@";
+
+	add(l, " %s=", key);
+	for (; *value; value++)
+		if (strchr(plain, *value))
+			add(l, "%c", *value);
+		else
+			add(l, "%%%02X", (unsigned char)*value);
+}
+
+static void line_start(struct line *l, const char *verb)
+{
+	l->len = 0;
+	l->over = 0;
+	add(l, "%08x %s", 0U, verb); /* the checksum's place */
+}
+
+static int line_append(struct line *l, int fd, int durable)
+{
+	char digits[9];
+	size_t done = 0;
+	off_t before = lseek(fd, 0, SEEK_END);
+	int err = 0;
+
+	if (before < 0)
+		return -1;
+	snprintf(digits, sizeof(digits), "%08x", nl_record_crc(l->text + 9, l->len - 9));
+	memcpy(l->text, digits, 8);
+	add(l, "\n");
+	if (l->over || l->len > NL_LINE_MAX || before > NL_JOURNAL_BYTES_MAX - NL_LINE_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	while (!err && done < l->len) {
+		ssize_t n = write(fd, l->text + done, l->len - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			err = errno;
+	}
+	if (!err && durable && fsync(fd) < 0)
+		err = errno;
+	if (err) {
+		/* Should even this fail, what is left is a torn line, which readers pass over. */
+		if (ftruncate(fd, before) < 0)
+			(void)0;
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+
+int nl_journal_set(int fd, const struct nl_entry *e)
+{
+	struct line l;
+
+	line_start(&l, "set");
+	add(&l, " n=%" PRIu64, e->n);
+	add_value(&l, "knob", nl_knob_ops_of(&e->knob)->kind);
+	if (e->knob.name[0])
+		add_value(&l, "name", e->knob.name);
+	if (e->knob.interface[0])
+		add_value(&l, "interface", e->knob.interface);
+	add_value(&l, "old", e->old);
+	add_value(&l, "wanted", e->wanted);
+	return line_append(&l, fd, 1);
+}
+
+int nl_journal_wrote(int fd, const struct nl_entry *e)
+{
+	struct line l;
+
+	line_start(&l, "wrote");
+	add(&l, " n=%" PRIu64, e->n);
+	add_value(&l, "readback", e->readback);
+	return line_append(&l, fd, 0);
+}
+
+int nl_journal_done(int fd, const struct nl_entry *e, const char *status)
+{
+	struct line l;
+
+	line_start(&l, "done");
+	add(&l, " n=%" PRIu64, e->n);
+	add_value(&l, "status", status);
+	return line_append(&l, fd, 0);
+}
+
+/* --- files --- */
+
+int nl_journal_dir(const char *path, struct nl_reason *why)
+{
+	struct stat st;
+	int made = mkdir(path, 0700) == 0;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+	} else if (st.st_uid != geteuid()) {
+		nl_reason_set(why, "the journal's directory %s belongs to another user", path);
+	} else if (st.st_mode & 0022) {
+		nl_reason_set(why, "the journal's directory %s can be written by others", path);
+	} else if (made && fsync(fd) < 0) {
+		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+	} else {
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static int write_open(int fd, const struct nl_place *place, const char *owner)
+{
+	struct line l;
+
+	line_start(&l, "open");
+	add(&l, " version=1 netns=%" PRIu64 " cookie=%" PRIu64, place->netns, place->cookie);
+	add_value(&l, "boot", place->boot);
+	add(&l, " pid=%ld started=%" PRIu64, (long)getpid(), started_ticks());
+	add_value(&l, "owner", owner);
+	return line_append(&l, fd, 1);
+}
+
+int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
+		      char file[NL_JOURNAL_FILE_MAX], struct nl_reason *why)
+{
+	char fresh[NL_JOURNAL_FILE_MAX];
+	int fd = -1;
+
+	/* Complete and locked before it has the name that others look for. */
+	for (unsigned i = 0; fd < 0 && i < 1000; i++) {
+		snprintf(file, NL_JOURNAL_FILE_MAX, "%" PRIu64 "-%ld-%u%s", place->netns,
+			 (long)getpid(), i, suffix);
+		snprintf(fresh, sizeof(fresh), "%" PRIu64 "-%ld-%u.new", place->netns,
+			 (long)getpid(), i);
+		if (faccessat(dir, file, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			continue;
+		fd = openat(dir, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0) {
+		nl_reason_set(why, "the journal cannot be made: %s", strerror(errno));
+		return -1;
+	}
+	if (write_open(fd, place, owner) == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
+	    renameat(dir, fresh, dir, file) == 0) {
+		if (fsync(dir) == 0)
+			return fd;
+		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		unlinkat(dir, file, 0);
+	} else {
+		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		unlinkat(dir, fresh, 0);
+	}
+	close(fd);
+	return -1;
+}
+
+int nl_journal_reopen(int dir, const char *file)
+{
+	int fd = openat(dir, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0) {
+		int err = errno;
+
+		close(fd);
+		errno = err;
+		return -1;
+	}
+	return fd;
+}
+
+int nl_journal_load(int fd, struct nl_journal *out)
+{
+	struct stat st;
+	size_t done = 0, size;
+	char *text;
+	int result;
+
+	if (fstat(fd, &st) < 0)
+		return -1;
+	if (st.st_size > NL_JOURNAL_BYTES_MAX) {
+		errno = EFBIG;
+		return -1;
+	}
+	size = (size_t)st.st_size;
+	text = malloc(size + 1);
+	if (!text)
+		return -1;
+	while (done < size) {
+		ssize_t n = pread(fd, text + done, size - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			free(text);
+			return -1;
+		}
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	result = nl_journal_parse(out, text, done);
+	free(text);
+	if (result < 0)
+		errno = ENOMEM;
+	return result;
+}
+
+int nl_journal_remove(int dir, const char *file)
+{
+	if (unlinkat(dir, file, 0) < 0)
+		return -1;
+	return fsync(dir);
+}
+
+static int is_journal(const char *file)
+{
+	size_t len = strlen(file);
+
+	return len > sizeof(suffix) - 1 && len < NL_JOURNAL_FILE_MAX &&
+	       strcmp(file + len - (sizeof(suffix) - 1), suffix) == 0;
+}
+
+/* The fd of a stale journal, locked exclusively, or -1. */
+static int open_stale(int dir, const char *file)
+{
+	int fd = openat(dir, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	/* Unlinked between the listing and the lock means that somebody else dealt with it. */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || st.st_nlink != 1) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int nl_journal_stale(int dir, const struct nl_place *here,
+		     void (*found)(void *context, int fd, const char *file,
+				   struct nl_journal *journal, enum nl_place_match match),
+		     void *context)
+{
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *d;
+	int count = 0;
+	DIR *dp;
+
+	if (listing < 0)
+		return -1;
+	dp = fdopendir(listing);
+	if (!dp) {
+		close(listing);
+		return -1;
+	}
+	while ((d = readdir(dp)) != NULL) {
+		enum nl_place_match match;
+		struct nl_journal j;
+		int fd;
+
+		if (!is_journal(d->d_name))
+			continue;
+		fd = open_stale(dir, d->d_name);
+		if (fd < 0)
+			continue;
+		if (nl_journal_load(fd, &j) == 0) {
+			match = nl_place_compare(&j.place, here);
+			if (j.has_open && match != NL_PLACE_ELSEWHERE) {
+				found(context, fd, d->d_name, &j, match);
+				count++;
+			}
+			nl_journal_free(&j);
+		}
+		close(fd);
+	}
+	closedir(dp);
+	return count;
+}

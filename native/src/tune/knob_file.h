@@ -1,0 +1,14 @@
+/* knob_file: the values that live in small files under /proc and /sys. */
+#ifndef NL_KNOB_FILE_H
+#define NL_KNOB_FILE_H
+
+#include "tune/knob.h"
+
+/* Read path, relative to dir, into out->text and out->exact, folded. 0, or errno
+ * (EMSGSIZE: longer than a value may be; EILSEQ: not printable). */
+int nl_knob_file_read(int dir, const char *path, struct nl_value *out);
+
+/* Write text and a newline in one write(2). 0, or errno. */
+int nl_knob_file_write(int dir, const char *path, const char *text);
+
+#endif

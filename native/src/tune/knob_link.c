@@ -1,0 +1,253 @@
+/* knob_link: MTU and queue length through interface ioctls, deferral through sysfs. */
+#include "tune/knob_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define IPV6_MIN_MTU 1280
+#define DEFER_PATH (NL_KNOB_INTERFACE_MAX + NL_KNOB_NAME_MAX + 2)
+
+/* 0 or errno; every socket family passes interface requests on to the device layer. */
+static int request(const struct nl_knob *k, unsigned long call, struct ifreq *ifr)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	memcpy(ifr->ifr_name, k->interface, sizeof(k->interface));
+	if (ioctl(fd, call, ifr) < 0)
+		err = errno;
+	close(fd);
+	return err;
+}
+
+static enum nl_knob_code gone(const struct nl_knob *k, struct nl_reason *why)
+{
+	nl_reason_set(why, "no such interface: %s", k->interface);
+	return NL_KNOB_GONE;
+}
+
+static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
+				   struct nl_reason *why)
+{
+	int mtu = k->kind == NL_KNOB_MTU;
+	struct ifreq ifr;
+	int err;
+
+	*access = NL_KNOB_READ_ONLY;
+	memset(&ifr, 0, sizeof(ifr));
+	err = request(k, mtu ? SIOCGIFMTU : SIOCGIFTXQLEN, &ifr);
+	if (err == ENODEV)
+		return gone(k, why);
+	if (err)
+		return nl_reason_errno(why, mtu ? "SIOCGIFMTU" : "SIOCGIFTXQLEN", err);
+	snprintf(out->text, sizeof(out->text), "%d", mtu ? ifr.ifr_mtu : ifr.ifr_qlen);
+	memcpy(out->exact, out->text, sizeof(out->exact));
+	*access = nl_knob_privilege(why);
+	return NL_KNOB_OK;
+}
+
+/* Under 1280 the kernel takes IPv6 off an interface, its addresses and settings with it,
+ * and a larger MTU afterwards does not bring them back. */
+static int would_lose_ipv6(const struct nl_knob *k, long mtu)
+{
+	char path[64];
+
+	if (mtu >= IPV6_MIN_MTU)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s", k->interface);
+	return access(path, F_OK) == 0;
+}
+
+static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
+				    struct nl_reason *why)
+{
+	int mtu = k->kind == NL_KNOB_MTU;
+	long value = strtol(text, NULL, 10);
+	struct ifreq ifr;
+	int err;
+
+	if (mtu && would_lose_ipv6(k, value)) {
+		nl_reason_set(why, "an MTU under %d takes IPv6 off %s, and setting it back would "
+				   "not restore its addresses", IPV6_MIN_MTU, k->interface);
+		return NL_KNOB_REFUSED;
+	}
+	memset(&ifr, 0, sizeof(ifr));
+	if (mtu)
+		ifr.ifr_mtu = (int)value;
+	else
+		ifr.ifr_qlen = (int)value;
+	err = request(k, mtu ? SIOCSIFMTU : SIOCSIFTXQLEN, &ifr);
+	if (err == ENODEV)
+		return gone(k, why);
+	if (err)
+		return nl_reason_errno(why, mtu ? "SIOCSIFMTU" : "SIOCSIFTXQLEN", err);
+	return NL_KNOB_OK;
+}
+
+static int is_int(const char *text)
+{
+	return nl_knob_is_number(text) && strtoul(text, NULL, 10) <= INT32_MAX;
+}
+
+static int is_positive_int(const char *text)
+{
+	return is_int(text) && text[0] != '0';
+}
+
+const struct nl_knob_ops nl_knob_ops_mtu = {
+	.kind = "mtu",
+	.has_interface = 1,
+	.read = link_read,
+	.write = link_write,
+	.restore = link_write,
+	.value_ok = is_positive_int,
+	.value_form = "an MTU is a positive decimal number of bytes",
+};
+
+const struct nl_knob_ops nl_knob_ops_txqueuelen = {
+	.kind = "txqueuelen",
+	.has_interface = 1,
+	.read = link_read,
+	.write = link_write,
+	.restore = link_write,
+	.value_ok = is_int,
+	.value_form = "a queue length is a decimal number of packets",
+};
+
+/* sysfs shows the interfaces of the namespace it was mounted in. A process that joined
+ * another one since would read a stranger's file of the same name, so the index is compared,
+ * and where it differs a private sysfs of the right namespace is opened, mounted nowhere. */
+static int sysfs_is_ours(int dir, const struct nl_knob *k)
+{
+	struct nl_value index;
+	struct ifreq ifr;
+	char path[64];
+
+	memset(&ifr, 0, sizeof(ifr));
+	snprintf(path, sizeof(path), "%s/ifindex", k->interface);
+	if (request(k, SIOCGIFINDEX, &ifr) != 0 || nl_knob_file_read(dir, path, &index) != 0)
+		return 0;
+	return strtol(index.text, NULL, 10) == ifr.ifr_ifindex;
+}
+
+static int sysfs_private(void)
+{
+#if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
+	enum { CMD_CREATE = 6, OPEN_CLOEXEC = 1, MOUNT_CLOEXEC = 1 };
+	long fs = syscall(SYS_fsopen, "sysfs", OPEN_CLOEXEC);
+	long mount = -1;
+	int dir = -1;
+
+	if (fs < 0)
+		return -1;
+	if (syscall(SYS_fsconfig, fs, CMD_CREATE, NULL, NULL, 0) == 0)
+		mount = syscall(SYS_fsmount, fs, MOUNT_CLOEXEC, 0);
+	if (mount >= 0) {
+		dir = openat((int)mount, "class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close((int)mount);
+	}
+	close((int)fs);
+	return dir;
+#else
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+static int sysfs_open(const struct nl_knob *k, struct nl_reason *why)
+{
+	int dir = open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir >= 0 && sysfs_is_ours(dir, k))
+		return dir;
+	if (dir >= 0)
+		close(dir);
+	dir = sysfs_private();
+	if (dir >= 0 && sysfs_is_ours(dir, k))
+		return dir;
+	if (dir >= 0)
+		close(dir);
+	nl_reason_set(why, "/sys shows another network namespace, and a sysfs of this one cannot "
+			   "be mounted");
+	return -1;
+}
+
+/* sysfs is needed as our own namespace sees it, so the interface must exist first. */
+static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path[DEFER_PATH],
+				    struct nl_reason *why)
+{
+	struct ifreq ifr;
+
+	memset(&ifr, 0, sizeof(ifr));
+	if (request(k, SIOCGIFINDEX, &ifr) == ENODEV)
+		return gone(k, why);
+	*dir = sysfs_open(k, why);
+	if (*dir < 0)
+		return NL_KNOB_UNSUPPORTED;
+	snprintf(path, DEFER_PATH, "%s/%s", k->interface, k->name);
+	return NL_KNOB_OK;
+}
+
+static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
+				    struct nl_reason *why)
+{
+	char path[DEFER_PATH];
+	int dir, err;
+	enum nl_knob_code code = defer_open(k, &dir, path, why);
+
+	*access = NL_KNOB_READ_ONLY;
+	if (code != NL_KNOB_OK)
+		return code;
+	err = nl_knob_file_read(dir, path, out);
+	if (err == 0 && faccessat(dir, path, W_OK, AT_EACCESS) < 0 && errno == EROFS)
+		nl_reason_set(why, "/sys is mounted read-only here");
+	else if (err == 0)
+		*access = nl_knob_privilege(why);
+	close(dir);
+	if (err == 0)
+		return NL_KNOB_OK;
+	if (err == ENOENT)
+		nl_reason_set(why, "this kernel cannot defer interrupts in software");
+	else
+		nl_reason_errno(why, "it cannot be read", err);
+	return NL_KNOB_UNSUPPORTED;
+}
+
+static enum nl_knob_code defer_write(const struct nl_knob *k, const char *text,
+				     struct nl_reason *why)
+{
+	char path[DEFER_PATH];
+	int dir, err;
+	enum nl_knob_code code = defer_open(k, &dir, path, why);
+
+	if (code != NL_KNOB_OK)
+		return code;
+	err = nl_knob_file_write(dir, path, text);
+	close(dir);
+	if (err)
+		return nl_reason_errno(why, "write", err);
+	return NL_KNOB_OK;
+}
+
+static const char *const defer_names[] = {"gro_flush_timeout", "napi_defer_hard_irqs", NULL};
+
+const struct nl_knob_ops nl_knob_ops_defer = {
+	.kind = "defer",
+	.names = defer_names,
+	.has_interface = 1,
+	.read = defer_read,
+	.write = defer_write,
+	.restore = defer_write,
+	.value_ok = nl_knob_is_number,
+	.value_form = "the value is a decimal number",
+};

@@ -1,0 +1,189 @@
+#include "tune/knob.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Elsewhere in the tests, which have no modules to play with. */
+#ifndef NL_SYS_MODULE
+#define NL_SYS_MODULE "/sys/module"
+#endif
+#ifndef NL_PROC_MODULES
+#define NL_PROC_MODULES "/proc/modules"
+#endif
+#ifndef NL_MODPROBE
+#define NL_MODPROBE "/sbin/modprobe", "/usr/sbin/modprobe", "/bin/modprobe", "/usr/bin/modprobe"
+#endif
+
+enum {
+	MODPROBE_MS = 10000,
+	IN_USE_MS = 5000, /* connections that are closing use a module a little longer */
+	LOOK_MS = 20,
+	TOLD_MAX = 160,
+};
+
+static void pause_ms(long ms)
+{
+	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+static int is_there(const char *name, const char *file)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s%s", NL_SYS_MODULE, name, file);
+	return access(path, F_OK) == 0;
+}
+
+static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *out,
+				     enum nl_knob_access *access_, struct nl_reason *why)
+{
+	int loaded = is_there(k->name, "");
+
+	snprintf(out->text, sizeof(out->text), "%s", loaded ? "loaded" : "absent");
+	memcpy(out->exact, out->text, sizeof(out->text));
+	if (loaded && !is_there(k->name, "/initstate")) {
+		nl_reason_set(why, "built into the kernel");
+		*access_ = NL_KNOB_READ_ONLY;
+		return NL_KNOB_OK;
+	}
+	if (access(NL_PROC_MODULES, F_OK) < 0) {
+		nl_reason_set(why, "this kernel takes no modules");
+		return NL_KNOB_UNSUPPORTED;
+	}
+	*access_ = NL_KNOB_WRITABLE;
+	if (geteuid() != 0) {
+		nl_reason_set(why, "no privilege: only root may load modules");
+		*access_ = NL_KNOB_NO_PRIVILEGE;
+	}
+	return NL_KNOB_OK;
+}
+
+/* The first line of what it said on standard error, or nothing. */
+static void hear(int fd, char told[TOLD_MAX])
+{
+	ssize_t n = read(fd, told, TOLD_MAX - 1);
+
+	told[n > 0 ? n : 0] = '\0';
+	told[strcspn(told, "\n")] = '\0';
+	for (char *c = told; *c; c++)
+		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
+			*c = '?';
+}
+
+/* Its exit status, or -1 when it did not end in time and was killed. */
+static int wait_for(pid_t pid)
+{
+	int64_t until_ms = now_ms() + MODPROBE_MS;
+
+	while (now_ms() < until_ms) {
+		int status;
+		pid_t ended = waitpid(pid, &status, WNOHANG);
+
+		if (ended == pid && WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (ended != 0 && !(ended < 0 && errno == EINTR))
+			return -1;
+		pause_ms(LOOK_MS);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return -1;
+}
+
+/* 0, or an errno of starting it; *status as wait_for. */
+static int modprobe(char *const argv[], int *status, char told[TOLD_MAX])
+{
+	static const char *const paths[] = {NL_MODPROBE};
+	static char *const environment[] = {NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t none, defaults;
+	int err = ENOENT, pipe_fd[2];
+	pid_t pid = -1;
+
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+		return errno;
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	/* standard output carries our own answers */
+	posix_spawn_file_actions_adddup2(&files, pipe_fd[1], STDERR_FILENO);
+	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+	posix_spawnattr_init(&attributes);
+	sigemptyset(&none);
+	sigfillset(&defaults);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	for (size_t i = 0; err == ENOENT && i < sizeof(paths) / sizeof(paths[0]); i++)
+		err = posix_spawn(&pid, paths[i], &files, &attributes, argv, environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	close(pipe_fd[1]);
+	told[0] = '\0';
+	if (err == 0) {
+		*status = wait_for(pid);
+		fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK); /* a child of it may hold the other end */
+		hear(pipe_fd[0], told);
+	}
+	close(pipe_fd[0]);
+	return err;
+}
+
+static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
+				      struct nl_reason *why)
+{
+	char program[] = "modprobe", removing[] = "-r", end[] = "--";
+	char name[NL_KNOB_NAME_MAX + 1], told[TOLD_MAX];
+	int load = strcmp(text, "loaded") == 0, status = -1, err;
+	char *argv[] = {program, load ? end : removing, load ? name : end, load ? NULL : name, NULL};
+
+	int64_t until_ms = now_ms() + IN_USE_MS;
+
+	memcpy(name, k->name, sizeof(name));
+	for (;;) {
+		err = modprobe(argv, &status, told);
+		if (err)
+			return nl_reason_errno(why, "modprobe", err);
+		if (is_there(k->name, "") == load)
+			return NL_KNOB_OK;
+		if (load || now_ms() >= until_ms)
+			break;
+		pause_ms(LOOK_MS);
+	}
+	nl_reason_set(why, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
+		      told[0] ? told : status < 0 ? "it did not end" : "it did nothing");
+	return NL_KNOB_REFUSED;
+}
+
+static int loaded_or_absent(const char *text)
+{
+	return strcmp(text, "loaded") == 0 || strcmp(text, "absent") == 0;
+}
+
+const struct nl_knob_ops nl_knob_ops_module = {
+	.kind = "module",
+	.read = module_read,
+	.write = module_write,
+	.restore = module_write,
+	.value_ok = loaded_or_absent,
+	.value_form = "a module is loaded or absent",
+};

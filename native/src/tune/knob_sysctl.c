@@ -1,0 +1,120 @@
+#include "tune/knob_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Only the initial network namespace shows this file, in every kernel. */
+#define WHOLE_MACHINE_FILE "/proc/sys/net/core/netdev_max_backlog"
+
+static int in_first_namespace(void)
+{
+	return access(WHOLE_MACHINE_FILE, F_OK) == 0;
+}
+
+static void path_of(const struct nl_knob *k, char path[NL_KNOB_NAME_MAX + 1])
+{
+	size_t i = 0;
+
+	for (; k->name[i]; i++) {
+		char c = k->name[i];
+
+		path[i] = c;
+		if (c == '.')
+			path[i] = '/';
+		else if (c == '/')
+			path[i] = '.';
+	}
+	path[i] = '\0';
+}
+
+static int root_open(void)
+{
+	return open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static enum nl_knob_access why_not_writable(int dir, const char *path, int err,
+					    struct nl_reason *why)
+{
+	struct stat st;
+
+	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 0222) == 0) {
+		nl_reason_set(why, in_first_namespace()
+					   ? "read-only in this kernel"
+					   : "belongs to the whole machine; read-only in this "
+					     "network namespace");
+		return NL_KNOB_READ_ONLY;
+	}
+	if (err == EROFS) {
+		nl_reason_set(why, "/proc/sys is mounted read-only here");
+		return NL_KNOB_READ_ONLY;
+	}
+	nl_reason_set(why, "no privilege: the file is not writable for this user");
+	return NL_KNOB_NO_PRIVILEGE;
+}
+
+static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
+				     struct nl_reason *why)
+{
+	char path[NL_KNOB_NAME_MAX + 1];
+	int dir = root_open(), err;
+
+	*access = NL_KNOB_READ_ONLY;
+	if (dir < 0)
+		return nl_reason_errno(why, "/proc/sys", errno), NL_KNOB_UNSUPPORTED;
+	path_of(k, path);
+	err = nl_knob_file_read(dir, path, out);
+	if (err == 0) {
+		*access = NL_KNOB_WRITABLE;
+		if (faccessat(dir, path, W_OK, AT_EACCESS) < 0)
+			*access = why_not_writable(dir, path, errno, why);
+	}
+	close(dir);
+	if (err == 0)
+		return NL_KNOB_OK;
+	if ((err == ENOENT || err == ENOTDIR) && in_first_namespace())
+		nl_reason_set(why, "no such setting in this kernel");
+	else if (err == ENOENT || err == ENOTDIR)
+		nl_reason_set(why, "no such setting in this kernel, or it belongs to the whole "
+				   "machine and is not shown in this network namespace");
+	else if (err == EISDIR)
+		nl_reason_set(why, "a directory of settings, not one setting");
+	else
+		nl_reason_errno(why, "it cannot be read", err);
+	return NL_KNOB_UNSUPPORTED;
+}
+
+static enum nl_knob_code sysctl_write(const struct nl_knob *k, const char *text,
+				      struct nl_reason *why)
+{
+	char path[NL_KNOB_NAME_MAX + 1];
+	int dir = root_open(), err;
+
+	if (dir < 0)
+		return nl_reason_errno(why, "/proc/sys", errno);
+	path_of(k, path);
+	err = nl_knob_file_write(dir, path, text);
+	close(dir);
+	if (err)
+		return nl_reason_errno(why, "write", err);
+	return NL_KNOB_OK;
+}
+
+static int any_value(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 32 || (unsigned char)*text > 126)
+			return 0;
+	return 1;
+}
+
+const struct nl_knob_ops nl_knob_ops_sysctl = {
+	.kind = "sysctl",
+	.read = sysctl_read,
+	.write = sysctl_write,
+	.restore = sysctl_write,
+	.value_ok = any_value,
+	.value_form = "the value of a sysctl is one line of printable ASCII",
+};

@@ -1,0 +1,109 @@
+/* tune_answers: what `gensink tune` says, as PROTOCOL.md has it. */
+#include "tune/tune_cmd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum { OUT_WAIT_MS = 2500, OUT_CHUNK = 512 };
+
+/* poll() before each small write, so that a reader that stopped reading cannot hold us. */
+static void send_line(struct tune *t)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+	size_t done = 0, len;
+
+	if (t->json.failed || !t->json.text) {
+		t->output_lost = 1;
+		return;
+	}
+	t->json.text[t->json.len] = '\n'; /* the writer always leaves room for it */
+	len = t->json.len + 1;
+	while (done < len && !t->output_lost) {
+		size_t chunk = len - done < OUT_CHUNK ? len - done : OUT_CHUNK;
+		ssize_t n = 0;
+		int ready = poll(&out, 1, OUT_WAIT_MS);
+
+		if (ready > 0 && !(out.revents & POLLOUT))
+			ready = 0;
+		if (ready > 0)
+			n = write(STDOUT_FILENO, t->json.text + done, chunk);
+		if (n > 0)
+			done += (size_t)n;
+		else if (ready >= 0 || errno != EINTR)
+			t->output_lost = 1;
+	}
+}
+
+struct nl_json *nl_tune_event(struct tune *t, const char *name)
+{
+	nl_json_reset(&t->json);
+	nl_json_open(&t->json, NULL);
+	nl_json_text(&t->json, "event", name);
+	return &t->json;
+}
+
+void nl_tune_finish(struct tune *t)
+{
+	nl_json_close(&t->json);
+	send_line(t);
+}
+
+void nl_tune_error(struct tune *t, const char *code, const char *key, const char *message)
+{
+	struct nl_json *j = nl_tune_event(t, "error");
+
+	nl_json_null(j, "run");
+	nl_json_text(j, "code", code);
+	nl_json_text(j, "key", key);
+	nl_json_text(j, "message", message);
+	nl_tune_finish(t);
+}
+
+void nl_tune_bad(struct tune *t, const char *key, const char *message)
+{
+	nl_tune_error(t, "bad_request", key, message);
+}
+
+void nl_tune_session_error(struct tune *t, enum nl_session_code code, const struct nl_reason *why)
+{
+	static const char *const words[] = {
+		[NL_SESSION_OK] = "internal",	     [NL_SESSION_IN_USE] = "in_use",
+		[NL_SESSION_REFUSED] = "refused", [NL_SESSION_LOST] = "timeout",
+		[NL_SESSION_INTERNAL] = "internal",
+	};
+
+	t->failed = 1;
+	nl_tune_error(t, words[code], NULL, why->text);
+}
+
+void nl_tune_knob_keys(struct nl_json *j, const struct nl_knob *k)
+{
+	nl_json_text(j, "knob", nl_knob_ops_of(k)->kind);
+	nl_json_text(j, "name", k->name[0] ? k->name : NULL);
+	nl_json_text(j, "interface", k->interface[0] ? k->interface : NULL);
+}
+
+void nl_tune_send_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
+			   const char *found, const char *reason)
+{
+	struct tune *t = context;
+	struct nl_json *j = nl_tune_event(t, "reverted");
+
+	nl_tune_knob_keys(j, k);
+	nl_json_text(j, "status", nl_reverted_word(status));
+	nl_json_text(j, "found", found[0] || !reason ? found : NULL);
+	nl_json_text(j, "reason", reason);
+	nl_tune_finish(t);
+}
+
+void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+{
+	struct nl_json *j = nl_tune_event(t, "reverted_all");
+
+	nl_json_u64(j, "conflicts", sum->conflicts);
+	nl_json_u64(j, "failed", sum->failed);
+	nl_tune_finish(t);
+	if (sum->failed)
+		t->failed = 1;
+}

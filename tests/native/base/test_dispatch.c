@@ -1,0 +1,84 @@
+#include "base/dispatch.h"
+#include "check.h"
+
+enum { BUSY = NL_LIMIT };
+
+static int request_add(void *context, struct nl_request *request, struct nl_err *err)
+{
+	uint64_t *sum = context, n;
+
+	if (nl_request_u64(request, "n", 0, 10, &n))
+		return nl_fail_key(err, "n", "n is from 0 to 10");
+	if (nl_request_only_known(request, err))
+		return err->code;
+	*sum += n;
+	return NL_OK;
+}
+
+static int request_refuse(void *context, struct nl_request *request, struct nl_err *err)
+{
+	(void)context;
+	return nl_fail(err, BUSY, "%s is never done", request->verb);
+}
+
+static const struct nl_verb verbs[] = {{"add", request_add}, {"refuse", request_refuse}};
+
+static int take(uint64_t *sum, const char *line, struct nl_request *request, struct nl_err *err)
+{
+	return nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), sum, line,
+			   line ? strlen(line) : 0, request, err);
+}
+
+static void a_verb_calls_its_request_with_the_context(void)
+{
+	struct nl_request request;
+	struct nl_err err;
+	uint64_t sum = 1;
+
+	CHECK(take(&sum, "add n=4", &request, &err) == NL_OK && sum == 5);
+	CHECK(take(&sum, "refuse run=3", &request, &err) == BUSY && err.code == BUSY);
+	CHECK(strcmp(nl_request_get(&request, "run"), "3") == 0);
+}
+
+static void what_cannot_be_taken_is_an_error_that_says_why(void)
+{
+	static const struct {
+		const char *line, *key, *says;
+	} row[] = {
+		{"subtract n=4", "", "there is no request subtract"},
+		{"add n=11", "n", "n is from 0 to 10"},
+		{"add n=1 m=2", "m", "add has no key m"},
+		{"add n=1 n=2", "n", ""},
+		{"", "", ""},
+		{NULL, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		struct nl_request request;
+		struct nl_err err;
+		uint64_t sum = 0;
+
+		CHECK(take(&sum, row[i].line, &request, &err) == NL_BAD_REQUEST && sum == 0);
+		CHECK(err.code == NL_BAD_REQUEST && strcmp(err.key, row[i].key) == 0);
+		CHECK(strstr(err.message, row[i].says) && err.message[0]);
+	}
+}
+
+static void an_unreadable_line_has_no_words(void)
+{
+	struct nl_request request;
+	struct nl_err err;
+	uint64_t sum = 0;
+
+	CHECK(take(&sum, "add run=7", &request, &err) != NL_OK);
+	CHECK(take(&sum, "add run=7 run=8", &request, &err) != NL_OK);
+	CHECK(nl_request_get(&request, "run") == NULL);
+}
+
+int main(void)
+{
+	a_verb_calls_its_request_with_the_context();
+	what_cannot_be_taken_is_an_error_that_says_why();
+	an_unreadable_line_has_no_words();
+	return 0;
+}

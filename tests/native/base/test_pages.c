@@ -1,0 +1,41 @@
+#include "base/pages.h"
+#include "check.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+static void all_of_it_can_be_written(void)
+{
+	static const uint64_t wanted[] = {1, 4096, 65537, 1 << 20, 2 << 20, (2 << 20) + 1, 5 << 20};
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		for (int huge = 0; huge < 2; huge++) {
+			uint64_t unit = huge ? 2 << 20 : 4096, len_B = wanted[i];
+			uint8_t *memory = nl_pages_map(&len_B, huge);
+
+			CHECK(memory && len_B >= wanted[i] && len_B - wanted[i] < unit);
+			CHECK((uintptr_t)memory % unit == 0 && len_B % unit == 0);
+			CHECK(memory[0] == 0 && memory[len_B - 1] == 0);
+			memset(memory, 1, len_B);
+			CHECK(munmap(memory, len_B) == 0);
+			/* what is to be unmapped is all there was */
+			CHECK(msync(memory, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
+			CHECK(msync(memory + len_B - 4096, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
+		}
+}
+
+static void more_than_there_is_fails(void)
+{
+	uint64_t len_B = 1ULL << 62;
+
+	CHECK(!nl_pages_map(&len_B, 0) && errno == ENOMEM);
+	len_B = 1ULL << 62;
+	CHECK(!nl_pages_map(&len_B, 1) && errno == ENOMEM);
+}
+
+int main(void)
+{
+	all_of_it_can_be_written();
+	more_than_there_is_fails();
+	return 0;
+}

@@ -1,0 +1,80 @@
+#include "emulator/emulate_opts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void want(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_link(const struct nl_link_opts *o)
+{
+	uint64_t memory_B = nl_link_memory_B(o);
+
+	want(o->loss_ppb <= NL_PPB && o->reorder_ppb <= NL_PPB);
+	want(o->rate_bps || (!o->queue_B && !o->queue_packets));
+	want(memory_B >= NL_FRAME_MAX_B && memory_B <= NL_LINK_MEMORY_MAX_B);
+}
+
+static void check_drop_plan(const struct nl_emulate_drops *script)
+{
+	uint64_t before = 0;
+
+	want(script->drops <= NL_DROP_PLAN_MAX);
+	for (uint32_t i = 0; i < script->drops; i++) {
+		want(script->drop_at[i] > before);
+		before = script->drop_at[i];
+	}
+}
+
+static void check_ends(const struct nl_emulate_ends *ends)
+{
+	for (int i = 0; i < 2; i++) {
+		want(ends->namespace[i][0] == '/' && strlen(ends->namespace[i]) <= NL_NAMESPACE_MAX);
+		want(ends->device[i][0] && strlen(ends->device[i]) <= NL_DEVICE_MAX);
+		want(!strpbrk(ends->device[i], "/:% "));
+	}
+	want(ends->sample_ms > 0 && ends->late_us > 0);
+}
+
+/* Requests, one a line, as the emulator hears them: options last from one to the next. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct nl_link_opts opts[2] = {{0}, {0}};
+	const char *line = (const char *)data;
+
+	while (len) {
+		const char *end = memchr(line, '\n', len);
+		size_t line_len = end ? (size_t)(end - line) : len;
+		struct nl_link_opts before[2];
+		struct nl_emulate_drops script;
+		struct nl_emulate_ends ends;
+		struct nl_request request;
+		struct nl_err err;
+		int link = 2;
+
+		memcpy(before, opts, sizeof(opts));
+		if (nl_request_parse(&request, line, line_len) == NL_REQUEST_OK) {
+			if (nl_emulate_set_from_request(&request, &link, opts, &script, &err) == NL_OK) {
+				want(link == 0 || link == 1);
+				want(memcmp(&opts[!link], &before[!link], sizeof(opts[0])) == 0);
+				check_link(&opts[link]);
+				check_drop_plan(&script);
+			} else {
+				want(err.code == NL_BAD_REQUEST);
+				want(memcmp(opts, before, sizeof(opts)) == 0);
+			}
+		}
+		if (nl_request_parse(&request, line, line_len) == NL_REQUEST_OK &&
+		    nl_emulate_ends_from_request(&request, &ends, &err) == NL_OK)
+			check_ends(&ends);
+		line_len += end ? 1 : 0;
+		line += line_len;
+		len -= line_len;
+	}
+	return 0;
+}

@@ -1,0 +1,367 @@
+#include "check.h"
+#include "emulator/link.h"
+
+#include <linux/virtio_net.h>
+#include <netinet/in.h>
+
+#define MS UINT64_C(1000000)
+
+enum { HEAD_B = 40, MTU_B = 1500, GSO_B = MTU_B - HEAD_B };
+
+static void put16(uint8_t *p, unsigned value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
+/* A TCP packet of n full segments, numbered by its sequence number in bytes. */
+static size_t make(uint8_t *frame, unsigned n, uint32_t seq)
+{
+	unsigned ip_B = HEAD_B + n * GSO_B;
+	uint8_t *ip = frame + NL_VNET_B;
+	struct virtio_net_hdr vnet = {.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+				      .gso_type = n > 1 ? VIRTIO_NET_HDR_GSO_TCPV4 : 0,
+				      .gso_size = n > 1 ? GSO_B : 0,
+				      .csum_start = 20,
+				      .csum_offset = 16};
+
+	memset(frame, 0, NL_VNET_B + ip_B);
+	memcpy(frame, &vnet, sizeof(vnet));
+	ip[0] = 0x45;
+	put16(ip + 2, ip_B);
+	ip[9] = IPPROTO_TCP;
+	put16(ip + 24, seq >> 16);
+	put16(ip + 26, seq);
+	ip[32] = 0x50;
+	return NL_VNET_B + ip_B;
+}
+
+static void arrive(struct nl_link *link, uint64_t now_ns, unsigned n, uint32_t seq)
+{
+	uint8_t *room = nl_link_room(link);
+
+	CHECK(room);
+	nl_link_arrive(link, now_ns, make(room, n, seq));
+}
+
+/* Take the first piece: sequence number, payload bytes and when it was due. */
+static uint64_t take(struct nl_link *link, uint32_t *seq, size_t *payload_B)
+{
+	uint64_t due_ns = nl_link_next_ns(link);
+	uint8_t head[NL_PIECE_HEAD_MAX_B];
+	const uint8_t *ip;
+	struct iovec iov[2];
+	size_t total_B = 0;
+	int parts;
+
+	CHECK(due_ns != UINT64_MAX);
+	parts = nl_link_parts(nl_link_first(link), head, iov);
+	for (int i = 0; i < parts; i++)
+		total_B += iov[i].iov_len;
+	ip = (const uint8_t *)iov[0].iov_base + NL_VNET_B;
+	*seq = (uint32_t)ip[24] << 24 | (uint32_t)ip[25] << 16 | (uint32_t)ip[26] << 8 | ip[27];
+	*payload_B = total_B - NL_VNET_B - HEAD_B;
+	nl_link_sent(link, 0);
+	return due_ns;
+}
+
+static void opened(struct nl_link *link, const struct nl_link_opts *opts)
+{
+	CHECK(nl_link_open(link, opts, nl_link_memory_B(opts)) == 0);
+}
+
+static void packets_leave_at_the_rate_after_the_delay(void)
+{
+	/* 1514 bytes on the link at 1 Gb/s are 12,112 ns */
+	struct nl_link_opts opts = {
+		.rate_bps = 1000000000, .overhead_B = NL_LINK_OVERHEAD_B, .delay_ns = 5 * MS};
+	struct nl_link link;
+	uint64_t bytes, packets, due_ns = 0;
+	uint32_t seq, expected = 0;
+	size_t payload_B;
+
+	opened(&link, &opts);
+	arrive(&link, MS, 1, 0);
+	arrive(&link, MS, 43, GSO_B);
+	nl_link_queue(&link, MS, &bytes, &packets);
+	CHECK(bytes == 44 * 1514 && packets == 44);
+	nl_link_queue(&link, MS + 2 * 12112, &bytes, &packets);
+	CHECK(bytes == 42 * 1514 && packets == 42);
+	nl_link_queue(&link, MS + 2 * 12112 + 1, &bytes, &packets);
+	CHECK(packets == 42);
+	CHECK(take(&link, &seq, &payload_B) == MS + 12112 + 5 * MS && seq == 0);
+	while (nl_link_next_ns(&link) != UINT64_MAX) {
+		expected += (uint32_t)payload_B;
+		due_ns = take(&link, &seq, &payload_B);
+		CHECK(seq == expected);
+		/* a piece is due when its last packet is through, and is no longer than this */
+		CHECK(due_ns == MS + (seq + payload_B) / GSO_B * 12112 + 5 * MS);
+		CHECK(payload_B / GSO_B * 12112 < NL_LINK_PIECE_NS + 12112);
+	}
+	CHECK(due_ns == MS + 44 * 12112 + 5 * MS);
+	CHECK(link.count.out_packets == 44 && link.count.out_bytes == 44 * MTU_B);
+	CHECK(link.count.reads == 2 && link.count.packets == 44 && link.count.bytes == 44 * MTU_B);
+	CHECK(link.ring.used_B == 0);
+	nl_link_close(&link);
+}
+
+static void the_rate_loses_nothing_to_rounding(void)
+{
+	struct nl_link_opts opts = {.rate_bps = 7000000001, .overhead_B = NL_LINK_OVERHEAD_B};
+	uint64_t due_ns = 0, packets = 44 * 20000;
+	struct nl_link link;
+	size_t payload_B;
+	uint32_t seq;
+
+	opened(&link, &opts);
+	for (int i = 0; i < 20000; i++) {
+		arrive(&link, MS, 44, 0);
+		while (nl_link_next_ns(&link) != UINT64_MAX)
+			due_ns = take(&link, &seq, &payload_B);
+	}
+	CHECK(due_ns - MS == packets * 1514 * 8 * 1000000000 / 7000000001);
+	nl_link_close(&link);
+}
+
+static void the_tail_is_dropped_where_the_queue_says(void)
+{
+	struct nl_link_opts in_packets = {.rate_bps = 100000000, .queue_packets = 50};
+	struct nl_link_opts in_bytes = {.rate_bps = 100000000, .queue_B = 50 * MTU_B + MTU_B - 1};
+	struct nl_link_opts *const limits[] = {&in_packets, &in_bytes};
+	struct nl_link link;
+	uint64_t bytes, packets;
+
+	for (int i = 0; i < 2; i++) {
+		opened(&link, limits[i]);
+		arrive(&link, MS, 44, 0);
+		CHECK(link.count.dropped_queue == 0);
+		arrive(&link, MS, 44, 0);
+		CHECK(link.count.dropped_queue == 38);
+		nl_link_queue(&link, MS, &bytes, &packets);
+		CHECK(packets == 50 && bytes == 50 * MTU_B);
+		CHECK(link.count.max_queue_packets == 50 && link.count.max_queue_B == 50 * MTU_B);
+		/* 120 us a packet: after one is through there is room for one */
+		arrive(&link, MS + 120000, 2, 0);
+		CHECK(link.count.dropped_queue == 39);
+		nl_link_close(&link);
+	}
+}
+
+static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
+{
+	struct nl_link_opts opts = {.loss_ppb = 10000000, .seed = seed, .jitter_ns = jitter_ns};
+	uint32_t seq, expected = 0;
+	struct nl_link link;
+	size_t payload_B;
+	uint64_t lost;
+
+	opened(&link, &opts);
+	*first_lost = UINT64_MAX;
+	for (uint32_t i = 0; i < 2500; i++) {
+		arrive(&link, MS, 40, i * 40 * GSO_B);
+		while (nl_link_next_ns(&link) != UINT64_MAX) {
+			take(&link, &seq, &payload_B);
+			if (seq != expected && *first_lost == UINT64_MAX)
+				*first_lost = expected / GSO_B;
+			CHECK(seq - expected < UINT32_MAX / 2);
+			expected = seq + (uint32_t)payload_B;
+		}
+	}
+	lost = link.count.dropped_loss;
+	CHECK(link.count.packets == 100000 && link.count.out_packets == 100000 - lost);
+	CHECK(link.ring.used_B == 0);
+	nl_link_close(&link);
+	return lost;
+}
+
+static void loss_is_as_likely_as_asked_and_the_same_again(void)
+{
+	uint64_t first, again, other;
+	uint64_t lost = lost_of(1, 0, &first);
+
+	/* 1 % of 100,000: 1000, standard deviation 31.5 */
+	CHECK(lost > 1000 - 4 * 32 && lost < 1000 + 4 * 32);
+	CHECK(lost_of(1, 0, &again) == lost && again == first);
+	CHECK(lost_of(1, 1000, &again) == lost && again == first);
+	lost_of(2, 0, &other);
+	CHECK(other != first);
+}
+
+static void jitter_stays_in_bounds_and_keeps_the_order(void)
+{
+	struct nl_link_opts opts = {.delay_ns = 10 * MS, .jitter_ns = 2 * MS, .seed = 3};
+	uint64_t due_ns, before_ns = 0, least = UINT64_MAX, most = 0, now_ns;
+	struct nl_link link;
+	size_t payload_B;
+	uint32_t seq;
+
+	opened(&link, &opts);
+	for (uint32_t i = 0; i < 2000; i++)
+		arrive(&link, (uint64_t)i * 100000, 1, i);
+	for (uint32_t i = 0; i < 2000; i++) {
+		now_ns = (uint64_t)i * 100000;
+		due_ns = take(&link, &seq, &payload_B);
+		CHECK(seq == i && due_ns >= before_ns);
+		CHECK(due_ns >= now_ns + 8 * MS && due_ns <= now_ns + 12 * MS);
+		least = due_ns - now_ns < least ? due_ns - now_ns : least;
+		most = due_ns - now_ns > most ? due_ns - now_ns : most;
+		before_ns = due_ns;
+	}
+	CHECK(most > 11900000 && least < 11 * MS);
+	nl_link_close(&link);
+}
+
+static void some_are_overtaken_when_asked(void)
+{
+	struct nl_link_opts opts = {
+		.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4};
+	uint64_t overtaken = 0, before_ns = 0, due_ns;
+	uint32_t seq, highest = 0;
+	struct nl_link link;
+	size_t payload_B;
+
+	opened(&link, &opts);
+	for (uint32_t i = 0; i < 1000; i++)
+		arrive(&link, (uint64_t)i * 10000, 1, i);
+	for (uint32_t i = 0; i < 1000; i++) {
+		due_ns = take(&link, &seq, &payload_B);
+		CHECK(due_ns >= before_ns);
+		before_ns = due_ns;
+		if (seq < highest)
+			overtaken++;
+		else
+			highest = seq;
+	}
+	CHECK(link.count.reordered > 60 && link.count.reordered < 140);
+	CHECK(overtaken > link.count.reordered - 5 && overtaken <= link.count.reordered);
+	CHECK(link.count.out_packets == 1000 && link.ring.used_B == 0);
+	nl_link_close(&link);
+}
+
+static void a_scripted_drop_takes_one_data_packet(void)
+{
+	struct nl_link_opts opts = {.delay_ns = MS};
+	struct nl_link link;
+	size_t payload_B;
+	uint32_t seq;
+
+	opened(&link, &opts);
+	nl_drop_plan_numbers(&link.drop_plan, (uint64_t[]){5}, 1);
+	arrive(&link, 0, 10, 0);
+	CHECK(link.count.dropped_scripted == 1);
+	take(&link, &seq, &payload_B);
+	CHECK(seq == 0 && payload_B == 4 * GSO_B);
+	take(&link, &seq, &payload_B);
+	CHECK(seq == 5 * GSO_B && payload_B == 5 * GSO_B);
+	arrive(&link, MS, 40, 0);
+	CHECK(link.count.dropped_scripted == 1);
+	nl_link_close(&link);
+}
+
+static void each_number_of_a_script_is_dropped_once(void)
+{
+	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
+	struct nl_link_opts opts = {.delay_ns = MS};
+	struct nl_link link;
+	size_t payload_B;
+	uint32_t seq;
+
+	opened(&link, &opts);
+	nl_drop_plan_numbers(&link.drop_plan, first, 3);
+	arrive(&link, 0, 10, 0);
+	take(&link, &seq, &payload_B);
+	CHECK(seq == 2 * GSO_B && payload_B == 8 * GSO_B);
+	arrive(&link, 0, 9, 0);
+	CHECK(link.count.dropped_scripted == 2);
+	arrive(&link, 7, 1, 0);
+	CHECK(link.count.dropped_scripted == 3 && link.drop_plan.last_ns == 7);
+	/* a new script counts from its own beginning and leaves nothing of the old one */
+	nl_drop_plan_numbers(&link.drop_plan, first, 3);
+	nl_drop_plan_numbers(&link.drop_plan, second, 1);
+	arrive(&link, 0, 2, 0);
+	CHECK(link.count.dropped_scripted == 3);
+	arrive(&link, 0, 30, 0);
+	CHECK(link.count.dropped_scripted == 4);
+	nl_link_close(&link);
+}
+
+static void a_moment_is_counted_from_the_first_data_packet(void)
+{
+	struct nl_link_opts opts = {.delay_ns = MS};
+	struct nl_link link;
+
+	opened(&link, &opts);
+	nl_drop_plan_moment(&link.drop_plan, 10 * MS);
+	arrive(&link, 100 * MS, 2, 0);
+	arrive(&link, 109 * MS, 2, 0);
+	CHECK(link.count.dropped_scripted == 0);
+	arrive(&link, 111 * MS, 3, 0);
+	arrive(&link, 112 * MS, 3, 0);
+	CHECK(link.count.dropped_scripted == 1 && link.drop_plan.last_ns == 111 * MS);
+	nl_link_close(&link);
+}
+
+static void memory_is_bounded_and_its_end_is_counted(void)
+{
+	static uint8_t spare[NL_FRAME_MAX_B];
+	struct nl_link_opts opts = {.delay_ns = 100 * MS};
+	uint64_t arrived = 0, sent = 0, frames = 0;
+	struct nl_link link;
+	size_t payload_B;
+	uint32_t seq, expected = 0;
+
+	CHECK(nl_link_open(&link, &opts, 1 << 20) == 0);
+	for (uint64_t now_ns = 0; now_ns < 2000 * MS; now_ns += MS) {
+		unsigned n = 1 + (unsigned)(now_ns / MS * 7 % 44);
+		uint8_t *room = nl_link_room(&link);
+
+		while (nl_link_next_ns(&link) <= now_ns) {
+			take(&link, &seq, &payload_B);
+			CHECK(seq >= expected);
+			expected = seq + 1;
+			sent++;
+		}
+		room = nl_link_room(&link);
+		frames++;
+		if (room) {
+			nl_link_arrive(&link, now_ns, make(room, n, (uint32_t)frames));
+			arrived++;
+		} else {
+			nl_link_overflow(&link, spare, make(spare, n, (uint32_t)frames));
+		}
+		CHECK(link.ring.used_B <= 1 << 20);
+	}
+	CHECK(arrived < frames && link.count.dropped_memory > 0 && link.count.reads == frames);
+	while (nl_link_next_ns(&link) != UINT64_MAX) {
+		take(&link, &seq, &payload_B);
+		sent++;
+	}
+	CHECK(sent == arrived && link.ring.used_B == 0);
+	CHECK(link.count.packets == link.count.out_packets + link.count.dropped_memory);
+	nl_link_close(&link);
+}
+
+static void memory_asked_for_holds_what_flies(void)
+{
+	struct nl_link_opts fat = {.rate_bps = 5000000000, .delay_ns = 183 * MS};
+	struct nl_link_opts absurd = {.rate_bps = 1000000000000, .delay_ns = 10000 * MS};
+
+	CHECK(nl_link_memory_B(&fat) > 2 * 114000000 && nl_link_memory_B(&fat) < 300000000);
+	CHECK(nl_link_memory_B(&absurd) == NL_LINK_MEMORY_MAX_B);
+}
+
+int main(void)
+{
+	packets_leave_at_the_rate_after_the_delay();
+	the_rate_loses_nothing_to_rounding();
+	the_tail_is_dropped_where_the_queue_says();
+	loss_is_as_likely_as_asked_and_the_same_again();
+	jitter_stays_in_bounds_and_keeps_the_order();
+	some_are_overtaken_when_asked();
+	a_scripted_drop_takes_one_data_packet();
+	each_number_of_a_script_is_dropped_once();
+	a_moment_is_counted_from_the_first_data_packet();
+	memory_is_bounded_and_its_end_is_counted();
+	memory_asked_for_holds_what_flies();
+	return 0;
+}

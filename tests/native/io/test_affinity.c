@@ -1,0 +1,109 @@
+/* sched_setaffinity is wrapped at link time: it says what a test wants of it. */
+#include "base/cpulist.h"
+#include "check.h"
+#include "io/affinity.h"
+#include "netlab.h"
+
+#include <errno.h>
+#include <sched.h>
+
+static int refused_with; /* errno of every sched_setaffinity, 0: the kernel's own answer */
+
+int __real_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
+
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	if (!refused_with)
+		return __real_sched_setaffinity(pid, size, set);
+	errno = refused_with;
+	return -1;
+}
+
+static void lists_are_read_in_their_order(void)
+{
+	static const char *const bad[] = {"",     ",",   "0,",  ",0",    "1-",    "-1",  "2-1",
+					  "0,0",  "0-3,2", "x",   "0 1",   "8192",  "0-8192",
+					  "99999999999999999999", "1,,2", "0-1-2"};
+	uint16_t cpu[16];
+	size_t count = 99;
+
+	CHECK(nl_cpulist_parse("5", cpu, 16, &count) == 0 && count == 1 && cpu[0] == 5);
+	CHECK(nl_cpulist_parse("3,0-2,8191", cpu, 16, &count) == 0 && count == 5);
+	CHECK(cpu[0] == 3 && cpu[1] == 0 && cpu[3] == 2 && cpu[4] == 8191);
+	CHECK(nl_cpulist_parse("0-15", cpu, 16, &count) == 0 && count == 16);
+	CHECK(nl_cpulist_parse("0-16", cpu, 16, &count) == -1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK(nl_cpulist_parse(bad[i], cpu, 16, &count) == -1);
+	CHECK(count == 16); /* untouched by what is no list */
+}
+
+static int open_with(const char *cpus, struct nl_err *err)
+{
+	static struct nl_affinity affinity;
+	struct nl_run_opts opts;
+
+	nl_run_opts_init(&opts, NL_GEN);
+	CHECK(nl_run_opts_set(&opts, "cpus", cpus, err) == NL_OK);
+	memset(err, 0, sizeof(*err));
+	return nl_affinity_open(&affinity, &opts, err);
+}
+
+static void a_cpu_that_cannot_be_had_is_named(void)
+{
+	cpu_set_t before, after;
+	struct nl_err err;
+	char here[8];
+
+	CHECK(sched_getaffinity(0, sizeof(before), &before) == 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &before))
+			snprintf(here, sizeof(here), "%d", cpu);
+	CHECK(open_with("", &err) == NL_OK);
+	CHECK(open_with(here, &err) == NL_OK);
+	CHECK(sched_getaffinity(0, sizeof(after), &after) == 0 && CPU_EQUAL(&before, &after));
+	CHECK(open_with("8190", &err) == NL_BAD_REQUEST && strcmp(err.key, "cpus") == 0);
+	CHECK(strstr(err.message, "no CPU 8190 here") && strstr(err.message, "online"));
+	refused_with = EINVAL;
+	CHECK(open_with(here, &err) == NL_REFUSED && strcmp(err.key, "cpus") == 0);
+	CHECK(strstr(err.message, "may not run on it") && strstr(err.message, "errno 22"));
+	refused_with = 0;
+}
+
+static void threads_that_are_one_a_cpu_keep_to_one(void)
+{
+	struct nl_affinity affinity = {0};
+	cpu_set_t allowed;
+	uint64_t cpus;
+
+	CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+	cpus = (uint64_t)CPU_COUNT(&allowed);
+	nl_affinity_spread(&affinity, cpus + 1);
+	CHECK(affinity.count == 0);
+	if (cpus > 1) {
+		nl_affinity_spread(&affinity, cpus - 1);
+		CHECK(affinity.count == 0);
+	}
+	nl_affinity_spread(&affinity, NL_CPUS_MAX + 1);
+	CHECK(affinity.count == 0);
+	if (cpus > NL_CPUS_MAX)
+		return;
+	nl_affinity_spread(&affinity, cpus);
+	CHECK(affinity.count == cpus);
+	for (size_t i = 0; i < affinity.count; i++)
+		CHECK(CPU_ISSET(affinity.cpu[i], &allowed) && (i == 0 || affinity.cpu[i] > affinity.cpu[i - 1]));
+	affinity.cpu[0] = 4321; /* a list that was asked for stays */
+	nl_affinity_spread(&affinity, cpus);
+	CHECK(affinity.cpu[0] == 4321);
+	affinity = (struct nl_affinity){.follow = 1};
+	nl_affinity_spread(&affinity, cpus);
+	CHECK(affinity.count == 0);
+}
+
+int main(void)
+{
+	lists_are_read_in_their_order();
+	a_cpu_that_cannot_be_had_is_named();
+	threads_that_are_one_a_cpu_keep_to_one();
+	return 0;
+}

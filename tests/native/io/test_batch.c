@@ -1,0 +1,64 @@
+#include "check.h"
+#include "io/batch.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20 };
+
+static const struct nl_egress large = {NL_EGRESS_LARGE_B, 1}, jumbo = {9000, 2}, small = {1500, 2},
+			      shared = {1500, 1};
+
+static void nobody_waits_for_a_processor_of_his_own(void)
+{
+	const struct nl_egress egress[] = {large, jumbo, small, shared};
+
+	for (int i = 0; i < 4; i++) {
+		CHECK(nl_batch_of(1, 1, 2, egress[i]).yield_B == UINT64_MAX);
+		CHECK(nl_batch_of(2, 2, 2, egress[i]).yield_B == UINT64_MAX);
+		CHECK(nl_batch_of(3, 3, 2, egress[i]).yield_B != UINT64_MAX);
+	}
+}
+
+static void a_turn_is_as_many_packets_of_any_length(void)
+{
+	CHECK(nl_batch_of(20, 2, 2, large).stream_B == 4 * MIB);
+	CHECK(nl_batch_of(20, 2, 2, jumbo).stream_B == 64 * 9000);
+	CHECK(nl_batch_of(20, 2, 2, small).stream_B == 64 * 1500);
+	CHECK(nl_batch_of(1000, 2, 2, small).stream_B == 64 * 1500);
+}
+
+static void a_thread_moves_more_than_a_streams_turn_before_it_lets_others_run(void)
+{
+	for (uint64_t streams = 9; streams <= 10000; streams = streams * 3 / 2) {
+		CHECK(nl_batch_of(streams, 2, 2, jumbo).yield_B == 4 * MIB);
+		CHECK(nl_batch_of(streams, 2, 2, small).yield_B == 4 * MIB);
+		CHECK(nl_batch_of(streams, 2, 2, large).yield_B ==
+		      nl_batch_of(streams, 2, 2, large).stream_B);
+	}
+}
+
+static void turns_of_large_packets_grow_with_the_set(void)
+{
+	CHECK(nl_batch_of(127, 2, 2, large).stream_B == 4 * MIB);
+	CHECK(nl_batch_of(128, 2, 2, large).stream_B == 8 * MIB);
+	CHECK(nl_batch_of(4, 4, 2, large).yield_B == 2 * MIB);
+	CHECK(nl_batch_of(1000, 1000, 2, large).yield_B == 2 * MIB); /* a thread each */
+}
+
+static void small_packets_for_one_queue_are_handed_over_at_once(void)
+{
+	CHECK(nl_batch_of(4, 4, 2, shared).yield_B == 128 * KIB);
+	CHECK(nl_batch_of(20, 2, 2, shared).yield_B == 128 * KIB);
+	CHECK(nl_batch_of(1000, 2, 2, shared).stream_B == 128 * KIB);
+	/* but for who sends alone */
+	CHECK(nl_batch_of(20, 1, 2, shared).stream_B == 64 * 1500);
+	CHECK(nl_batch_of(20, 2, 1, shared).yield_B == 4 * MIB);
+}
+
+int main(void)
+{
+	nobody_waits_for_a_processor_of_his_own();
+	a_turn_is_as_many_packets_of_any_length();
+	a_thread_moves_more_than_a_streams_turn_before_it_lets_others_run();
+	turns_of_large_packets_grow_with_the_set();
+	small_packets_for_one_queue_are_handed_over_at_once();
+	return 0;
+}

@@ -1,0 +1,90 @@
+#include "base/clock.h"
+#include "check.h"
+#include "io/read_delay.h"
+#include "netlab.h"
+
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MIB = 1 << 20 };
+
+static void slow_streams_are_waited_for(void)
+{
+	CHECK(nl_read_delay_ns(UINT64_C(1250000000) / 4, NL_NS_PER_S, 64 * MIB) == 0); /* 2.5 Gb/s */
+	CHECK(nl_read_delay_ns(499999999, NL_NS_PER_S, 64 * MIB) == 0);
+	CHECK(nl_read_delay_ns(1, 0, 64 * MIB) == 0);
+	CHECK(nl_read_delay_ns(500000000, NL_NS_PER_S, 64 * MIB) == NL_READ_DELAY_MAX_NS);
+}
+
+static void never_for_much_of_the_buffer(void)
+{
+	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 131072) == 0);
+	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 8 * 50000) == 50000);
+	for (uint64_t rcvbuf_B = 0; rcvbuf_B <= 64 * MIB; rcvbuf_B += 65536) {
+		uint64_t wait_ns = nl_read_delay_ns(UINT64_C(9000000000), NL_NS_PER_S, rcvbuf_B);
+
+		CHECK(wait_ns == 0 || (wait_ns >= NL_READ_DELAY_MIN_NS && wait_ns <= NL_READ_DELAY_MAX_NS));
+		CHECK(wait_ns * 9 <= rcvbuf_B / 8);
+	}
+	CHECK(nl_read_delay_ns(UINT64_MAX, 1, 64 * MIB) == 0);
+}
+
+static void only_what_is_dry_is_left_alone(void)
+{
+	CHECK(nl_read_delay_allowed(1, MIB) && nl_read_delay_allowed(NL_READ_DELAY_READ_B, MIB));
+	CHECK(!nl_read_delay_allowed(NL_READ_DELAY_READ_B + 1, MIB) && !nl_read_delay_allowed(MIB, MIB));
+	CHECK(nl_read_delay_allowed(65535, 65536) && !nl_read_delay_allowed(65536, 65536));
+}
+
+static uint64_t after_ns(struct nl_read_delay *linger, uint64_t bytes, uint64_t read_B)
+{
+	uint64_t before_ns = nl_now_ns();
+
+	nl_read_delay_after_read(linger, bytes, read_B, MIB);
+	return nl_now_ns() - before_ns;
+}
+
+static void it_comes_and_goes_with_the_rate(void)
+{
+	const struct timespec look = {.tv_nsec = 11000000};
+	int large_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct nl_read_delay linger;
+	uint64_t bytes = 0;
+
+	CHECK(fd >= 0);
+	nl_read_delay_begin(&linger, fd);
+	nl_read_delay_after_read(&linger, bytes += 50 * MIB, 1, MIB);
+	CHECK(linger.wait_ns == 0); /* too early to tell */
+	/* without the privilege the buffer stays small, and then nothing may pile up */
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
+		large_B = 0;
+	nanosleep(&look, NULL);
+	nl_read_delay_after_read(&linger, bytes += 50 * MIB, MIB, MIB);
+	CHECK(linger.wait_ns == (large_B ? NL_READ_DELAY_MAX_NS : 0));
+	CHECK(after_ns(&linger, bytes, NL_READ_DELAY_READ_B) >= linger.wait_ns);
+	nanosleep(&look, NULL);
+	nl_read_delay_after_read(&linger, bytes += 1000, 1, MIB);
+	CHECK(linger.wait_ns == 0);
+	close(fd);
+}
+
+static void nobody_lingers_without_leave(void)
+{
+	struct nl_read_delay linger;
+
+	nl_read_delay_begin(&linger, -1);
+	linger.t_ns = 0;
+	nl_read_delay_after_read(&linger, UINT64_MAX, 1, MIB);
+	CHECK(linger.wait_ns == 0);
+}
+
+int main(void)
+{
+	slow_streams_are_waited_for();
+	never_for_much_of_the_buffer();
+	only_what_is_dry_is_left_alone();
+	it_comes_and_goes_with_the_rate();
+	nobody_lingers_without_leave();
+	return 0;
+}

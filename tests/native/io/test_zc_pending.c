@@ -1,0 +1,80 @@
+#include "check.h"
+#include "io/zc_pending.h"
+
+static struct nl_stream *stream_new(uint32_t first)
+{
+	struct nl_stream *stream = aligned_alloc(NL_CACHE_LINE_B, sizeof(*stream));
+
+	CHECK(stream != NULL);
+	memset(stream, 0, sizeof(*stream));
+	stream->zc_pending = calloc(1, sizeof(*stream->zc_pending));
+	CHECK(stream->zc_pending != NULL);
+	stream->zc_pending->oldest = stream->zc_pending->next = first;
+	return stream;
+}
+
+static void stream_free(struct nl_stream *stream)
+{
+	free(stream->zc_pending);
+	free(stream);
+}
+
+static void completions_count_once_in_any_order(void)
+{
+	struct nl_stream *stream = stream_new(0);
+	uint32_t number[3];
+
+	for (uint32_t i = 0; i < 3; i++) {
+		number[i] = nl_zc_pending_begin(stream);
+		nl_zc_pending_sent(stream, number[i], 100 + i);
+	}
+	nl_zc_pending_done(stream, number[2], 1);
+	CHECK(nl_zc_pending_any(stream) && stream->completed_bytes == 102 && stream->copied_bytes == 102);
+	nl_zc_pending_done(stream, number[0], 0);
+	nl_zc_pending_done(stream, number[0], 1); /* told twice */
+	nl_zc_pending_done(stream, 77, 1);        /* never sent */
+	CHECK(stream->completed_bytes == 202 && stream->copied_bytes == 102);
+	nl_zc_pending_done(stream, number[1], 0);
+	CHECK(!nl_zc_pending_any(stream) && stream->completed_bytes == 303);
+	stream_free(stream);
+}
+
+static void numbers_wrap_and_places_are_bounded(void)
+{
+	struct nl_stream *stream = stream_new(UINT32_MAX - 5);
+	uint64_t sent = 0;
+
+	for (int round = 0; round < 3; round++) {
+		uint32_t first = stream->zc_pending->next;
+
+		while (!nl_zc_pending_full(stream)) {
+			nl_zc_pending_sent(stream, nl_zc_pending_begin(stream), 7);
+			sent += 7;
+		}
+		CHECK(stream->zc_pending->next - first == NL_ZC_PENDING_MAX);
+		for (uint32_t i = 0; i < NL_ZC_PENDING_MAX; i++)
+			nl_zc_pending_done(stream, first + i, round % 2);
+		CHECK(!nl_zc_pending_any(stream));
+	}
+	CHECK(stream->completed_bytes == sent && stream->copied_bytes == sent / 3);
+	stream_free(stream);
+}
+
+static void a_send_of_nothing_is_over_when_it_is_told(void)
+{
+	struct nl_stream *stream = stream_new(9);
+
+	nl_zc_pending_done(stream, nl_zc_pending_begin(stream), 1);
+	CHECK(!nl_zc_pending_any(stream) && stream->completed_bytes == 0);
+	nl_zc_pending_copied(stream, 5);
+	CHECK(stream->completed_bytes == 5 && stream->copied_bytes == 5);
+	stream_free(stream);
+}
+
+int main(void)
+{
+	completions_count_once_in_any_order();
+	numbers_wrap_and_places_are_bounded();
+	a_send_of_nothing_is_over_when_it_is_told();
+	return 0;
+}

@@ -1,0 +1,20 @@
+#include "net/rtnl.h"
+
+#include "net/tcpinfo.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct nl_interface interface;
+	struct nl_tcp tcp;
+	int32_t index = 0;
+	int code = nl_rtnl_parse(data, len, &index, &interface);
+
+	if (code < -1 || code > 4095)
+		abort();
+	nl_tcpinfo_parse(data, len, &tcp);
+	return 0;
+}

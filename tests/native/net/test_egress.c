@@ -1,0 +1,61 @@
+#include "check.h"
+#include "net/egress.h"
+#include "net/ethtool.h"
+
+#include <linux/ethtool.h>
+#include <net/if.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void set_offload(uint32_t cmd, uint32_t on)
+{
+	struct ethtool_value value = {.cmd = cmd, .data = on};
+
+	CHECK(nl_ethtool("lo", &value) == 0);
+}
+
+static void set_mtu(int mtu_B)
+{
+	struct ifreq ifr = {.ifr_name = "lo", .ifr_mtu = mtu_B};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	CHECK(fd >= 0);
+	CHECK(ioctl(fd, SIOCSIFMTU, &ifr) == 0);
+	close(fd);
+}
+
+static void packets_are_large_with_an_offload_and_else_of_the_mtu(void)
+{
+	set_mtu(1500);
+	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
+	set_offload(ETHTOOL_STSO, 0);
+	set_offload(ETHTOOL_SGSO, 0);
+	CHECK(nl_egress_of("lo").packet_B == 1500);
+	set_mtu(9000);
+	CHECK(nl_egress_of("lo").packet_B == 9000);
+	set_mtu(65536);
+	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
+}
+
+static void what_cannot_be_told_is_as_on_most(void)
+{
+	const char *none[] = {"", "netlab-none", "a name that is longer than any interface's"};
+
+	for (int i = 0; i < 3; i++) {
+		CHECK(nl_egress_of(none[i]).packet_B == NL_EGRESS_LARGE_B);
+		CHECK(nl_egress_of(none[i]).queues == 1);
+	}
+	CHECK(nl_egress_of("lo").queues == 1); /* has none to tell of */
+}
+
+int main(void)
+{
+	/* its own loopback interface, to do with as it likes */
+	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
+	packets_are_large_with_an_offload_and_else_of_the_mtu();
+	what_cannot_be_told_is_as_on_most();
+	return 0;
+}

@@ -1,0 +1,91 @@
+#include "check.h"
+#include "net/rtnl.h"
+#include "net/tcpinfo.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+
+struct answer {
+	struct nlmsghdr head;
+	struct ifinfomsg link;
+	struct rtattr other;
+	uint32_t other_value;
+	struct rtattr attribute;
+	struct rtnl_link_stats64 stats;
+} __attribute__((packed)); /* attributes are aligned to 4 only */
+
+static struct answer good(void)
+{
+	struct answer a;
+
+	memset(&a, 0, sizeof(a));
+	a.head.nlmsg_type = RTM_NEWLINK;
+	a.head.nlmsg_len = sizeof(a);
+	a.link.ifi_index = 5;
+	a.other.rta_type = IFLA_MTU;
+	a.other.rta_len = 8;
+	a.attribute.rta_type = IFLA_STATS64;
+	a.attribute.rta_len = (unsigned short)(4 + sizeof(a.stats));
+	a.stats.rx_bytes = UINT64_C(1) << 40;
+	a.stats.tx_dropped = 7;
+	return a;
+}
+
+static int parse(const struct answer *a, size_t len)
+{
+	struct nl_interface out;
+	int32_t index = 0;
+
+	return nl_rtnl_parse(a, len, &index, &out);
+}
+
+static void counters_are_found_behind_other_attributes(void)
+{
+	struct answer a = good();
+	struct nl_interface out;
+	int32_t index = 0;
+
+	CHECK(nl_rtnl_parse(&a, sizeof(a), &index, &out) == 0);
+	CHECK(index == 5 && out.rx_bytes == UINT64_C(1) << 40 && out.tx_dropped == 7);
+}
+
+static void broken_answers_are_refused(void)
+{
+	struct answer a = good();
+	int32_t error = -ENODEV;
+
+	for (size_t len = 0; len < sizeof(a); len++)
+		CHECK(parse(&a, len) == -1);
+	a.other.rta_len = 0;
+	CHECK(parse(&a, sizeof(a)) == -1);
+	a = good();
+	a.attribute.rta_len = 40;
+	CHECK(parse(&a, sizeof(a)) == -1);
+	a = good();
+	a.head.nlmsg_type = NLMSG_ERROR;
+	memcpy(&a.link, &error, sizeof(error));
+	CHECK(parse(&a, sizeof(a)) == ENODEV);
+}
+
+static void tcp_info_of_an_older_kernel_leaves_zeros(void)
+{
+	uint8_t info[256];
+	struct nl_tcp tcp;
+
+	memset(info, 1, sizeof(info));
+	nl_tcpinfo_parse(info, 104, &tcp); /* Linux 2.6: to tcpi_total_retrans */
+	CHECK(tcp.rtt_us == 0x01010101 && tcp.retransmits == 0x01010101);
+	CHECK(tcp.bytes_acked == 0 && tcp.busy_us == 0 && tcp.bytes_sent == 0);
+	nl_tcpinfo_parse(info, sizeof(info), &tcp);
+	CHECK(tcp.bytes_sent == UINT64_C(0x0101010101010101));
+}
+
+int main(void)
+{
+	counters_are_found_behind_other_attributes();
+	broken_answers_are_refused();
+	tcp_info_of_an_older_kernel_leaves_zeros();
+	return 0;
+}

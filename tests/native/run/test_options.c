@@ -1,0 +1,128 @@
+#include "check.h"
+#include "run/options.h"
+
+#define TOKEN "000102030405060708090a0b0c0d0e0f"
+#define SINK "sink run=7 bind=127.0.0.1 streams=4 record_B=65536 window_ms=1000 token=" TOKEN
+#define GEN "gen run=7 to=::1 port=5 streams=4 record_B=65536 token=" TOKEN
+
+static int parse(int role, const char *line, struct nl_run_opts *opts, struct nl_err *err)
+{
+	struct nl_request request;
+
+	memset(err, 0, sizeof(*err));
+	CHECK(nl_request_parse(&request, line, strlen(line)) == NL_REQUEST_OK);
+	return nl_options_from_request(opts, role, &request, err);
+}
+
+static void requests_fill_the_options(void)
+{
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	CHECK(parse(NL_SINK, SINK " receive=discard congestion=cubic", &opts, &err) == NL_OK);
+	CHECK(opts.run == 7 && opts.streams == 4 && opts.receive == NL_RECEIVE_DISCARD && opts.accept_ms == 5000);
+	CHECK(opts.token[15] == 15 && strcmp(opts.congestion, "cubic") == 0);
+	CHECK(parse(NL_GEN, GEN " bytes=1000", &opts, &err) == NL_OK);
+	CHECK(opts.bytes == 1000 && opts.window_ms == 0);
+	CHECK(parse(NL_GEN, GEN " bytes=1 congestion=a,b,c,d,e,f,g,h cpus=1,0 pacing_Bps=1000000000000 "
+			    "dscp=63 mss_B=32767 nodelay=1 busy_poll_us=1000000", &opts, &err) == NL_OK);
+	CHECK(strcmp(opts.congestion, "a,b,c,d,e,f,g,h") == 0 && strcmp(opts.cpus, "1,0") == 0);
+	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
+}
+
+static void bad_requests_name_the_key(void)
+{
+	static const struct {
+		int role;
+		const char *line, *key;
+	} row[] = {
+		{NL_SINK, "sink run=7", "bind"},
+		{NL_SINK, SINK " port=5", "port"},
+		{NL_SINK, SINK " bytes=5", "bytes"},
+		{NL_SINK, SINK " nonsense=5", "nonsense"},
+		{NL_SINK, SINK " interval_ms=9", "interval_ms"},
+		{NL_SINK, SINK " trace=2", "trace"},
+		{NL_SINK, SINK " receive=perhaps", "receive"},
+		{NL_SINK, SINK " congestion=far_too_long_a_name", "congestion"},
+		{NL_SINK, SINK " congestion=reno,far_too_long_a_name", "congestion"},
+		{NL_SINK, SINK " congestion=reno,,cubic", "congestion"},
+		{NL_SINK, SINK " congestion=reno,", "congestion"},
+		{NL_SINK, SINK " congestion=,reno", "congestion"},
+		{NL_SINK, SINK " congestion=a,b,c,d,e,f,g,h,i", "congestion"},
+		{NL_SINK, SINK " interface=a/b", "interface"},
+		{NL_SINK, SINK " pacing_Bps=5", "pacing_Bps"},
+		{NL_SINK, SINK " dscp=64", "dscp"},
+		{NL_SINK, SINK " mss_B=32768", "mss_B"},
+		{NL_SINK, SINK " nodelay=2", "nodelay"},
+		{NL_SINK, SINK " busy_poll_us=1000001", "busy_poll_us"},
+		{NL_SINK, SINK " cpus=3-1", "cpus"},
+		{NL_SINK, SINK " cpus=0,0", "cpus"},
+		{NL_SINK, SINK " cpus=0 follow_incoming_cpu=1", "follow_incoming_cpu"},
+		{NL_GEN, GEN, "window_ms"},
+		{NL_GEN, GEN " window_ms=0", "window_ms"},
+		{NL_GEN, GEN " window_ms=5 bytes=5", "bytes"},
+		{NL_GEN, "gen run=7 to=localhost", "to"},
+		{NL_GEN, "gen run=7 to=1.2.3.4 port=0 streams=1 record_B=1 bytes=1 token=" TOKEN, "port"},
+		{NL_GEN, "gen run=7 to=1.2.3.4 port=1 streams=0", "streams"},
+		{NL_GEN, "gen run=7 to=1.2.3.4 port=1 streams=1 token=12", "token"},
+	};
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		CHECK(parse(row[i].role, row[i].line, &opts, &err) == NL_BAD_REQUEST);
+		CHECK(strcmp(err.key, row[i].key) == 0);
+		CHECK(err.code == NL_BAD_REQUEST && strlen(err.message) > 5);
+	}
+}
+
+static void the_command_line_takes_the_same_names(void)
+{
+	char *good[] = {"--to", "127.0.0.1", "--port", "5", "--record-B", "10", "--token", TOKEN};
+	char *dangling[] = {"--to", "127.0.0.1", "--port"};
+	char *unknown[] = {"--what", "5"};
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	CHECK(nl_options_from_argv(&opts, NL_GEN, 8, good, &err) == NL_OK && opts.record_B == 10);
+	CHECK(nl_options_from_argv(&opts, NL_GEN, 6, good, &err) == NL_BAD_REQUEST);
+	CHECK(strcmp(err.key, "token") == 0);
+	CHECK(nl_options_from_argv(&opts, NL_GEN, 3, dangling, &err) == NL_BAD_REQUEST);
+	CHECK(nl_options_from_argv(&opts, NL_GEN, 2, unknown, &err) == NL_BAD_REQUEST);
+}
+
+static void the_table_holds_its_own_defaults(void)
+{
+	size_t count;
+	const struct nl_option *option = nl_options(&count);
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	for (size_t i = 0; i < count; i++) {
+		CHECK(nl_option_find(option[i].name) == &option[i]);
+		nl_run_opts_init(&opts, (option[i].roles & NL_SINK) ? NL_SINK : NL_GEN);
+		if (option[i].initial)
+			CHECK(nl_run_opts_set(&opts, option[i].name, option[i].initial, &err) == NL_OK);
+	}
+}
+
+static void more_memory_than_allowed_is_a_limit(void)
+{
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	CHECK(parse(NL_GEN, GEN " bytes=1", &opts, &err) == NL_OK);
+	opts.streams = 10000;
+	opts.record_B = 64 << 20;
+	CHECK(nl_run_opts_check(&opts, &err) == NL_LIMIT);
+}
+
+int main(void)
+{
+	requests_fill_the_options();
+	bad_requests_name_the_key();
+	the_command_line_takes_the_same_names();
+	the_table_holds_its_own_defaults();
+	more_memory_than_allowed_is_a_limit();
+	return 0;
+}

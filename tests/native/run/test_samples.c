@@ -1,0 +1,85 @@
+#include "check.h"
+#include "run/samples.h"
+
+static struct nl_run_opts options(int role)
+{
+	struct nl_run_opts opts;
+
+	nl_run_opts_init(&opts, role);
+	opts.streams = 2;
+	return opts;
+}
+
+static void an_endless_run_thins_its_samples_and_loses_no_bytes(void)
+{
+	struct nl_run_opts opts = options(NL_SINK);
+	struct nl_report report = {.streams = 2};
+	struct nl_stream *stream = aligned_alloc(NL_CACHE_LINE_B, 2 * sizeof(*stream));
+	struct nl_err err;
+	uint64_t taken, capacity;
+
+	memset(stream, 0, 2 * sizeof(*stream));
+	opts.window_ms = 0;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_OK);
+	capacity = report.sample_capacity;
+	for (taken = 0; taken < 3 * capacity; taken++) {
+		nl_stream_count(&stream[0], 3);
+		nl_stream_count(&stream[1], 5);
+		nl_samples_take(&report, stream);
+	}
+	CHECK(report.sample_capacity == capacity && report.sample_count <= capacity);
+	/* full after 1, 1.5, 2 and 2.5 times the capacity */
+	CHECK(report.interval_ms == 16 * opts.interval_ms);
+	for (uint64_t k = 1; k < report.sample_count; k++) {
+		CHECK(report.sample_t_ns[k] >= report.sample_t_ns[k - 1]);
+		CHECK(report.sample_bytes[k] > report.sample_bytes[k - 1]);
+		CHECK(report.sample_bytes[capacity + k] * 3 == report.sample_bytes[k] * 5);
+	}
+	CHECK(report.sample_bytes[report.sample_count - 1] == 3 * taken);
+	CHECK(report.sample_bytes[0] == 3);
+	nl_samples_free(&report);
+	free(stream);
+}
+
+static void too_many_samples_of_a_timed_run_are_a_limit(void)
+{
+	struct nl_run_opts opts = options(NL_SINK);
+	struct nl_report report = {.streams = 10000};
+	struct nl_err err;
+
+	opts.streams = 10000;
+	opts.interval_ms = 10;
+	opts.window_ms = 24 * 3600 * 1000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+	CHECK(report.sample_t_ns == NULL);
+}
+
+static void the_limit_says_which_interval_would_do(void)
+{
+	struct nl_run_opts opts = options(NL_SINK);
+	struct nl_report report = {.streams = 10000};
+	struct nl_err err;
+	const char *said;
+
+	opts.streams = 10000;
+	opts.interval_ms = 10;
+	opts.window_ms = 100 * 1000;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+	said = strstr(err.message, "make interval_ms ");
+	CHECK(said != NULL);
+	opts.interval_ms = strtoul(said + strlen("make interval_ms "), NULL, 10);
+	CHECK(opts.interval_ms > 10 && nl_samples_open(&opts, &report, &err) == NL_OK);
+	/* memory of 10,000 streams stays within what a stream may take */
+	CHECK(report.sample_capacity * sizeof(uint64_t) <= 32768 + 1024);
+	nl_samples_free(&report);
+	opts.interval_ms -= 10;
+	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
+}
+
+int main(void)
+{
+	the_limit_says_which_interval_would_do();
+	an_endless_run_thins_its_samples_and_loses_no_bytes();
+	too_many_samples_of_a_timed_run_are_a_limit();
+	return 0;
+}
