@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from netlab.analysis.intervals import Interval, log_interval
 from netlab.errors import BadInput
 from netlab.study import Study
 
@@ -104,8 +105,8 @@ def window_rates(intervals: pd.DataFrame) -> np.ndarray:
     return by_sample.loc[whole, "sum"].to_numpy(dtype=float)
 
 
-def batch_half_width(rates: np.ndarray, confidence: float) -> float:
-    """Half the width of the interval of a mean from batch means of correlated samples.
+def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
+    """Interval of a mean from batch means of correlated samples.
 
     Parameters
     ----------
@@ -115,17 +116,18 @@ def batch_half_width(rates: np.ndarray, confidence: float) -> float:
 
     Returns
     -------
-    float
-        NaN when there are too few samples for :data:`MIN_BATCHES` batches.
+    Interval
+        Without bounds when there are too few samples for :data:`MIN_BATCHES` batches.
     """
+    rates = np.asarray(rates, dtype=float)
     n = len(rates)
     batches = min(MAX_BATCHES, n // BATCH_SAMPLES)
     if batches < MIN_BATCHES:
         batches = n
     if batches < MIN_BATCHES:
-        return math.nan
-    means = np.array([part.mean() for part in np.array_split(np.asarray(rates, float), batches)])
-    return mean_interval(means, confidence)[1]
+        return Interval(float(rates.mean()) if n else math.nan, math.nan, math.nan)
+    means = np.array([part.mean() for part in np.array_split(rates, batches)])
+    return log_interval(means, confidence)
 
 
 @dataclass(frozen=True)
@@ -196,21 +198,24 @@ class Cells:
         if n == 0:
             return row | {"missing_because": _reason(every)}
         values = part["goodput_MBps"].to_numpy(dtype=float)
-        mean, half = mean_interval(values, self.confidence)
+        found = log_interval(values, self.confidence)
+        mean = found.mean
         if n > 1:
-            row["interval_from"] = FROM_REPEATS
             row["sd_MBps"] = float(values.std(ddof=1))
             row["spread_percent"] = 100 * float(np.ptp(values)) / mean if mean > 0 else math.nan
-        else:
-            rates = samples.get(part["run_id"].iloc[0])
-            half = math.nan if rates is None else batch_half_width(rates, self.confidence)
-            if not math.isnan(half):
+            if not math.isnan(found.low):
+                row["interval_from"] = FROM_REPEATS
+        elif (rates := samples.get(part["run_id"].iloc[0])) is not None and mean > 0:
+            within = batch_interval(rates, self.confidence)
+            if not math.isnan(within.low):
                 row["interval_from"] = FROM_BATCHES
+                scale = mean / within.mean
+                found = Interval(mean, scale * within.low, scale * within.high)
         row |= {
             "goodput_MBps": mean,
-            "low_MBps": max(0.0, mean - half) if not math.isnan(half) else math.nan,
-            "high_MBps": mean + half,
-            "half_width_MBps": half,
+            "low_MBps": found.low,
+            "high_MBps": found.high,
+            "half_width_MBps": found.half_width,
             "missing_because": "",
         }
         measured_bus = part["bus_MBps"].dropna()

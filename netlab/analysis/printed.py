@@ -6,6 +6,7 @@ import math
 
 import pandas as pd
 
+from netlab.analysis.intervals import is_symmetric
 from netlab.errors import BadInput
 from netlab.study import Study
 
@@ -27,22 +28,27 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
 
 
-def with_interval(value: float, half_width: float) -> str:
-    """``744 ± 8``; without an interval the value alone, without a value a dash."""
+def with_interval(value: float, low: float, high: float) -> str:
+    """``744 ± 8``, ``290 (110 to 764)`` where the halves differ; a dash without a value."""
     if math.isnan(value):
         return MISSING
     decimals = 0 if abs(value) >= 99.95 else (1 if abs(value) >= 9.995 else 2)
-    if math.isnan(half_width):
+    if math.isnan(low) or math.isnan(high):
         return f"{value:.{decimals}f}"
-    return f"{value:.{decimals}f} ± {half_width:.{decimals}f}"
+    if not is_symmetric(value, low, high):
+        return f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
+    return f"{value:.{decimals}f} ± {(high - low) / 2:.{decimals}f}"
 
 
-def percent(value: float, half_width: float = math.nan) -> str:
-    """``69.9 ± 0.8 %`` of the bus; a dash where the bus is unknown."""
+def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
+    """``69.9 ± 0.8 %`` of the bus, ``27 (10 to 72) %``; a dash where the bus is unknown."""
     if math.isnan(value):
         return MISSING
-    interval = "" if math.isnan(half_width) else f" ± {half_width:.1f}"
-    return f"{value:.1f}{interval} %"
+    if math.isnan(low) or math.isnan(high):
+        return f"{value:.1f} %"
+    if not is_symmetric(value, low, high):
+        return f"{value:.1f} ({low:.1f} to {high:.1f}) %"
+    return f"{value:.1f} ± {(high - low) / 2:.1f} %"
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:
@@ -141,9 +147,8 @@ def as_printed(
 
 
 def _text(row: dict, quantity: str) -> str:
-    goodput = with_interval(row["goodput_MBps"], row["half_width_MBps"])
-    half_percent = row["percent_high"] - row["percent_of_bus"]
-    share = percent(row["percent_of_bus"], half_percent)
+    goodput = with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
+    share = percent(row["percent_of_bus"], row["percent_low"], row["percent_high"])
     if quantity == "goodput":
         return goodput
     if quantity == "percent":

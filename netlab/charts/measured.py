@@ -61,11 +61,13 @@ def _top(part: pd.DataFrame) -> float:
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
     for mtu_B in _line_order(part):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
-        half = line["half_width_MBps"].fillna(0.0).to_numpy()
+        mean = line["goodput_MBps"]
+        below = (mean - line["low_MBps"]).fillna(0.0).to_numpy()
+        above = (line["high_MBps"] - mean).fillna(0.0).to_numpy()
         ax.errorbar(
             line["streams"].to_numpy(),
-            line["goodput_MBps"].to_numpy(),
-            yerr=[np.minimum(half, line["goodput_MBps"].fillna(0.0)), half],
+            mean.to_numpy(),
+            yerr=[below, above],
             label=f"MTU {mtu_B}B",
             capsize=3,
             elinewidth=1.1,

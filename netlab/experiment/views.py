@@ -121,7 +121,7 @@ def block_cells(shown: MeasuredBlock) -> Table:
         part = cells[cells["group"] == group].sort_values("streams")
         rows[group] = {
             printed.stream_label(int(row["streams"])): printed.with_interval(
-                row["goodput_MBps"], row["half_width_MBps"]
+                row["goodput_MBps"], row["low_MBps"], row["high_MBps"]
             )
             for row in part.to_dict("records")
         }

@@ -72,7 +72,7 @@ def summary(m: Measured) -> Table:
     best = printed.best(m.cells)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]
-        value = printed.with_interval(cell.goodput_MBps, cell.half_width_MBps)
+        value = printed.with_interval(cell.goodput_MBps, cell.low_MBps, cell.high_MBps)
         share = printed.percent(cell.percent_of_bus)
         of_bus = "" if share == printed.MISSING else f", {share} of the bus"
         rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
@@ -102,7 +102,7 @@ def groups(m: Measured) -> Table:
                 else f"{labels[top.tuning]}, {top.mtu_B}B, {printed.stream_label(top.streams)}",
                 "MB/s": printed.MISSING
                 if top is None
-                else _kept(printed.with_interval(top.goodput_MBps, top.half_width_MBps)),
+                else _kept(printed.with_interval(top.goodput_MBps, top.low_MBps, top.high_MBps)),
                 "of bus": printed.MISSING
                 if top is None
                 else _kept(printed.percent(top.percent_of_bus)),

@@ -13,7 +13,7 @@ from netlab.analysis.cells import (
     FROM_NOTHING,
     FROM_REPEATS,
     Cells,
-    batch_half_width,
+    batch_interval,
     mean_interval,
     window_rates,
 )
@@ -34,7 +34,7 @@ def test_the_openlab_study_has_140_cells_of_three_repeats(runs, openlab):
     assert cells.groupby("table").size().to_dict() == dict.fromkeys(range(2, 7), 28)
 
 
-def test_a_cell_is_the_mean_with_a_student_t_interval(runs, openlab):
+def test_a_cell_is_the_geometric_mean_with_a_student_t_interval_of_logarithms(runs, openlab):
     cell = _cell(
         Cells()(runs, study=openlab),
         group="Linux64 -> Linux64",
@@ -44,10 +44,12 @@ def test_a_cell_is_the_mean_with_a_student_t_interval(runs, openlab):
     )
     part = runs[(runs.group == cell.group) & (runs.tuning == "none") & (runs.mtu_B == 9000)]
     values = part[part.streams == 4]["goodput_MBps"].to_numpy()
-    low, high = stats.t.interval(0.95, 2, loc=values.mean(), scale=stats.sem(values))
-    assert cell.goodput_MBps == pytest.approx(values.mean())
+    logs = np.log(values)
+    low, high = np.exp(stats.t.interval(0.95, 2, loc=logs.mean(), scale=stats.sem(logs)))
+    mean = np.exp(logs.mean())
+    assert cell.goodput_MBps == pytest.approx(mean)
     assert (cell.low_MBps, cell.high_MBps) == (pytest.approx(low), pytest.approx(high))
-    assert cell.percent_of_bus == pytest.approx(100 * values.mean() / 2128.0)
+    assert cell.percent_of_bus == pytest.approx(100 * mean / 2128.0)
     assert cell.percent_high == pytest.approx(100 * high / 2128.0)
 
 
@@ -163,12 +165,12 @@ def test_batches_are_wider_than_samples_taken_for_independent():
     walk[0] = 0
     for i in range(1, 200):
         walk[i] = 0.9 * walk[i - 1] + rng.normal()
-    assert batch_half_width(500 + walk, 0.95) > 1.5 * mean_interval(500 + walk, 0.95)[1]
+    assert batch_interval(500 + walk, 0.95).half_width > 1.5 * mean_interval(500 + walk, 0.95)[1]
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_too_few_samples_give_no_interval(n):
-    assert math.isnan(batch_half_width(np.full(n, 5.0), 0.95))
+    assert math.isnan(batch_interval(np.full(n, 5.0), 0.95).low)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1.0, 95, math.nan])

@@ -52,17 +52,18 @@ def test_bottlenecks_are_laid_out_in_the_same_way(cells, runs, openlab):
 
 
 @pytest.mark.parametrize(
-    ("value", "half", "text"),
+    ("value", "low", "high", "text"),
     [
-        (744.2, 8.4, "744 ± 8"),
-        (99.97, 0.51, "100 ± 1"),
-        (12.34, 0.26, "12.3 ± 0.3"),
-        (0.5, math.nan, "0.50"),
-        (math.nan, math.nan, printed.MISSING),
+        (744.2, 735.9, 752.7, "744 ± 8"),
+        (99.97, 99.46, 100.48, "100 ± 1"),
+        (12.34, 12.08, 12.6, "12.3 ± 0.3"),
+        (290.0, 110.2, 763.8, "290 (110 to 764)"),
+        (0.5, math.nan, math.nan, "0.50"),
+        (math.nan, math.nan, math.nan, printed.MISSING),
     ],
 )
-def test_values_are_rounded_to_their_size(value, half, text):
-    assert printed.with_interval(value, half) == text
+def test_values_are_rounded_to_their_size(value, low, high, text):
+    assert printed.with_interval(value, low, high) == text
 
 
 def test_groups_follow_their_table_numbers(cells):

@@ -1,0 +1,69 @@
+"""Confidence intervals of goodput, made on logarithms so that none reaches below 0."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+SYMMETRIC_WITHIN = 0.02
+"""Print low to high where the two halves differ by more than this share of the mean."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its confidence interval, all in the unit of the values.
+
+    Attributes
+    ----------
+    mean : float
+        Geometric mean; NaN without values.
+    low, high : float
+        NaN where the values carry no interval.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of high minus low."""
+        return (self.high - self.low) / 2
+
+
+def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
+    """Geometric mean of independent values with a Student t interval of their logarithms.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        Not negative. A value of 0 has no logarithm: the mean is then the arithmetic one, without
+        an interval.
+    confidence : float
+        For instance 0.95.
+
+    Returns
+    -------
+    Interval
+        ``low`` and ``high`` are NaN for fewer than two values.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) == 0:
+        return Interval(math.nan, math.nan, math.nan)
+    if np.any(values <= 0):
+        return Interval(float(values.mean()), math.nan, math.nan)
+    logs = np.log(values)
+    centre, n = float(logs.mean()), len(logs)
+    if n == 1:
+        return Interval(float(values[0]), math.nan, math.nan)
+    half = float(stdtrit(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
+    with np.errstate(over="ignore"):
+        return Interval(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
+
+
+def is_symmetric(mean: float, low: float, high: float) -> bool:
+    """Whether the two halves of an interval are near enough to print one of them."""
+    return abs((high - mean) - (mean - low)) <= SYMMETRIC_WITHIN * mean
