@@ -2,10 +2,9 @@
 
 #include "base/async_out.h"
 #include "base/clock.h"
-#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
-#include "base/line_reader.h"
+#include "base/serve.h"
 #include "base/signals.h"
 #include "emulator/emulate_opts.h"
 #include "emulator/emulate_report.h"
@@ -25,21 +24,23 @@ enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two looks at requests and s
 struct emulator {
 	struct nl_async_out *out;
 	struct nl_json json;
-	struct nl_line_reader reader;
+	struct nl_serve serve;
 	struct nl_link_opts opts[2];
 	struct nl_link link[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
 	struct nl_wake_comp wake_comp;
-	int open, quit, failed, real_time;
+	int open, failed, real_time;
 	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
 };
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void answer_error(struct emulator *e, const struct nl_err *err)
+static void answer_error(void *context, const char *run, const struct nl_err *err)
 {
-	nl_json_error(&e->json, NULL, err);
+	struct emulator *e = context;
+
+	nl_json_error(&e->json, run, err);
 	nl_async_out_put(e->out, &e->json);
 }
 
@@ -56,12 +57,7 @@ static void send_ready(struct emulator *e)
 {
 	struct nl_json *j = &e->json;
 
-	nl_json_open(j, NULL);
-	nl_json_text(j, "event", "ready");
-	nl_json_u64(j, "protocol", 1);
-	nl_json_text(j, "version", nl_version());
-	nl_json_text(j, "digest", nl_source_digest());
-	nl_json_i64(j, "pid", getpid());
+	nl_serve_ready(j);
 	nl_json_bool(j, "real_time", e->real_time);
 	nl_json_u64(j, "t_ns", nl_now_ns());
 	nl_json_close(j);
@@ -177,7 +173,7 @@ static int request_quit(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	e->quit = 1;
+	e->serve.stop = 1;
 	return NL_OK;
 }
 
@@ -186,18 +182,6 @@ static const struct nl_verb verbs[] = {
 	{"ping", request_ping}, {"quit", request_quit},
 };
 
-static int handle_line(void *context, const char *line, size_t len)
-{
-	struct emulator *e = context;
-	struct nl_request request;
-	struct nl_err err;
-
-	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), e, line, len, &request,
-			&err))
-		answer_error(e, &err);
-	return e->quit;
-}
-
 /* -- packets ------------------------------------------------------------------------- */
 
 static void lost_device(struct emulator *e, int side, int errnum)
@@ -205,7 +189,7 @@ static void lost_device(struct emulator *e, int side, int errnum)
 	struct nl_err err;
 
 	nl_fail_errno(&err, errnum, "device %s is gone", side ? "b" : "a");
-	answer_error(e, &err);
+	answer_error(e, NULL, &err);
 	e->failed = 1;
 }
 
@@ -269,7 +253,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 
 /* -- life ---------------------------------------------------------------------------- */
 
-enum { IN, OUT, BROKEN, SIGNAL, TUN_A, TUN_B, WATCHED };
+enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
 static uint64_t sleep_ns(struct emulator *e)
 {
@@ -290,18 +274,12 @@ static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 	return ready;
 }
 
-static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
+static void serve(struct emulator *e)
 {
-	struct pollfd fds[WATCHED] = {
-		[IN] = {.fd = in_fd, .events = POLLIN},
-		[OUT] = {.fd = out_fd}, /* POLLERR comes unasked when nobody reads */
-		[BROKEN] = {.fd = nl_async_out_broken_fd(e->out), .events = POLLIN},
-		[SIGNAL] = {.fd = signal_fd, .events = POLLIN},
-		[TUN_A] = {.events = POLLIN},
-		[TUN_B] = {.events = POLLIN},
-	};
+	struct pollfd fds[WATCHED] = {[TUN_A] = {.events = POLLIN}, [TUN_B] = {.events = POLLIN}};
 
-	while (!e->quit && !e->failed) {
+	nl_serve_fds(&e->serve, fds);
+	while (!e->serve.stop && !e->failed) {
 		uint64_t woke_ns, busy_ns;
 
 		if (wait_for_some(e, fds) < 0) {
@@ -310,15 +288,14 @@ static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
 			continue;
 		}
 		woke_ns = nl_now_ns();
-		if (fds[BROKEN].revents || fds[SIGNAL].revents ||
-		    fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
+		if (nl_serve_check(fds))
 			return;
 		if (e->open) {
 			move_packets(e, nl_wake_comp_ended_by_ns(&e->wake_comp, woke_ns),
 				     (int[2]){fds[TUN_A].revents, fds[TUN_B].revents});
 			nl_emulate_report_sample(&e->report, e->link, nl_now_ns());
 		}
-		if (fds[IN].revents && !nl_line_reader_read(&e->reader, in_fd, handle_line, e))
+		if (nl_serve_input(&e->serve, fds))
 			return;
 		busy_ns = nl_now_ns() - woke_ns;
 		if (busy_ns > e->report.busy_max_ns)
@@ -367,8 +344,16 @@ int nl_emulate_serve(int in_fd, int out_fd)
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
 	nl_wake_comp_init(&e->wake_comp);
 	be_prompt(e);
+	e->serve = (struct nl_serve){.verbs = verbs,
+				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+				     .context = e,
+				     .answer_error = answer_error,
+				     .in_fd = in_fd,
+				     .out_fd = out_fd,
+				     .broken_fd = nl_async_out_broken_fd(e->out),
+				     .signal_fd = signal_fd};
 	send_ready(e);
-	serve(e, in_fd, out_fd, signal_fd);
+	serve(e);
 	if (e->open) {
 		send_report(e, 1, 1);
 		close_path(e);

@@ -1,10 +1,11 @@
 #include "emulator/link.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 enum { HEAD_B = 32, PIECES_MAX = 1 << 20, BURST_B = 16 << 20 };
 
-#define NS_PER_S UINT64_C(1000000000)
 #define ASSUMED_BPS UINT64_C(10000000000)
 
 /* A piece on the link: its packets are sent one after the other and are through at end_ns. */
@@ -101,8 +102,8 @@ static uint64_t waiting_B(const struct nl_link *link, uint64_t now_ns)
 		return 0;
 	ns = link->free_ns - now_ns;
 	/* seconds apart, so that no product leaves 64 bits */
-	return ns / NS_PER_S * (link->opts.rate_bps / 8) +
-	       ns % NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
+	return ns / NL_NS_PER_S * (link->opts.rate_bps / 8) +
+	       ns % NL_NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
 }
 
 void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets)
@@ -123,7 +124,7 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 		begin_ns = now_ns;
 		link->free_remainder = 0;
 	}
-	units = bytes * 8 * NS_PER_S + link->free_remainder;
+	units = bytes * 8 * NL_NS_PER_S + link->free_remainder;
 	link->free_ns = begin_ns + units / link->opts.rate_bps;
 	link->free_remainder = units % link->opts.rate_bps;
 	return link->free_ns;

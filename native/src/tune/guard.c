@@ -1,4 +1,6 @@
 #include "tune/guard.h"
+
+#include "base/clock.h"
 #include "tune/tune_revert.h"
 
 #include <errno.h>
@@ -14,11 +16,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
 
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
 
@@ -27,21 +25,6 @@ struct nl_guard_shared {
 	_Atomic int ended, taken, finished;
 	_Atomic unsigned restored, conflicts, failed;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = {.tv_nsec = ms * (long)NS_PER_MS};
-
-	nanosleep(&t, NULL);
-}
 
 /* flock belongs to an open file description: another one of the same memfd. */
 static int memfd_again(int fd)
@@ -52,7 +35,7 @@ static int memfd_again(int fd)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
+int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 {
 	void *page;
 	int map_fd;
@@ -76,7 +59,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 	nl_guard_keepalive(g);
 	return 0;
 fail:
-	nl_reason_set(why, "the guard's memory: %s", strerror(errno));
+	nl_fail(why, NL_REFUSED, "the guard's memory: %s", strerror(errno));
 	if (g->lock_fd >= 0)
 		close(g->lock_fd);
 	g->lock_fd = -1;
@@ -114,13 +97,13 @@ static void close_others(const struct child *c)
 /* Returns locked. */
 static void child_lock(const struct child *c, int timed_out)
 {
-	uint64_t begun = now_ns();
+	uint64_t begun = nl_now_ns();
 
 	while (flock(c->lock, LOCK_EX | LOCK_NB) < 0) {
-		if (timed_out && now_ns() - begun > STUCK_MS * NS_PER_MS &&
+		if (timed_out && nl_now_ns() - begun > STUCK_MS * NL_NS_PER_MS &&
 		    getppid() == c->parent)
 			kill(c->parent, SIGKILL);
-		pause_ms(STEP_MS);
+		nl_sleep_ms(STEP_MS);
 	}
 }
 
@@ -157,11 +140,11 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = now_ns();
+		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = nl_now_ns();
 		int timed_out = now >= due;
 
 		if (!timed_out) {
-			uint64_t left_ms = (due - now) / NS_PER_MS + 1;
+			uint64_t left_ms = (due - now) / NL_NS_PER_MS + 1;
 			int n = poll(&parent, 1, left_ms > 60000 ? 60000 : (int)left_ms);
 
 			if (n <= 0)
@@ -170,7 +153,7 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 		child_lock(c, timed_out);
 		if (atomic_load(&c->shared->ended))
 			_exit(0);
-		now = now_ns();
+		now = nl_now_ns();
 		if (timed_out && poll(&parent, 1, 0) == 0 &&
 		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
 			flock(c->lock, LOCK_UN); /* it spoke while we waited */
@@ -184,7 +167,7 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 /* --- the parent --- */
 
 int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_reason *why)
+		   struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
 			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
@@ -206,7 +189,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		child_main(&c);
 	}
 	if (pid < 0)
-		nl_reason_set(why, "the guard cannot be started: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
 	if (go[1] >= 0)
 		close(go[1]);
 	if (pid > 0) {
@@ -215,7 +198,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
 			;
 		if (n != 1) {
-			nl_reason_set(why, "the guard died as it started");
+			nl_fail(why, NL_REFUSED, "the guard died as it started");
 			waitpid(pid, NULL, 0);
 			pid = -1;
 		}
@@ -252,7 +235,7 @@ int nl_guard_alive(struct nl_guard *g)
 
 void nl_guard_keepalive(struct nl_guard *g)
 {
-	atomic_store(&g->shared->last_request_ns, now_ns());
+	atomic_store(&g->shared->last_request_ns, nl_now_ns());
 }
 
 int nl_guard_lock(struct nl_guard *g)
@@ -296,7 +279,7 @@ void nl_guard_close(struct nl_guard *g)
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
 			g->pid = 0;
 		else
-			pause_ms(STEP_MS);
+			nl_sleep_ms(STEP_MS);
 	}
 	if (g->pid) {
 		kill(g->pid, SIGKILL);

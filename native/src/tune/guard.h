@@ -29,12 +29,12 @@ struct nl_guard {
 };
 
 /* Make lock and shared page. 0, or -1 with a reason. */
-int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why);
+int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 
 /* Fork the child, watching over journal `file` in `dir`. It keeps `keep_fd` open as long as it
  * lives, so that the session's address stays taken until its knobs are back. 0, or -1. */
 int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_reason *why);
+		   struct nl_err *why);
 
 /* Whether the child still lives; reaps it when not. */
 int nl_guard_alive(struct nl_guard *g);

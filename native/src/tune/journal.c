@@ -89,13 +89,13 @@ static int parse_open(struct nl_journal *j, struct nl_request *request)
 static int parse_set(struct nl_journal *j, struct nl_request *request)
 {
 	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
-	const char *interface = nl_request_get(request, "interface"), *key, *message;
+	const char *interface = nl_request_get(request, "interface");
 	char old[NL_KNOB_VALUE_MAX + 1], wanted[NL_KNOB_VALUE_MAX + 1];
 	struct nl_entry *e;
 	struct nl_knob k;
 	uint64_t n;
 
-	if (nl_knob_parse(&k, kind, name, interface, &key, &message) ||
+	if (nl_knob_parse(&k, kind, name, interface, NULL) ||
 	    nl_request_u64(request, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n) ||
 	    take(request, "old", old, NL_KNOB_VALUE_MAX) ||
 	    take(request, "wanted", wanted, NL_KNOB_VALUE_MAX) || nl_request_unread(request))

@@ -83,12 +83,12 @@ enum nl_place_match nl_place_compare(const struct nl_place *journal, const struc
 
 /* Open DIR, made 0700 when missing (its parent is not). It must be a directory of ours that
  * nobody else can write. The fd, or -1 with a reason. */
-int nl_journal_dir(const char *path, struct nl_reason *why);
+int nl_journal_dir(const char *path, struct nl_err *why);
 
 /* Make the journal of this process in dir, with its `open` record, durable and share-locked.
  * The fd and its name, or -1 with a reason and nothing left behind. */
 int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
-		      char file[NL_JOURNAL_FILE_MAX], struct nl_reason *why);
+		      char file[NL_JOURNAL_FILE_MAX], struct nl_err *why);
 
 /* Another open file description of it, share-locked; -1 with errno. */
 int nl_journal_reopen(int dir, const char *file);

@@ -178,20 +178,20 @@ int nl_journal_done(int fd, const struct nl_entry *e, const char *status)
 
 /* --- files --- */
 
-int nl_journal_dir(const char *path, struct nl_reason *why)
+int nl_journal_dir(const char *path, struct nl_err *why)
 {
 	struct stat st;
 	int made = mkdir(path, 0700) == 0;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal's directory %s: %s", path, strerror(errno));
 	} else if (st.st_uid != geteuid()) {
-		nl_reason_set(why, "the journal's directory %s belongs to another user", path);
+		nl_fail(why, NL_REFUSED, "the journal's directory %s belongs to another user", path);
 	} else if (st.st_mode & 0022) {
-		nl_reason_set(why, "the journal's directory %s can be written by others", path);
+		nl_fail(why, NL_REFUSED, "the journal's directory %s can be written by others", path);
 	} else if (made && fsync(fd) < 0) {
-		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal's directory %s: %s", path, strerror(errno));
 	} else {
 		return fd;
 	}
@@ -213,7 +213,7 @@ static int write_open(int fd, const struct nl_place *place, const char *owner)
 }
 
 int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
-		      char file[NL_JOURNAL_FILE_MAX], struct nl_reason *why)
+		      char file[NL_JOURNAL_FILE_MAX], struct nl_err *why)
 {
 	char fresh[NL_JOURNAL_FILE_MAX];
 	int fd = -1;
@@ -231,17 +231,17 @@ int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
 			break;
 	}
 	if (fd < 0) {
-		nl_reason_set(why, "the journal cannot be made: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be made: %s", strerror(errno));
 		return -1;
 	}
 	if (write_open(fd, place, owner) == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
 	    renameat(dir, fresh, dir, file) == 0) {
 		if (fsync(dir) == 0)
 			return fd;
-		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be written: %s", strerror(errno));
 		unlinkat(dir, file, 0);
 	} else {
-		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be written: %s", strerror(errno));
 		unlinkat(dir, fresh, 0);
 	}
 	close(fd);

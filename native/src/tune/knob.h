@@ -5,6 +5,8 @@
 #ifndef NL_KNOB_H
 #define NL_KNOB_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +14,6 @@ enum {
 	NL_KNOB_NAME_MAX = 200,
 	NL_KNOB_INTERFACE_MAX = 15, /* IFNAMSIZ without its NUL */
 	NL_KNOB_VALUE_MAX = 400,
-	NL_KNOB_REASON_MAX = 240,
 };
 
 enum nl_knob_kind {
@@ -53,11 +54,6 @@ struct nl_value {
 	char exact[NL_KNOB_VALUE_MAX + 1];
 };
 
-/* Why a call did not succeed, or why a knob is not writable; "" when there is nothing to say. */
-struct nl_reason {
-	char text[NL_KNOB_REASON_MAX + 1];
-};
-
 /* What a kind can do; chosen once by nl_knob_parse's kind. */
 struct nl_knob_ops {
 	const char *kind;
@@ -65,10 +61,10 @@ struct nl_knob_ops {
 	int has_interface;
 	/* On OK *access says whether a write can succeed; if not, why is filled. */
 	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out,
-				  enum nl_knob_access *access, struct nl_reason *why);
-	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_reason *why);
+				  enum nl_knob_access *access, struct nl_err *why);
+	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_err *why);
 	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact,
-				     struct nl_reason *why);
+				     struct nl_err *why);
 	int (*value_ok)(const char *text); /* whether the text is of the kind's form at all */
 	const char *value_form;            /* that form, in words */
 };
@@ -76,13 +72,13 @@ struct nl_knob_ops {
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
 	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer, nl_knob_ops_module;
 
-/* Check the three words (name and interface may be NULL) and fill *out. 0, or -1 with the
- * key at fault and a sentence. Only the form is checked; nothing is opened. */
+/* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or
+ * NL_BAD_REQUEST with the key at fault. Checks the form only; opens nothing. */
 int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const char *interface,
-		  const char **bad_key, const char **message);
+		  struct nl_err *err);
 
-/* 0, or -1 with a sentence. */
-int nl_knob_check_value(const struct nl_knob *k, const char *text, const char **message);
+/* Validate the form of a value. NL_OK or NL_BAD_REQUEST. */
+int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err *err);
 
 const struct nl_knob_ops *nl_knob_ops_of(const struct nl_knob *k);
 int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
@@ -93,12 +89,10 @@ void nl_knob_fold(char *text);
 /* Whether this process has CAP_NET_ADMIN over its own user namespace. */
 int nl_knob_may_write(void);
 /* WRITABLE, or NO_PRIVILEGE with why filled. */
-enum nl_knob_access nl_knob_privilege(struct nl_reason *why);
+enum nl_knob_access nl_knob_privilege(struct nl_err *why);
 
-void nl_reason_set(struct nl_reason *why, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* "what: strerror(errnum)"; the code errnum means for a write. */
-enum nl_knob_code nl_reason_errno(struct nl_reason *why, const char *what, int errnum);
+/* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
+enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);
 
 /* For the kinds whose values are numbers: decimal, no sign, no leading zero, up to u32. */
 int nl_knob_is_number(const char *text);

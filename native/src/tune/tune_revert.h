@@ -23,7 +23,7 @@ const char *nl_reverted_word(enum nl_reverted status);
 /* Put back one entry that is not done. `found` gets the value before; at_once as in
  * nl_entry_is_ours. */
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
-				 struct nl_reason *why);
+				 struct nl_err *why);
 
 /* Put back all that is not done, the newest first, noting each in the journal file fd (a note
  * that cannot be written is harmless: reverting twice changes nothing). report may be NULL. */

@@ -2,7 +2,7 @@
  *
  * One thread. While it lives it holds the abstract socket @netlab-tune of its network namespace,
  * a journal in dir, and a guard. Every call on a live session takes the guard's lock for its
- * duration, and says NL_SESSION_LOST when the guard was first: then the knobs are back and the
+ * duration, and says NL_TIMEOUT when the guard was first: then the knobs are back and the
  * session is closed. */
 #ifndef NL_TUNE_SESSION_H
 #define NL_TUNE_SESSION_H
@@ -10,14 +10,6 @@
 #include "tune/guard.h"
 #include "tune/journal.h"
 #include "tune/tune_revert.h"
-
-enum nl_session_code {
-	NL_SESSION_OK = 0,
-	NL_SESSION_IN_USE,   /* somebody else tunes in this network namespace */
-	NL_SESSION_REFUSED,  /* the kernel or the disk said no */
-	NL_SESSION_LOST,     /* the guard took over */
-	NL_SESSION_INTERNAL,
-};
 
 enum nl_set_status {
 	NL_SET_APPLIED,
@@ -46,37 +38,37 @@ struct nl_set_result {
 	enum nl_set_status status;
 	char old[NL_KNOB_VALUE_MAX + 1], readback[NL_KNOB_VALUE_MAX + 1];
 	int has_old, has_readback;
-	struct nl_reason why;
+	struct nl_err why;
 };
 
 /* Keeps dir (an fd from nl_journal_dir, not owned). 0, or -1 with errno. */
 int nl_session_init(struct nl_session *s, int dir);
 
-enum nl_session_code nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
-				      struct nl_reason *why);
+int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
+				      struct nl_err *why);
 
 /* Tell the guard that the controller lives. OK, or LOST; REFUSED when a guard that was killed
  * could not be replaced, with everything reverted. */
-enum nl_session_code nl_session_keepalive(struct nl_session *s, struct nl_reason *why);
+int nl_session_keepalive(struct nl_session *s, struct nl_err *why);
 
-enum nl_session_code nl_session_set(struct nl_session *s, const struct nl_knob *k,
+int nl_session_set(struct nl_session *s, const struct nl_knob *k,
 				    const char *value, struct nl_set_result *out,
-				    struct nl_reason *why);
+				    struct nl_err *why);
 
 typedef void nl_drift_fn(void *context, const struct nl_knob *k, const char *expected,
 			 const char *found);
-enum nl_session_code nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
-				       unsigned *drifted, struct nl_reason *why);
+int nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
+				       unsigned *drifted, struct nl_err *why);
 
-enum nl_session_code nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
-				       struct nl_revert_sum *sum, struct nl_reason *why);
+int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
+				       struct nl_revert_sum *sum, struct nl_err *why);
 
 /* Revert what is left, remove the journal (kept when something could not be put back, for
  * `recover`), disarm the guard, give the address back. The session is closed whatever it returns. */
-enum nl_session_code nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-				    struct nl_revert_sum *sum, struct nl_reason *why);
+int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
+				    struct nl_revert_sum *sum, struct nl_err *why);
 
-/* The abstract socket; -1 with errno. */
-int nl_session_address(void);
+/* Bind the abstract socket @netlab-tune. The fd, or -1: NL_IN_USE or NL_REFUSED. */
+int nl_session_address(struct nl_err *err);
 
 #endif
