@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 s */
+enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone within 3 s */
 
 struct agent {
 	struct nl_async_out *out;
@@ -168,7 +168,7 @@ static const struct nl_verb verbs[] = {
 	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
 };
 
-/* -- life ------------------------------------------------------------------------------ */
+/* -- start and end ------------------------------------------------------------------- */
 
 static int take_lock(int *fd, struct nl_err *err)
 {
@@ -240,7 +240,7 @@ int nl_agent_serve(int in_fd, int out_fd)
 	nl_run_table_stop(agent->table, NULL);
 	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
-	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
+	if (busy) /* a thread is blocked, probably in a write: free nothing it uses */
 		_exit(1);
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);

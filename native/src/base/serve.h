@@ -18,14 +18,14 @@ enum nl_serve_end {
 	NL_SERVE_STOPPED,     /* a handler set `stop` */
 	NL_SERVE_OUTPUT_LOST, /* nobody reads the output */
 	NL_SERVE_SIGNALLED,
-	NL_SERVE_FAILED, /* poll failed */
+	NL_SERVE_FAILED, /* poll() failed */
 };
 
 struct nl_serve {
 	const struct nl_verb *verbs;
 	size_t verb_count;
 	void *context; /* of the handlers and of answer_error */
-	/* Answer a request that failed; run is the value of its key `run`, or NULL. */
+	/* Answer a failed request; run is the value of its key `run`, or NULL. */
 	void (*answer_error)(void *context, const char *run, const struct nl_err *err);
 	int in_fd, out_fd;
 	int broken_fd; /* of an nl_async_out, or -1 */

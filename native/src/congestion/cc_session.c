@@ -163,7 +163,7 @@ static void answer_error(void *context, const char *run, const struct nl_err *er
 	put(s);
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- start and end ----------------------------------------------------------------- */
 
 int nl_cc_session_serve(int in_fd, int out_fd)
 {

@@ -19,19 +19,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two looks at requests and signals */ };
+enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two polls of requests and signals */ };
 
 struct emulator {
 	struct nl_async_out *out;
 	struct nl_json json;
 	struct nl_serve serve;
 	struct nl_link_opts opts[2];
-	struct nl_link link[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
+	struct nl_link link[2]; /* [0]: a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
 	struct nl_wake_comp wake_comp;
 	int open, failed, real_time;
-	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
+	uint8_t spare[NL_FRAME_MAX_B]; /* for frames without memory in the ring */
 };
 
 /* -- answers ------------------------------------------------------------------------- */
@@ -193,7 +193,7 @@ static void lost_device(struct emulator *e, int side, int errnum)
 	e->failed = 1;
 }
 
-/* Write what is due first, if anything is. 1 when something was. */
+/* Write the first piece that is due. 1 if there was one. */
 static int send_due(struct emulator *e)
 {
 	int i = nl_link_next_ns(&e->link[1]) < nl_link_next_ns(&e->link[0]);
@@ -207,14 +207,13 @@ static int send_due(struct emulator *e)
 		return 0;
 	nl_emulate_report_left(&e->report, i, now_ns - due_ns);
 	parts = nl_link_parts(nl_link_first(link), head, iov);
-	/* refused while the far device is down, as a cable would lose it */
+	/* refused while the far device is down: lost, as on a cable */
 	nl_link_sent(link, writev(e->tun[!i], iov, parts) < 0);
 	return 1;
 }
 
-/* Read one of what arrived: it was there at seen_ns, or else since look_ns or after it. 0 when
- * there was nothing. */
-static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t look_ns)
+/* Read one frame. It arrived at seen_ns, or if that is 0 after polled_ns. 0 if there was none. */
+static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t polled_ns)
 {
 	struct nl_link *link = &e->link[i];
 	uint8_t *room = nl_link_room(link);
@@ -225,22 +224,22 @@ static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t lo
 	if (len < 0)
 		return 0;
 	if (room)
-		nl_link_arrive(link, seen_ns ? seen_ns : nl_wake_comp_found_by_ns(look_ns, nl_now_ns()),
+		nl_link_arrive(link, seen_ns ? seen_ns : nl_wake_comp_found_by_ns(polled_ns, nl_now_ns()),
 			       (size_t)len);
 	else
 		nl_link_overflow(link, e->spare, (size_t)len);
 	return 1;
 }
 
-/* One by one, so that what is due is not kept waiting by what arrives, nor the other way. */
+/* Alternate between due pieces and arrivals, so that neither delays the other. */
 static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 {
 	for (int n = 0, moved = 1; n < STEPS_PER_POLL && moved && !e->failed; n++) {
-		uint64_t look_ns = nl_now_ns();
+		uint64_t polled_ns = nl_now_ns();
 
 		moved = send_due(e);
 		for (int i = 0; i < 2; i++) {
-			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, look_ns);
+			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, polled_ns);
 			moved |= readable[i];
 		}
 	}
@@ -251,7 +250,7 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- start and end ----------------------------------------------------------------- */
 
 enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
@@ -312,8 +311,8 @@ static void close_path(struct emulator *e)
 	nl_emulate_report_free(&e->report);
 }
 
-/* A path does not wait for a processor: before all that is not real-time, and woken at the
- * very nanosecond. Without the privilege it is as exact as the machine is idle. */
+/* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
+ * depends on the load of the machine. */
 static void be_prompt(struct emulator *e)
 {
 	struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
@@ -326,7 +325,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 {
 	struct emulator *e = calloc(1, sizeof(*e));
 	sigset_t signals;
-	int signal_fd, unsaid, failed;
+	int signal_fd, unwritten, failed;
 
 	if (!e)
 		return 1;
@@ -358,9 +357,9 @@ int nl_emulate_serve(int in_fd, int out_fd)
 		send_report(e, 1, 1);
 		close_path(e);
 	}
-	unsaid = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
+	unwritten = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
 	failed = e->failed;
-	if (unsaid) /* the writer is stuck in a write: nothing may be freed under it */
+	if (unwritten) /* the writer is blocked in a write: free nothing it uses */
 		_exit(1);
 	nl_async_out_free(e->out);
 	nl_json_free(&e->json);

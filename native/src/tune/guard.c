@@ -26,7 +26,7 @@ struct nl_guard_shared {
 	_Atomic unsigned restored, conflicts, failed;
 };
 
-/* flock belongs to an open file description: another one of the same memfd. */
+/* Another open file description of the same memfd: flock belongs to the description. */
 static int memfd_again(int fd)
 {
 	char path[40];
@@ -46,8 +46,8 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 	g->lock_fd = memfd_create("netlab-guard", MFD_CLOEXEC);
 	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
 		goto fail;
-	/* A mapping, which the child inherits, holds on to its open file description, and with it
-	 * to the lock. So the page is mapped through one that is never locked. */
+	/* A mapping, which the child inherits, references its open file description and thereby the
+	 * lock. So map the page through a description that is never locked. */
 	map_fd = memfd_again(g->lock_fd);
 	if (map_fd < 0)
 		goto fail;
@@ -76,8 +76,8 @@ struct child {
 	const char *file;
 };
 
-/* Everything else, the streams of the controller above all: an SSH session does not end while
- * somebody holds them. */
+/* Close everything else, above all the controller's streams: an SSH session does not end while they
+ * are open. */
 static void close_others(const struct child *c)
 {
 	struct rlimit files;
@@ -89,12 +89,12 @@ static void close_others(const struct child *c)
 		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
 		    fd != c->keep)
 			close(fd);
-	/* The lowest numbers go to /dev/null, so that nothing opened later is a standard stream. */
+	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
 		fd = dup(fd);
 }
 
-/* Returns locked. */
+/* Returns with the lock taken. */
 static void child_lock(const struct child *c, int timed_out)
 {
 	uint64_t begun = nl_now_ns();
@@ -156,7 +156,7 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 		now = nl_now_ns();
 		if (timed_out && poll(&parent, 1, 0) == 0 &&
 		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
-			flock(c->lock, LOCK_UN); /* it spoke while we waited */
+			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
 		child_revert(c);
@@ -182,7 +182,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		pid = fork();
 	if (pid == 0) {
 		c.pipe = ends[0];
-		/* Out of the parent's group and session before the parent touches a knob. */
+		/* Leave the parent's group and session before the parent writes a knob. */
 		if (setsid() < 0 || write(go[1], &byte, 1) != 1)
 			_exit(1);
 		close_others(&c);

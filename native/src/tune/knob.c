@@ -15,7 +15,7 @@ static int sysctl_char(char c)
 	       c == '_' || c == '-' || c == '.' || c == '/';
 }
 
-/* sysctl(8)'s notation: dots part the components, a slash stands for a dot within one. */
+/* The notation of sysctl(8): dots separate the components, a slash is a dot within one. */
 static int sysctl_name_ok(const char *name)
 {
 	size_t part = 0; /* length of the component so far */
@@ -41,7 +41,7 @@ static int sysctl_name_ok(const char *name)
 	}
 }
 
-/* Modules of congestion controls alone: nothing else is ours to load. */
+/* Only modules of congestion controls may be loaded. */
 static int module_name_ok(const char *name)
 {
 	size_t len = strlen(name);

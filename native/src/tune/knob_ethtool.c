@@ -139,10 +139,10 @@ const struct nl_knob_ops nl_knob_ops_coalesce = {
 	.value_form = "the value is a decimal number",
 };
 
-/* An offload is a group of feature bits. The kernel keeps what was asked for apart from what
- * is on, since offloads need one another (no segmentation without checksums). What was asked
- * for is saved and put back, so that a revert is exact whatever the order, and bits of the group
- * that were off before (tx-tcp-mangleid-segmentation, on most cards) stay off after. */
+/* An offload is a group of feature bits. The kernel stores the requested bits apart from the active
+ * ones, since offloads depend on each other (no segmentation without checksums). The requested bits
+ * are saved and restored, so that a revert is exact in any order, and bits of the group that were
+ * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
 enum { BLOCKS_MAX = 8 };
 
 struct group {

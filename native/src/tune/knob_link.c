@@ -15,7 +15,7 @@
 #define IPV6_MIN_MTU 1280
 #define DEFER_PATH (NL_KNOB_INTERFACE_MAX + NL_KNOB_NAME_MAX + 2)
 
-/* 0 or errno; every socket family passes interface requests on to the device layer. */
+/* 0 or errno; sockets of every family accept interface requests. */
 static int request(const struct nl_knob *k, unsigned long call, struct ifreq *ifr)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -56,8 +56,8 @@ static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out
 	return NL_KNOB_OK;
 }
 
-/* Under 1280 the kernel takes IPv6 off an interface, its addresses and settings with it,
- * and a larger MTU afterwards does not bring them back. */
+/* Below 1280 the kernel removes IPv6 from an interface, with its addresses and settings; a larger
+ * MTU later does not restore them. */
 static int would_lose_ipv6(const struct nl_knob *k, long mtu)
 {
 	char path[64];
@@ -124,9 +124,9 @@ const struct nl_knob_ops nl_knob_ops_txqueuelen = {
 	.value_form = "a queue length is a decimal number of packets",
 };
 
-/* sysfs shows the interfaces of the namespace it was mounted in. A process that joined
- * another one since would read a stranger's file of the same name, so the index is compared,
- * and where it differs a private sysfs of the right namespace is opened, mounted nowhere. */
+/* sysfs shows the interfaces of the namespace in which it was mounted. In a process that has joined
+ * another namespace it shows a different interface of the same name. So compare the index; if it
+ * differs, open a private sysfs of the right namespace, mounted nowhere. */
 static int sysfs_is_ours(int dir, const struct nl_knob *k)
 {
 	struct nl_value index;
@@ -182,7 +182,7 @@ static int sysfs_open(const struct nl_knob *k, struct nl_err *why)
 	return -1;
 }
 
-/* sysfs is needed as our own namespace sees it, so the interface must exist first. */
+/* The sysfs must be that of this namespace, so check for the interface first. */
 static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path[DEFER_PATH],
 				    struct nl_err *why)
 {

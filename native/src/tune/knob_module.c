@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Elsewhere in the tests, which have no modules to play with. */
+/* Tests replace these paths. */
 #ifndef NL_SYS_MODULE
 #define NL_SYS_MODULE "/sys/module"
 #endif
@@ -24,7 +24,7 @@
 
 enum {
 	MODPROBE_MS = 10000,
-	IN_USE_MS = 5000, /* connections that are closing use a module a little longer */
+	IN_USE_MS = 5000, /* closing connections use a module for a moment */
 	POLL_MS = 20,
 	STDERR_MAX = 160,
 };
@@ -61,7 +61,7 @@ static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *o
 	return NL_KNOB_OK;
 }
 
-/* The first line of what it said on standard error, or nothing. */
+/* The first line of its standard error, or an empty string. */
 static void read_stderr(int fd, char message[STDERR_MAX])
 {
 	ssize_t n = read(fd, message, STDERR_MAX - 1);
@@ -73,7 +73,7 @@ static void read_stderr(int fd, char message[STDERR_MAX])
 			*c = '?';
 }
 
-/* Its exit status, or -1 when it did not end in time and was killed. */
+/* Its exit status, or -1 after a timeout, when it is killed. */
 static int wait_for(pid_t pid)
 {
 	uint64_t until_ns = nl_now_ns() + MODPROBE_MS * NL_NS_PER_MS;
@@ -93,7 +93,7 @@ static int wait_for(pid_t pid)
 	return -1;
 }
 
-/* 0, or an errno of starting it; *status as wait_for. */
+/* 0, or the errno of posix_spawn; *status as wait_for. */
 static int modprobe(char *const argv[], int *status, char message[STDERR_MAX])
 {
 	static const char *const paths[] = {NL_MODPROBE};
@@ -108,7 +108,7 @@ static int modprobe(char *const argv[], int *status, char message[STDERR_MAX])
 		return errno;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	/* standard output carries our own answers */
+	/* standard output carries the answers of this process */
 	posix_spawn_file_actions_adddup2(&files, pipe_fd[1], STDERR_FILENO);
 	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawnattr_init(&attributes);
@@ -125,7 +125,7 @@ static int modprobe(char *const argv[], int *status, char message[STDERR_MAX])
 	message[0] = '\0';
 	if (err == 0) {
 		*status = wait_for(pid);
-		fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK); /* a child of it may hold the other end */
+		fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK); /* a child of it may hold the end */
 		read_stderr(pipe_fd[0], message);
 	}
 	close(pipe_fd[0]);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Only the initial network namespace shows this file, in every kernel. */
+/* Present in the initial network namespace only, in every kernel. */
 #define WHOLE_MACHINE_FILE "/proc/sys/net/core/netdev_max_backlog"
 
 static int in_first_namespace(void)

@@ -1,4 +1,4 @@
-/* knob_value: the parts of knob.h that every kind of knob uses. */
+/* knob_value: functions of knob.h for all kinds of knobs. */
 #include "tune/knob.h"
 
 #include <errno.h>

@@ -86,13 +86,13 @@ static void add_up(struct nl_session *s, struct nl_revert_sum sum)
 	s->sum.failed += sum.failed;
 }
 
-/* Under the lock, with the guard's flag up: see its work done and close. */
+/* Under the lock, after the guard took over: complete its work and close the session. */
 static int lost(struct nl_session *s, struct nl_err *why)
 {
 	struct nl_revert_sum sum;
 
 	if (!nl_guard_finished(&s->guard, &sum.restored, &sum.conflicts, &sum.failed)) {
-		/* It was killed at work; putting back twice is harmless. */
+		/* The guard was killed halfway; reverting twice is harmless. */
 		sum = nl_revert_all(&s->journal, s->journal_fd, 0, NULL, NULL);
 		if (sum.failed == 0)
 			nl_journal_remove(s->dir, s->file);
@@ -106,7 +106,7 @@ static int lost(struct nl_session *s, struct nl_err *why)
 		       sum.restored, sum.conflicts, sum.failed);
 }
 
-/* Take the lock of a live session and see that a guard watches it. */
+/* Lock a live session and ensure that its guard is alive. */
 static int lock_session(struct nl_session *s, struct nl_err *why)
 {
 	if (nl_guard_lock(&s->guard) < 0) {
@@ -166,7 +166,7 @@ static void put_text(char *to, const char *from)
 	memcpy(to, from, strlen(from) + 1);
 }
 
-/* Write the intention down. The entry, or NULL with a reason and everything as it was. */
+/* Record the intended write. The entry, or NULL with a reason and everything unchanged. */
 static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob *k,
 				      const struct nl_value *now, const char *wanted,
 				      struct nl_err *why)
@@ -185,7 +185,7 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 		e->knob = *k;
 		put_text(e->old, now->exact);
 	} else if (strcmp(e->readback, now->exact) != 0) {
-		/* Somebody else's value: from now on it is the one to put back. */
+		/* A foreign value: restore this one from now on. */
 		put_text(e->old, now->exact);
 		e->written = 0;
 	}
@@ -202,7 +202,7 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	return NULL;
 }
 
-/* The readback is in e; write it down, or undo what cannot be written down. */
+/* Record the readback in e; revert the knob if that fails. */
 static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_err *why)
 {
 	struct nl_value found;
@@ -355,7 +355,7 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 		close_session(s);
 		return NL_OK;
 	}
-	/* Without the lock the knobs are the guard's, which sees the pipe close. */
+	/* Without the lock the guard reverts the knobs: it sees the pipe close. */
 	nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	close_session(s);
 	return NL_INTERNAL;
