@@ -1,4 +1,4 @@
-/* gensink: one binary, several faces. */
+/* gensink: one binary, a table of subcommands. */
 #include "agent/agent.h"
 #include "cli/cmd.h"
 #include "congestion/cc_session.h"

@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,17 +24,32 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("tune/*.c", "net/ethtool.c", "base/request.c", "base/json.c", "base/file_read.c")
+NATIVE = ROOT / "native"
 _counter = itertools.count()
 SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
 
 
 def compile_program(main: str, to: Path, *flags: str) -> Path:
-    """The sources of tuning and one file with a main, as any C compiler takes them."""
-    sources = [path for glob in SOURCES for path in sorted((ROOT / "native/src").glob(glob))]
-    command = ["cc", "-O2", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", *flags]
-    command += [f"-I{ROOT / 'native/src'}", "-o", to, ROOT / "tests/native" / main, *sources]
-    subprocess.run(command, check=True)
+    """Compile the sources of gensink and one file with a main, with nothing but a C compiler."""
+    objects = to.with_name(f"{to.name}-objects")
+    header = objects / "nl_digest.h"
+    digest = (sys.executable, NATIVE / "cmake" / "digest.py", NATIVE, "0", header)
+    subprocess.run(digest, check=True)
+    command = ["cc", "-O1", "-std=c11", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Werror"]
+    command += [*flags, f"-I{NATIVE / 'include'}", f"-I{NATIVE / 'src'}", f"-I{objects}"]
+    lines = (NATIVE / "sources.txt").read_text().splitlines()
+    names = [line.split()[1] for line in lines if not line.startswith("#")]
+    sources = [ROOT / "tests/native" / main, *(NATIVE / "src" / name for name in names)]
+
+    def compile_one(numbered: tuple[int, Path]) -> Path:
+        number, source = numbered
+        done = objects / f"{number}.o"
+        subprocess.run([*command, "-c", "-o", done, source], check=True)
+        return done
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        compiled = list(pool.map(compile_one, enumerate(sources)))
+    subprocess.run([*command, "-o", to, *compiled, "-lm"], check=True)
     return to
 
 

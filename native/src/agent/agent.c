@@ -3,18 +3,15 @@
 #include "agent/run_table.h"
 #include "base/async_out.h"
 #include "base/clock.h"
-#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
 #include "base/fd_limit.h"
-#include "base/line_reader.h"
-#include "base/request.h"
+#include "base/serve.h"
 #include "netlab.h"
 #include "run/options.h"
 #include "run/report_json.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,21 +19,21 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { END_MS = 2500 }; /* for runs to stop and results to leave; gone within 3 s */
+enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone within 3 s */
 
 struct agent {
-	int in_fd, out_fd;
 	struct nl_async_out *out;
 	struct nl_json json; /* of the thread that reads requests */
 	struct nl_run_table *table;
-	struct nl_line_reader reader;
-	int quit;
+	struct nl_serve serve;
 };
 
 /* -- answers ------------------------------------------------------------------- */
 
-static void answer_error(struct agent *agent, const char *run, const struct nl_err *err)
+static void answer_error(void *context, const char *run, const struct nl_err *err)
 {
+	struct agent *agent = context;
+
 	nl_json_error(&agent->json, run, err);
 	nl_async_out_put(agent->out, &agent->json);
 }
@@ -71,11 +68,7 @@ static void send_ready(struct agent *agent)
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	uname(&name);
-	begin_event(agent, "ready");
-	nl_json_u64(j, "protocol", 1);
-	nl_json_text(j, "version", nl_version());
-	nl_json_text(j, "digest", nl_source_digest());
-	nl_json_i64(j, "pid", getpid());
+	nl_serve_ready(j);
 	nl_json_text(j, "hostname", name.nodename);
 	nl_json_text(j, "kernel", name.release);
 	nl_json_text(j, "machine", name.machine);
@@ -166,7 +159,7 @@ static int request_quit(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	agent->quit = 1;
+	agent->serve.stop = 1;
 	return NL_OK;
 }
 
@@ -175,40 +168,7 @@ static const struct nl_verb verbs[] = {
 	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
 };
 
-static int handle_line(void *context, const char *line, size_t len)
-{
-	struct agent *agent = context;
-	struct nl_request request;
-	struct nl_err err;
-
-	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), agent, line, len,
-			&request, &err))
-		answer_error(agent, nl_request_get(&request, "run"), &err);
-	return agent->quit;
-}
-
-/* -- input --------------------------------------------------------------------------- */
-
-static void serve_requests(struct agent *agent)
-{
-	for (;;) {
-		/* an output nobody reads shows as POLLERR without being asked for */
-		struct pollfd fds[] = {{.fd = agent->in_fd, .events = POLLIN},
-				       {.fd = nl_async_out_broken_fd(agent->out), .events = POLLIN},
-				       {.fd = agent->out_fd}};
-
-		if (poll(fds, 3, -1) < 0 && errno != EINTR)
-			return;
-		if (fds[1].revents || (fds[2].revents & (POLLERR | POLLHUP | POLLNVAL)))
-			return;
-		if (fds[0].revents && !nl_line_reader_read(&agent->reader, agent->in_fd, handle_line, agent))
-			return;
-		if (agent->quit)
-			return;
-	}
-}
-
-/* -- life ------------------------------------------------------------------------------ */
+/* -- start and end ------------------------------------------------------------------- */
 
 static int take_lock(int *fd, struct nl_err *err)
 {
@@ -236,8 +196,6 @@ static struct agent *agent_new(int in_fd, int out_fd)
 
 	if (!agent)
 		return NULL;
-	agent->in_fd = in_fd;
-	agent->out_fd = out_fd;
 	agent->out = nl_async_out_new(out_fd);
 	if (!agent->out) {
 		free(agent);
@@ -250,6 +208,14 @@ static struct agent *agent_new(int in_fd, int out_fd)
 		return NULL;
 	}
 	nl_json_init(&agent->json);
+	agent->serve = (struct nl_serve){.verbs = verbs,
+					 .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+					 .context = agent,
+					 .answer_error = answer_error,
+					 .in_fd = in_fd,
+					 .out_fd = out_fd,
+					 .broken_fd = nl_async_out_broken_fd(agent->out),
+					 .signal_fd = -1};
 	return agent;
 }
 
@@ -268,13 +234,13 @@ int nl_agent_serve(int in_fd, int out_fd)
 		answer_error(agent, NULL, &err);
 	} else {
 		send_ready(agent);
-		serve_requests(agent);
+		nl_serve_run(&agent->serve);
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
 	nl_run_table_stop(agent->table, NULL);
 	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
-	if (busy) /* a thread is stuck, in a write most likely: nothing may be freed under it */
+	if (busy) /* a thread is blocked, probably in a write: free nothing it uses */
 		_exit(1);
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);

@@ -1,4 +1,4 @@
-/* agent: the face of gensink that a controller drives; see PROTOCOL.md. */
+/* agent: the subcommand of gensink for a controller; see PROTOCOL.md. */
 #ifndef NL_AGENT_H
 #define NL_AGENT_H
 

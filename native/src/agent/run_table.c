@@ -15,7 +15,7 @@ enum { RUNS_MAX = 64, RUN_STACK_B = 512 * 1024 };
 
 struct entry {
 	struct nl_run_table *table;
-	struct nl_run *run; /* NULL: the place is free */
+	struct nl_run *run; /* NULL: the entry is free */
 	uint64_t id;
 	int role;
 };
@@ -25,7 +25,7 @@ struct nl_run_table {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct entry entry[RUNS_MAX];
-	unsigned running; /* threads that have something to say */
+	unsigned running; /* threads whose result is not written yet */
 };
 
 struct nl_run_table *nl_run_table_new(struct nl_async_out *out)
@@ -60,7 +60,7 @@ static void *execute_entry(void *argument)
 	struct nl_err err;
 	int code = nl_run_execute(run, &err);
 
-	/* free the place first: whoever reads the result may start the next run at once */
+	/* free the entry first: the reader of the result may start the next run at once */
 	pthread_mutex_lock(&table->lock);
 	entry->run = NULL;
 	pthread_mutex_unlock(&table->lock);
@@ -161,7 +161,7 @@ int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opt
 		nl_run_free(run);
 		return err->code;
 	}
-	/* said before the thread starts: a result never comes first */
+	/* before the thread starts: a result never comes first */
 	if (opts->role == NL_SINK)
 		send_listening(table, run, opts->run);
 	code = launch(entry, err);
@@ -173,8 +173,8 @@ int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opt
 void nl_run_table_stop(struct nl_run_table *table, const uint64_t *id)
 {
 	pthread_mutex_lock(&table->lock);
-	/* All are told before one is woken: else a run sees the other end of itself close,
-	 * and calls that a peer that vanished. */
+	/* Mark all runs before any of them wakes: otherwise one sees its peer close and reports a
+	 * lost peer. */
 	for (int i = 0; i < RUNS_MAX; i++)
 		if (table->entry[i].run && (!id || table->entry[i].id == *id))
 			atomic_store(&table->entry[i].run->stop_requested, 1);

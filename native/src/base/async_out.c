@@ -24,7 +24,7 @@ struct nl_async_out {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct line *first, **last;
-	size_t queued_B; /* with what is being written */
+	size_t queued_B; /* includes the line being written */
 	int broken, closing;
 };
 
@@ -37,7 +37,7 @@ static void break_off(struct nl_async_out *out)
 		return;
 	out->broken = 1;
 	n = write(out->broken_fd, &one, sizeof(one));
-	(void)n; /* a fresh eventfd takes one write */
+	(void)n; /* a fresh eventfd accepts one write */
 	pthread_cond_broadcast(&out->changed);
 }
 

@@ -1,7 +1,6 @@
 #include "base/clock.h"
 
-#include "netlab.h"
-
+#include <errno.h>
 #include <limits.h>
 
 uint64_t nl_now_ns(void)
@@ -20,4 +19,12 @@ int nl_poll_ms(uint64_t t_ns)
 		return 0;
 	ms = (t_ns - now + NL_NS_PER_MS - 1) / NL_NS_PER_MS;
 	return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+void nl_sleep_ms(uint64_t ms)
+{
+	struct timespec left = nl_timespec(ms * NL_NS_PER_MS);
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
 }

@@ -1,6 +1,8 @@
-/* clock: CLOCK_MONOTONIC in nanoseconds. */
+/* clock: CLOCK_MONOTONIC in nanoseconds; nl_now_ns is in netlab.h. */
 #ifndef NL_CLOCK_H
 #define NL_CLOCK_H
+
+#include "netlab.h"
 
 #include <stdint.h>
 #include <time.h>
@@ -16,5 +18,8 @@ static inline struct timespec nl_timespec(uint64_t t_ns)
 
 /* Milliseconds from now until t_ns, rounded up, for poll(); 0 when it is past. */
 int nl_poll_ms(uint64_t t_ns);
+
+/* Sleep the whole time, also when signals arrive. */
+void nl_sleep_ms(uint64_t ms);
 
 #endif

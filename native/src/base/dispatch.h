@@ -16,7 +16,7 @@ struct nl_verb {
 int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const char *line,
 		size_t len, struct nl_request *request, struct nl_err *err);
 
-/* NL_OK if a getter has read every key, else an error naming the unknown key. */
+/* NL_OK if every key has been read by a getter, else an error naming the unknown key. */
 int nl_request_only_known(const struct nl_request *request, struct nl_err *err);
 
 #endif

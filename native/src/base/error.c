@@ -84,7 +84,7 @@ static void add_errno(struct nl_err *err, int errnum)
 	if (!err)
 		return;
 	at = strlen(err->message);
-	/* the GNU strerror_r: may return its own storage, never fails */
+	/* the GNU strerror_r: may return static storage, never fails */
 	snprintf(err->message + at, sizeof(err->message) - at, ": %s (errno %d)",
 		 strerror_r(errnum, text, sizeof(text)), errnum);
 }

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "netlab.h"
 
-/* One object: an error event; run as text or NULL. */
+/* Write an error event; run is text or NULL. */
 void nl_json_error(struct nl_json *j, const char *run, const struct nl_err *err);
 
 #endif

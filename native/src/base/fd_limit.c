@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-/* Both ends of two runs of the most streams, and more. */
+/* Two runs with the most streams, both ends, and a reserve. */
 enum { ENOUGH = 4 * NL_STREAMS_MAX + 4096, SPARE = 64 };
 
-/* A root process may go past its hard limit, as far as fs.nr_open. */
+/* Root may exceed the hard limit, up to fs.nr_open. */
 static int raise_to(rlim_t wanted, struct rlimit *limit)
 {
 	struct rlimit more = *limit;

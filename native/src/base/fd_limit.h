@@ -1,14 +1,14 @@
-/* files: the limit on open files of this process. */
+/* fd_limit: the limit on open files of this process. */
 #ifndef NL_FD_LIMIT_H
 #define NL_FD_LIMIT_H
 
 #include "netlab.h"
 
-/* Raise the limit to as much as this process may have, within reason. */
+/* Raise the soft limit as far as this process may, within reason. */
 void nl_fd_limit_raise(void);
 
-/* Make sure of room for so many files beside those that are open: the limit is raised if
- * it has to be, and NL_LIMIT says what is needed if it cannot be. */
+/* Ensure room for so many more open files; raises the limit if necessary. NL_LIMIT, with the number
+ * needed, if that fails. */
 int nl_fd_limit_need(uint64_t files, struct nl_err *err);
 
 #endif

@@ -1,8 +1,7 @@
-/* json: one object or array at a time, written to a growing buffer.
+/* json: write one object or array to a growing buffer.
  *
- * The writer owns its buffer until nl_json_free. A failed allocation is
- * remembered in `failed` and turns every later call into nothing; callers check
- * once, at the end. Commas are the writer's business. One thread at a time. */
+ * The writer owns its buffer until nl_json_free, and inserts the commas. A failed allocation sets
+ * `failed` and makes later calls no-ops; check once, at the end. One thread at a time. */
 #ifndef NL_JSON_H
 #define NL_JSON_H
 
@@ -18,7 +17,7 @@ struct nl_json {
 
 void nl_json_init(struct nl_json *j);
 void nl_json_free(struct nl_json *j);
-void nl_json_reset(struct nl_json *j); /* empty again, buffer kept */
+void nl_json_reset(struct nl_json *j); /* empty; keeps the buffer */
 
 void nl_json_open(struct nl_json *j, const char *key);  /* `{`; key NULL inside an array or at top */
 void nl_json_close(struct nl_json *j);                  /* `}` */
@@ -27,7 +26,7 @@ void nl_json_array_end(struct nl_json *j);              /* `]` */
 void nl_json_u64(struct nl_json *j, const char *key, uint64_t value);
 void nl_json_i64(struct nl_json *j, const char *key, int64_t value);
 void nl_json_bool(struct nl_json *j, const char *key, int value);
-/* Any bytes: control characters, quotes and non-ASCII are escaped as \u00XX. NULL is null. */
+/* Any bytes: control characters, quotes and non-ASCII are escaped as \u00XX. NULL writes null. */
 void nl_json_text(struct nl_json *j, const char *key, const char *value);
 void nl_json_null(struct nl_json *j, const char *key);
 

@@ -4,36 +4,37 @@
 #include <string.h>
 #include <unistd.h>
 
-static void take(struct nl_line_reader *l, nl_line_handler *hear, void *context)
+static void split(struct nl_line_reader *r, nl_line_handler *handle, void *context)
 {
-	char *start = l->text, *end = l->text + l->have, *newline;
-	int enough = 0;
+	char *start = r->text, *end = r->text + r->have, *newline;
+	int stop = 0;
 
-	while (!enough && (newline = memchr(start, '\n', (size_t)(end - start)))) {
-		if (!l->overlong)
-			enough = hear(context, start, (size_t)(newline - start));
-		l->overlong = 0;
+	while (!stop && (newline = memchr(start, '\n', (size_t)(end - start)))) {
+		if (!r->overlong)
+			stop = handle(context, start, (size_t)(newline - start));
+		r->overlong = 0;
 		start = newline + 1;
 	}
-	l->have = (size_t)(end - start);
-	memmove(l->text, start, l->have);
-	if (l->have > NL_LINE_MAX) {
-		if (!l->overlong)
-			hear(context, NULL, 0);
-		l->overlong = 1;
-		l->have = 0;
+	r->have = (size_t)(end - start);
+	memmove(r->text, start, r->have);
+	if (r->have > NL_LINE_MAX) {
+		if (!r->overlong)
+			handle(context, NULL, 0);
+		r->overlong = 1;
+		r->have = 0;
 	}
 }
 
-int nl_line_reader_read(struct nl_line_reader *l, int fd, nl_line_handler *hear, void *context)
+int nl_line_reader_read(struct nl_line_reader *reader, int fd, nl_line_handler *handle,
+			void *context)
 {
-	ssize_t n = read(fd, l->text + l->have, sizeof(l->text) - l->have);
+	ssize_t n = read(fd, reader->text + reader->have, sizeof(reader->text) - reader->have);
 
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN;
 	if (n == 0)
 		return 0;
-	l->have += (size_t)n;
-	take(l, hear, context);
+	reader->have += (size_t)n;
+	split(reader, handle, context);
 	return 1;
 }

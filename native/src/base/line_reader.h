@@ -1,4 +1,4 @@
-/* lines: requests from a descriptor, cut at their newlines, each at most NL_LINE_MAX. */
+/* line_reader: request lines from a descriptor, each at most NL_LINE_MAX bytes. */
 #ifndef NL_LINE_READER_H
 #define NL_LINE_READER_H
 
@@ -7,14 +7,15 @@
 struct nl_line_reader {
 	char text[NL_LINE_MAX + 2];
 	size_t have;
-	int overlong; /* skipping to the end of a line that is too long */
+	int overlong; /* skipping the rest of an overlong line */
 };
 
-/* Hear of a line, without its newline; line NULL: one was too long, it is skipped. What
- * is not 0 ends the reading of this call. */
+/* Handle a line, without its newline; line is NULL for an overlong one, which is skipped. Nonzero
+ * stops the reading of this call. */
 typedef int nl_line_handler(void *context, const char *line, size_t len);
 
-/* Read once and hand on what is whole. 1 while there may be more, 0 at the end of input. */
-int nl_line_reader_read(struct nl_line_reader *reader, int fd, nl_line_handler *hear, void *context);
+/* Read once and handle every whole line. 1 while there may be more, 0 at the end of input. */
+int nl_line_reader_read(struct nl_line_reader *reader, int fd, nl_line_handler *handle,
+			void *context);
 
 #endif

@@ -17,7 +17,7 @@ static void *map(uint64_t len_B)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A large page begins at a multiple of its length: map one more and give the rest back. */
+/* A huge page is aligned to its size: map one extra and unmap the rest. */
 static void *map_huge(uint64_t len_B)
 {
 	uint8_t *memory = map(len_B + HUGE_PAGE_B);

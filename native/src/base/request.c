@@ -28,7 +28,7 @@ static void note_key(struct nl_request *r, const char *key, size_t len)
 	r->bad_key[len] = '\0';
 }
 
-/* Decode a value in place of the store; returns the new length or -1. */
+/* Decode a percent-encoded value in place; returns the new length or -1. */
 static long decode(char *to, const char *from, size_t len)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, 
 			if (!key_char(line[i]))
 				return NL_REQUEST_BAD_KEY;
 		word = &out->pair[out->count];
-		/* key, NUL, value, NUL never outgrow "key=value " of the line */
+		/* key, NUL, value, NUL never exceed "key=value " of the line */
 		word->key = out->store + used;
 		memcpy(out->store + used, line + start, eq - start);
 		used += eq - start;

@@ -1,7 +1,7 @@
-/* words: request lines, `verb key=value ...`, parsed over a bounded buffer.
+/* request: parse a request line, `verb key=value ...`, over a bounded buffer.
  *
- * A parsed line borrows nothing: it owns copies. Parsing is pure; it never
- * allocates, prints or touches the clock. Not thread-shared. */
+ * A parsed request owns copies of everything. Pure: no allocation, output or clock. Not
+ * thread-safe. */
 #ifndef NL_REQUEST_H
 #define NL_REQUEST_H
 
@@ -17,18 +17,18 @@ enum {
 enum nl_request_code {
 	NL_REQUEST_OK = 0,
 	NL_REQUEST_EMPTY,     /* no verb */
-	NL_REQUEST_TOO_LONG,  /* line, key or number of words */
-	NL_REQUEST_NO_EQUALS, /* a word without `=` */
-	NL_REQUEST_BAD_KEY,   /* a key that is empty or not [a-z0-9_] + capital B */
-	NL_REQUEST_TWICE,     /* a key repeated */
-	NL_REQUEST_BAD_VALUE, /* a control byte, or a broken percent escape */
+	NL_REQUEST_TOO_LONG,  /* line, key or number of pairs */
+	NL_REQUEST_NO_EQUALS, /* a pair without `=` */
+	NL_REQUEST_BAD_KEY,   /* a key that is empty or not [a-z0-9_] and capital B */
+	NL_REQUEST_TWICE,     /* a repeated key */
+	NL_REQUEST_BAD_VALUE, /* a control byte, or an invalid percent escape */
 };
 
 struct nl_pair {
-	const char *key;   /* NUL-terminated, in the line's own store */
+	const char *key;   /* NUL-terminated, in the request's store */
 	const char *value; /* decoded, NUL-terminated */
 	size_t value_len;
-	int read; /* set by the getters; nl_request_unread finds the rest */
+	int read; /* set by the getters; see nl_request_unread */
 };
 
 struct nl_request {
@@ -36,34 +36,34 @@ struct nl_request {
 	struct nl_pair pair[NL_PAIRS_MAX];
 	size_t count;
 	char store[NL_LINE_MAX + 1];
-	char bad_key[NL_KEY_MAX + 1]; /* the key at fault, when a code names one */
+	char bad_key[NL_KEY_MAX + 1]; /* the key at fault, for codes that have one */
 };
 
-/* Parse len bytes at line (no newline). On failure *out is unusable except bad_key. */
+/* Parse len bytes at line (without newline). On failure only bad_key of *out is valid. */
 enum nl_request_code nl_request_parse(struct nl_request *out, const char *line, size_t len);
 
-/* One sentence for a code; never NULL. */
+/* The message for a code; never NULL. */
 const char *nl_request_message(enum nl_request_code code);
 
 /* The value of key, or NULL; marks it read. */
 const char *nl_request_get(struct nl_request *r, const char *key);
 
-/* Decimal u64 in [min, max]. 0 ok, 1 absent, -1 malformed or out of range. */
+/* A decimal u64 in [min, max]. 0: valid, 1: absent, -1: malformed or out of range. */
 int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max, uint64_t *out);
 
-/* Whether key is there; does not mark it read. */
+/* Whether the key is present; does not mark it read. */
 int nl_request_has(const struct nl_request *r, const char *key);
 
-/* The whole text as a decimal in [min, max]. 0, or -1. */
+/* Parse the whole text as a decimal in [min, max]. 0, or -1. */
 int nl_decimal_parse(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 
-/* A number as decimal text. */
+/* Format a number as decimal text. */
 void nl_decimal_format(char out[24], uint64_t value);
 
-/* The whole text as 2 * len hex digits. 0, or -1. */
+/* Parse the whole text as 2 * len hex digits. 0, or -1. */
 int nl_hex_parse(const char *text, uint8_t *out, size_t len);
 
-/* First key that no getter asked for, or NULL. */
+/* The first key that no getter has read, or NULL. */
 const char *nl_request_unread(const struct nl_request *r);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* Sent by a thread of the program to the main thread when its work is done. */
+/* A thread sends this to the main thread when its work is done. */
 enum { NL_SIGNAL_DONE = SIGUSR1 };
 
 /* Block SIGINT, SIGTERM, SIGHUP and NL_SIGNAL_DONE in this and all later threads; *set

@@ -1,5 +1,5 @@
-/* faces: the command lines of gensink. Each returns the exit code: 0, 1 a run
- * failed, 2 bad input; argv[0] is the name of the face. */
+/* cmd: subcommands of gensink. Each returns the exit code: 0, 1: a run failed, 2: bad input;
+ * argv[0] is the name of the subcommand. */
 #ifndef NL_CMD_H
 #define NL_CMD_H
 

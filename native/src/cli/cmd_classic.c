@@ -1,7 +1,7 @@
 /* gen4 and sink4: the command line and running report of GenSink, 2003.
  *
- * Plain TCP, one stream, no hello: each end sends or receives until it is interrupted
- * or the other end goes. Several copies run side by side, as they did then. */
+ * Plain TCP, one stream, no hello: each end transfers until it is interrupted or the other end
+ * closes. Start several copies for several streams. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/request.h"
@@ -26,7 +26,7 @@ struct classic {
 	struct nl_io_ctx ctx;
 	struct nl_stream *stream;
 	atomic_int quit;
-	int signals; /* a descriptor that is readable after SIGINT or the end of the stream */
+	int signals; /* readable after SIGINT or the end of the stream */
 	pthread_t main;
 };
 
@@ -58,7 +58,7 @@ static int parse(struct classic *classic, char **argv, struct nl_err *err)
 	return NL_OK;
 }
 
-/* Wait until fd is ready; 0, or -1 when interrupted by a signal of the user. */
+/* Wait until fd is ready; 0, or -1 after a signal. */
 static int wait_ready(const struct classic *classic, int fd, short events)
 {
 	struct pollfd fds[] = {{.fd = fd, .events = events},
@@ -69,7 +69,7 @@ static int wait_ready(const struct classic *classic, int fd, short events)
 	return fds[1].revents ? -1 : 0;
 }
 
-/* A connected socket in stream->fd; -1 there when the user interrupted. */
+/* Set stream->fd to a connected socket, or -1 after a signal. */
 static int join_sink(struct classic *classic, struct nl_err *err)
 {
 	struct nl_address to;
@@ -146,7 +146,7 @@ static void print_line(uint64_t bytes, uint64_t step_bytes, uint64_t step_ns, ui
 	fflush(stdout);
 }
 
-/* A line a second, until a signal: the end of the stream is one too. */
+/* Print a line per second, until a signal, which the end of the stream also sends. */
 static void report(struct classic *classic, uint64_t start_ns)
 {
 	struct pollfd wake = {.fd = classic->signals, .events = POLLIN};
@@ -183,7 +183,7 @@ static int run(struct classic *classic, struct nl_err *err)
 	shutdown(classic->stream->fd, SHUT_RDWR);
 	pthread_join(thread, NULL);
 	errnum = classic->stream->errnum;
-	/* the other end went: that is how these programs end */
+	/* the other end has closed: the normal end of these programs */
 	if (errnum && errnum != EPIPE && errnum != ECONNRESET)
 		return nl_fail_errno(err, errnum, "stream");
 	return NL_OK;

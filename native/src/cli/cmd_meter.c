@@ -1,4 +1,4 @@
-/* gensink meter: what the throughput program of 2003 printed, from 64-bit counters. */
+/* gensink meter: the report of the throughput program of 2003, from 64-bit counters. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/request.h"
@@ -62,7 +62,7 @@ static int print_json(const struct nl_meter_span *span)
 	return failed ? 1 : 0;
 }
 
-/* Until the time is up or a signal comes, watching over the counters. */
+/* Poll the counters until the time is up or a signal arrives. */
 static void wait_watching(struct nl_meter_poll *meter_poll, uint64_t end_ns)
 {
 	sigset_t signals;

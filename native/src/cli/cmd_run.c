@@ -19,7 +19,7 @@ struct execution {
 	struct nl_run *run;
 	struct nl_err err;
 	int code;
-	pthread_t main; /* gets NL_SIGNAL_DONE when it is over */
+	pthread_t main; /* receives NL_SIGNAL_DONE at the end */
 };
 
 static void print_help(const char *cmd, int role)
@@ -65,7 +65,7 @@ static void print_how_to_join(const struct nl_run_opts *opts, uint32_t port)
 	fputc('\n', stderr);
 }
 
-/* Report once a second until the run is over or the user interrupts it. */
+/* Report once per second until the run ends or the user interrupts it. */
 static void watch(struct execution *execution, const sigset_t *signals, int quiet)
 {
 	uint64_t start_ns = 0, last_ns, last_bytes, t_ns, bytes;
@@ -189,7 +189,7 @@ static int cmd_main(int role, int argc, char **argv)
 	free(rest);
 	if (err.code)
 		return nl_cli_fail(argv[0], &err);
-	/* a sink never runs with a token that others could guess */
+	/* a sink never uses a guessable token */
 	if (role == NL_SINK && zero_token(&opts) &&
 	    getrandom(opts.token, sizeof(opts.token), 0) != sizeof(opts.token)) {
 		nl_fail_errno(&err, errno, "getrandom");

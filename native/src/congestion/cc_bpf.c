@@ -7,7 +7,7 @@
 
 #ifndef NL_BPF
 
-/* Sources that were compiled on a host of another architecture have no compiler for BPF there. */
+/* Sources compiled on a host of another architecture come without compiled BPF programs. */
 int nl_cc_supported(char why[NL_MESSAGE_MAX])
 {
 	snprintf(why, NL_MESSAGE_MAX, "unsupported: built without BPF");
@@ -55,7 +55,7 @@ void nl_cc_unload(struct nl_cc_loaded *loaded)
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Kernel headers of 6.4 and later have these; the build machine's may be older. */
+/* In kernel headers from 6.4 on; the build machine's may be older. */
 enum { ATTACH_STRUCT_OPS = 44, MAP_WITH_LINK = 1 << 13 };
 
 enum { MARKS = 36 * 36 };
@@ -63,11 +63,11 @@ enum { MARKS = 36 * 36 };
 struct nl_cc_loaded {
 	char name[NL_CC_NAME_MAX + 1];
 	struct bpf_object *object;
-	struct bpf_link *link; /* of a libbpf that makes it itself, from 1.2 on */
-	int link_fd;           /* else */
+	struct bpf_link *link; /* with libbpf from 1.2 on */
+	int link_fd;           /* with older libbpf */
 };
 
-/* libbpf says the reason of a failure only to its printer: the last lines are kept. */
+/* libbpf reports the reason of a failure only to its print callback: keep the first warning. */
 static char warning[NL_MESSAGE_MAX];
 
 static int record_warning(enum libbpf_print_level level, const char *format, va_list values)
@@ -80,7 +80,7 @@ static int record_warning(enum libbpf_print_level level, const char *format, va_
 	vsnprintf(line, sizeof(line), format, values);
 	len = strcspn(line, "\n");
 	line[len] = '\0';
-	/* The first is the cause; what follows from it is not. */
+	/* The first warning is the cause, the later ones consequences. */
 	if (!warning[0])
 		snprintf(warning, sizeof(warning), "%.160s", line);
 	return 0;
@@ -88,7 +88,7 @@ static int record_warning(enum libbpf_print_level level, const char *format, va_
 
 int nl_cc_supported(char why[NL_MESSAGE_MAX])
 {
-	static int known; /* the kernel does not change while we run, and its types are megabytes */
+	static int known; /* the kernel cannot change meanwhile, and its types are megabytes */
 	struct btf *kernel;
 	int found;
 
@@ -121,8 +121,7 @@ const char *nl_cc_sha256(int cc)
 	return nl_cc_object[cc].sha256;
 }
 
-/* libbpf of this age has no way to change what is in a struct_ops, so the name is written into
- * the object itself. */
+/* This libbpf cannot change the contents of a struct_ops, so write the name into the object. */
 static int write_name(unsigned char *code, size_t size, const char *name)
 {
 	unsigned char *place = memmem(code, size, NL_CC_NAME_PLACE, NL_CC_NAME_MAX);
@@ -140,7 +139,7 @@ static int link_create(int map_fd)
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.link_create.prog_fd = (__u32)map_fd; /* the same place as map_fd of newer headers */
+	attr.link_create.prog_fd = (__u32)map_fd; /* map_fd in newer headers, at the same offset */
 	attr.link_create.attach_type = ATTACH_STRUCT_OPS;
 	return (int)syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
@@ -177,8 +176,8 @@ static int try_name(struct nl_cc_loaded *l, const struct nl_cc_object *o,
 		return -1;
 	if (bpf_link__fd(l->link) != bpf_map__fd(ops))
 		return 0;
-	/* An older libbpf has filled the map and knows nothing of links: what it gives stands for
-	 * the map, and the registration is still to be made. */
+	/* An older libbpf has filled the map but does not support links: its result only stands for
+	 * the map, which is registered here. */
 	bpf_link__disconnect(l->link);
 	bpf_link__destroy(l->link);
 	l->link = NULL;
@@ -203,7 +202,7 @@ struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struc
 	static const char digit[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	struct nl_cc_loaded *l = calloc(1, sizeof(*l));
 	char why[NL_MESSAGE_MAX];
-	static unsigned mark; /* goes on from load to load, so that names seldom meet */
+	static unsigned mark; /* continues over all loads, so that names rarely collide */
 
 	if (!mark)
 		mark = (unsigned)getpid();

@@ -1,8 +1,8 @@
-/* cc_bpf: give a window cc to the kernel as a congestion control, for as long as one holds it.
+/* cc_bpf: register a BPF congestion control with the kernel, for the lifetime of this process.
  *
- * One thread. The registration belongs to a link that is open in this process alone, so that it
- * ends with the process however that ends; connections that still use it keep it alive until
- * they are gone, under no name. A build without libbpf answers NL_REFUSED with "unsupported:". */
+ * One thread. The registration belongs to a BPF link that only this process has open, so it ends
+ * with the process in any case. Connections that use it keep the program alive until they close,
+ * but its name is gone. A build without libbpf returns NL_REFUSED with "unsupported:". */
 #ifndef NL_CC_BPF_H
 #define NL_CC_BPF_H
 
@@ -11,22 +11,22 @@
 
 enum { NL_CC_NAME_MAX = 15 };
 
-struct nl_cc_loaded; /* a cc the kernel has taken */
+struct nl_cc_loaded; /* a registered congestion control */
 
-/* Whether this build and this kernel can; if not, why. */
+/* Whether this build and this kernel support it; if not, why. */
 int nl_cc_supported(char why[NL_MESSAGE_MAX]);
 
-/* sha256 of a cc's object code, hex; static storage. NULL in a build without. */
+/* sha256 of the object code, hex; static storage. NULL in a build without BPF. */
 const char *nl_cc_sha256(int cc);
 
-/* Register the cc (an index into nl_cc_table) under a name of its own, nl_LAW_xx with xx two
- * characters that no other has taken. NULL and *err when the kernel says no. */
+/* Register a congestion control (an index into nl_cc_table) under a new name, nl_CC_xx with xx two
+ * unused characters. NULL and *err if the kernel refuses it. */
 struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struct nl_err *err);
 
 /* The name that TCP_CONGESTION takes. */
 const char *nl_cc_name(const struct nl_cc_loaded *loaded);
 
-/* Take it from the kernel and free it; the name is gone from the list when this returns. */
+/* Unregister and free it; the name is gone from the list on return. */
 void nl_cc_unload(struct nl_cc_loaded *loaded);
 
 #endif

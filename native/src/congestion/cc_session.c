@@ -1,16 +1,12 @@
 #include "congestion/cc_session.h"
 
-#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
-#include "base/json.h"
-#include "base/line_reader.h"
+#include "base/serve.h"
 #include "base/signals.h"
 #include "congestion/cc_bpf.h"
 #include "congestion/cc_table.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -20,9 +16,9 @@ enum { LOADED_MAX = 32 };
 
 struct cc_session {
 	struct nl_json json;
-	struct nl_line_reader reader;
+	struct nl_serve serve;
 	struct nl_cc_loaded *loaded[LOADED_MAX]; /* without gaps, in the order of loading */
-	int count, out_fd, quit, output_lost;
+	int count, output_lost;
 };
 
 /* -- answers ------------------------------------------------------------------------- */
@@ -36,8 +32,8 @@ static struct nl_json *event(struct cc_session *s, const char *name)
 
 static void put(struct cc_session *s)
 {
-	if (nl_json_line(&s->json, s->out_fd))
-		s->output_lost = 1;
+	if (nl_json_line(&s->json, s->serve.out_fd))
+		s->output_lost = s->serve.stop = 1;
 	nl_json_reset(&s->json);
 }
 
@@ -45,13 +41,10 @@ static void send_ready(struct cc_session *s)
 {
 	char hostname[256] = "", why[NL_MESSAGE_MAX];
 	int supported = nl_cc_supported(why);
-	struct nl_json *j = event(s, "ready");
+	struct nl_json *j = &s->json;
 
 	gethostname(hostname, sizeof(hostname) - 1);
-	nl_json_u64(j, "protocol", 1);
-	nl_json_text(j, "version", nl_version());
-	nl_json_text(j, "digest", nl_source_digest());
-	nl_json_i64(j, "pid", getpid());
+	nl_serve_ready(j);
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "supported", supported);
 	nl_json_text(j, "reason", supported ? NULL : why);
@@ -151,7 +144,7 @@ static int request_quit(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	s->quit = 1;
+	s->serve.stop = 1;
 	return NL_OK;
 }
 
@@ -162,44 +155,15 @@ static const struct nl_verb verbs[] = {
 	{"quit", request_quit},
 };
 
-static int handle_line(void *context, const char *line, size_t len)
+static void answer_error(void *context, const char *run, const struct nl_err *err)
 {
 	struct cc_session *s = context;
-	struct nl_request request;
-	struct nl_err err;
 
-	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), s, line, len, &request,
-			&err)) {
-		nl_json_error(&s->json, NULL, &err);
-		put(s);
-	}
-	return s->quit || s->output_lost;
+	nl_json_error(&s->json, run, err);
+	put(s);
 }
 
-/* -- life ---------------------------------------------------------------------------- */
-
-/* 0 when asked to end, by the end of input or `quit`. */
-static int serve(struct cc_session *s, int in_fd, int signal_fd)
-{
-	enum { IN, OUT, SIGNAL, WATCHED };
-	struct pollfd fds[WATCHED] = {
-		[IN] = {.fd = in_fd, .events = POLLIN},
-		[OUT] = {.fd = s->out_fd}, /* POLLERR comes unasked when nobody reads */
-		[SIGNAL] = {.fd = signal_fd, .events = POLLIN},
-	};
-
-	while (!s->quit) {
-		if (poll(fds, WATCHED, -1) < 0 && errno != EINTR)
-			return 1;
-		if (fds[SIGNAL].revents || fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
-			return 1;
-		if (fds[IN].revents && !nl_line_reader_read(&s->reader, in_fd, handle_line, s))
-			return s->output_lost;
-		if (s->output_lost)
-			return 1;
-	}
-	return 0;
-}
+/* -- start and end ----------------------------------------------------------------- */
 
 int nl_cc_session_serve(int in_fd, int out_fd)
 {
@@ -209,13 +173,23 @@ int nl_cc_session_serve(int in_fd, int out_fd)
 
 	if (!s)
 		return 1;
-	s->out_fd = out_fd;
 	nl_signals_block(&signals);
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signal_fd >= 0) {
+		enum nl_serve_end end;
+
+		s->serve = (struct nl_serve){.verbs = verbs,
+					     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+					     .context = s,
+					     .answer_error = answer_error,
+					     .in_fd = in_fd,
+					     .out_fd = out_fd,
+					     .broken_fd = -1,
+					     .signal_fd = signal_fd};
 		nl_json_init(&s->json);
 		send_ready(s);
-		failed = serve(s, in_fd, signal_fd);
+		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);
+		failed = s->output_lost || (end != NL_SERVE_INPUT_ENDED && end != NL_SERVE_STOPPED);
 		while (s->count)
 			unload(s, s->count - 1);
 		nl_json_free(&s->json);

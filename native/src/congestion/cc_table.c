@@ -12,7 +12,7 @@
 
 enum { SHARE_MAX = 999999 };
 
-/* One line an option: key, bounds, default, where it goes. */
+/* One line per option: key, bounds, default, field. */
 const struct nl_cc nl_cc_table[NL_CC_COUNT] = {
 	{"scalable", 1, 4,
 	 {{"increase_millionths", 1, NL_CC_MILLION, 10000, AT(increase_millionths)},
@@ -59,7 +59,7 @@ static struct nl_cc_row row_at(double window)
 
 void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
 {
-	/* The last row is High_Window's; a larger window is grown and cut as that is. */
+	/* The last row is for High_Window and all larger windows. */
 	double ratio = pow(high_window / low_window, 1.0 / (NL_CC_HIGHSPEED_ROWS - 2));
 	double window = low_window;
 
@@ -67,7 +67,7 @@ void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
 				    .increase_millionths = NL_CC_MILLION,
 				    .decrease_millionths = NL_CC_MILLION / 2};
 	for (int i = 1; i < NL_CC_HIGHSPEED_ROWS; i++, window *= ratio) {
-		/* The cc in the middle of what the row stands for. */
+		/* Values for the middle of the row's range. */
 		double middle = i + 1 < NL_CC_HIGHSPEED_ROWS ? window * sqrt(ratio) : high_window;
 
 		row[i] = row_at(middle);

@@ -45,7 +45,7 @@ static int moment_has_come(struct nl_drop_plan *s, uint64_t now_ns)
 
 int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns)
 {
-	/* both are asked, so that a number is counted whatever the moment says */
+	/* call both, so that a number counts whatever the moment decides */
 	int numbered = is_next_number(s), timed = !numbered && moment_has_come(s, now_ns);
 
 	if (numbered || timed)

@@ -1,9 +1,8 @@
-/* script: packets that are dropped because someone said which, each exactly once.
+/* drop_plan: forced drops of chosen packets, each exactly once.
  *
- * Only packets that carry data count. Two scripts run side by side: numbers, counted from
- * when they were given, and a moment, which is so long after the first data packet that
- * follows it being given: then a run that starts late has its loss late as well. A new
- * script of a kind takes the place of the old one. Free of clocks; one thread at a time. */
+ * Only packets with data count. Two plans run side by side: numbers, counted from the request, and
+ * a moment, relative to the first data packet after the request, so that a late run has its loss
+ * late as well. A new plan replaces the old one of its kind. Clock-free; one thread at a time. */
 #ifndef NL_DROP_PLAN_H
 #define NL_DROP_PLAN_H
 
@@ -15,20 +14,20 @@ struct nl_drop_plan {
 	uint64_t at[NL_DROP_PLAN_MAX]; /* ascending, from 1 */
 	uint32_t count, next;
 	uint64_t seen;
-	int timed;         /* a moment was given and has not come */
+	int timed;         /* a moment is set and has not passed */
 	uint64_t after_ns; /* since the first data packet */
-	uint64_t first_ns; /* when that came; 0: not yet */
-	uint64_t last_ns;  /* when a packet was dropped last; 0: none was */
+	uint64_t first_ns; /* time of that packet; 0: not yet */
+	uint64_t last_ns;  /* time of the last drop; 0: none */
 };
 
-/* Numbers at[0 .. count - 1], ascending from 1, count at most NL_DROP_PLAN_MAX. */
+/* Drop the packets at[0 .. count - 1], ascending from 1, count at most NL_DROP_PLAN_MAX. */
 void nl_drop_plan_numbers(struct nl_drop_plan *s, const uint64_t *at, uint32_t count);
 void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns);
 
-/* No packet is dropped that was not yet. */
+/* Cancel both plans. */
 void nl_drop_plan_forget(struct nl_drop_plan *s);
 
-/* A data packet arrives: whether it is dropped. */
+/* Whether to drop the data packet that arrives now. */
 int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns);
 
 #endif

@@ -2,10 +2,9 @@
 
 #include "base/async_out.h"
 #include "base/clock.h"
-#include "base/dispatch.h"
 #include "base/error.h"
 #include "base/error_json.h"
-#include "base/line_reader.h"
+#include "base/serve.h"
 #include "base/signals.h"
 #include "emulator/emulate_opts.h"
 #include "emulator/emulate_report.h"
@@ -20,26 +19,28 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two looks at requests and signals */ };
+enum { END_MS = 2500, STEPS_PER_POLL = 64 /* between two polls of requests and signals */ };
 
 struct emulator {
 	struct nl_async_out *out;
 	struct nl_json json;
-	struct nl_line_reader reader;
+	struct nl_serve serve;
 	struct nl_link_opts opts[2];
-	struct nl_link link[2]; /* [0] from a to b, reads tun[0], writes tun[1] */
+	struct nl_link link[2]; /* [0]: a to b, reads tun[0], writes tun[1] */
 	struct nl_emulate_report report;
 	int tun[2];
 	struct nl_wake_comp wake_comp;
-	int open, quit, failed, real_time;
-	uint8_t spare[NL_FRAME_MAX_B]; /* for frames that find no memory */
+	int open, failed, real_time;
+	uint8_t spare[NL_FRAME_MAX_B]; /* for frames without memory in the ring */
 };
 
 /* -- answers ------------------------------------------------------------------------- */
 
-static void answer_error(struct emulator *e, const struct nl_err *err)
+static void answer_error(void *context, const char *run, const struct nl_err *err)
 {
-	nl_json_error(&e->json, NULL, err);
+	struct emulator *e = context;
+
+	nl_json_error(&e->json, run, err);
 	nl_async_out_put(e->out, &e->json);
 }
 
@@ -56,12 +57,7 @@ static void send_ready(struct emulator *e)
 {
 	struct nl_json *j = &e->json;
 
-	nl_json_open(j, NULL);
-	nl_json_text(j, "event", "ready");
-	nl_json_u64(j, "protocol", 1);
-	nl_json_text(j, "version", nl_version());
-	nl_json_text(j, "digest", nl_source_digest());
-	nl_json_i64(j, "pid", getpid());
+	nl_serve_ready(j);
 	nl_json_bool(j, "real_time", e->real_time);
 	nl_json_u64(j, "t_ns", nl_now_ns());
 	nl_json_close(j);
@@ -177,7 +173,7 @@ static int request_quit(void *context, struct nl_request *request, struct nl_err
 
 	if (nl_request_only_known(request, err))
 		return err->code;
-	e->quit = 1;
+	e->serve.stop = 1;
 	return NL_OK;
 }
 
@@ -186,18 +182,6 @@ static const struct nl_verb verbs[] = {
 	{"ping", request_ping}, {"quit", request_quit},
 };
 
-static int handle_line(void *context, const char *line, size_t len)
-{
-	struct emulator *e = context;
-	struct nl_request request;
-	struct nl_err err;
-
-	if (nl_dispatch(verbs, sizeof(verbs) / sizeof(verbs[0]), e, line, len, &request,
-			&err))
-		answer_error(e, &err);
-	return e->quit;
-}
-
 /* -- packets ------------------------------------------------------------------------- */
 
 static void lost_device(struct emulator *e, int side, int errnum)
@@ -205,11 +189,11 @@ static void lost_device(struct emulator *e, int side, int errnum)
 	struct nl_err err;
 
 	nl_fail_errno(&err, errnum, "device %s is gone", side ? "b" : "a");
-	answer_error(e, &err);
+	answer_error(e, NULL, &err);
 	e->failed = 1;
 }
 
-/* Write what is due first, if anything is. 1 when something was. */
+/* Write the first piece that is due. 1 if there was one. */
 static int send_due(struct emulator *e)
 {
 	int i = nl_link_next_ns(&e->link[1]) < nl_link_next_ns(&e->link[0]);
@@ -223,14 +207,13 @@ static int send_due(struct emulator *e)
 		return 0;
 	nl_emulate_report_left(&e->report, i, now_ns - due_ns);
 	parts = nl_link_parts(nl_link_first(link), head, iov);
-	/* refused while the far device is down, as a cable would lose it */
+	/* refused while the far device is down: lost, as on a cable */
 	nl_link_sent(link, writev(e->tun[!i], iov, parts) < 0);
 	return 1;
 }
 
-/* Read one of what arrived: it was there at seen_ns, or else since look_ns or after it. 0 when
- * there was nothing. */
-static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t look_ns)
+/* Read one frame. It arrived at seen_ns, or if that is 0 after polled_ns. 0 if there was none. */
+static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t polled_ns)
 {
 	struct nl_link *link = &e->link[i];
 	uint8_t *room = nl_link_room(link);
@@ -241,22 +224,22 @@ static int read_arrived(struct emulator *e, int i, uint64_t seen_ns, uint64_t lo
 	if (len < 0)
 		return 0;
 	if (room)
-		nl_link_arrive(link, seen_ns ? seen_ns : nl_wake_comp_found_by_ns(look_ns, nl_now_ns()),
+		nl_link_arrive(link, seen_ns ? seen_ns : nl_wake_comp_found_by_ns(polled_ns, nl_now_ns()),
 			       (size_t)len);
 	else
 		nl_link_overflow(link, e->spare, (size_t)len);
 	return 1;
 }
 
-/* One by one, so that what is due is not kept waiting by what arrives, nor the other way. */
+/* Alternate between due pieces and arrivals, so that neither delays the other. */
 static void move_packets(struct emulator *e, uint64_t came_ns, int readable[2])
 {
 	for (int n = 0, moved = 1; n < STEPS_PER_POLL && moved && !e->failed; n++) {
-		uint64_t look_ns = nl_now_ns();
+		uint64_t polled_ns = nl_now_ns();
 
 		moved = send_due(e);
 		for (int i = 0; i < 2; i++) {
-			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, look_ns);
+			readable[i] = readable[i] && read_arrived(e, i, n ? 0 : came_ns, polled_ns);
 			moved |= readable[i];
 		}
 	}
@@ -267,9 +250,9 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- start and end ----------------------------------------------------------------- */
 
-enum { IN, OUT, BROKEN, SIGNAL, TUN_A, TUN_B, WATCHED };
+enum { TUN_A = NL_SERVE_FDS, TUN_B, WATCHED };
 
 static uint64_t sleep_ns(struct emulator *e)
 {
@@ -290,18 +273,12 @@ static int wait_for_some(struct emulator *e, struct pollfd fds[WATCHED])
 	return ready;
 }
 
-static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
+static void serve(struct emulator *e)
 {
-	struct pollfd fds[WATCHED] = {
-		[IN] = {.fd = in_fd, .events = POLLIN},
-		[OUT] = {.fd = out_fd}, /* POLLERR comes unasked when nobody reads */
-		[BROKEN] = {.fd = nl_async_out_broken_fd(e->out), .events = POLLIN},
-		[SIGNAL] = {.fd = signal_fd, .events = POLLIN},
-		[TUN_A] = {.events = POLLIN},
-		[TUN_B] = {.events = POLLIN},
-	};
+	struct pollfd fds[WATCHED] = {[TUN_A] = {.events = POLLIN}, [TUN_B] = {.events = POLLIN}};
 
-	while (!e->quit && !e->failed) {
+	nl_serve_fds(&e->serve, fds);
+	while (!e->serve.stop && !e->failed) {
 		uint64_t woke_ns, busy_ns;
 
 		if (wait_for_some(e, fds) < 0) {
@@ -310,15 +287,14 @@ static void serve(struct emulator *e, int in_fd, int out_fd, int signal_fd)
 			continue;
 		}
 		woke_ns = nl_now_ns();
-		if (fds[BROKEN].revents || fds[SIGNAL].revents ||
-		    fds[OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
+		if (nl_serve_check(fds))
 			return;
 		if (e->open) {
 			move_packets(e, nl_wake_comp_ended_by_ns(&e->wake_comp, woke_ns),
 				     (int[2]){fds[TUN_A].revents, fds[TUN_B].revents});
 			nl_emulate_report_sample(&e->report, e->link, nl_now_ns());
 		}
-		if (fds[IN].revents && !nl_line_reader_read(&e->reader, in_fd, handle_line, e))
+		if (nl_serve_input(&e->serve, fds))
 			return;
 		busy_ns = nl_now_ns() - woke_ns;
 		if (busy_ns > e->report.busy_max_ns)
@@ -335,8 +311,8 @@ static void close_path(struct emulator *e)
 	nl_emulate_report_free(&e->report);
 }
 
-/* A path does not wait for a processor: before all that is not real-time, and woken at the
- * very nanosecond. Without the privilege it is as exact as the machine is idle. */
+/* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
+ * depends on the load of the machine. */
 static void be_prompt(struct emulator *e)
 {
 	struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
@@ -349,7 +325,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 {
 	struct emulator *e = calloc(1, sizeof(*e));
 	sigset_t signals;
-	int signal_fd, unsaid, failed;
+	int signal_fd, unwritten, failed;
 
 	if (!e)
 		return 1;
@@ -367,15 +343,23 @@ int nl_emulate_serve(int in_fd, int out_fd)
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
 	nl_wake_comp_init(&e->wake_comp);
 	be_prompt(e);
+	e->serve = (struct nl_serve){.verbs = verbs,
+				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+				     .context = e,
+				     .answer_error = answer_error,
+				     .in_fd = in_fd,
+				     .out_fd = out_fd,
+				     .broken_fd = nl_async_out_broken_fd(e->out),
+				     .signal_fd = signal_fd};
 	send_ready(e);
-	serve(e, in_fd, out_fd, signal_fd);
+	serve(e);
 	if (e->open) {
 		send_report(e, 1, 1);
 		close_path(e);
 	}
-	unsaid = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
+	unwritten = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
 	failed = e->failed;
-	if (unsaid) /* the writer is stuck in a write: nothing may be freed under it */
+	if (unwritten) /* the writer is blocked in a write: free nothing it uses */
 		_exit(1);
 	nl_async_out_free(e->out);
 	nl_json_free(&e->json);

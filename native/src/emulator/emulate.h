@@ -1,4 +1,4 @@
-/* emulate: the face of gensink that is the path between two hosts; see PROTOCOL.md.
+/* emulate: the subcommand that is the path between two hosts; see PROTOCOL.md.
  *
  * One thread moves the packets; it sleeps until one arrives or is due. */
 #ifndef NL_EMULATE_H

@@ -9,7 +9,7 @@
 
 #define US UINT64_C(1000)
 
-/* One line an option: key, the unit in which it is given, bounds, where it goes. */
+/* One line per option: key, unit of its value, bounds, field. */
 static const struct {
 	const char *key;
 	uint64_t unit, min, max;
@@ -45,7 +45,7 @@ static int nothing_else(const struct nl_request *request, struct nl_err *err)
 	return key ? nl_fail_key(err, key, "%s has no key %s", request->verb, key) : NL_OK;
 }
 
-/* Numbers that ascend, with commas between them. */
+/* Parse ascending numbers, comma-separated. */
 static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_DROP_PLAN_MAX],
 		   uint32_t *count, struct nl_err *err)
 {
@@ -135,7 +135,7 @@ int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_e
 		if (ends->namespace[i][0] != '/')
 			return nl_fail_key(err, key[i][0], "%s is the whole path of a namespace",
 					   key[i][0]);
-		/* the kernel would put a number for %d */
+		/* the kernel would replace %d by a number */
 		if (strpbrk(ends->device[i], "/:% ") || strcmp(ends->device[i], ".") == 0 ||
 		    strcmp(ends->device[i], "..") == 0)
 			return nl_fail_key(err, key[i][1], "no kernel takes this as a device name");

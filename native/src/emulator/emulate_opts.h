@@ -1,4 +1,4 @@
-/* emulate_opts: from the words of requests to what the emulator is asked to do. */
+/* emulate_opts: parse the emulator's requests. */
 #ifndef NL_EMULATE_OPTS_H
 #define NL_EMULATE_OPTS_H
 
@@ -14,16 +14,16 @@ struct nl_emulate_ends {
 	uint64_t late_us;
 };
 
-/* What `set` asks for beyond lasting options. */
+/* The part of a `set` that is no lasting option. */
 struct nl_emulate_drops {
 	uint64_t drop_at[NL_DROP_PLAN_MAX];
 	uint32_t drops;      /* 0: none */
-	int forget;          /* what was asked for before */
+	int forget;          /* cancel earlier plans */
 	uint64_t drop_at_ms; /* UINT64_MAX: none */
 };
 
-/* Link `direction=ab|ba` of a `set`: 0 or 1 in *link. opts[2] are changed where the request
- * says so and only when all of it is good. */
+/* Parse a `set`: *link is 0 for direction=ab, 1 for ba. Changes opts[*link] only if the whole
+ * request is valid. */
 int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
 				struct nl_emulate_drops *script, struct nl_err *err);
 

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Upper ends of the bins, the last one is open. */
+/* Upper bounds of the bins; the last one is open. */
 static const uint64_t bin_us[NL_LATENESS_BINS - 1] = {10,  20,   50,   100,  200,  500,
 						      1000, 2000, 5000, 10000, 20000};
 
-/* A path is late when more than one piece in so many was, and short of CPU when it stood in
- * line for one for more than so many percent of its time. */
+/* Flag thresholds: late if more than one piece in LATE_ONE_IN was; short of CPU if runnable but
+ * waiting for more than this percentage of the time. */
 enum { LATE_ONE_IN = 100, WAITED_PERCENT = 5 };
 
 static void cpu_us(uint64_t us[2])
@@ -23,7 +23,7 @@ static void cpu_us(uint64_t us[2])
 	us[1] = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
 }
 
-/* How long this thread was runnable and did not run; 0 where the kernel does not say. */
+/* Time this thread was runnable without running; 0 where the kernel does not report it. */
 static uint64_t waited_ns(void)
 {
 	FILE *file = fopen("/proc/thread-self/schedstat", "re");
@@ -113,7 +113,7 @@ void nl_emulate_report_sample(struct nl_emulate_report *r, struct nl_link link[2
 	r->next_sample_ns += ((now_ns - r->next_sample_ns) / r->sample_ns + 1) * r->sample_ns;
 }
 
-/* Every step-th of the numbers, count of them. */
+/* Write every step-th of count numbers. */
 static void numbers(struct nl_json *j, const char *key, const uint64_t *first, size_t count,
 		    size_t step)
 {

@@ -1,7 +1,7 @@
-/* fifo: a first-in first-out queue of equal items that grows up to a bound.
+/* fifo: a first-in first-out queue of equal items that grows up to a limit.
  *
- * The queue owns copies of what is pushed. Pointers into it are good until the next
- * push or pop. One thread at a time. */
+ * The queue owns copies of its items. Pointers into it are valid until the next push or pop. One
+ * thread at a time. */
 #ifndef NL_FIFO_H
 #define NL_FIFO_H
 
@@ -16,13 +16,13 @@ struct nl_fifo {
 void nl_fifo_init(struct nl_fifo *f, size_t item_B, size_t max);
 void nl_fifo_free(struct nl_fifo *f);
 
-/* Room for one more. 0, or -1 when the bound or memory is reached. After it the next
- * push succeeds. */
+/* Ensure room for more items. 0, or -1 at the limit or without memory. The pushes after it succeed.
+ */
 int nl_fifo_reserve(struct nl_fifo *f, size_t more);
-/* Copy of *item at the end; only after a successful reserve. */
+/* Append a copy of *item; only after a successful reserve. */
 void nl_fifo_push(struct nl_fifo *f, const void *item);
 /* The oldest item, or NULL when empty. */
 void *nl_fifo_first(const struct nl_fifo *f);
-void nl_fifo_pop(struct nl_fifo *f); /* forget the oldest; only when there is one */
+void nl_fifo_pop(struct nl_fifo *f); /* remove the oldest; only if there is one */
 
 #endif

@@ -1,13 +1,14 @@
 #include "emulator/link.h"
 
+#include "base/clock.h"
+
 #include <string.h>
 
 enum { HEAD_B = 32, PIECES_MAX = 1 << 20, BURST_B = 16 << 20 };
 
-#define NS_PER_S UINT64_C(1000000000)
 #define ASSUMED_BPS UINT64_C(10000000000)
 
-/* A piece on the link: its packets are sent one after the other and are through at end_ns. */
+/* A piece in transmission: its packets are sent one after the other until end_ns. */
 struct served {
 	uint64_t end_ns, packet_ns;
 	uint64_t packets;
@@ -20,7 +21,7 @@ static const struct nl_superpacket *superpacket_of(const struct nl_piece *piece)
 	return (const struct nl_superpacket *)(const void *)piece->block;
 }
 
-/* -- life ---------------------------------------------------------------------------- */
+/* -- start and end ----------------------------------------------------------------- */
 
 uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
 {
@@ -36,7 +37,7 @@ uint64_t nl_link_memory_B(const struct nl_link_opts *opts)
 
 static void seed(struct nl_link *link)
 {
-	/* a generator each, so that a loss is the same whether or not there is jitter */
+	/* one generator each, so that losses are the same with and without jitter */
 	nl_prng_seed(&link->loss, link->opts.seed);
 	nl_prng_seed(&link->jitter, link->opts.seed + (UINT64_C(1) << 62));
 	nl_prng_seed(&link->reorder, link->opts.seed + (UINT64_C(2) << 62));
@@ -72,7 +73,7 @@ void nl_link_set(struct nl_link *link, const struct nl_link_opts *opts)
 
 /* -- the link and its queue ---------------------------------------------------------- */
 
-/* Forget what the link has sent by now. */
+/* Remove pieces whose transmission has ended. */
 static void serve_until(struct nl_link *link, uint64_t now_ns)
 {
 	struct served *s;
@@ -100,9 +101,9 @@ static uint64_t waiting_B(const struct nl_link *link, uint64_t now_ns)
 	if (!link->opts.rate_bps || link->free_ns <= now_ns)
 		return 0;
 	ns = link->free_ns - now_ns;
-	/* seconds apart, so that no product leaves 64 bits */
-	return ns / NS_PER_S * (link->opts.rate_bps / 8) +
-	       ns % NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
+	/* whole seconds separately, so that no product exceeds 64 bits */
+	return ns / NL_NS_PER_S * (link->opts.rate_bps / 8) +
+	       ns % NL_NS_PER_S * (link->opts.rate_bps / 1000) / 8000000;
 }
 
 void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint64_t *packets)
@@ -112,7 +113,7 @@ void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint6
 	*packets = link->waiting_packets;
 }
 
-/* Send so many bytes over the link: when they are through, and how long that takes. */
+/* Transmit so many bytes: returns the time of their end. */
 static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 {
 	uint64_t begin_ns = link->free_ns, units;
@@ -123,7 +124,7 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 		begin_ns = now_ns;
 		link->free_remainder = 0;
 	}
-	units = bytes * 8 * NS_PER_S + link->free_remainder;
+	units = bytes * 8 * NL_NS_PER_S + link->free_remainder;
 	link->free_ns = begin_ns + units / link->opts.rate_bps;
 	link->free_remainder = units % link->opts.rate_bps;
 	return link->free_ns;
@@ -153,7 +154,7 @@ static enum fate fate_of(struct nl_link *link, uint64_t now_ns, uint64_t weight_
 	return PASSES;
 }
 
-/* A run of segments on their way to become a piece. */
+/* A run of adjacent segments that will become a piece. */
 struct run {
 	uint32_t first, count;
 	uint64_t begin_ns, end_ns;
@@ -167,7 +168,7 @@ static uint64_t jittered(struct nl_link *link)
 	return delay_ns > o->jitter_ns ? delay_ns - o->jitter_ns : 0;
 }
 
-/* Make the run a piece; room in the queues is the caller's business. */
+/* Make the run a piece; the caller has reserved room in the queues. */
 static void launch(struct nl_link *link, unsigned char *block, const struct run *run, int overtaken)
 {
 	const struct nl_link_opts *o = &link->opts;
@@ -199,7 +200,7 @@ static uint64_t piece_ns(const struct nl_link_opts *o)
 	return part_ns > NL_LINK_PIECE_NS ? part_ns : NL_LINK_PIECE_NS;
 }
 
-/* Decide on every segment; the number of pieces made. */
+/* Decide on every segment; returns the number of pieces made. */
 static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
 		      unsigned char *block)
 {
@@ -275,7 +276,7 @@ uint8_t *nl_link_room(struct nl_link *link)
 
 void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 {
-	/* the same place: nothing was in_order since nl_link_room */
+	/* the same block as from nl_link_room */
 	unsigned char *block = nl_pkt_ring_room(&link->ring, HEAD_B + NL_FRAME_MAX_B);
 	struct nl_superpacket sp;
 	uint64_t bytes, packets;

@@ -7,7 +7,7 @@
 enum { ALIGN = 16 };
 
 struct block {
-	uint64_t size_B; /* with this head, a multiple of ALIGN */
+	uint64_t size_B; /* including this head, a multiple of ALIGN */
 	uint32_t refs, unused;
 };
 
@@ -65,7 +65,7 @@ void *nl_pkt_ring_room(struct nl_pkt_ring *s, size_t want_B)
 	} else if (s->cap_B - s->head_B < need_B) {
 		if (s->tail_B < need_B)
 			return NULL;
-		put_block(s, s->cap_B - s->head_B, 0); /* the rest of the ring stays empty */
+		put_block(s, s->cap_B - s->head_B, 0); /* leave the rest of the ring empty */
 	}
 	return s->at + s->head_B + sizeof(struct block);
 }

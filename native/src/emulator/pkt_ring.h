@@ -1,10 +1,9 @@
-/* store: packets in flight, in one bounded ring of memory.
+/* pkt_ring: packets in flight, in one ring of limited memory.
  *
- * A block is written where nl_pkt_ring_room says, kept with a number of references, and
- * given back when the last one is released. Blocks may be released in any order; memory
- * comes back in the order of keeping. Memory is touched only as far as it is needed, and
- * an empty ring begins at its start again, so that a short path stays in the cache.
- * One thread at a time. */
+ * Write a block to nl_pkt_ring_room, keep it with a number of references, release each of them.
+ * Blocks may be released in any order; memory is reused in the order of keeping. An empty ring
+ * restarts at its beginning, so that a short path touches little memory and stays in the cache. One
+ * thread at a time. */
 #ifndef NL_PKT_RING_H
 #define NL_PKT_RING_H
 
@@ -20,12 +19,11 @@ struct nl_pkt_ring {
 int nl_pkt_ring_init(struct nl_pkt_ring *s, size_t cap_B);
 void nl_pkt_ring_free(struct nl_pkt_ring *s);
 
-/* Where want_B bytes may be written, aligned to 16, or NULL when there is no room.
- * Good until the next call. */
+/* want_B bytes, aligned to 16, or NULL without room. Valid until the next call. */
 void *nl_pkt_ring_room(struct nl_pkt_ring *s, size_t want_B);
-/* Keep the first len_B bytes of the last room, referenced refs > 0 times. */
+/* Keep the first len_B bytes of the last room, with refs > 0 references. */
 void nl_pkt_ring_keep(struct nl_pkt_ring *s, size_t len_B, uint32_t refs);
-/* Drop one reference to a block that nl_pkt_ring_room gave and nl_pkt_ring_keep kept. */
+/* Release one reference to a kept block. */
 void nl_pkt_ring_release(struct nl_pkt_ring *s, void *block);
 
 #endif

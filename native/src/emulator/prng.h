@@ -1,5 +1,5 @@
-/* draw: seeded random decisions (xoshiro256**, Blackman and Vigna 2018, seeded by
- * splitmix64). The same seed gives the same decisions on every machine. */
+/* prng: seeded random numbers (xoshiro256**, Blackman and Vigna 2018, seeded by splitmix64). The
+ * same seed gives the same sequence on every machine. */
 #ifndef NL_PRNG_H
 #define NL_PRNG_H
 
@@ -41,7 +41,7 @@ static inline uint64_t nl_prng_below(struct nl_prng *d, uint64_t bound)
 	return ((nl_prng_u64(d) >> 32) * bound) >> 32;
 }
 
-/* Whether an event of that probability happens. */
+/* Whether an event of that probability occurs. */
 static inline int nl_prng_happens(struct nl_prng *d, uint64_t ppb)
 {
 	return ppb && nl_prng_below(d, NL_PPB) < ppb;

@@ -49,7 +49,7 @@ static uint32_t fold(uint32_t sum)
 	return sum;
 }
 
-/* Bytes of TCP or UDP payload of a single packet; 0 for anything else, fragments too. */
+/* Bytes of TCP or UDP payload of a single packet; 0 for anything else, fragments included. */
 static int carries_data(const uint8_t *ip, uint32_t len, uint32_t transport_at, int protocol)
 {
 	if (protocol == IPPROTO_UDP)
@@ -119,7 +119,7 @@ enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const u
 		return NL_SUPERPACKET_CHECKSUM;
 	if (out->version == 4 && (protocol != IPPROTO_TCP || vnet.csum_start != transport_at))
 		return NL_SUPERPACKET_GSO_TYPE;
-	/* the kernel's word, so that extension headers need not be walked */
+	/* as reported by the kernel: no need to parse extension headers */
 	transport_at = vnet.csum_start;
 	if (transport_at > 60 + 40 || out->ip_B < transport_at + TCP_MIN_B)
 		return NL_SUPERPACKET_SHORT;
@@ -148,7 +148,7 @@ uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i)
 	return sp->head_B + payload_at(sp, i + 1) - payload_at(sp, i);
 }
 
-/* The lengths, identification and header checksum of the piece's IP header. */
+/* Set lengths, identification and header checksum of the piece's IP header. */
 static void patch_ip(const struct nl_superpacket *sp, uint8_t *ip, uint32_t ip_B, uint32_t first)
 {
 	uint32_t sum = 0, header_B;
@@ -194,7 +194,7 @@ int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, 
 		tcp[TCP_FLAGS_AT] &= (uint8_t)~(FIN | PSH);
 	if (first)
 		tcp[TCP_FLAGS_AT] &= (uint8_t)~CWR;
-	/* What is there is the sum of the pseudo header; of it only the length has changed. */
+	/* The field contains the pseudo header's sum, of which only the length has changed. */
 	put16(tcp + TCP_CHECK_AT,
 	      fold(get16(tcp + TCP_CHECK_AT) + (to - from) + (0xffff - sp->payload_B)));
 	iov[0] = (struct iovec){head, NL_VNET_B + sp->head_B};

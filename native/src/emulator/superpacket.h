@@ -1,10 +1,10 @@
-/* superpacket: what a TUN device with virtio headers gives: an IP packet, or a TCP
- * super-packet that stands for several packets which differ in sequence number alone.
+/* superpacket: frames of a TUN device with virtio headers: an IP packet, or a TCP super-packet of
+ * several segments that differ in sequence number only.
  *
  *	virtio_net_hdr (10 bytes) | IP header | TCP header | payload of n segments
  *
- * A segment carries gso_size bytes of payload, the last one what is left. Reading and
- * cutting are pure functions over a bounded buffer; they allocate nothing. */
+ * A segment has gso_size bytes of payload, the last one the rest. Reading and cutting are pure
+ * functions over a bounded buffer, without allocation. */
 #ifndef NL_SUPERPACKET_H
 #define NL_SUPERPACKET_H
 
@@ -22,10 +22,10 @@ enum nl_superpacket_code {
 	NL_SUPERPACKET_OK = 0,
 	NL_SUPERPACKET_SHORT,    /* ends within a header */
 	NL_SUPERPACKET_VERSION,  /* neither IPv4 nor IPv6 */
-	NL_SUPERPACKET_LENGTH,   /* the IP header says another length than was read */
-	NL_SUPERPACKET_GSO_TYPE, /* segments of something else than TCP over its IP version */
+	NL_SUPERPACKET_LENGTH,   /* the length in the IP header differs from the bytes read */
+	NL_SUPERPACKET_GSO_TYPE, /* segments of another protocol than TCP over its IP version */
 	NL_SUPERPACKET_GSO_SIZE, /* segments without payload */
-	NL_SUPERPACKET_CHECKSUM, /* a checksum place outside the packet, or not TCP's */
+	NL_SUPERPACKET_CHECKSUM, /* a checksum offset outside the packet, or not TCP's */
 };
 
 struct nl_superpacket {
@@ -39,16 +39,16 @@ struct nl_superpacket {
 	uint8_t data;    /* carries TCP or UDP payload */
 };
 
-/* Read frame: a virtio header and an IP packet. On failure *out is unusable. */
+/* Parse frame: a virtio header and an IP packet. On failure *out is unusable. */
 enum nl_superpacket_code nl_superpacket_read(struct nl_superpacket *out, const uint8_t *frame,
 					     size_t len);
 
 /* Bytes of segment i as an IP packet of its own. */
 uint32_t nl_superpacket_segment_B(const struct nl_superpacket *sp, uint32_t i);
 
-/* Segments first .. first + count - 1 of frame as something to write: a head built in
- * head[NL_PIECE_HEAD_MAX_B] and payload left where it is. The whole of it is written as it
- * was read. Returns the number of parts in iov, 1 or 2. */
+/* Segments first .. first + count - 1 of frame for writev: a head built in
+ * head[NL_PIECE_HEAD_MAX_B], and payload in place. A whole frame is written as it was read. Returns
+ * the number of parts in iov, 1 or 2. */
 int nl_superpacket_piece(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,
 			 uint32_t count, uint8_t *head, struct iovec iov[2]);
 

@@ -13,10 +13,10 @@ void nl_wake_comp_init(struct nl_wake_comp *comp)
 	comp->most_ns = NL_WAKE_COMP_WAKE_MAX_NS;
 }
 
-uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns, uint64_t look_ns)
+uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns, uint64_t poll_ns)
 {
-	uint64_t early_ns = look_ns < due_ns ? 0 : comp->most_ns;
-	uint64_t end_ns = least(due_ns, look_ns), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+	uint64_t early_ns = poll_ns < due_ns ? 0 : comp->most_ns;
+	uint64_t end_ns = least(due_ns, poll_ns), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;
 
 	comp->begun_ns = now_ns;
 	comp->until_ns = 0;
@@ -28,7 +28,7 @@ uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t
 	return end_ns == comp->due_ns ? 0 : wait_ns;
 }
 
-/* A share of the way from one to the other. */
+/* Move a fraction of the way from one value to the other. */
 static uint64_t towards(uint64_t from, uint64_t to, uint64_t share)
 {
 	return to > from ? from + (to - from) / share : from - (from - to) / share;
@@ -41,7 +41,7 @@ void nl_wake_comp_end(struct nl_wake_comp *comp, uint64_t now_ns)
 	if (!comp->until_ns || now_ns < comp->until_ns)
 		return;
 	late_ns = least(now_ns - comp->until_ns, NL_WAKE_COMP_WAKE_MAX_NS);
-	/* fast up and slowly down: close to the longest that is usual */
+	/* fast up and slowly down: close to the usual maximum */
 	comp->most_ns = towards(comp->most_ns, late_ns, late_ns > comp->most_ns ? 4 : 16);
 	comp->mean_ns = towards(comp->mean_ns, late_ns, 8);
 }

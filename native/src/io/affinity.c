@@ -15,7 +15,7 @@
 
 enum { ONLINE_TEXT_MAX = 4096 };
 
-/* A set that holds any number of a list: the kernel wants one as long as its own. */
+/* A CPU set for any number of a list: the kernel requires one at least as long as its own. */
 struct set {
 	unsigned long bits[(NL_CPU_NUMBER_MAX + 1) / (8 * sizeof(unsigned long))];
 };
@@ -44,7 +44,7 @@ static int has(const struct set *set, unsigned cpu)
 	return set->bits[cpu / (8 * sizeof(unsigned long))] >> cpu % (8 * sizeof(unsigned long)) & 1;
 }
 
-/* The one CPU of a set, or -1 when it has more or none. */
+/* The only CPU of a set, or -1 if it has none or several. */
 static int single(const struct set *set)
 {
 	int found = -1;
@@ -68,15 +68,15 @@ static int incoming_cpu(int fd)
 	return cpu < 0 || cpu > NL_CPU_NUMBER_MAX ? -1 : cpu;
 }
 
-/* -- is every CPU of the list to be had? ----------------------------------------------- */
+/* -- test every CPU of the list ------------------------------------------------------- */
 
 struct trial {
 	const struct nl_affinity *affinity;
-	size_t failed; /* which one, when errnum is set */
+	size_t failed; /* index in the list, if errnum is set */
 	int errnum;
 };
 
-/* In a thread of its own: the caller stays where it is. */
+/* Runs in a thread of its own, so that the caller's affinity stays. */
 static void *try_all(void *argument)
 {
 	struct trial *trial = argument;
@@ -148,7 +148,7 @@ void nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
 	affinity->count = count == threads ? count : 0;
 }
 
-/* -- in a run ------------------------------------------------------------------------------ */
+/* -- during a run -------------------------------------------------------------------------- */
 
 int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd)
 {
@@ -158,7 +158,7 @@ int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd
 		return run_on(affinity->cpu[index % affinity->count]);
 	if (!affinity->follow)
 		return 0;
-	/* the handshake has come in by now; a CPU that this process may not have is let be */
+	/* the handshake's packets have arrived; ignore a CPU that this process may not use */
 	cpu = incoming_cpu(fd);
 	if (cpu >= 0)
 		run_on((unsigned)cpu);

@@ -14,8 +14,8 @@ static uint64_t cpus_online(void)
 	return cpus > 0 ? (uint64_t)cpus : 1;
 }
 
-/* Up to here a thread a stream moves as much as anything else; beyond, memory and the scheduler
- * tell. So do they from a few streams a CPU on; with fewer the sets would be too uneven. */
+/* Limits of one thread per stream: beyond, its memory and scheduling cost throughput. Below two
+ * streams per CPU, sets would be uneven. */
 enum { BLOCKING_BEST = 32, SET_BEST_A_CPU = 2 };
 
 static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
@@ -43,7 +43,7 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 	return threads < opts->streams ? threads : opts->streams;
 }
 
-/* What a sink reads has left its sender long since. */
+/* Egress matters to gens only. */
 static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads)
 {
 	struct nl_egress egress = {.packet_B = NL_EGRESS_LARGE_B, .queues = 1};
@@ -53,8 +53,8 @@ static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads
 	return nl_batch_of(opts->streams, threads, cpus_online(), egress);
 }
 
-/* Where every sink may have a processor that no gen has, and so sleeps and wakes beside it. Not
- * where the buffer, and so the window, is what a run is about, or the moment of the last byte. */
+/* Delay reads only where every sink may have a CPU without a gen. Not where the run measures the
+ * buffer, and so the window, or the time of the last byte. */
 static int delays_reads_of(const struct nl_run_opts *opts)
 {
 	return opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&

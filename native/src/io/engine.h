@@ -1,4 +1,4 @@
-/* engine: which engine and which method a run has. */
+/* engine: choose the engine and the I/O method of a run. */
 #ifndef NL_ENGINE_H
 #define NL_ENGINE_H
 
@@ -12,13 +12,13 @@ struct nl_choice {
 	const struct nl_engine *engine;
 	const struct nl_io_method *method;
 	uint64_t threads;
-	int blocking; /* the sockets */
+	int blocking; /* mode of the sockets */
 	struct nl_batch batch;
 	int delays_reads;
 };
 
-/* Choose for the run. What this kernel lacks is NL_REFUSED with the reason, unless the
- * engine is `auto`, which takes what works best here. */
+/* Choose for the run. NL_REFUSED with the reason if this kernel lacks support; `auto` chooses an
+ * engine that it has. */
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The blocking engine: one thread a stream, and each call waits by itself. */
+/* The blocking engine: one thread per stream, blocking calls. */
 #include "io/read_delay.h"
 #include "io/worker.h"
 
@@ -21,7 +21,7 @@ static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 
 		if (n > 0)
 			nl_worker_sent(worker, stream, (uint64_t)n);
-		else if (errno != EINTR) /* EPIPE when the run shuts the socket down */
+		else if (errno != EINTR) /* EPIPE after the run has shut the socket down */
 			return nl_stream_quitting(stream) ? 0 : errno;
 	}
 	return 0;

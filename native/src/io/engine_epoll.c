@@ -1,5 +1,5 @@
-/* The epoll engine: a set per thread, level-triggered, so that a stream that is left
- * before it is dry comes round again after the others. */
+/* The epoll engine: one level-triggered set per thread. A stream left with data pending is reported
+ * again after the others. */
 #include "io/worker.h"
 #include "io/zc_pending.h"
 
@@ -10,7 +10,7 @@
 
 enum { EVENTS = 256 };
 
-/* Of a turn: records may be small. */
+/* Limit of calls per batch: records may be small. */
 enum { BATCH_CALLS = 128 };
 
 struct set {
@@ -54,7 +54,7 @@ static int await_events(struct nl_worker *worker)
 	return errno == EINTR ? 0 : errno;
 }
 
-/* The data of the stream have ended; what it waits for from now on. */
+/* End of the stream's data: select the events to wait for next. */
 static void end_data(struct nl_worker *worker, struct nl_stream *stream, int errnum)
 {
 	nl_worker_moved(worker, stream, errnum);
@@ -64,7 +64,7 @@ static void end_data(struct nl_worker *worker, struct nl_stream *stream, int err
 		set_events(worker->own, stream, 0, EPOLL_CTL_DEL);
 }
 
-/* Sends whose completion is awaited fill up: until one is told, which shows as an error. */
+/* All completion slots are in use: wait for a completion, which is reported as EPOLLERR. */
 static void await_completion(struct nl_worker *worker, struct nl_stream *stream)
 {
 	set_events(worker->own, stream, 0, EPOLL_CTL_MOD);
@@ -94,7 +94,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 		if (n > 0) {
 			nl_worker_sent(worker, stream, (uint64_t)n);
 			batch_B += (uint64_t)n;
-			if ((size_t)n < len) /* the socket is full */
+			if ((size_t)n < len) /* the send buffer is full */
 				return;
 		} else if (errno == EAGAIN) {
 			return;
@@ -123,7 +123,7 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 				end_data(worker, stream, 0);
 				return;
 			}
-			if ((uint64_t)n < ctx->record_B) /* the socket is dry */
+			if ((uint64_t)n < ctx->record_B) /* the receive buffer is empty */
 				return;
 		} else if (n == 0) {
 			end_data(worker, stream, 0);

@@ -1,4 +1,4 @@
-/* The io_uring engine: each thread has a ring, each of its streams one request in it. */
+/* The io_uring engine: one ring per thread, one request per stream. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/ring.h"
@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* More requests than this at once are given to the kernel in parts. */
+/* More requests than this are submitted in parts. */
 enum { REQUESTS_MAX = 4096, COMPLETIONS_LEAST = 256 };
 
-/* A request is named by its stream, as the thread counts, and the number of its send. */
+/* The user data of a request: index of its stream in the thread, and number of the send. */
 #define NAME(nth, number) ((uint64_t)(nth) << 32 | (number))
 
-/* Numbers wrap far beyond what is in flight; the bit above marks a plain send among them. */
+/* The low bits of a send's number identify it among the pending ones; the next bit marks a plain
+ * send. */
 enum { NUMBER = 0xffff, COPY = 0x10000 };
 
 _Static_assert(NUMBER % NL_ZC_PENDING_MAX == NL_ZC_PENDING_MAX - 1, "a number finds its place");
@@ -24,7 +25,7 @@ _Static_assert(NUMBER % NL_ZC_PENDING_MAX == NL_ZC_PENDING_MAX - 1, "a number fi
 struct uring {
 	struct nl_ring ring;
 	int begun;
-	uint8_t closing_byte; /* nobody says one */
+	uint8_t closing_byte; /* the sink sends no data */
 };
 
 static enum nl_ring_op op_of(const struct nl_run_opts *opts)
@@ -84,7 +85,7 @@ static int prepare(struct nl_worker *worker)
 	if (!uring)
 		return ENOMEM;
 	worker->own = uring;
-	/* a zero-copy send completes twice */
+	/* a zero-copy send has two completions */
 	return nl_ring_open(&uring->ring, power_of_2(streams < REQUESTS_MAX ? streams : REQUESTS_MAX),
 			    power_of_2(2 * streams + COMPLETIONS_LEAST));
 }
@@ -114,7 +115,7 @@ static int submit_close(struct nl_worker *worker, uint64_t nth)
 	return submit(worker, nth, NL_RING_RECV, &uring->closing_byte, 1, 0, 0);
 }
 
-/* The data of the stream have ended: await the sink's close, or nothing. */
+/* End of the stream's data: wait for the sink's close, if the stream is still open. */
 static void end_data(struct nl_worker *worker, uint64_t nth, int errnum)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
@@ -195,14 +196,14 @@ static void handle_move(struct nl_worker *worker, uint64_t nth, int32_t result)
 	}
 }
 
-/* A send from user memory completes, and later its memory is free. */
+/* A zero-copy send completes, and later a notification releases its memory. */
 static void handle_zerocopy(struct nl_worker *worker, uint64_t nth,
 			    const struct nl_ring_completion *done)
 {
 	struct nl_stream *stream = nl_worker_stream(worker, nth);
 	uint32_t number = stream->zc_pending->oldest, low = (uint32_t)done->data;
 
-	/* the one among those in flight that has these low bits */
+	/* the pending number with these low bits */
 	number += (low - number) & NUMBER;
 	if (done->flags & NL_RING_NOTIFICATION) {
 		nl_zc_pending_done(stream, number, ((uint32_t)done->result & NL_RING_COPIED) != 0);
@@ -231,7 +232,7 @@ static int handle_completions(struct nl_worker *worker)
 		struct nl_stream *stream = nl_worker_stream(worker, nth);
 
 		if (stream->phase == NL_ENDED && !(done.flags & NL_RING_NOTIFICATION))
-			continue; /* the engine gave up before */
+			continue; /* the stream has failed before */
 		if (stream->phase == NL_CLOSING && !(done.flags & NL_RING_NOTIFICATION))
 			nl_worker_closed(worker, stream, done.result, -done.result);
 		else if (zerocopy)
@@ -255,7 +256,7 @@ static int any_pending(const struct nl_worker *worker)
 	return 0;
 }
 
-/* As nl_worker's await_zc_completions: here the kernel tells through the ring. */
+/* As await_zc_completions in worker.c, with the notifications read from the ring. */
 static void await_zc_completions(struct nl_worker *worker)
 {
 	uint64_t until_ns = nl_now_ns() + NL_ZC_WAIT_MS * NL_NS_PER_MS;
@@ -265,7 +266,7 @@ static void await_zc_completions(struct nl_worker *worker)
 	while (any_pending(worker) && nl_now_ns() < until_ns) {
 		if (nl_ring_enter(&uring->ring, 0))
 			return;
-		/* the kernel tells a few at a time */
+		/* the kernel delivers a few at a time */
 		if (!handle_completions(worker))
 			nanosleep(&moment, NULL);
 	}

@@ -35,14 +35,14 @@ void nl_io_ctx_close(struct nl_io_ctx *ctx)
 
 int nl_io_ctx_pipe(struct nl_io_ctx *ctx)
 {
-	enum { PIPE_MAX_B = 1 << 20 }; /* what an unprivileged process may have */
+	enum { PIPE_MAX_B = 1 << 20 }; /* the limit for unprivileged processes */
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
 		return errno;
 	ctx->pipe_out = ends[0];
 	ctx->pipe_in = ends[1];
-	/* as large as it will be: a smaller pipe takes more calls, and works */
+	/* the largest size allowed; a smaller pipe works with more calls */
 	for (int size = PIPE_MAX_B; size > 65536; size /= 2)
 		if ((uint64_t)size / 2 < ctx->record_B && fcntl(ends[1], F_SETPIPE_SZ, size) >= 0)
 			break;

@@ -1,4 +1,4 @@
-/* io_ctx: what an I/O method works with, one context a thread.
+/* io_ctx: the resources of an I/O method, one context per thread.
  *
  * The streams of a thread share it: a gen sends one pattern and a sink drops what it reads, so
  * nothing in it belongs to a stream. */

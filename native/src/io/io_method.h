@@ -1,6 +1,6 @@
 /* io_method: one way to send or receive the bytes of a stream; usable by any engine.
  *
- * No function here blocks, except a call on a blocking socket. */
+ * Only calls on a blocking socket block. */
 #ifndef NL_IO_METHOD_H
 #define NL_IO_METHOD_H
 

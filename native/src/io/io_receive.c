@@ -1,4 +1,4 @@
-/* The ways to receive. */
+/* The receive methods. */
 #include "io/io_method.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static ssize_t receive_copy(struct nl_io_ctx *ctx, struct nl_stream *stream, siz
 
 static ssize_t receive_discard(struct nl_io_ctx *ctx, struct nl_stream *stream, size_t len)
 {
-	/* nothing is written; what watches races still takes the address for the caller's */
+	/* nothing is written; race detectors still expect an address of the caller's */
 	return recv(stream->fd, ctx->buffer, len, MSG_TRUNC);
 }
 
@@ -52,8 +52,8 @@ static ssize_t receive_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, s
 
 /* -- zerocopy -------------------------------------------------------------------- */
 
-/* The first fields of the kernel's struct tcp_zerocopy_receive: an ABI that only grows
- * at its end, and the kernel takes as much as it is given. */
+/* The first fields of the kernel's struct tcp_zerocopy_receive: an ABI that only grows at its end,
+ * and the kernel accepts any length. */
 struct kernel_zerocopy {
 	uint64_t address;
 	uint32_t length, recv_skip_hint;
@@ -94,7 +94,7 @@ static int probe_zerocopy(const char **what)
 	return failed;
 }
 
-/* The kernel asks for a mapping of a TCP socket: of which one does not matter to it. */
+/* The kernel requires a mapping of a TCP socket, of any one. */
 static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 {
 	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), least = MAP_LEAST_B;
@@ -118,11 +118,11 @@ static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream,
 	size_t rest;
 	ssize_t n;
 
-	/* else recv() would wait for data and then copy what could have been mapped */
+	/* otherwise recv() would block, and then copy data that could have been mapped */
 	if (!(fcntl(stream->fd, F_GETFL) & O_NONBLOCK) && poll(&ready, 1, -1) < 0)
 		return -1;
 	if (map_received(stream->fd, ctx->map, ctx->map_B, &result)) {
-		if (errno != EIO) /* EIO: the end of the stream, which recv() tells */
+		if (errno != EIO) /* EIO: end of stream, which recv() reports */
 			return -1;
 		result = (struct kernel_zerocopy){0};
 	}
@@ -130,7 +130,7 @@ static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream,
 		stream->mapped_bytes += result.length;
 		return (ssize_t)result.length;
 	}
-	/* bytes that do not fill a page of their own have to be copied */
+	/* bytes that do not fill a page must be copied */
 	rest = result.recv_skip_hint && result.recv_skip_hint < len ? result.recv_skip_hint : len;
 	n = recv(stream->fd, ctx->buffer, rest, 0);
 	return n;

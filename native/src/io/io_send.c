@@ -1,4 +1,4 @@
-/* The ways to send. */
+/* The send methods. */
 #include "io/io_method.h"
 #include "io/zc_pending.h"
 
@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* headers older than the kernel lack these */
+/* missing in headers older than the kernel */
 #ifndef SO_ZEROCOPY
 #define SO_ZEROCOPY 60
 #endif
@@ -65,7 +65,7 @@ static int attach_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream)
 	return setsockopt(stream->fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)) ? errno : 0;
 }
 
-/* One message of the error queue; -1 when it is empty. */
+/* Read one message of the error queue; -1 if it is empty. */
 static int reap_one(struct nl_stream *stream)
 {
 	_Alignas(struct cmsghdr) char control[256];
@@ -81,7 +81,7 @@ static int reap_one(struct nl_stream *stream)
 		memcpy(&info, CMSG_DATA(c), sizeof(info));
 		if (info.ee_errno != 0 || info.ee_origin != SO_EE_ORIGIN_ZEROCOPY)
 			continue;
-		/* one message may tell of a range of sends; their numbers wrap */
+		/* one message may report a range of sends; their numbers wrap */
 		for (uint32_t n = 0; n <= info.ee_data - info.ee_info && n < NL_ZC_PENDING_MAX; n++)
 			nl_zc_pending_done(stream, info.ee_info + n,
 					   info.ee_code & SO_EE_CODE_ZEROCOPY_COPIED);
@@ -104,14 +104,14 @@ static ssize_t send_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream, si
 		n = send(stream->fd, ctx->buffer, len, MSG_NOSIGNAL | MSG_ZEROCOPY);
 		if (n > 0)
 			nl_zc_pending_sent(stream, nl_zc_pending_begin(stream), (uint64_t)n);
-		/* no room to note a completion: there will be when earlier ones are told */
+		/* no slot for a completion: wait for the completion of earlier sends */
 		if (n >= 0 || errno != ENOBUFS || !nl_zc_pending_any(stream))
 			return n;
 	}
 	if (fcntl(stream->fd, F_GETFL) & O_NONBLOCK) {
 		errno = ENOBUFS;
 	} else {
-		struct pollfd errors = {.fd = stream->fd}; /* POLLERR comes unasked */
+		struct pollfd errors = {.fd = stream->fd}; /* POLLERR is always reported */
 
 		poll(&errors, 1, FULL_WAIT_MS);
 		errno = EINTR;
@@ -146,7 +146,7 @@ static ssize_t send_splice(struct nl_io_ctx *ctx, struct nl_stream *stream, size
 	ssize_t n;
 
 	if (ctx->piped_B < len) {
-		/* what another stream left in the pipe goes first: it is the same pattern */
+		/* data left in the pipe by another stream go first: the pattern is the same */
 		struct iovec pages = {ctx->buffer, ctx->record_B};
 
 		n = vmsplice(ctx->pipe_in, &pages, 1, SPLICE_F_NONBLOCK);

@@ -8,7 +8,7 @@
 
 enum { UPDATE_NS = 10 * 1000 * 1000, SLACK_NS = 1000 };
 
-/* Of the socket's buffer; the kernel counts twice what it lets a window hold. */
+/* Fraction of the socket's buffer; the kernel reports twice what the window may use. */
 enum { PART_OF_BUFFER = 8 };
 
 #define FAST_Bpns 0.5

@@ -1,10 +1,9 @@
-/* linger: a sink that is faster than its stream lets some pile up before it looks again.
+/* read_delay: sleep between reads, for a sink that is faster than its stream.
  *
- * One that waits in recv() on another processor is woken for every packet, which costs the one
- * that delivers them more than the copying; of one that sleeps for a moment it knows nothing.
- * What comes in that moment is an eighth of the socket's buffer at most. It never sleeps after a
- * read that left something or was of more than a few packets, when the sink may be what holds
- * things up, and a stream that is not fast is waited for in recv() as ever. */
+ * A sink blocked in recv() on another CPU is woken for every packet, which costs the receiving CPU
+ * more than the copy. A sleeping sink costs it nothing. At most an eighth of the socket's buffer
+ * arrives during a sleep. A read that left data, or returned more than a few packets, is never
+ * followed by a sleep: the sink may be the bottleneck. A slow stream blocks in recv() as usual. */
 #ifndef NL_READ_DELAY_H
 #define NL_READ_DELAY_H
 
@@ -13,30 +12,30 @@
 enum {
 	NL_READ_DELAY_MIN_NS = 20 * 1000,
 	NL_READ_DELAY_MAX_NS = 100 * 1000,
-	NL_READ_DELAY_READ_B = 128 * 1024, /* two packets as segmentation offload makes them */
+	NL_READ_DELAY_READ_B = 128 * 1024, /* two packets of segmentation offload */
 };
 
 struct nl_read_delay {
 	int fd;           /* -1: never */
-	uint64_t t_ns;    /* of the last update at how fast it is */
-	uint64_t bytes;   /* of the stream, at that update */
-	uint64_t wait_ns; /* what follows from it */
+	uint64_t t_ns;    /* time of the last update */
+	uint64_t bytes;   /* of the stream, at the last update */
+	uint64_t wait_ns; /* the sleep in force */
 };
 
-/* Whether a read of read_B where room_B would have had room found little, and left nothing. */
+/* Whether a read of read_B bytes into room_B was small and left nothing. */
 static inline int nl_read_delay_allowed(uint64_t read_B, uint64_t room_B)
 {
 	return read_B < room_B && read_B <= NL_READ_DELAY_READ_B;
 }
 
-/* From the thread that reads. */
+/* Call from the reading thread. */
 void nl_read_delay_begin(struct nl_read_delay *delay, int fd);
 
-/* After a read; with what the stream has received by now. */
+/* Call after a read; bytes is the stream's total. */
 void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B, uint64_t room_B);
 
-/* How long to sleep for a stream that received bytes in elapsed_ns into a socket of rcvbuf_B (as
- * getsockopt tells it); 0: not at all. */
+/* Length of the sleep, for a stream that received bytes in elapsed_ns into a buffer of rcvbuf_B (as
+ * reported by getsockopt); 0: none. */
 uint64_t nl_read_delay_ns(uint64_t bytes, uint64_t elapsed_ns, uint64_t rcvbuf_B);
 
 #endif

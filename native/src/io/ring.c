@@ -84,7 +84,7 @@ static int map_rings(struct nl_ring *ring, const struct parameters *p)
 	ring->done_tail = (uint32_t *)(base + p->cq.tail);
 	ring->done_mask = *(uint32_t *)(base + p->cq.mask);
 	ring->completion = (struct nl_ring_completion *)(base + p->cq.completions);
-	/* places are used in their order, for ever */
+	/* slots are used in order */
 	array = (uint32_t *)(base + p->sq.array);
 	for (uint32_t i = 0; i < p->sq_entries; i++)
 		array[i] = i;
@@ -97,7 +97,7 @@ int nl_ring_open(struct nl_ring *ring, uint32_t entries, uint32_t completions)
 	int errnum;
 
 	*ring = (struct nl_ring){.fd = -1};
-	/* completions are then handled in this thread when it asks, not by interrupting it: Linux 6.1 */
+	/* handle completions when this thread enters, instead of interrupting it: Linux 6.1 */
 	ring->fd = set_up(entries, completions, SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN, &p);
 	if (ring->fd < 0 && errno == EINVAL)
 		ring->fd = set_up(entries, completions, 0, &p);
@@ -148,7 +148,7 @@ struct nl_ring_request *nl_ring_next(struct nl_ring *ring)
 	}
 	request = &ring->request[tail & ring->mask];
 	memset(request, 0, sizeof(*request));
-	/* the kernel looks when it is entered, and this thread alone enters */
+	/* the kernel reads the queue on entry, and only this thread enters */
 	__atomic_store_n(ring->tail, tail + 1, __ATOMIC_RELEASE);
 	ring->pending++;
 	return request;
@@ -158,7 +158,7 @@ int nl_ring_enter(struct nl_ring *ring, uint32_t wait)
 {
 	int errnum = enter(ring, wait, ENTER_GETEVENTS);
 
-	/* EBUSY, EAGAIN: completions have to be taken first */
+	/* EBUSY, EAGAIN: read completions first */
 	return errnum == EINTR || errnum == EBUSY || errnum == EAGAIN ? 0 : errnum;
 }
 
@@ -183,7 +183,7 @@ int nl_ring_try(struct nl_ring *ring, enum nl_ring_op op, uint16_t ioprio)
 		return errno;
 	request->op = (uint8_t)op;
 	request->ioprio = ioprio;
-	request->fd = -1; /* an operation that is known fails at its descriptor */
+	request->fd = -1; /* a supported operation fails with EBADF */
 	errnum = nl_ring_enter(ring, 1);
 	if (errnum)
 		return errnum;

@@ -1,7 +1,7 @@
-/* ring: io_uring by its system calls alone, as much of it as streams need.
+/* ring: io_uring by system calls, limited to the operations that streams use.
  *
- * The kernel's structures are laid out here, for a header older than the kernel would
- * lack half of them: an ABI that only grows. A ring belongs to the thread that opened it. */
+ * The kernel's structures are declared here, because headers older than the kernel lack half of
+ * them: an ABI that only grows. A ring belongs to the thread that opened it. */
 #ifndef NL_RING_H
 #define NL_RING_H
 
@@ -11,12 +11,12 @@
 enum nl_ring_op { NL_RING_SEND = 26, NL_RING_RECV = 27, NL_RING_SEND_ZC = 47 };
 
 enum {
-	NL_RING_REPORT_USAGE = 1 << 3, /* SEND_ZC: say whether it was copied; Linux 6.2 */
+	NL_RING_REPORT_USAGE = 1 << 3, /* SEND_ZC: report whether the data were copied; Linux 6.2 */
 	NL_RING_MORE = 1 << 1,         /* completion: another one of the same send follows */
-	NL_RING_NOTIFICATION = 1 << 3, /* completion: the kernel is done with the memory */
+	NL_RING_NOTIFICATION = 1 << 3, /* completion: the kernel has released the memory */
 };
 
-#define NL_RING_COPIED (UINT32_C(1) << 31) /* the result of a notification */
+#define NL_RING_COPIED (UINT32_C(1) << 31) /* in the result of a notification */
 
 struct nl_ring_request {
 	uint8_t op, flags;
@@ -37,7 +37,7 @@ struct nl_ring_completion {
 
 struct nl_ring {
 	int fd;
-	uint32_t pending; /* written but not yet given to the kernel */
+	uint32_t pending; /* written, not yet submitted */
 	uint32_t *head, *tail, mask, entries;
 	uint32_t *done_head, *done_tail, done_mask;
 	struct nl_ring_request *request;
@@ -46,21 +46,21 @@ struct nl_ring {
 	size_t rings_B, requests_B;
 };
 
-/* Room for so many requests at once and so many completions. 0 or errno. */
+/* Open a ring for so many pending requests and completions. 0 or errno. */
 int nl_ring_open(struct nl_ring *ring, uint32_t entries, uint32_t completions);
-void nl_ring_close(struct nl_ring *ring); /* one that failed to open, too */
+void nl_ring_close(struct nl_ring *ring); /* also one that failed to open */
 
-/* A zeroed place for a request; gives earlier ones to the kernel when there is none left.
- * NULL: the kernel does not take them, errno. */
+/* A zeroed slot for a request; submits earlier ones if none is free. NULL with errno if the kernel
+ * does not accept them. */
 struct nl_ring_request *nl_ring_next(struct nl_ring *ring);
 
-/* Give the kernel what is pending and wait for at least so many completions. 0 or errno. */
+/* Submit the pending requests and wait for at least so many completions. 0 or errno. */
 int nl_ring_enter(struct nl_ring *ring, uint32_t wait);
 
-/* The oldest completion, copied out; 0: there is none. */
+/* Copy out the oldest completion; 0 if there is none. */
 int nl_ring_take(struct nl_ring *ring, struct nl_ring_completion *out);
 
-/* Whether this kernel knows the operation with such an ioprio. 0, or errno. */
+/* Test for support of the operation with this ioprio. 0, or errno. */
 int nl_ring_try(struct nl_ring *ring, enum nl_ring_op op, uint16_t ioprio);
 
 #endif

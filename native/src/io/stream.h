@@ -1,7 +1,7 @@
 /* stream: one data stream of a run and its counters.
  *
- * A stream belongs to one thread between its start and its end. That thread alone
- * writes the counters; anyone may read them while it runs. They only grow. */
+ * A stream belongs to one thread from its start to its end. Only that thread writes the counters;
+ * any thread may read them. They only grow. */
 #ifndef NL_STREAM_H
 #define NL_STREAM_H
 
@@ -11,11 +11,11 @@
 
 enum { NL_CACHE_LINE_B = 64 };
 
-/* Sends from user memory whose completion the kernel has yet to tell: at most this many a stream. */
+/* Limit of pending MSG_ZEROCOPY completions per stream. */
 enum { NL_ZC_PENDING_MAX = 1024 };
 
 struct nl_zc_pending {
-	uint32_t oldest, next;        /* numbers as the kernel counts them: they wrap */
+	uint32_t oldest, next;        /* the kernel's numbers of sends; they wrap */
 	uint32_t slot[NL_ZC_PENDING_MAX]; /* bytes + 1 of a send; 0: completed */
 };
 
@@ -28,16 +28,16 @@ struct nl_stream {
 	_Alignas(NL_CACHE_LINE_B) int fd;
 	int errnum;
 	enum nl_phase phase;
-	int throttled; /* epoll: nothing is sent until a completion is told */
+	int throttled; /* epoll: wait for a completion before the next send */
 	uint32_t id;
 	const atomic_int *quit; /* the run's: set when the time is up */
 	uint64_t left;          /* gen: bytes still to send, UINT64_MAX for a timed run */
 	uint64_t t_first_ns, t_end_ns;
-	int stamped; /* t_last_ns is kept: a run whose length is what it measures */
-	uint64_t t_last_ns; /* after the last call that moved bytes */
+	int stamped; /* record t_last_ns: a run without window_ms */
+	uint64_t t_last_ns; /* time of the last call that moved bytes */
 	struct nl_zc_pending *zc_pending; /* zero-copy sends only */
-	uint64_t completed_bytes, copied_bytes; /* zero-copy sends that have completed; that were copied */
-	uint64_t mapped_bytes;                  /* zero-copy receives that were not copied */
+	uint64_t completed_bytes, copied_bytes; /* zero-copy sends; of these copied */
+	uint64_t mapped_bytes;                  /* zero-copy receives: mapped, not copied */
 };
 
 /* The counters have one writer: a plain load and store, no locked instruction. */
@@ -58,7 +58,7 @@ static inline uint64_t nl_stream_bytes(const struct nl_stream *stream)
 	return atomic_load_explicit(&stream->bytes, memory_order_relaxed);
 }
 
-/* Bytes of count streams together. */
+/* Total bytes of count streams. */
 static inline uint64_t nl_streams_bytes(const struct nl_stream *stream, uint64_t count)
 {
 	uint64_t bytes = 0;
@@ -73,7 +73,7 @@ static inline int nl_stream_quitting(const struct nl_stream *stream)
 	return atomic_load_explicit(stream->quit, memory_order_relaxed);
 }
 
-/* A gen's stream: count what was sent. */
+/* Count bytes sent by a gen's stream. */
 static inline void nl_stream_sent(struct nl_stream *stream, uint64_t bytes)
 {
 	nl_stream_count(stream, bytes);
@@ -81,7 +81,7 @@ static inline void nl_stream_sent(struct nl_stream *stream, uint64_t bytes)
 		stream->left -= bytes;
 }
 
-/* A sink's stream: count what was read. The clock is read for the first record alone. */
+/* Count bytes read by a sink's stream. Reads the clock for the first record only. */
 static inline void nl_stream_received(struct nl_stream *stream, uint64_t bytes)
 {
 	if (__builtin_expect(stream->t_first_ns == 0, 0))
@@ -89,7 +89,7 @@ static inline void nl_stream_received(struct nl_stream *stream, uint64_t bytes)
 	nl_stream_count(stream, bytes);
 }
 
-/* How much the next send may take. */
+/* Length of the next send. */
 static inline size_t nl_stream_next(const struct nl_stream *stream, uint64_t record_B)
 {
 	return stream->left < record_B ? (size_t)stream->left : (size_t)record_B;

@@ -56,7 +56,7 @@ void nl_worker_closed(struct nl_worker *worker, struct nl_stream *stream, ssize_
 		stream->errnum = n > 0 ? EPROTO : errnum;
 	if (method->reap)
 		method->reap(stream);
-	describe(worker->transfer, stream); /* only now has everything been acknowledged */
+	describe(worker->transfer, stream); /* by now all data are acknowledged */
 	end_stream(worker, stream);
 }
 
@@ -65,7 +65,7 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 	char byte;
 	ssize_t n;
 
-	/* the sink closes after its last byte: by then everything has been acknowledged */
+	/* the sink closes after its last byte: by then all data are acknowledged */
 	do
 		n = recv(stream->fd, &byte, 1, 0);
 	while (n < 0 && errno == EINTR);
@@ -89,7 +89,7 @@ static int prepare(struct nl_worker *worker)
 	uint8_t *buffer = buffer_of(worker);
 	int errnum = 0;
 
-	/* touched by the thread that will write there */
+	/* first touch by the thread that writes there */
 	if (buffer && method->buffer == NL_BUFFER_OWN)
 		memset(buffer, 0, transfer->opts->record_B);
 	errnum = nl_io_ctx_open(&worker->ctx, method, transfer->opts->record_B, buffer, transfer->file);
@@ -98,7 +98,7 @@ static int prepare(struct nl_worker *worker)
 	return errnum ? errnum : transfer->engine->prepare(worker);
 }
 
-/* The engine itself failed: nothing can move any more. */
+/* The engine failed: end all streams. */
 static void give_up(struct nl_worker *worker, int errnum)
 {
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
@@ -113,7 +113,7 @@ static void give_up(struct nl_worker *worker, int errnum)
 	}
 }
 
-/* A card may hold on to memory for a moment after its bytes were acknowledged. */
+/* A NIC may hold memory for a moment after its bytes were acknowledged. */
 static void await_zc_completions(struct nl_worker *worker)
 {
 	const struct nl_io_method *method = worker->transfer->method;
@@ -132,8 +132,8 @@ static void await_zc_completions(struct nl_worker *worker)
 	}
 }
 
-/* A thread that wakes lets the one that runs come to its end: a gen and a sink that share
- * processors then move more at a turn. Where the scheduler refuses, they still move. */
+/* SCHED_BATCH: a thread that wakes does not preempt the running one, so a gen and a sink that share
+ * CPUs move larger batches. Optional: a failure is ignored. */
 static void use_sched_batch(void)
 {
 	struct sched_param none = {0};
@@ -149,12 +149,12 @@ static void *work(void *argument)
 	sigset_t pipe_signal;
 	int errnum;
 
-	/* sendfile and splice have no MSG_NOSIGNAL; the signal is for the calling thread */
+	/* sendfile and splice lack MSG_NOSIGNAL; SIGPIPE goes to the calling thread */
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
 	use_sched_batch();
-	/* before memory is touched, so that it lies close to its CPU */
+	/* before memory is touched, so that it is allocated near its CPU */
 	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id, transfer->stream[worker->id].fd);
 	worker->open = nl_worker_streams(worker);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
@@ -210,7 +210,7 @@ void nl_workers_follow(struct nl_transfer *transfer, struct nl_worker *worker)
 {
 	if (!transfer->affinity.follow)
 		return;
-	/* under the lock no thread ends: one that has may not be named any more */
+	/* no thread ends under the lock: the id of an ended one is invalid */
 	pthread_mutex_lock(&transfer->lock);
 	for (uint64_t i = 0; i < transfer->threads; i++) {
 		if (worker[i].ended || !nl_affinity_follow(&transfer->affinity, worker[i].thread,

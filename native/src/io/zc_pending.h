@@ -1,4 +1,4 @@
-/* zc_pending: sends from user memory that the kernel has yet to say it is done with. */
+/* zc_pending: outstanding MSG_ZEROCOPY completions. */
 #ifndef NL_ZC_PENDING_H
 #define NL_ZC_PENDING_H
 
@@ -14,7 +14,7 @@ static inline int nl_zc_pending_full(const struct nl_stream *stream)
 	return stream->zc_pending->next - stream->zc_pending->oldest == NL_ZC_PENDING_MAX;
 }
 
-/* The number of a send that begins now. */
+/* The number of a new send. */
 static inline uint32_t nl_zc_pending_begin(struct nl_stream *stream)
 {
 	uint32_t number = stream->zc_pending->next++;
@@ -28,14 +28,14 @@ static inline void nl_zc_pending_sent(struct nl_stream *stream, uint32_t number,
 	stream->zc_pending->slot[number % NL_ZC_PENDING_MAX] = (uint32_t)bytes + 1;
 }
 
-/* Bytes that were not even tried without a copy. */
+/* Count bytes sent with a plain copy. */
 static inline void nl_zc_pending_copied(struct nl_stream *stream, uint64_t bytes)
 {
 	stream->completed_bytes += bytes;
 	stream->copied_bytes += bytes;
 }
 
-/* The kernel is done with it. */
+/* Record the completion of a send. */
 static inline void nl_zc_pending_done(struct nl_stream *stream, uint32_t number, int copied)
 {
 	struct nl_zc_pending *zc_pending = stream->zc_pending;

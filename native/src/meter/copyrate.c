@@ -1,4 +1,4 @@
-/* How fast one thread copies memory: a ceiling for anything memory to memory. */
+/* Memory copy rate of one thread: a ceiling for any memory-to-memory transfer. */
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -8,7 +8,7 @@
 
 enum { HOT_B = 64 * 1024, COLD_B = 64 * 1024 * 1024, STEP_B = 1024 * 1024 };
 
-/* Copy len bytes in steps, around and around, until the time is up; bytes a second. */
+/* Copy len bytes in steps until the time is up; returns bytes per second. */
 static uint64_t rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, uint64_t budget_ns)
 {
 	uint64_t start = nl_now_ns(), now, bytes = 0;
@@ -16,7 +16,7 @@ static uint64_t rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, 
 
 	do {
 		memcpy(to + at, from + at, step);
-		/* the copy is the point: keep the compiler from seeing that nobody reads it */
+		/* keep the compiler from removing a copy that is never read */
 		__asm__ volatile("" : : "r"(to) : "memory");
 		bytes += step;
 		at += step;

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-/* An Ethernet header alone; more than any super-packet that a device is handed. */
+/* An Ethernet header; more than any super-packet passed to a device. */
 enum { PACKET_MIN_B = 14, PACKET_MAX_B = 1 << 20 };
 
 struct growth {
 	uint64_t by;
 	uint32_t wrapped;
-	int backwards; /* and not by a wrap */
+	int backwards; /* and not a wrap */
 };
 
 static struct growth grow(uint64_t before, uint64_t after)
@@ -20,7 +20,7 @@ static struct growth grow(uint64_t before, uint64_t after)
 	return (struct growth){.by = (UINT64_C(1) << 32) - before + after, .wrapped = 1};
 }
 
-/* Whether a wrap explains what one direction's counters did. */
+/* Whether a wrap explains the change of one direction's counters. */
 static int fit(const struct growth *bytes, const struct growth *packets)
 {
 	if (bytes->backwards || packets->backwards)
@@ -48,7 +48,7 @@ static int follow(struct nl_counters *c, const struct nl_interface *now)
 
 	if (!fit(&rx_bytes, &rx_packets) || !fit(&tx_bytes, &tx_packets))
 		return -1;
-	/* errors and drops never come by the thousand million */
+	/* errors and drops never grow by 2^32 */
 	if (now->rx_errors < last->rx_errors || now->tx_errors < last->tx_errors ||
 	    now->rx_dropped < last->rx_dropped || now->tx_dropped < last->tx_dropped)
 		return -1;

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Holds /proc/stat of NL_CPUS_MAX CPUs and some thousand interrupt lines. */
+/* Fits /proc/stat of NL_CPUS_MAX CPUs and some thousand interrupt lines. */
 enum { TEXT_MAX = 1 << 20 };
 
 static uint64_t microseconds(struct timeval t)
@@ -73,7 +73,7 @@ out:
 	return code;
 }
 
-/* CPU times of an idle processor may step back a little when read (see proc(5), iowait). */
+/* CPU times of an idle CPU may decrease slightly (see proc(5), iowait). */
 static uint64_t grown(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;
@@ -102,7 +102,7 @@ static void diff_interface(const struct nl_meter *before, const struct nl_meter 
 	out->reset = counters.resets > 0 || after->resets != before->resets || after->ifindex == 0;
 }
 
-/* What a meter_poll saw between the two, and what the two themselves show. */
+/* Combine the findings of a meter_poll with the difference of the two readings. */
 static void diff_clocks(const struct nl_meter *before, const struct nl_meter *after,
 			struct nl_meter_span *out)
 {
@@ -123,7 +123,7 @@ static void diff_clocks(const struct nl_meter *before, const struct nl_meter *af
 static void diff_cpus(const struct nl_meter *before, const struct nl_meter *after,
 		      struct nl_meter_span *out)
 {
-	/* rows come in order of CPU number; a CPU that came or went between is left out */
+	/* rows are sorted by CPU number; skip a CPU that appeared or vanished in between */
 	for (uint64_t i = 0, k = 0; i < before->cpus && k < after->cpus;) {
 		const struct nl_cpu *a = &before->cpu[i], *b = &after->cpu[k];
 		struct nl_cpu *to = &out->cpu[out->cpus];
@@ -164,7 +164,7 @@ void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
 	diff_cpus(before, after, out);
 	out->interrupts = grown(before->interrupts, after->interrupts);
 	out->context_switches = grown(before->context_switches, after->context_switches);
-	/* unsigned 32-bit arithmetic sees through one wrap of the kernel's counters */
+	/* unsigned 32-bit arithmetic absorbs one wrap of the kernel's counters */
 	out->softnet_processed = (uint32_t)(after->softnet_processed - before->softnet_processed);
 	out->softnet_dropped = (uint32_t)(after->softnet_dropped - before->softnet_dropped);
 	out->softnet_time_squeeze =

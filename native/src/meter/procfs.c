@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A cursor that never leaves its line. */
+/* A cursor within one line. */
 struct cursor {
 	const char *at, *end;
 };
@@ -117,7 +117,7 @@ int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_met
 			seen |= 2;
 		} else if (take_word(&line, "cpu")) {
 			if (line.at < line.end && *line.at == ' ')
-				continue; /* the sum of all */
+				continue; /* the `cpu` row is the total */
 			if (out->cpus == NL_CPUS_MAX)
 				continue;
 			if (take_cpu(&line, tick_us, &out->cpu[out->cpus]))

@@ -8,7 +8,7 @@
  * tick_us is the length of a clock tick. 0, or -1 when the text is not /proc/stat. */
 int nl_procfs_stat(const char *text, size_t len, uint64_t tick_us, struct nl_meter *out);
 
-/* Add up processed, dropped and time_squeeze over all rows. 0, or -1. */
+/* Sum processed, dropped and time_squeeze over all rows. 0, or -1. */
 int nl_procfs_softnet(const char *text, size_t len, struct nl_meter *out);
 
 #endif

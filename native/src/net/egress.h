@@ -1,4 +1,4 @@
-/* egress: what of an interface decides how it is best sent into. */
+/* egress: properties of the egress interface that determine batch sizes. */
 #ifndef NL_EGRESS_H
 #define NL_EGRESS_H
 
@@ -7,11 +7,11 @@
 enum { NL_EGRESS_LARGE_B = 64 << 10 };
 
 struct nl_egress {
-	uint64_t packet_B; /* of the packets that TCP hands over; NL_EGRESS_LARGE_B: many segments each */
-	uint64_t queues;   /* transmit queues: so many processors need not wait for each other */
+	uint64_t packet_B; /* as TCP passes them down; NL_EGRESS_LARGE_B: segmented later */
+	uint64_t queues;   /* transmit queues: as many CPUs can send without contention */
 };
 
-/* What cannot be told is as on most devices, packets of many segments, and one queue. */
+/* Unknown properties default to segmentation offload and one queue, as on most devices. */
 struct nl_egress nl_egress_of(const char *interface);
 
 #endif

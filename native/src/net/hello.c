@@ -42,7 +42,7 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 		return NL_HELLO_MAGIC;
 	if (be64toh(said_run) != run)
 		return NL_HELLO_RUN;
-	/* volatile keeps the compiler from leaving the loop early */
+	/* volatile prevents an early exit of the loop by the compiler */
 	for (int i = 0; i < NL_TOKEN_B; i++)
 		differs = (uint8_t)(differs | (in[AT_TOKEN + i] ^ token[i]));
 	if (differs)

@@ -1,7 +1,7 @@
 /* hello: the first 64 bytes of a data stream.
  *
- * Network byte order: magic "NLHELLO1", u32 version, u32 stream id, u64 run id,
- * 16 bytes of token, 24 bytes of zero. Parsing is pure. */
+ * Network byte order: magic "NLHELLO1", u32 version, u32 stream id, u64 run id, 16 bytes of token,
+ * 24 bytes of zero. Parsing is pure. */
 #ifndef NL_HELLO_H
 #define NL_HELLO_H
 
@@ -9,11 +9,11 @@
 
 enum nl_hello_code {
 	NL_HELLO_OK = 0,
-	NL_HELLO_MAGIC, /* also: the zero part is not zero */
+	NL_HELLO_MAGIC, /* or the zero part is not zero */
 	NL_HELLO_VERSION,
 	NL_HELLO_RUN,
 	NL_HELLO_TOKEN,
-	NL_HELLO_STREAM, /* an id this run does not have */
+	NL_HELLO_STREAM, /* a stream id outside this run */
 };
 
 struct nl_hello {
@@ -24,8 +24,8 @@ struct nl_hello {
 
 void nl_hello_write(uint8_t out[NL_HELLO_B], const struct nl_hello *hello);
 
-/* Check a whole hello against what the sink expects. The token is compared in
- * constant time. *stream is written on NL_HELLO_OK only. */
+/* Validate a whole hello against the expected values, the token in constant time. *stream is set on
+ * NL_HELLO_OK only. */
 enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 				  const uint8_t token[NL_TOKEN_B], uint64_t streams,
 				  uint32_t *stream);

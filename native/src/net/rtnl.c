@@ -11,7 +11,7 @@
 
 enum { ANSWER_MAX = 32768 };
 
-/* What of rtnl_link_stats64 is read; newer kernels only append to it. */
+/* The fields read from rtnl_link_stats64; newer kernels only append to it. */
 static void take_stats(const uint8_t *from, struct nl_interface *out)
 {
 	struct rtnl_link_stats64 stats;

@@ -72,15 +72,15 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 	code = nl_sock_new(opts, &address, 0, fd, err);
 	if (code)
 		return code;
-	/* what a stream cannot have is said now; the listener ends with that of stream 0 */
+	/* report an unsupported option of any stream here; the listener keeps stream 0's */
 	for (uint64_t i = nl_sockopts_congestions(opts); !code && i-- > 0;)
 		code = nl_sockopts_congestion(*fd, opts, i, err);
-	/* a chosen port must be free again at once after a run, TIME_WAIT or not */
+	/* allow the next run to bind the same port despite TIME_WAIT */
 	setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (address.storage.ss_family == AF_INET6)
 		setsockopt(*fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (code)
-		; /* said already */
+		; /* err is filled */
 	else if (bind(*fd, (struct sockaddr *)&address.storage, address.len))
 		code = nl_fail_errno(err, errno, "bind %s port %u", opts->address,
 				     (unsigned)opts->port);
@@ -94,7 +94,7 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 		*fd = -1;
 		return code;
 	}
-	/* sin_port and sin6_port lie at the same place */
+	/* sin_port and sin6_port have the same offset */
 	*port = ntohs(((struct sockaddr_in *)&address.storage)->sin_port);
 	return NL_OK;
 }

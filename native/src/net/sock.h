@@ -1,5 +1,5 @@
-/* sock: data sockets: numeric addresses, and the options that must be set before
- * connect or listen so that the window scale offered fits the buffer. */
+/* sock: data sockets: numeric addresses, and the options to set before connect or listen, so that
+ * the window scale offered fits the buffer. */
 #ifndef NL_SOCK_H
 #define NL_SOCK_H
 
@@ -12,22 +12,22 @@ struct nl_address {
 	socklen_t len;
 };
 
-/* Numeric IPv4, or IPv6 with an optional %interface. 0, or -1. Pure but for the
- * look-up of an interface's number. */
+/* Parse numeric IPv4, or IPv6 with an optional %interface. 0, or -1. Pure, except for
+ * if_nametoindex(). */
 int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
 
-/* A socket of the address's family with the options of the run and that stream;
- * nonblocking, close-on-exec. */
+/* A socket of the address's family with the options of the run and the stream; nonblocking,
+ * close-on-exec. */
 int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
 		int *fd, struct nl_err *err);
 
-/* nl_sock_new, bound and listening; *port is what it was bound to. */
+/* nl_sock_new, bound and listening; *port receives the bound port. */
 int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_t *port,
 		   struct nl_err *err);
 
-int nl_sock_blocking(int fd); /* back to blocking. 0, or -1 with errno */
+int nl_sock_blocking(int fd); /* make it blocking. 0, or -1 with errno */
 
-/* What the kernel really uses, into sndbuf_B, rcvbuf_B and congestion. */
+/* Read the values in force into sndbuf_B, rcvbuf_B and congestion. */
 void nl_sock_describe(int fd, struct nl_stream_report *out);
 
 #endif

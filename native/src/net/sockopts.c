@@ -18,11 +18,11 @@ static int get_int(int fd, int level, int name, int *out)
 	return getsockopt(fd, level, name, out, &len) ? errno : 0;
 }
 
-/* One option as the kernel knows it. */
+/* One option in the kernel's terms. */
 struct row {
 	const char *key, *label;
 	int level, name;
-	int kept; /* a fresh socket says the value back */
+	int kept; /* a fresh socket reads the value back */
 };
 
 static int set_row(int fd, const struct row *row, int value, struct nl_err *err)
@@ -53,7 +53,7 @@ static int set_buffers(int fd, const struct nl_run_opts *opts, struct nl_err *er
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		int option = opts->force_buffer ? row[i].force : row[i].plain;
 
-		/* the kernel doubles and clips: what came of it is in the report */
+		/* the kernel doubles and clips the value: the report has the result */
 		if (setsockopt(fd, SOL_SOCKET, option, &size, sizeof(size)))
 			return nl_fail_option(err, "buffer_B", errno, "setsockopt %s%s %d", row[i].name,
 					      opts->force_buffer ? "FORCE" : "", size);
@@ -72,11 +72,11 @@ static int set_dscp(int fd, const struct nl_run_opts *opts, int family, struct n
 		return NL_OK;
 	if (family == AF_INET6)
 		code = set_row(fd, &v6, value, err);
-	/* an IPv6 socket speaks IPv4 to a mapped address */
+	/* an IPv6 socket uses IPv4 for a mapped address */
 	return code ? code : set_row(fd, &v4, value, err);
 }
 
-/* 64 bits where the kernel and the value have them, since Linux 4.20; 32 bits before. */
+/* 64 bits where kernel and value have them (Linux 4.20), else 32 bits. */
 static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 {
 	uint32_t narrow = (uint32_t)rate_Bps;
@@ -104,7 +104,7 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	return NL_OK;
 }
 
-/* -- congestion control: a comma list, dealt to the streams in turn --------------- */
+/* -- congestion control: a comma list, assigned to the streams round robin --------- */
 
 uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts)
 {
@@ -141,7 +141,7 @@ int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stre
 	return NL_OK;
 }
 
-/* -- all of them ------------------------------------------------------------------ */
+/* -- all options ----------------------------------------------------------------- */
 
 int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,
 		    struct nl_err *err)
@@ -150,7 +150,7 @@ int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t
 		struct row row;
 		uint64_t value;
 	} plain[] = {
-		/* before Linux 6.5 an unconnected socket says its default MSS back */
+		/* before Linux 6.5 an unconnected socket reads back the default MSS */
 		{{"mss_B", "TCP_MAXSEG", IPPROTO_TCP, TCP_MAXSEG, 0}, opts->mss_B},
 		{{"nodelay", "TCP_NODELAY", IPPROTO_TCP, TCP_NODELAY, 1}, opts->nodelay},
 		{{"busy_poll_us", "SO_BUSY_POLL", SOL_SOCKET, SO_BUSY_POLL, 1}, opts->busy_poll_us},

@@ -1,25 +1,25 @@
-/* sockopts: what a run asks of its sockets, set and read back, and what they hold.
+/* sockopts: set the socket options of a run, read them back, and report the values in force.
  *
- * The kernel is believed only when it says the same back: an option that it takes and
- * does not keep is an error, as is one that it refuses. Both name the option. */
+ * Every value is read back: an option that the kernel refuses or does not keep is an error that
+ * names the option. */
 #ifndef NL_SOCKOPTS_H
 #define NL_SOCKOPTS_H
 
 #include "netlab.h"
 
-/* Set what must hold before connect or listen, so that what the handshake offers (window
- * scale, MSS, ECN) fits it; the congestion control is that of the stream. */
+/* Set the options that the handshake depends on (window scale, MSS, ECN), before connect or listen;
+ * the congestion control is the stream's. */
 int nl_sockopts_set(int fd, const struct nl_run_opts *opts, int family, uint64_t stream,
 		    struct nl_err *err);
 
-/* Give a socket the stream's turn in the list of congestion controls. */
+/* Set the stream's congestion control from the list. */
 int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stream,
 			   struct nl_err *err);
 
-/* How many congestion controls the options list; the host's own counts as one. */
+/* Number of congestion controls in the options; the host's default counts as one. */
 uint64_t nl_sockopts_congestions(const struct nl_run_opts *opts);
 
-/* What a connected socket holds, into pacing_Bps, dscp, mss_B, nodelay and busy_poll_us. */
+/* Read a connected socket's pacing_Bps, dscp, mss_B, nodelay and busy_poll_us. */
 void nl_sockopts_describe(int fd, struct nl_stream_report *out);
 
 #endif

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The kernel's struct tcp_info as linux/tcp.h has it: an ABI that only grows at
- * its end. The C library's header may be older than the kernel, so it is laid out
- * here; the kernel copies as much as both sides know. */
+/* The kernel's struct tcp_info, from linux/tcp.h: an ABI that only grows at its end. Declared here
+ * because the C library's header may be older than the kernel; the kernel copies as many bytes as
+ * both have. */
 struct kernel_tcp_info {
 	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, flags;
 	uint32_t rto, ato, snd_mss, rcv_mss;

@@ -1,8 +1,7 @@
-/* The sink's side of the start: take in streams that say a right hello.
+/* The sink's accept phase: accept connections and validate their hellos.
  *
- * All waiting happens in one poll: a peer that is slow or talks nonsense holds up
- * nobody else. What a peer may occupy is fixed beforehand; when all places for
- * unproven connections are taken the oldest gives way. */
+ * One poll() waits for all peers, so a slow or invalid peer delays no other. The number of pending
+ * connections is fixed; a new one evicts the oldest. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/hello.h"
@@ -71,7 +70,7 @@ static void validate_hello(struct acceptor *acceptor, uint32_t at)
 	}
 }
 
-/* Returns 1 when the entry at this place is gone and another took it. */
+/* Read a pending hello. Returns 1 if the entry is gone and the next one took its index. */
 static int read_hello(struct acceptor *acceptor, uint32_t at)
 {
 	struct pending *p = &acceptor->pending[at];
@@ -90,7 +89,8 @@ static int read_hello(struct acceptor *acceptor, uint32_t at)
 	return 1;
 }
 
-/* accept() also reports what befell a connection before it was taken: see accept(2). */
+/* accept() also returns errors of a connection that failed before it was accepted: see accept(2).
+ */
 static int lost_connection(int errnum)
 {
 	switch (errnum) {
@@ -109,7 +109,7 @@ static int lost_connection(int errnum)
 
 static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
 {
-	/* bounded, so that a flood of connections cannot hold up the rest */
+	/* bounded, so that a flood of connections cannot starve the rest */
 	for (int taken = 0; taken < PENDING_MAX; taken++) {
 		int fd = accept4(acceptor->run->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -124,7 +124,7 @@ static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
 			reject(acceptor, 0, &acceptor->run->report.rejected.late);
 		acceptor->pending[acceptor->count++] = (struct pending){
 			.fd = fd, .deadline_ns = nl_now_ns() + HELLO_MS * NL_NS_PER_MS};
-		/* mostly the hello is there already */
+		/* usually the hello has already arrived */
 		read_hello(acceptor, acceptor->count - 1);
 	}
 	return NL_OK;
@@ -164,7 +164,8 @@ static int accept_all(struct acceptor *acceptor, struct nl_err *err)
 			return nl_fail_errno(err, errno, "poll");
 		if (atomic_load(&run->stop_requested))
 			return NL_OK;
-		/* from the newest down, so that a removal moves none still to be looked at */
+		/* from the newest down, so that a removal does not shift entries still to be
+		 * checked */
 		for (uint32_t i = polled; i-- > 0;)
 			if (acceptor->poll[i + 2].revents)
 				read_hello(acceptor, i);
@@ -200,7 +201,7 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	for (uint64_t i = 0; code == NL_OK && i < run->opts.streams; i++) {
 		if (run->transfer.stream[i].fd < 0)
 			continue;
-		/* streams arrive in any order, so the listener could not give them theirs */
+		/* streams arrive in any order, so the listener could not set their own */
 		code = nl_sockopts_congestion(run->transfer.stream[i].fd, &run->opts, i, err);
 		if (!code && run->blocking && nl_sock_blocking(run->transfer.stream[i].fd))
 			code = nl_fail_errno(err, errno, "fcntl");

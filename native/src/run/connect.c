@@ -1,4 +1,4 @@
-/* The gen's side of the start: connect, say hello, wait to be let go. */
+/* The gen's connect phase: connect every stream and send its hello. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/hello.h"
@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* More than this many at once would overrun the sink's backlog and wait a second for a retry. */
+/* More at once would overflow the sink's backlog and delay a retry by one second. */
 enum { CONNECTING_MAX = 128 };
 
 struct connector {
 	struct nl_run *run;
 	struct nl_address to;
 	struct pollfd *poll;      /* [streams + 1]; the last is the wake-up */
-	uint64_t opened, greeted; /* streams with a socket; streams that said hello */
+	uint64_t opened, greeted; /* streams with a socket; streams that have sent their hello */
 };
 
 static int send_hello(struct connector *connector, uint64_t id, struct nl_err *err)
@@ -35,7 +35,7 @@ static int send_hello(struct connector *connector, uint64_t id, struct nl_err *e
 				     (unsigned)opts->port);
 	memcpy(hello.token, opts->token, sizeof(hello.token));
 	nl_hello_write(bytes, &hello);
-	/* an empty send buffer takes 64 bytes whole */
+	/* an empty send buffer has room for 64 bytes */
 	if (send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL) != (ssize_t)sizeof(bytes))
 		return nl_fail_errno(err, errno, "hello of stream %llu", (unsigned long long)id);
 	connector->poll[id].fd = -1;
@@ -74,7 +74,7 @@ static int wait_for_sink(struct connector *connector, uint64_t first, uint64_t c
 	struct nl_run *run = connector->run;
 	int n;
 
-	/* the wake-up rides behind the last stream polled */
+	/* the wake-up follows the last polled stream */
 	connector->poll[first + count] = (struct pollfd){.fd = run->wake, .events = POLLIN};
 	n = poll(connector->poll + first, count + 1, nl_poll_ms(deadline_ns));
 	if (n < 0 && errno != EINTR)

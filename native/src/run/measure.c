@@ -1,8 +1,7 @@
-/* The timed part of a run: threads that move bytes, and one that watches the clock.
+/* The timed part of a run: threads that move bytes, and one that controls them.
  *
- * The watching thread is the caller's. It sleeps to absolute times, takes samples,
- * marks the window, ends the streams when their time is up, and is woken early when
- * the last stream ends or the run is told to stop. */
+ * The controlling thread is the caller's. It sleeps to absolute times, takes samples, marks the
+ * window and ends the streams. The end of the last stream or a stop request wakes it early. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/worker.h"
@@ -29,8 +28,8 @@ struct watch {
 	struct nl_meter_poll meter_poll;
 	enum phase phase;
 	uint64_t sample_due_ns, poll_due_ns;
-	uint64_t end_due_ns;   /* gen stops sending, or whoever drains gives up; 0: never */
-	uint64_t last_bytes;   /* untimed: what had moved when that was last looked at */
+	uint64_t end_due_ns;   /* a gen stops sending, or the drain times out; 0: never */
+	uint64_t last_bytes;   /* untimed: total at the last check for progress */
 };
 
 static void fail_run(struct nl_run *run, int status, const struct nl_err *err)
@@ -50,7 +49,7 @@ static void take_meter(struct watch *watch, int which)
 		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
 		return;
 	}
-	/* an interface that vanished shows as a reset of the counters: ifindex 0 */
+	/* a vanished interface shows as a reset of the counters: ifindex 0 */
 	if (nl_meter_read(NULL, &watch->meter[which], &err) != NL_OK) {
 		watch->meter[which] = watch->meter[BEFORE];
 		fail_run(run, NL_STATUS_ERROR, &err);
@@ -89,7 +88,7 @@ static void close_window(struct watch *watch, uint64_t t_ns)
 	watch->phase = PAST_WINDOW;
 }
 
-/* When the window's next edge is due; 0: no edge is awaited. */
+/* Time of the next edge of the window; 0: none. */
 static uint64_t edge_due(const struct watch *watch)
 {
 	const struct nl_run_opts *opts = &watch->run->opts;
@@ -107,7 +106,7 @@ static uint64_t next_due(const struct watch *watch)
 	uint64_t edge = edge_due(watch), due = watch->sample_due_ns;
 	uint64_t half = watch->run->report.interval_ms * NL_NS_PER_MS / 2;
 
-	/* an edge close by serves as the sample, so that no interval is tiny */
+	/* an edge close by replaces the sample, so that no interval is tiny */
 	if (edge && edge < due + half)
 		due = edge;
 	if (watch->end_due_ns && watch->end_due_ns < due)
@@ -162,8 +161,8 @@ static void poll_meter(struct watch *watch, uint64_t now)
 
 	watch->poll_due_ns = now + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_follow(&watch->run->transfer, watch->worker);
-	/* who asks of an interface may wait for whoever is changing one: never just before an edge of
-	 * the window, whose snapshot is a look of its own */
+	/* a query may block while another process configures an interface: skip it before an edge,
+	 * whose snapshot is a reading as well */
 	if (!edge || edge > now + CALM_MS * NL_NS_PER_MS)
 		nl_meter_poll_read(&watch->meter_poll);
 }
@@ -188,7 +187,7 @@ static void at_end(struct watch *watch, uint64_t now)
 		return;
 	}
 	if (run->opts.window_ms == 0) {
-		/* without a planned end, streams that stand still are what ends it */
+		/* an untimed run ends when its streams make no progress */
 		uint64_t bytes = nl_streams_bytes(run->transfer.stream, run->opts.streams);
 
 		if (bytes != watch->last_bytes) {
@@ -202,7 +201,7 @@ static void at_end(struct watch *watch, uint64_t now)
 	abort_streams(watch, NL_STATUS_TIMEOUT, &err);
 }
 
-/* Sleep until due or until the streams have ended; 1 when they have. */
+/* Sleep until due or until all streams have ended; 1 if they have. */
 static int sleep_until(struct nl_run *run, uint64_t due_ns, int aborting)
 {
 	struct timespec due = nl_timespec(due_ns);
@@ -237,7 +236,7 @@ static void watch_streams(struct watch *watch)
 		if (watch->end_due_ns && now >= watch->end_due_ns)
 			at_end(watch, now);
 	}
-	/* the other end may have been stopped first, and have ended the streams of this one */
+	/* the peer may have been stopped first, and have ended these streams */
 	if (atomic_load(&run->stop_requested))
 		fail_run(run, NL_STATUS_STOPPED, &stopped);
 }
@@ -347,7 +346,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	return NL_OK;
 }
 
-/* Of the calling thread, which sleeps but for samples and meters. */
+/* CPU time of the calling thread, which only takes samples and meters. */
 static uint64_t thread_cpu_ns(void)
 {
 	struct timespec used;

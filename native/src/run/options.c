@@ -15,7 +15,7 @@ enum { HOUR_MS = 3600 * 1000, DAY_MS = 24 * HOUR_MS };
 
 static const uint64_t buffers_max_B = UINT64_C(4) << 30;
 
-/* One line an option. The port of a sink is for the command line: an agent's sink takes port 0. */
+/* One line per option. A sink's port is for the command line: an agent's sink binds port 0. */
 static const struct nl_option table[] = {
 	{"run", "1", "number of the run", NL_KIND_COUNT, BOTH, BOTH, 0, UINT64_MAX, AT(run)},
 	{"bind", NULL, "numeric address to listen on", NL_KIND_ADDRESS, NL_SINK, NL_SINK, 0, 0,
@@ -115,7 +115,7 @@ static int set_token(const struct nl_option *option, const char *text, uint8_t *
 	return NL_OK;
 }
 
-/* A name that goes to the kernel: letters, digits and a few marks, bounded. */
+/* A name for the kernel: letters, digits and a few marks, bounded. */
 static int set_name(const struct nl_option *option, const char *text, size_t max, char *out,
 		    struct nl_err *err)
 {
@@ -131,7 +131,7 @@ static int set_name(const struct nl_option *option, const char *text, size_t max
 	return NL_OK;
 }
 
-/* Congestion controls with commas between: each a name of its own for the kernel. */
+/* Congestion controls, separated by commas; each must be a valid name. */
 static int set_names(const struct nl_option *option, const char *text, char *out,
 		     struct nl_err *err)
 {
@@ -255,7 +255,7 @@ int nl_run_opts_set(struct nl_run_opts *opts, const char *name, const char *text
 	return set(opts, option, text, err);
 }
 
-/* Options may also be set as plain fields, so the table's limits are held here again. */
+/* Options may also be set as plain fields, so check the table's limits here too. */
 static int check_limits(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	for (size_t i = 0; i < ROWS; i++) {

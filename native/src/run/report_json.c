@@ -223,7 +223,7 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-/* What moved the bytes; `zerocopy` is there when it was asked for. */
+/* The engine and method in use; `zerocopy` is null for other methods. */
 static void put_engine(struct nl_json *j, const struct nl_report *r)
 {
 	nl_json_text(j, "engine", r->engine);

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* the backlog leaves room for strangers beside the streams */
+/* the backlog has room for stray connections beside the streams */
 enum { PAGE_B = 4096, BACKLOG_SPARE = 1024 };
 
 static int open_file(struct nl_transfer *transfer, uint64_t record_B, struct nl_err *err)
@@ -228,7 +228,8 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 	close_streams(run);
 	if (run->report.t_go_ns)
 		return NL_OK;
-	/* never let go: a sink still tells who knocked, a gen has nothing to tell */
+	/* the streams were never released: a sink reports rejected peers, a gen has nothing to
+	 * report */
 	if (code && run->opts.role == NL_GEN && !atomic_load(&run->stop_requested)) {
 		if (err)
 			*err = why;

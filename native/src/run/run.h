@@ -1,4 +1,4 @@
-/* run: what a sink or gen is made of, shared by the files that bring it to life. */
+/* run: state of a sink or gen, shared by the files of this room. */
 #ifndef NL_RUN_H
 #define NL_RUN_H
 
@@ -16,13 +16,12 @@ struct nl_run {
 	atomic_int stop_requested;
 };
 
-/* Bring all streams together: every stream has a connected socket when it
- * returns NL_OK. NL_TIMEOUT and NL_PEER as the header says. NL_OK with stop_requested
- * set when it was interrupted. */
+/* Connect all streams. NL_OK: every stream has a connected socket, or stop_requested is set.
+ * NL_TIMEOUT and NL_PEER as in netlab.h. */
 int nl_sink_accept(struct nl_run *run, struct nl_err *err);
 int nl_gen_connect(struct nl_run *run, struct nl_err *err);
 
-/* Sink: say G on every stream. Gen: hear it on every stream. */
+/* Sink: send G on every stream. Gen: wait for it on every stream. */
 int nl_sink_go(struct nl_run *run, struct nl_err *err);
 int nl_gen_go(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err);
 

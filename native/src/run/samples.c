@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 enum {
-	SPARE = 16,      /* samples beside the regular ones: go, window edges, end */
-	UNTIMED = 8192,  /* samples of a run without a known end */
+	SPARE = 16,      /* in addition to the regular ones: go, window edges, end */
+	UNTIMED = 8192,  /* samples of a run without a planned end */
 	RETRIES = 3,
 	ADJACENT_NS = 20000, /* reading a few counters takes far less, unless preempted */
 	ADJACENT_STREAM_NS = 200,
 };
 
-/* 32 KiB a stream when there are 10,000 of them. */
+/* 32 KiB per stream for 10,000 streams. */
 static const uint64_t memory_max_B = UINT64_C(320) << 20;
 
 static uint64_t planned_ms(const struct nl_run_opts *opts)
@@ -33,7 +33,7 @@ int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, st
 {
 	uint64_t capacity = UNTIMED, cells, each = 8;
 
-	if (opts->window_ms) /* a late sample makes the next one come early, by up to half an interval */
+	if (opts->window_ms) /* a late sample makes the next one early, by up to half an interval */
 		capacity = planned_ms(opts) / opts->interval_ms * 2 + SPARE;
 	if (opts->trace)
 		each += 3 * sizeof(uint32_t);

@@ -1,4 +1,6 @@
 #include "tune/guard.h"
+
+#include "base/clock.h"
 #include "tune/tune_revert.h"
 
 #include <errno.h>
@@ -14,11 +16,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NS_PER_S UINT64_C(1000000000)
-#define NS_PER_MS UINT64_C(1000000)
 
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
 
@@ -28,22 +26,7 @@ struct nl_guard_shared {
 	_Atomic unsigned restored, conflicts, failed;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static void pause_ms(int ms)
-{
-	struct timespec t = {.tv_nsec = ms * (long)NS_PER_MS};
-
-	nanosleep(&t, NULL);
-}
-
-/* flock belongs to an open file description: another one of the same memfd. */
+/* Another open file description of the same memfd: flock belongs to the description. */
 static int memfd_again(int fd)
 {
 	char path[40];
@@ -52,7 +35,7 @@ static int memfd_again(int fd)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
+int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 {
 	void *page;
 	int map_fd;
@@ -63,8 +46,8 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 	g->lock_fd = memfd_create("netlab-guard", MFD_CLOEXEC);
 	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
 		goto fail;
-	/* A mapping, which the child inherits, holds on to its open file description, and with it
-	 * to the lock. So the page is mapped through one that is never locked. */
+	/* A mapping, which the child inherits, references its open file description and thereby the
+	 * lock. So map the page through a description that is never locked. */
 	map_fd = memfd_again(g->lock_fd);
 	if (map_fd < 0)
 		goto fail;
@@ -76,7 +59,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why)
 	nl_guard_keepalive(g);
 	return 0;
 fail:
-	nl_reason_set(why, "the guard's memory: %s", strerror(errno));
+	nl_fail(why, NL_REFUSED, "the guard's memory: %s", strerror(errno));
 	if (g->lock_fd >= 0)
 		close(g->lock_fd);
 	g->lock_fd = -1;
@@ -93,8 +76,8 @@ struct child {
 	const char *file;
 };
 
-/* Everything else, the streams of the controller above all: an SSH session does not end while
- * somebody holds them. */
+/* Close everything else, above all the controller's streams: an SSH session does not end while they
+ * are open. */
 static void close_others(const struct child *c)
 {
 	struct rlimit files;
@@ -106,21 +89,21 @@ static void close_others(const struct child *c)
 		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
 		    fd != c->keep)
 			close(fd);
-	/* The lowest numbers go to /dev/null, so that nothing opened later is a standard stream. */
+	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
 		fd = dup(fd);
 }
 
-/* Returns locked. */
+/* Returns with the lock taken. */
 static void child_lock(const struct child *c, int timed_out)
 {
-	uint64_t begun = now_ns();
+	uint64_t begun = nl_now_ns();
 
 	while (flock(c->lock, LOCK_EX | LOCK_NB) < 0) {
-		if (timed_out && now_ns() - begun > STUCK_MS * NS_PER_MS &&
+		if (timed_out && nl_now_ns() - begun > STUCK_MS * NL_NS_PER_MS &&
 		    getppid() == c->parent)
 			kill(c->parent, SIGKILL);
-		pause_ms(STEP_MS);
+		nl_sleep_ms(STEP_MS);
 	}
 }
 
@@ -157,11 +140,11 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 	if (chdir("/") < 0)
 		_exit(1);
 	for (;;) {
-		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = now_ns();
+		uint64_t due = atomic_load(&c->shared->last_request_ns) + c->hold_ns, now = nl_now_ns();
 		int timed_out = now >= due;
 
 		if (!timed_out) {
-			uint64_t left_ms = (due - now) / NS_PER_MS + 1;
+			uint64_t left_ms = (due - now) / NL_NS_PER_MS + 1;
 			int n = poll(&parent, 1, left_ms > 60000 ? 60000 : (int)left_ms);
 
 			if (n <= 0)
@@ -170,10 +153,10 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 		child_lock(c, timed_out);
 		if (atomic_load(&c->shared->ended))
 			_exit(0);
-		now = now_ns();
+		now = nl_now_ns();
 		if (timed_out && poll(&parent, 1, 0) == 0 &&
 		    now < atomic_load(&c->shared->last_request_ns) + c->hold_ns) {
-			flock(c->lock, LOCK_UN); /* it spoke while we waited */
+			flock(c->lock, LOCK_UN); /* a request arrived during the wait */
 			continue;
 		}
 		child_revert(c);
@@ -184,7 +167,7 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 /* --- the parent --- */
 
 int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_reason *why)
+		   struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
 			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
@@ -199,14 +182,14 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		pid = fork();
 	if (pid == 0) {
 		c.pipe = ends[0];
-		/* Out of the parent's group and session before the parent touches a knob. */
+		/* Leave the parent's group and session before the parent writes a knob. */
 		if (setsid() < 0 || write(go[1], &byte, 1) != 1)
 			_exit(1);
 		close_others(&c);
 		child_main(&c);
 	}
 	if (pid < 0)
-		nl_reason_set(why, "the guard cannot be started: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
 	if (go[1] >= 0)
 		close(go[1]);
 	if (pid > 0) {
@@ -215,7 +198,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
 			;
 		if (n != 1) {
-			nl_reason_set(why, "the guard died as it started");
+			nl_fail(why, NL_REFUSED, "the guard died as it started");
 			waitpid(pid, NULL, 0);
 			pid = -1;
 		}
@@ -252,7 +235,7 @@ int nl_guard_alive(struct nl_guard *g)
 
 void nl_guard_keepalive(struct nl_guard *g)
 {
-	atomic_store(&g->shared->last_request_ns, now_ns());
+	atomic_store(&g->shared->last_request_ns, nl_now_ns());
 }
 
 int nl_guard_lock(struct nl_guard *g)
@@ -296,7 +279,7 @@ void nl_guard_close(struct nl_guard *g)
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
 			g->pid = 0;
 		else
-			pause_ms(STEP_MS);
+			nl_sleep_ms(STEP_MS);
 	}
 	if (g->pid) {
 		kill(g->pid, SIGKILL);

@@ -1,16 +1,16 @@
-/* guard: the dead man's switch of a tuning session.
+/* guard: the watchdog of a tuning session.
  *
- * A child in a session of its own, holding nothing of its parent's but what it needs. It reverts
- * the journal when the parent is gone without having ended (its end of a pipe closes, however it
- * died) or was not heard of for hold_ns, and then exits.
+ * A child process in a session of its own, with no other descriptors of its parent open. It reverts
+ * the journal and exits, when the parent has died without ending the session (its end of a pipe
+ * closes) or has sent no keepalive for hold_ns.
  *
- * Exactly one of the two works on the knobs at a time: both take an exclusive flock, on open file
- * descriptions of their own of one memfd, which the kernel drops with its holder. What they agree
- * on is in the memfd's shared page: under the lock the parent sets `ended`, the guard `taken`;
- * whoever comes second sees it and does nothing. A parent that holds the lock and does not move
- * for 5 s after its time is up is killed, for only so can its knobs be put back.
+ * Parent and guard exclude each other with an exclusive flock, on separate open file descriptions
+ * of one memfd; the kernel releases it with its holder. The memfd's shared page has their state:
+ * under the lock the parent sets `ended`, the guard `taken`, and the other one then does nothing. A
+ * parent that still has the lock 5 s after the timeout is killed, since its knobs cannot be
+ * reverted otherwise.
  *
- * All functions are the parent's, called from one thread. */
+ * The parent calls all functions, from one thread. */
 #ifndef NL_GUARD_H
 #define NL_GUARD_H
 
@@ -28,29 +28,29 @@ struct nl_guard {
 	pid_t pid;   /* 0: no child */
 };
 
-/* Make lock and shared page. 0, or -1 with a reason. */
-int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_reason *why);
+/* Create the lock and the shared page. 0, or -1 with a reason. */
+int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 
-/* Fork the child, watching over journal `file` in `dir`. It keeps `keep_fd` open as long as it
- * lives, so that the session's address stays taken until its knobs are back. 0, or -1. */
+/* Fork the child, which guards journal `file` in `dir`. It keeps `keep_fd` open while it lives, so
+ * that the session's address stays bound until its knobs are reverted. 0, or -1. */
 int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_reason *why);
+		   struct nl_err *why);
 
-/* Whether the child still lives; reaps it when not. */
+/* Whether the child is alive; reaps a dead one. */
 int nl_guard_alive(struct nl_guard *g);
 
-void nl_guard_keepalive(struct nl_guard *g); /* the controller spoke just now */
+void nl_guard_keepalive(struct nl_guard *g); /* restart the hold time */
 int nl_guard_lock(struct nl_guard *g);   /* 0, or -1 with errno */
 void nl_guard_unlock(struct nl_guard *g);
 
-/* Under the lock: whether the guard took over, and whether it got to the end of it. */
+/* Under the lock: whether the guard took over, and whether it has finished. */
 int nl_guard_taken(const struct nl_guard *g);
 int nl_guard_finished(const struct nl_guard *g, unsigned *restored, unsigned *conflicts,
 		      unsigned *failed);
-/* Under the lock: nothing is left for the guard to do. */
+/* Under the lock: mark the session as ended, so that the guard does nothing. */
 void nl_guard_ended(struct nl_guard *g);
 
-/* Wait for the child to go (2 s, then it is killed) and free everything. */
+/* Wait up to 2 s for the child to exit, then kill it; free everything. */
 void nl_guard_close(struct nl_guard *g);
 
 #endif

@@ -1,4 +1,4 @@
-/* journal: the pure half, records and what they mean. */
+/* journal: parse records and interpret them. Pure. */
 #include "base/request.h"
 #include "tune/journal.h"
 #include "tune/journal_record.h"
@@ -52,7 +52,7 @@ struct nl_entry *nl_journal_add(struct nl_journal *j)
 	return &j->entry[j->count++];
 }
 
-/* Copy a value word into a field of the same limit. 0, or -1. */
+/* Copy a value into a field of the same limit. 0, or -1. */
 static int take(struct nl_request *request, const char *key, char *to, size_t max)
 {
 	const char *text = nl_request_get(request, key);
@@ -85,17 +85,17 @@ static int parse_open(struct nl_journal *j, struct nl_request *request)
 	return 0;
 }
 
-/* -1 not a good record, -2 no memory */
+/* -1: invalid record, -2: no memory */
 static int parse_set(struct nl_journal *j, struct nl_request *request)
 {
 	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
-	const char *interface = nl_request_get(request, "interface"), *key, *message;
+	const char *interface = nl_request_get(request, "interface");
 	char old[NL_KNOB_VALUE_MAX + 1], wanted[NL_KNOB_VALUE_MAX + 1];
 	struct nl_entry *e;
 	struct nl_knob k;
 	uint64_t n;
 
-	if (nl_knob_parse(&k, kind, name, interface, &key, &message) ||
+	if (nl_knob_parse(&k, kind, name, interface, NULL) ||
 	    nl_request_u64(request, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n) ||
 	    take(request, "old", old, NL_KNOB_VALUE_MAX) ||
 	    take(request, "wanted", wanted, NL_KNOB_VALUE_MAX) || nl_request_unread(request))
@@ -113,7 +113,7 @@ static int parse_set(struct nl_journal *j, struct nl_request *request)
 		e->knob = k;
 		e->n = n;
 	}
-	/* Somebody else's value was found when it was set again: that is now what to put back. */
+	/* A later `set` found a foreign value: revert to that one. */
 	if (strcmp(e->old, old) != 0)
 		e->written = 0;
 	memcpy(e->old, old, sizeof(old));
@@ -207,7 +207,7 @@ int nl_journal_parse(struct nl_journal *out, const char *text, size_t len)
 	return 0;
 }
 
-/* The field at *text up to a blank; *text moves past it. Its length, 0 at the end. */
+/* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
 static size_t field(const char **text, const char **start)
 {
 	size_t len;
@@ -218,7 +218,7 @@ static size_t field(const char **text, const char **start)
 	return len;
 }
 
-/* Whether each number of found is the one before or the one wanted. */
+/* Whether each number of found equals that of before or of wanted. */
 static int is_mixture(const char *found, const char *before, const char *wanted)
 {
 	while (*found) {

@@ -1,22 +1,22 @@
-/* journal: what was changed on this host, written down before it is changed.
+/* journal: the changes to this host, recorded before they are made.
  *
- * One file per session, append-only, one record a line:
+ * One append-only file per session, one record per line:
  *
  *     <crc32, 8 hex digits> <record>\n
  *
- * where a record is a line of words, as requests are, and the checksum is over it:
+ * The checksum covers the record, which has the format of a request:
  *
  *     open version=1 netns=I cookie=C boot=UUID pid=P started=T owner=WORD
  *     set n=N knob=K [name=..] [interface=..] old=EXACT wanted=TEXT    before the knob is written
  *     wrote n=N readback=EXACT                                        after it was read back
- *     done n=N status=restored|conflict                               after it was put back
+ *     done n=N status=restored|conflict                               after it was reverted
  *
- * A crash leaves at most one `set` without its `wrote`: that knob holds the old value, the
- * wanted one, or, since a sysctl that takes several numbers stores each as it parses it, some
- * of both. A line that does not check is passed over and counted; a torn last line is normal.
+ * A crash leaves at most one `set` without its `wrote`. That knob has the old value, the wanted
+ * one, or a mixture: a sysctl of several numbers stores each one as it is parsed. Invalid lines are
+ * skipped and counted; a torn last line is normal.
  *
- * Locks. Every living process of a session holds flock(LOCK_SH) on the file, so one that can be
- * locked exclusively is stale, whatever process has its pid by now. */
+ * Every live process of a session has flock(LOCK_SH) on the file. A journal that can be locked
+ * exclusively is therefore stale, whatever process has its pid now. */
 #ifndef NL_JOURNAL_H
 #define NL_JOURNAL_H
 
@@ -29,8 +29,8 @@ enum {
 	NL_JOURNAL_FILE_MAX = 96,
 };
 
-/* Where and when the changes hold: gone with the namespace, gone with the boot. The inode of
- * a namespace is given again to a later one; its cookie (Linux 5.14, else 0) never is. */
+/* Scope of the changes: they end with the network namespace and with the boot. A namespace's inode
+ * is reused; its cookie (Linux 5.14, else 0) is not. */
 struct nl_place {
 	uint64_t netns, cookie;
 	char boot[40];
@@ -38,12 +38,12 @@ struct nl_place {
 
 struct nl_entry {
 	struct nl_knob knob;
-	char old[NL_KNOB_VALUE_MAX + 1];      /* exact: what to put back */
-	char readback[NL_KNOB_VALUE_MAX + 1]; /* exact: what the last write left */
+	char old[NL_KNOB_VALUE_MAX + 1];      /* exact: the value to restore */
+	char readback[NL_KNOB_VALUE_MAX + 1]; /* exact: the result of the last write */
 	char wanted[NL_KNOB_VALUE_MAX + 1];   /* text of the last write */
 	uint64_t n;
-	int written; /* readback is known at all */
-	int pending; /* a write began and its readback is not known */
+	int written; /* readback is valid */
+	int pending; /* a write began; its readback is unknown */
 	int done;
 };
 
@@ -54,20 +54,20 @@ struct nl_journal {
 	int has_open; /* an `open` record was found */
 	struct nl_entry *entry;
 	size_t count, cap;
-	size_t bad_lines; /* that did not check, a torn last one included */
+	size_t bad_lines; /* invalid lines, a torn last one included */
 };
 
-/* Pure: fill *out from len bytes. 0, or -1 when memory is short. Free with nl_journal_free. */
+/* Parse len bytes into *out. Pure. 0, or -1 when out of memory. Free with nl_journal_free. */
 int nl_journal_parse(struct nl_journal *out, const char *text, size_t len);
 void nl_journal_free(struct nl_journal *j);
 
-/* The live entry of a knob, or NULL. */
+/* The open entry of a knob, or NULL. */
 struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k);
-/* A new zeroed entry, or NULL (memory, or too many). Older pointers are invalid after. */
+/* A new zeroed entry, or NULL (out of memory, or too many). Invalidates older pointers. */
 struct nl_entry *nl_journal_add(struct nl_journal *j);
 
-/* Whether the value found is what netlab left, given what the entry knows. `at_once` says that
- * the write happened just now, so that a pending entry's value can be nobody else's. */
+/* Whether netlab wrote the value found, according to the entry. With `at_once` the write has only
+ * just happened, so a pending entry's value must be netlab's. */
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once);
 
 /* Fill *out for the calling process. 0, or -1 with errno. */
@@ -75,25 +75,25 @@ int nl_place_here(struct nl_place *out);
 
 enum nl_place_match {
 	NL_PLACE_HERE,
-	NL_PLACE_ELSEWHERE, /* another namespace, perhaps alive: not ours to judge */
-	NL_PLACE_REBOOTED,  /* an earlier boot: what it changed is gone */
-	NL_PLACE_DELETED,   /* a namespace that is gone; ours has its number now */
+	NL_PLACE_ELSEWHERE, /* another namespace, possibly alive: leave it alone */
+	NL_PLACE_REBOOTED,  /* an earlier boot: its changes are gone */
+	NL_PLACE_DELETED,   /* a deleted namespace; ours has its inode now */
 };
 enum nl_place_match nl_place_compare(const struct nl_place *journal, const struct nl_place *here);
 
-/* Open DIR, made 0700 when missing (its parent is not). It must be a directory of ours that
- * nobody else can write. The fd, or -1 with a reason. */
-int nl_journal_dir(const char *path, struct nl_reason *why);
+/* Open DIR, created with mode 0700 if missing (its parent is not). It must belong to this user and
+ * be writable for no other. The fd, or -1 with a reason. */
+int nl_journal_dir(const char *path, struct nl_err *why);
 
-/* Make the journal of this process in dir, with its `open` record, durable and share-locked.
- * The fd and its name, or -1 with a reason and nothing left behind. */
+/* Create this process's journal in dir, with its `open` record, durable and share-locked. The fd
+ * and its name, or -1 with a reason and no file. */
 int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
-		      char file[NL_JOURNAL_FILE_MAX], struct nl_reason *why);
+		      char file[NL_JOURNAL_FILE_MAX], struct nl_err *why);
 
-/* Another open file description of it, share-locked; -1 with errno. */
+/* Open another file description of it, share-locked; -1 with errno. */
 int nl_journal_reopen(int dir, const char *file);
 
-/* Append; each is 0, or -1 with errno and the file as it was before. _set is durable. */
+/* Append a record. 0, or -1 with errno and the file unchanged. _set is durable. */
 int nl_journal_set(int fd, const struct nl_entry *e);
 int nl_journal_wrote(int fd, const struct nl_entry *e);
 int nl_journal_done(int fd, const struct nl_entry *e, const char *status);
@@ -101,12 +101,12 @@ int nl_journal_done(int fd, const struct nl_entry *e, const char *status);
 /* Read and parse a whole journal. 0, or -1 with errno. */
 int nl_journal_load(int fd, struct nl_journal *out);
 
-/* Unlink and make that durable. */
+/* Unlink, durably. */
 int nl_journal_remove(int dir, const char *file);
 
-/* Call found(context, fd, file, journal, match) for each stale journal in dir that is not of
- * another namespace. The journal is locked exclusively during the call. The number of calls, or
- * -1 with errno. `found` may remove it. */
+/* Call found(context, fd, file, journal, match) for each stale journal in dir, except those of
+ * other namespaces. The journal is locked exclusively during the call; `found` may remove it. The
+ * number of calls, or -1 with errno. */
 int nl_journal_stale(int dir, const struct nl_place *here,
 		     void (*found)(void *context, int fd, const char *file,
 				   struct nl_journal *journal, enum nl_place_match match),

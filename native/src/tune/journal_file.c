@@ -1,4 +1,4 @@
-/* journal_file: the half of journal that touches the disk. */
+/* journal_file: the file operations of journal.h. */
 #include "base/file_read.h"
 #include "base/request.h"
 #include "tune/journal.h"
@@ -47,7 +47,7 @@ int nl_place_here(struct nl_place *out)
 	return 0;
 }
 
-/* Field 22 of /proc/self/stat: clock ticks since boot at which this process began. */
+/* Field 22 of /proc/self/stat: start time of this process, in clock ticks since boot. */
 static uint64_t started_ticks(void)
 {
 	char text[1024];
@@ -63,7 +63,7 @@ static uint64_t started_ticks(void)
 
 /* --- records --- */
 
-/* A line being made; `len` stays under `sizeof(text)`, a line that would not fit is `over`. */
+/* A line under construction; `over` marks one that does not fit. */
 struct line {
 	char text[NL_LINE_MAX + 16];
 	size_t len;
@@ -101,7 +101,7 @@ static void line_start(struct line *l, const char *verb)
 {
 	l->len = 0;
 	l->over = 0;
-	add(l, "%08x %s", 0U, verb); /* the checksum's place */
+	add(l, "%08x %s", 0U, verb); /* placeholder of the checksum */
 }
 
 static int line_append(struct line *l, int fd, int durable)
@@ -131,7 +131,7 @@ static int line_append(struct line *l, int fd, int durable)
 	if (!err && durable && fsync(fd) < 0)
 		err = errno;
 	if (err) {
-		/* Should even this fail, what is left is a torn line, which readers pass over. */
+		/* A failure here leaves a torn line, which readers skip. */
 		if (ftruncate(fd, before) < 0)
 			(void)0;
 		errno = err;
@@ -178,20 +178,20 @@ int nl_journal_done(int fd, const struct nl_entry *e, const char *status)
 
 /* --- files --- */
 
-int nl_journal_dir(const char *path, struct nl_reason *why)
+int nl_journal_dir(const char *path, struct nl_err *why)
 {
 	struct stat st;
 	int made = mkdir(path, 0700) == 0;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal's directory %s: %s", path, strerror(errno));
 	} else if (st.st_uid != geteuid()) {
-		nl_reason_set(why, "the journal's directory %s belongs to another user", path);
+		nl_fail(why, NL_REFUSED, "the journal's directory %s belongs to another user", path);
 	} else if (st.st_mode & 0022) {
-		nl_reason_set(why, "the journal's directory %s can be written by others", path);
+		nl_fail(why, NL_REFUSED, "the journal's directory %s can be written by others", path);
 	} else if (made && fsync(fd) < 0) {
-		nl_reason_set(why, "the journal's directory %s: %s", path, strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal's directory %s: %s", path, strerror(errno));
 	} else {
 		return fd;
 	}
@@ -213,12 +213,12 @@ static int write_open(int fd, const struct nl_place *place, const char *owner)
 }
 
 int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
-		      char file[NL_JOURNAL_FILE_MAX], struct nl_reason *why)
+		      char file[NL_JOURNAL_FILE_MAX], struct nl_err *why)
 {
 	char fresh[NL_JOURNAL_FILE_MAX];
 	int fd = -1;
 
-	/* Complete and locked before it has the name that others look for. */
+	/* Write and lock it before it gets the name that readers look for. */
 	for (unsigned i = 0; fd < 0 && i < 1000; i++) {
 		snprintf(file, NL_JOURNAL_FILE_MAX, "%" PRIu64 "-%ld-%u%s", place->netns,
 			 (long)getpid(), i, suffix);
@@ -231,17 +231,17 @@ int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
 			break;
 	}
 	if (fd < 0) {
-		nl_reason_set(why, "the journal cannot be made: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be made: %s", strerror(errno));
 		return -1;
 	}
 	if (write_open(fd, place, owner) == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&
 	    renameat(dir, fresh, dir, file) == 0) {
 		if (fsync(dir) == 0)
 			return fd;
-		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be written: %s", strerror(errno));
 		unlinkat(dir, file, 0);
 	} else {
-		nl_reason_set(why, "the journal cannot be written: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be written: %s", strerror(errno));
 		unlinkat(dir, fresh, 0);
 	}
 	close(fd);
@@ -322,7 +322,7 @@ static int open_stale(int dir, const char *file)
 
 	if (fd < 0)
 		return -1;
-	/* Unlinked between the listing and the lock means that somebody else dealt with it. */
+	/* A file unlinked between listing and lock was handled by another process. */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid() || st.st_nlink != 1) {
 		close(fd);

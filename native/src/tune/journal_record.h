@@ -1,4 +1,4 @@
-/* journal_record: what the two halves of journal share. */
+/* journal_record: declarations shared by journal.c and journal_file.c. */
 #ifndef NL_JOURNAL_RECORD_H
 #define NL_JOURNAL_RECORD_H
 

@@ -1,9 +1,10 @@
-/* knob: one setting of this host that can be read, written and put back.
+/* knob: one setting of this host that can be read, written and restored.
  *
- * Stateless; every call opens what it needs and closes it. No allocation outlives
- * a call. One thread per call is fine. */
+ * Stateless: every call opens what it needs and closes it. Thread-safe. */
 #ifndef NL_KNOB_H
 #define NL_KNOB_H
+
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,6 @@ enum {
 	NL_KNOB_NAME_MAX = 200,
 	NL_KNOB_INTERFACE_MAX = 15, /* IFNAMSIZ without its NUL */
 	NL_KNOB_VALUE_MAX = 400,
-	NL_KNOB_REASON_MAX = 240,
 };
 
 enum nl_knob_kind {
@@ -23,19 +23,19 @@ enum nl_knob_kind {
 	NL_KNOB_COALESCE,
 	NL_KNOB_FEATURE,
 	NL_KNOB_DEFER,
-	NL_KNOB_MODULE, /* of a congestion control; the whole machine's */
+	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
 	NL_KNOB_KINDS,
 };
 
 enum nl_knob_code {
 	NL_KNOB_OK = 0,
-	NL_KNOB_UNSUPPORTED, /* this kernel, namespace or device has no such setting to change */
-	NL_KNOB_REFUSED,     /* the kernel said no to this value or this user */
+	NL_KNOB_UNSUPPORTED, /* no such setting in this kernel, namespace or device */
+	NL_KNOB_REFUSED,     /* the kernel rejected the value or this user */
 	NL_KNOB_GONE,        /* no such interface */
 };
 
 enum nl_knob_access {
-	NL_KNOB_READ_ONLY = 0, /* for everybody here */
+	NL_KNOB_READ_ONLY = 0, /* for every user here */
 	NL_KNOB_WRITABLE,
 	NL_KNOB_NO_PRIVILEGE, /* for this user */
 };
@@ -46,61 +46,54 @@ struct nl_knob {
 	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl and module */
 };
 
-/* `text` is what people write and compare, blanks folded. `exact` is what puts the
- * knob back bit for bit: the same text, but for offloads the bits that were asked for. */
+/* `text` is the value for users, blanks folded. `exact` restores the knob bit for bit: the same
+ * text, or for offloads the requested bits. */
 struct nl_value {
 	char text[NL_KNOB_VALUE_MAX + 1];
 	char exact[NL_KNOB_VALUE_MAX + 1];
 };
 
-/* Why a call did not succeed, or why a knob is not writable; "" when there is nothing to say. */
-struct nl_reason {
-	char text[NL_KNOB_REASON_MAX + 1];
-};
-
-/* What a kind can do; chosen once by nl_knob_parse's kind. */
+/* The operations of a kind. */
 struct nl_knob_ops {
 	const char *kind;
-	const char *const *names; /* NULL-terminated; NULL: the kind checks the name itself, or has none */
+	const char *const *names; /* NULL-terminated; NULL: free names, or none */
 	int has_interface;
-	/* On OK *access says whether a write can succeed; if not, why is filled. */
+	/* On OK *access says whether a write can succeed; otherwise *why has the reason. */
 	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out,
-				  enum nl_knob_access *access, struct nl_reason *why);
-	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_reason *why);
+				  enum nl_knob_access *access, struct nl_err *why);
+	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_err *why);
 	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact,
-				     struct nl_reason *why);
-	int (*value_ok)(const char *text); /* whether the text is of the kind's form at all */
-	const char *value_form;            /* that form, in words */
+				     struct nl_err *why);
+	int (*value_ok)(const char *text); /* whether the text has the form of a value */
+	const char *value_form;            /* that form, as a message */
 };
 
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
 	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer, nl_knob_ops_module;
 
-/* Check the three words (name and interface may be NULL) and fill *out. 0, or -1 with the
- * key at fault and a sentence. Only the form is checked; nothing is opened. */
+/* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or
+ * NL_BAD_REQUEST with the key at fault. Checks the form only; opens nothing. */
 int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const char *interface,
-		  const char **bad_key, const char **message);
+		  struct nl_err *err);
 
-/* 0, or -1 with a sentence. */
-int nl_knob_check_value(const struct nl_knob *k, const char *text, const char **message);
+/* Validate the form of a value. NL_OK or NL_BAD_REQUEST. */
+int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err *err);
 
 const struct nl_knob_ops *nl_knob_ops_of(const struct nl_knob *k);
 int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
 
-/* Every run of blanks becomes one blank, none at the ends; in place. */
+/* Fold every run of blanks to one blank, and remove those at the ends; in place. */
 void nl_knob_fold(char *text);
 
 /* Whether this process has CAP_NET_ADMIN over its own user namespace. */
 int nl_knob_may_write(void);
-/* WRITABLE, or NO_PRIVILEGE with why filled. */
-enum nl_knob_access nl_knob_privilege(struct nl_reason *why);
+/* WRITABLE, or NO_PRIVILEGE with *why filled. */
+enum nl_knob_access nl_knob_privilege(struct nl_err *why);
 
-void nl_reason_set(struct nl_reason *why, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* "what: strerror(errnum)"; the code errnum means for a write. */
-enum nl_knob_code nl_reason_errno(struct nl_reason *why, const char *what, int errnum);
+/* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
+enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);
 
-/* For the kinds whose values are numbers: decimal, no sign, no leading zero, up to u32. */
+/* Whether text is a decimal number: no sign, no leading zero, up to u32. */
 int nl_knob_is_number(const char *text);
 
 #endif

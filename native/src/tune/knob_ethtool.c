@@ -10,19 +10,19 @@
 #include <string.h>
 
 static enum nl_knob_code failed(const struct nl_knob *k, const char *call, const char *lacks,
-				int errnum, struct nl_reason *why)
+				int errnum, struct nl_err *why)
 {
 	if (errnum == ENODEV)
-		nl_reason_set(why, "no such interface: %s", k->interface);
+		nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
 	else if (errnum == EOPNOTSUPP)
-		nl_reason_set(why, "%s", lacks);
+		nl_fail(why, NL_REFUSED, "%s", lacks);
 	else
-		return nl_reason_errno(why, call, errnum);
+		return nl_knob_fail_errno(why, call, errnum);
 	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code number_out(struct nl_value *out, uint32_t n, enum nl_knob_access *access,
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
 	snprintf(out->text, sizeof(out->text), "%" PRIu32, n);
 	memcpy(out->exact, out->text, sizeof(out->exact));
@@ -33,7 +33,7 @@ static enum nl_knob_code number_out(struct nl_value *out, uint32_t n, enum nl_kn
 static const char no_rings[] = "the device has no ring sizes to set";
 
 static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				   struct nl_reason *why)
+				   struct nl_err *why)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	int result = nl_ethtool(k->interface, &ring);
@@ -46,7 +46,7 @@ static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out
 }
 
 static enum nl_knob_code ring_write(const struct nl_knob *k, const char *text,
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	uint32_t n = (uint32_t)strtoul(text, NULL, 10);
@@ -56,8 +56,8 @@ static enum nl_knob_code ring_write(const struct nl_knob *k, const char *text,
 	if (result < 0)
 		return failed(k, "ETHTOOL_GRINGPARAM", no_rings, -result, why);
 	if (n > (rx ? ring.rx_max_pending : ring.tx_max_pending)) {
-		nl_reason_set(why, "the device takes at most %" PRIu32 " descriptors",
-			      rx ? ring.rx_max_pending : ring.tx_max_pending);
+		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " descriptors",
+			rx ? ring.rx_max_pending : ring.tx_max_pending);
 		return NL_KNOB_REFUSED;
 	}
 	if (rx)
@@ -100,7 +100,7 @@ static uint32_t *coalesce_field(const struct nl_knob *k, struct ethtool_coalesce
 }
 
 static enum nl_knob_code coalesce_read(const struct nl_knob *k, struct nl_value *out,
-				       enum nl_knob_access *access, struct nl_reason *why)
+				       enum nl_knob_access *access, struct nl_err *why)
 {
 	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
 	int result = nl_ethtool(k->interface, &c);
@@ -112,7 +112,7 @@ static enum nl_knob_code coalesce_read(const struct nl_knob *k, struct nl_value 
 }
 
 static enum nl_knob_code coalesce_write(const struct nl_knob *k, const char *text,
-					struct nl_reason *why)
+					struct nl_err *why)
 {
 	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
 	int result = nl_ethtool(k->interface, &c);
@@ -139,10 +139,10 @@ const struct nl_knob_ops nl_knob_ops_coalesce = {
 	.value_form = "the value is a decimal number",
 };
 
-/* An offload is a group of feature bits. The kernel keeps what was asked for apart from what
- * is on, since offloads need one another (no segmentation without checksums). What was asked
- * for is saved and put back, so that a revert is exact whatever the order, and bits of the group
- * that were off before (tx-tcp-mangleid-segmentation, on most cards) stay off after. */
+/* An offload is a group of feature bits. The kernel stores the requested bits apart from the active
+ * ones, since offloads depend on each other (no segmentation without checksums). The requested bits
+ * are saved and restored, so that a revert is exact in any order, and bits of the group that were
+ * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
 enum { BLOCKS_MAX = 8 };
 
 struct group {
@@ -276,7 +276,7 @@ static int any_bit(const uint32_t *blocks)
 static const char no_feature[] = "the kernel does not know this offload";
 
 static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				      struct nl_reason *why)
+				      struct nl_err *why)
 {
 	struct features f;
 	int result = features_get(k, &f);
@@ -291,7 +291,7 @@ static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *
 	for (uint32_t i = 0; i < f.blocks; i++)
 		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
 	if (!any_bit(f.available)) {
-		nl_reason_set(why, "fixed: the device cannot switch this offload");
+		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
 		return NL_KNOB_OK;
 	}
 	*access = nl_knob_privilege(why);
@@ -299,7 +299,7 @@ static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *
 }
 
 static enum nl_knob_code features_set(const struct nl_knob *k, const struct features *f,
-				      const uint32_t *requested, struct nl_reason *why)
+				      const uint32_t *requested, struct nl_err *why)
 {
 	union {
 		struct ethtool_sfeatures head;
@@ -323,12 +323,12 @@ static enum nl_knob_code features_set(const struct nl_knob *k, const struct feat
 	if (result < 0)
 		return failed(k, "ETHTOOL_SFEATURES", no_feature, -result, why);
 	if (result & ETHTOOL_F_WISH)
-		nl_reason_set(why, "the kernel kept some of it as it was: offloads need one another");
+		nl_fail(why, NL_REFUSED, "the kernel kept some of it as it was: offloads need one another");
 	return NL_KNOB_OK;
 }
 
 static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text,
-				       struct nl_reason *why)
+				       struct nl_err *why)
 {
 	static const uint32_t none[BLOCKS_MAX];
 	struct features f;
@@ -340,7 +340,7 @@ static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text
 }
 
 static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *exact,
-					 struct nl_reason *why)
+					 struct nl_err *why)
 {
 	uint32_t requested[BLOCKS_MAX] = {0};
 	struct features f;
@@ -353,7 +353,7 @@ static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *ex
 
 		requested[i] = (uint32_t)strtoul(exact, &end, 16);
 		if (end == exact) {
-			nl_reason_set(why, "the saved offload bits are not of this kernel");
+			nl_fail(why, NL_REFUSED, "the saved offload bits are not of this kernel");
 			return NL_KNOB_REFUSED;
 		}
 		exact = *end == '.' ? end + 1 : end;

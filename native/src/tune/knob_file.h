@@ -1,11 +1,11 @@
-/* knob_file: the values that live in small files under /proc and /sys. */
+/* knob_file: values in small files under /proc and /sys. */
 #ifndef NL_KNOB_FILE_H
 #define NL_KNOB_FILE_H
 
 #include "tune/knob.h"
 
-/* Read path, relative to dir, into out->text and out->exact, folded. 0, or errno
- * (EMSGSIZE: longer than a value may be; EILSEQ: not printable). */
+/* Read path, relative to dir, into out->text and out->exact, folded. 0, or errno (EMSGSIZE: longer
+ * than NL_KNOB_VALUE_MAX; EILSEQ: not printable). */
 int nl_knob_file_read(int dir, const char *path, struct nl_value *out);
 
 /* Write text and a newline in one write(2). 0, or errno. */

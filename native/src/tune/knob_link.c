@@ -15,7 +15,7 @@
 #define IPV6_MIN_MTU 1280
 #define DEFER_PATH (NL_KNOB_INTERFACE_MAX + NL_KNOB_NAME_MAX + 2)
 
-/* 0 or errno; every socket family passes interface requests on to the device layer. */
+/* 0 or errno; sockets of every family accept interface requests. */
 static int request(const struct nl_knob *k, unsigned long call, struct ifreq *ifr)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -30,14 +30,14 @@ static int request(const struct nl_knob *k, unsigned long call, struct ifreq *if
 	return err;
 }
 
-static enum nl_knob_code gone(const struct nl_knob *k, struct nl_reason *why)
+static enum nl_knob_code gone(const struct nl_knob *k, struct nl_err *why)
 {
-	nl_reason_set(why, "no such interface: %s", k->interface);
+	nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
 	return NL_KNOB_GONE;
 }
 
 static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				   struct nl_reason *why)
+				   struct nl_err *why)
 {
 	int mtu = k->kind == NL_KNOB_MTU;
 	struct ifreq ifr;
@@ -49,15 +49,15 @@ static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out
 	if (err == ENODEV)
 		return gone(k, why);
 	if (err)
-		return nl_reason_errno(why, mtu ? "SIOCGIFMTU" : "SIOCGIFTXQLEN", err);
+		return nl_knob_fail_errno(why, mtu ? "SIOCGIFMTU" : "SIOCGIFTXQLEN", err);
 	snprintf(out->text, sizeof(out->text), "%d", mtu ? ifr.ifr_mtu : ifr.ifr_qlen);
 	memcpy(out->exact, out->text, sizeof(out->exact));
 	*access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
-/* Under 1280 the kernel takes IPv6 off an interface, its addresses and settings with it,
- * and a larger MTU afterwards does not bring them back. */
+/* Below 1280 the kernel removes IPv6 from an interface, with its addresses and settings; a larger
+ * MTU later does not restore them. */
 static int would_lose_ipv6(const struct nl_knob *k, long mtu)
 {
 	char path[64];
@@ -69,7 +69,7 @@ static int would_lose_ipv6(const struct nl_knob *k, long mtu)
 }
 
 static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
 	int mtu = k->kind == NL_KNOB_MTU;
 	long value = strtol(text, NULL, 10);
@@ -77,7 +77,7 @@ static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
 	int err;
 
 	if (mtu && would_lose_ipv6(k, value)) {
-		nl_reason_set(why, "an MTU under %d takes IPv6 off %s, and setting it back would "
+		nl_fail(why, NL_REFUSED, "an MTU under %d takes IPv6 off %s, and setting it back would "
 				   "not restore its addresses", IPV6_MIN_MTU, k->interface);
 		return NL_KNOB_REFUSED;
 	}
@@ -90,7 +90,7 @@ static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
 	if (err == ENODEV)
 		return gone(k, why);
 	if (err)
-		return nl_reason_errno(why, mtu ? "SIOCSIFMTU" : "SIOCSIFTXQLEN", err);
+		return nl_knob_fail_errno(why, mtu ? "SIOCSIFMTU" : "SIOCSIFTXQLEN", err);
 	return NL_KNOB_OK;
 }
 
@@ -124,9 +124,9 @@ const struct nl_knob_ops nl_knob_ops_txqueuelen = {
 	.value_form = "a queue length is a decimal number of packets",
 };
 
-/* sysfs shows the interfaces of the namespace it was mounted in. A process that joined
- * another one since would read a stranger's file of the same name, so the index is compared,
- * and where it differs a private sysfs of the right namespace is opened, mounted nowhere. */
+/* sysfs shows the interfaces of the namespace in which it was mounted. In a process that has joined
+ * another namespace it shows a different interface of the same name. So compare the index; if it
+ * differs, open a private sysfs of the right namespace, mounted nowhere. */
 static int sysfs_is_ours(int dir, const struct nl_knob *k)
 {
 	struct nl_value index;
@@ -164,7 +164,7 @@ static int sysfs_private(void)
 #endif
 }
 
-static int sysfs_open(const struct nl_knob *k, struct nl_reason *why)
+static int sysfs_open(const struct nl_knob *k, struct nl_err *why)
 {
 	int dir = open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -177,14 +177,14 @@ static int sysfs_open(const struct nl_knob *k, struct nl_reason *why)
 		return dir;
 	if (dir >= 0)
 		close(dir);
-	nl_reason_set(why, "/sys shows another network namespace, and a sysfs of this one cannot "
+	nl_fail(why, NL_REFUSED, "/sys shows another network namespace, and a sysfs of this one cannot "
 			   "be mounted");
 	return -1;
 }
 
-/* sysfs is needed as our own namespace sees it, so the interface must exist first. */
+/* The sysfs must be that of this namespace, so check for the interface first. */
 static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path[DEFER_PATH],
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
 	struct ifreq ifr;
 
@@ -199,7 +199,7 @@ static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path
 }
 
 static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
 	char path[DEFER_PATH];
 	int dir, err;
@@ -210,21 +210,21 @@ static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *ou
 		return code;
 	err = nl_knob_file_read(dir, path, out);
 	if (err == 0 && faccessat(dir, path, W_OK, AT_EACCESS) < 0 && errno == EROFS)
-		nl_reason_set(why, "/sys is mounted read-only here");
+		nl_fail(why, NL_REFUSED, "/sys is mounted read-only here");
 	else if (err == 0)
 		*access = nl_knob_privilege(why);
 	close(dir);
 	if (err == 0)
 		return NL_KNOB_OK;
 	if (err == ENOENT)
-		nl_reason_set(why, "this kernel cannot defer interrupts in software");
+		nl_fail(why, NL_REFUSED, "this kernel cannot defer interrupts in software");
 	else
-		nl_reason_errno(why, "it cannot be read", err);
+		nl_knob_fail_errno(why, "it cannot be read", err);
 	return NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code defer_write(const struct nl_knob *k, const char *text,
-				     struct nl_reason *why)
+				     struct nl_err *why)
 {
 	char path[DEFER_PATH];
 	int dir, err;
@@ -235,7 +235,7 @@ static enum nl_knob_code defer_write(const struct nl_knob *k, const char *text,
 	err = nl_knob_file_write(dir, path, text);
 	close(dir);
 	if (err)
-		return nl_reason_errno(why, "write", err);
+		return nl_knob_fail_errno(why, "write", err);
 	return NL_KNOB_OK;
 }
 

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "tune/knob.h"
 
 #include <errno.h>
@@ -8,10 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Elsewhere in the tests, which have no modules to play with. */
+/* Tests replace these paths. */
 #ifndef NL_SYS_MODULE
 #define NL_SYS_MODULE "/sys/module"
 #endif
@@ -24,26 +24,10 @@
 
 enum {
 	MODPROBE_MS = 10000,
-	IN_USE_MS = 5000, /* connections that are closing use a module a little longer */
-	LOOK_MS = 20,
-	TOLD_MAX = 160,
+	IN_USE_MS = 5000, /* closing connections use a module for a moment */
+	POLL_MS = 20,
+	STDERR_MAX = 160,
 };
-
-static void pause_ms(long ms)
-{
-	struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-	while (nanosleep(&left, &left) < 0 && errno == EINTR)
-		;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
 
 static int is_there(const char *name, const char *file)
 {
@@ -54,47 +38,47 @@ static int is_there(const char *name, const char *file)
 }
 
 static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *out,
-				     enum nl_knob_access *access_, struct nl_reason *why)
+				     enum nl_knob_access *access_, struct nl_err *why)
 {
 	int loaded = is_there(k->name, "");
 
 	snprintf(out->text, sizeof(out->text), "%s", loaded ? "loaded" : "absent");
 	memcpy(out->exact, out->text, sizeof(out->text));
 	if (loaded && !is_there(k->name, "/initstate")) {
-		nl_reason_set(why, "built into the kernel");
+		nl_fail(why, NL_REFUSED, "built into the kernel");
 		*access_ = NL_KNOB_READ_ONLY;
 		return NL_KNOB_OK;
 	}
 	if (access(NL_PROC_MODULES, F_OK) < 0) {
-		nl_reason_set(why, "this kernel takes no modules");
+		nl_fail(why, NL_REFUSED, "this kernel takes no modules");
 		return NL_KNOB_UNSUPPORTED;
 	}
 	*access_ = NL_KNOB_WRITABLE;
 	if (geteuid() != 0) {
-		nl_reason_set(why, "no privilege: only root may load modules");
+		nl_fail(why, NL_REFUSED, "no privilege: only root may load modules");
 		*access_ = NL_KNOB_NO_PRIVILEGE;
 	}
 	return NL_KNOB_OK;
 }
 
-/* The first line of what it said on standard error, or nothing. */
-static void hear(int fd, char told[TOLD_MAX])
+/* The first line of its standard error, or an empty string. */
+static void read_stderr(int fd, char message[STDERR_MAX])
 {
-	ssize_t n = read(fd, told, TOLD_MAX - 1);
+	ssize_t n = read(fd, message, STDERR_MAX - 1);
 
-	told[n > 0 ? n : 0] = '\0';
-	told[strcspn(told, "\n")] = '\0';
-	for (char *c = told; *c; c++)
+	message[n > 0 ? n : 0] = '\0';
+	message[strcspn(message, "\n")] = '\0';
+	for (char *c = message; *c; c++)
 		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
 			*c = '?';
 }
 
-/* Its exit status, or -1 when it did not end in time and was killed. */
+/* Its exit status, or -1 after a timeout, when it is killed. */
 static int wait_for(pid_t pid)
 {
-	int64_t until_ms = now_ms() + MODPROBE_MS;
+	uint64_t until_ns = nl_now_ns() + MODPROBE_MS * NL_NS_PER_MS;
 
-	while (now_ms() < until_ms) {
+	while (nl_now_ns() < until_ns) {
 		int status;
 		pid_t ended = waitpid(pid, &status, WNOHANG);
 
@@ -102,15 +86,15 @@ static int wait_for(pid_t pid)
 			return WEXITSTATUS(status);
 		if (ended != 0 && !(ended < 0 && errno == EINTR))
 			return -1;
-		pause_ms(LOOK_MS);
+		nl_sleep_ms(POLL_MS);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return -1;
 }
 
-/* 0, or an errno of starting it; *status as wait_for. */
-static int modprobe(char *const argv[], int *status, char told[TOLD_MAX])
+/* 0, or the errno of posix_spawn; *status as wait_for. */
+static int modprobe(char *const argv[], int *status, char message[STDERR_MAX])
 {
 	static const char *const paths[] = {NL_MODPROBE};
 	static char *const environment[] = {NULL};
@@ -124,7 +108,7 @@ static int modprobe(char *const argv[], int *status, char told[TOLD_MAX])
 		return errno;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	/* standard output carries our own answers */
+	/* standard output carries the answers of this process */
 	posix_spawn_file_actions_adddup2(&files, pipe_fd[1], STDERR_FILENO);
 	posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawnattr_init(&attributes);
@@ -138,39 +122,39 @@ static int modprobe(char *const argv[], int *status, char told[TOLD_MAX])
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&files);
 	close(pipe_fd[1]);
-	told[0] = '\0';
+	message[0] = '\0';
 	if (err == 0) {
 		*status = wait_for(pid);
-		fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK); /* a child of it may hold the other end */
-		hear(pipe_fd[0], told);
+		fcntl(pipe_fd[0], F_SETFL, O_NONBLOCK); /* a child of it may hold the end */
+		read_stderr(pipe_fd[0], message);
 	}
 	close(pipe_fd[0]);
 	return err;
 }
 
 static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
-				      struct nl_reason *why)
+				      struct nl_err *why)
 {
 	char program[] = "modprobe", removing[] = "-r", end[] = "--";
-	char name[NL_KNOB_NAME_MAX + 1], told[TOLD_MAX];
+	char name[NL_KNOB_NAME_MAX + 1], message[STDERR_MAX];
 	int load = strcmp(text, "loaded") == 0, status = -1, err;
 	char *argv[] = {program, load ? end : removing, load ? name : end, load ? NULL : name, NULL};
 
-	int64_t until_ms = now_ms() + IN_USE_MS;
+	uint64_t until_ns = nl_now_ns() + IN_USE_MS * NL_NS_PER_MS;
 
 	memcpy(name, k->name, sizeof(name));
 	for (;;) {
-		err = modprobe(argv, &status, told);
+		err = modprobe(argv, &status, message);
 		if (err)
-			return nl_reason_errno(why, "modprobe", err);
+			return nl_knob_fail_errno(why, "modprobe", err);
 		if (is_there(k->name, "") == load)
 			return NL_KNOB_OK;
-		if (load || now_ms() >= until_ms)
+		if (load || nl_now_ns() >= until_ns)
 			break;
-		pause_ms(LOOK_MS);
+		nl_sleep_ms(POLL_MS);
 	}
-	nl_reason_set(why, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
-		      told[0] ? told : status < 0 ? "it did not end" : "it did nothing");
+	nl_fail(why, NL_REFUSED, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
+		message[0] ? message : status < 0 ? "it did not end" : "it did nothing");
 	return NL_KNOB_REFUSED;
 }
 

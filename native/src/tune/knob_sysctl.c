@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Only the initial network namespace shows this file, in every kernel. */
+/* Present in the initial network namespace only, in every kernel. */
 #define WHOLE_MACHINE_FILE "/proc/sys/net/core/netdev_max_backlog"
 
 static int in_first_namespace(void)
@@ -36,34 +36,34 @@ static int root_open(void)
 }
 
 static enum nl_knob_access why_not_writable(int dir, const char *path, int err,
-					    struct nl_reason *why)
+					    struct nl_err *why)
 {
 	struct stat st;
 
 	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 0222) == 0) {
-		nl_reason_set(why, in_first_namespace()
+		nl_fail(why, NL_REFUSED, in_first_namespace()
 					   ? "read-only in this kernel"
 					   : "belongs to the whole machine; read-only in this "
 					     "network namespace");
 		return NL_KNOB_READ_ONLY;
 	}
 	if (err == EROFS) {
-		nl_reason_set(why, "/proc/sys is mounted read-only here");
+		nl_fail(why, NL_REFUSED, "/proc/sys is mounted read-only here");
 		return NL_KNOB_READ_ONLY;
 	}
-	nl_reason_set(why, "no privilege: the file is not writable for this user");
+	nl_fail(why, NL_REFUSED, "no privilege: the file is not writable for this user");
 	return NL_KNOB_NO_PRIVILEGE;
 }
 
 static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				     struct nl_reason *why)
+				     struct nl_err *why)
 {
 	char path[NL_KNOB_NAME_MAX + 1];
 	int dir = root_open(), err;
 
 	*access = NL_KNOB_READ_ONLY;
 	if (dir < 0)
-		return nl_reason_errno(why, "/proc/sys", errno), NL_KNOB_UNSUPPORTED;
+		return nl_knob_fail_errno(why, "/proc/sys", errno), NL_KNOB_UNSUPPORTED;
 	path_of(k, path);
 	err = nl_knob_file_read(dir, path, out);
 	if (err == 0) {
@@ -75,30 +75,30 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 	if (err == 0)
 		return NL_KNOB_OK;
 	if ((err == ENOENT || err == ENOTDIR) && in_first_namespace())
-		nl_reason_set(why, "no such setting in this kernel");
+		nl_fail(why, NL_REFUSED, "no such setting in this kernel");
 	else if (err == ENOENT || err == ENOTDIR)
-		nl_reason_set(why, "no such setting in this kernel, or it belongs to the whole "
+		nl_fail(why, NL_REFUSED, "no such setting in this kernel, or it belongs to the whole "
 				   "machine and is not shown in this network namespace");
 	else if (err == EISDIR)
-		nl_reason_set(why, "a directory of settings, not one setting");
+		nl_fail(why, NL_REFUSED, "a directory of settings, not one setting");
 	else
-		nl_reason_errno(why, "it cannot be read", err);
+		nl_knob_fail_errno(why, "it cannot be read", err);
 	return NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code sysctl_write(const struct nl_knob *k, const char *text,
-				      struct nl_reason *why)
+				      struct nl_err *why)
 {
 	char path[NL_KNOB_NAME_MAX + 1];
 	int dir = root_open(), err;
 
 	if (dir < 0)
-		return nl_reason_errno(why, "/proc/sys", errno);
+		return nl_knob_fail_errno(why, "/proc/sys", errno);
 	path_of(k, path);
 	err = nl_knob_file_write(dir, path, text);
 	close(dir);
 	if (err)
-		return nl_reason_errno(why, "write", err);
+		return nl_knob_fail_errno(why, "write", err);
 	return NL_KNOB_OK;
 }
 

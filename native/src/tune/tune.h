@@ -1,4 +1,4 @@
-/* tune: the face of gensink that reads, applies and reverts knobs of this host. */
+/* tune: the subcommand of gensink that reads, applies and reverts knobs of this host. */
 #ifndef NL_TUNE_H
 #define NL_TUNE_H
 

@@ -1,4 +1,5 @@
-/* tune_answers: what `gensink tune` says, as PROTOCOL.md has it. */
+/* tune_answers: the answers of `gensink tune`, see PROTOCOL.md. */
+#include "base/error_json.h"
 #include "tune/tune_cmd.h"
 
 #include <errno.h>
@@ -7,14 +8,19 @@
 
 enum { OUT_WAIT_MS = 2500, OUT_CHUNK = 512 };
 
-/* poll() before each small write, so that a reader that stopped reading cannot hold us. */
+static void lose_output(struct tune *t)
+{
+	t->output_lost = t->serve.stop = 1;
+}
+
+/* poll() before each small write, so that a reader that stopped reading cannot block the process. */
 static void send_line(struct tune *t)
 {
 	struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
 	size_t done = 0, len;
 
 	if (t->json.failed || !t->json.text) {
-		t->output_lost = 1;
+		lose_output(t);
 		return;
 	}
 	t->json.text[t->json.len] = '\n'; /* the writer always leaves room for it */
@@ -31,7 +37,7 @@ static void send_line(struct tune *t)
 		if (n > 0)
 			done += (size_t)n;
 		else if (ready >= 0 || errno != EINTR)
-			t->output_lost = 1;
+			lose_output(t);
 	}
 }
 
@@ -49,32 +55,15 @@ void nl_tune_finish(struct tune *t)
 	send_line(t);
 }
 
-void nl_tune_error(struct tune *t, const char *code, const char *key, const char *message)
+void nl_tune_send_error(void *context, const char *run, const struct nl_err *err)
 {
-	struct nl_json *j = nl_tune_event(t, "error");
+	struct tune *t = context;
 
-	nl_json_null(j, "run");
-	nl_json_text(j, "code", code);
-	nl_json_text(j, "key", key);
-	nl_json_text(j, "message", message);
-	nl_tune_finish(t);
-}
-
-void nl_tune_bad(struct tune *t, const char *key, const char *message)
-{
-	nl_tune_error(t, "bad_request", key, message);
-}
-
-void nl_tune_session_error(struct tune *t, enum nl_session_code code, const struct nl_reason *why)
-{
-	static const char *const words[] = {
-		[NL_SESSION_OK] = "internal",	     [NL_SESSION_IN_USE] = "in_use",
-		[NL_SESSION_REFUSED] = "refused", [NL_SESSION_LOST] = "timeout",
-		[NL_SESSION_INTERNAL] = "internal",
-	};
-
-	t->failed = 1;
-	nl_tune_error(t, words[code], NULL, why->text);
+	nl_json_reset(&t->json);
+	nl_json_error(&t->json, run, err);
+	send_line(t);
+	if (err->code != NL_BAD_REQUEST)
+		t->failed = 1;
 }
 
 void nl_tune_knob_keys(struct nl_json *j, const struct nl_knob *k)

@@ -1,30 +1,30 @@
-/* tune_face: the parts of `gensink tune`, shared by its answers, its requests and its process.
+/* tune_cmd: state and answers of `gensink tune`, shared by its answers, requests and process.
  *
- * One thread. Answers are whole lines on standard output; when nobody reads them the face goes
- * output_lost, and every later answer is nothing. */
+ * One thread. An answer is one line on standard output. When nobody reads the output any more,
+ * `output_lost` is set and later answers are dropped. */
 #ifndef NL_TUNE_CMD_H
 #define NL_TUNE_CMD_H
 
-#include "base/json.h"
+#include "base/serve.h"
 #include "tune/tune_session.h"
 
 struct tune {
+	struct nl_serve serve;
 	struct nl_session session;
 	uint64_t hold_ns;
 	struct nl_json json;
-	int output_lost;   /* nobody reads our output any more */
-	int failed; /* what the exit code says */
+	int output_lost;
+	int failed; /* the exit code: an error other than bad_request, or a knob not restored */
 };
 
 /* -- answers: tune_answers.c -- */
 
-/* Begin an answer; add keys, then nl_tune_finish. The writer belongs to the tune. */
+/* Begin an answer; add keys, then call nl_tune_finish. The writer belongs to the tune. */
 struct nl_json *nl_tune_event(struct tune *t, const char *name);
 void nl_tune_finish(struct tune *t);
 
-void nl_tune_error(struct tune *t, const char *code, const char *key, const char *message);
-void nl_tune_bad(struct tune *t, const char *key, const char *message);
-void nl_tune_session_error(struct tune *t, enum nl_session_code code, const struct nl_reason *why);
+/* The answer_error of nl_serve; context is the tune. */
+void nl_tune_send_error(void *context, const char *run, const struct nl_err *err);
 void nl_tune_knob_keys(struct nl_json *j, const struct nl_knob *k);
 
 /* An nl_reverted_fn; context is the tune. */
@@ -34,10 +34,10 @@ void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum);
 
 /* -- requests: tune_requests.c -- */
 
-/* Take one request line and answer it. */
-void nl_tune_answer(struct tune *t, const char *line, size_t len);
+extern const struct nl_verb nl_tune_verbs[];
+extern const size_t nl_tune_verb_count;
 
-/* What `end` and the end of input do. */
-void nl_tune_end_session(struct tune *t);
+/* Revert, close the session and answer `ended`; also at the end of input. NL_OK or an error. */
+int nl_tune_end_session(struct tune *t, struct nl_err *err);
 
 #endif

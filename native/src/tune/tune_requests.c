@@ -1,60 +1,54 @@
-/* tune_requests: what `gensink tune` is asked, a function a verb. */
-#include "base/request.h"
+/* tune_requests: the requests of `gensink tune`, one function a verb. */
+#include "base/error.h"
 #include "tune/tune_cmd.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* After the getters: 0, or -1 and an answer when a key was not asked for. */
-static int no_more(struct tune *t, const struct nl_request *request)
-{
-	const char *key = nl_request_unread(request);
-
-	if (!key)
-		return 0;
-	nl_tune_bad(t, key, "this request has no such key");
-	return -1;
-}
-
-static int take_knob(struct tune *t, struct nl_request *request, struct nl_knob *k)
+static int parse_knob(struct nl_request *request, struct nl_knob *k, struct nl_err *err)
 {
 	const char *kind = nl_request_get(request, "knob"), *name = nl_request_get(request, "name");
-	const char *interface = nl_request_get(request, "interface"), *key, *message;
 
-	if (nl_knob_parse(k, kind, name, interface, &key, &message) == 0)
-		return 0;
-	nl_tune_bad(t, key, message);
-	return -1;
+	return nl_knob_parse(k, kind, name, nl_request_get(request, "interface"), err);
 }
 
-static int need_live(struct tune *t)
+static int need_session(const struct tune *t, struct nl_err *err)
 {
 	if (t->session.live)
-		return 0;
-	nl_tune_bad(t, NULL, "no session: `begin` comes first");
-	return -1;
+		return NL_OK;
+	return nl_fail(err, NL_BAD_REQUEST, "no session is open: send `begin` first");
 }
 
-static void do_read(struct tune *t, struct nl_request *request)
+/* For the requests that take no key and need a session. */
+static int check_bare(const struct tune *t, const struct nl_request *request, struct nl_err *err)
 {
+	int code = nl_request_only_known(request, err);
+
+	return code ? code : need_session(t, err);
+}
+
+static int do_read(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct tune *t = context;
 	enum nl_knob_access access;
-	struct nl_reason why = {""};
+	struct nl_err why = {0};
 	struct nl_value value;
 	enum nl_knob_code code;
 	struct nl_json *j;
 	struct nl_knob k;
 
-	if (take_knob(t, request, &k) || no_more(t, request))
-		return;
+	if (parse_knob(request, &k, err) || nl_request_only_known(request, err))
+		return err->code;
 	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
 	j = nl_tune_event(t, "value");
 	nl_tune_knob_keys(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
 	nl_json_bool(j, "writable", code == NL_KNOB_OK && access == NL_KNOB_WRITABLE);
-	nl_json_text(j, "reason", why.text[0] ? why.text : NULL);
+	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
 static int owner_ok(const char *owner)
@@ -65,67 +59,51 @@ static int owner_ok(const char *owner)
 	return len > 0 && len <= NL_JOURNAL_OWNER_MAX && owner[len] == '\0';
 }
 
-static void do_begin(struct tune *t, struct nl_request *request)
+static int do_begin(void *context, struct nl_request *request, struct nl_err *err)
 {
+	struct tune *t = context;
 	const char *owner = nl_request_get(request, "owner");
-	enum nl_session_code code;
-	struct nl_reason why;
 
-	if (!owner || !owner_ok(owner)) {
-		nl_tune_bad(t, "owner", "an owner is 1 to 64 letters, digits or _-.:@");
-		return;
-	}
-	if (no_more(t, request))
-		return;
-	if (t->session.live) {
-		nl_tune_bad(t, NULL, "a session is open already");
-		return;
-	}
-	code = nl_session_begin(&t->session, owner, t->hold_ns, &why);
-	if (code != NL_SESSION_OK) {
-		nl_tune_session_error(t, code, &why);
-		return;
-	}
+	if (!owner || !owner_ok(owner))
+		return nl_fail_key(err, "owner", "owner is 1 to 64 letters, digits or _-.:@");
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live)
+		return nl_fail(err, NL_BAD_REQUEST, "a session is open already: send `end` first");
+	if (nl_session_begin(&t->session, owner, t->hold_ns, err))
+		return err->code;
 	nl_tune_event(t, "begun");
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
-static void do_set(struct tune *t, struct nl_request *request)
+static int do_set(void *context, struct nl_request *request, struct nl_err *err)
 {
 	static const char *const names[] = {"applied", "unchanged", "unsupported", "refused",
 					    "differs"};
-	const char *value = nl_request_get(request, "value"), *message;
+	struct tune *t = context;
+	const char *value = nl_request_get(request, "value");
 	struct nl_set_result r;
-	enum nl_session_code code;
-	struct nl_reason why;
 	struct nl_json *j;
 	struct nl_knob k;
 
-	if (take_knob(t, request, &k))
-		return;
-	if (!value) {
-		nl_tune_bad(t, "value", "the value is missing");
-		return;
-	}
-	if (nl_knob_check_value(&k, value, &message)) {
-		nl_tune_bad(t, "value", message);
-		return;
-	}
-	if (no_more(t, request) || need_live(t))
-		return;
-	code = nl_session_set(&t->session, &k, value, &r, &why);
-	if (code != NL_SESSION_OK) {
-		nl_tune_session_error(t, code, &why);
-		return;
-	}
+	if (parse_knob(request, &k, err))
+		return err->code;
+	if (!value)
+		return nl_fail_key(err, "value", "the key `value` is missing");
+	if (nl_knob_check_value(&k, value, err) || check_bare(t, request, err))
+		return err->code;
+	if (nl_session_set(&t->session, &k, value, &r, err))
+		return err->code;
 	j = nl_tune_event(t, "set");
 	nl_tune_knob_keys(j, &k);
 	nl_json_text(j, "old", r.has_old ? r.old : NULL);
 	nl_json_text(j, "value", value);
 	nl_json_text(j, "readback", r.has_readback ? r.readback : NULL);
 	nl_json_text(j, "status", names[r.status]);
-	nl_json_text(j, "reason", r.why.text[0] ? r.why.text : NULL);
+	nl_json_text(j, "reason", r.why.message[0] ? r.why.message : NULL);
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
 static void send_drift(void *context, const struct nl_knob *k, const char *expected,
@@ -140,79 +118,65 @@ static void send_drift(void *context, const struct nl_knob *k, const char *expec
 	nl_tune_finish(t);
 }
 
-static void do_verify(struct tune *t, struct nl_request *request)
+static int do_verify(void *context, struct nl_request *request, struct nl_err *err)
 {
-	enum nl_session_code code;
-	struct nl_reason why;
+	struct tune *t = context;
 	unsigned drifted;
 
-	if (no_more(t, request) || need_live(t))
-		return;
-	code = nl_session_verify(&t->session, send_drift, t, &drifted, &why);
-	if (code != NL_SESSION_OK) {
-		nl_tune_session_error(t, code, &why);
-		return;
-	}
+	if (check_bare(t, request, err) ||
+	    nl_session_verify(&t->session, send_drift, t, &drifted, err))
+		return err->code;
 	nl_json_u64(nl_tune_event(t, "verified"), "drifted", drifted);
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
-static void do_revert(struct tune *t, struct nl_request *request)
+static int do_revert(void *context, struct nl_request *request, struct nl_err *err)
 {
+	struct tune *t = context;
 	struct nl_revert_sum sum;
-	enum nl_session_code code;
-	struct nl_reason why;
 
-	if (no_more(t, request) || need_live(t))
-		return;
-	code = nl_session_revert(&t->session, nl_tune_send_reverted, t, &sum, &why);
-	if (code != NL_SESSION_OK)
-		nl_tune_session_error(t, code, &why);
-	else
-		nl_tune_send_reverted_all(t, &sum);
+	if (check_bare(t, request, err) ||
+	    nl_session_revert(&t->session, nl_tune_send_reverted, t, &sum, err))
+		return err->code;
+	nl_tune_send_reverted_all(t, &sum);
+	return NL_OK;
 }
 
-static void do_keepalive(struct tune *t, struct nl_request *request)
+static int do_keepalive(void *context, struct nl_request *request, struct nl_err *err)
 {
-	enum nl_session_code code = NL_SESSION_OK;
-	struct nl_reason why;
+	struct tune *t = context;
 
-	if (no_more(t, request))
-		return;
-	if (t->session.live)
-		code = nl_session_keepalive(&t->session, &why);
-	if (code != NL_SESSION_OK) {
-		nl_tune_session_error(t, code, &why);
-		return;
-	}
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
 	nl_tune_event(t, "alive");
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
-void nl_tune_end_session(struct tune *t)
+int nl_tune_end_session(struct tune *t, struct nl_err *err)
 {
 	struct nl_revert_sum sum;
-	struct nl_reason why;
-	enum nl_session_code code = nl_session_end(&t->session, nl_tune_send_reverted, t, &sum, &why);
 	struct nl_json *j;
 
-	if (code != NL_SESSION_OK) {
-		nl_tune_session_error(t, code, &why);
-		return;
-	}
+	if (nl_session_end(&t->session, nl_tune_send_reverted, t, &sum, err))
+		return err->code;
 	if (sum.failed)
 		t->failed = 1;
 	j = nl_tune_event(t, "ended");
 	nl_json_u64(j, "conflicts", t->session.sum.conflicts);
 	nl_json_u64(j, "failed", sum.failed);
 	nl_tune_finish(t);
+	return NL_OK;
 }
 
-static void do_end(struct tune *t, struct nl_request *request)
+static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 {
-	if (no_more(t, request) || need_live(t))
-		return;
-	nl_tune_end_session(t);
+	struct tune *t = context;
+
+	return check_bare(t, request, err) ? err->code : nl_tune_end_session(t, err);
 }
 
 struct recovery {
@@ -235,8 +199,8 @@ static void recover_one(void *context, int fd, const char *file, struct nl_journ
 		nl_json_text(j, "owner", journal->owner);
 		nl_json_text(j, "reason",
 			     match == NL_PLACE_REBOOTED
-				     ? "it is of an earlier boot: what it changed is gone"
-				     : "its network namespace is gone, and what it changed with it");
+				     ? "the journal is of an earlier boot: its changes are gone"
+				     : "its network namespace is gone, and its changes with it");
 		nl_tune_finish(r->tune);
 	}
 	r->sum.conflicts += sum.conflicts;
@@ -245,51 +209,27 @@ static void recover_one(void *context, int fd, const char *file, struct nl_journ
 		nl_journal_remove(r->tune->session.dir, file);
 }
 
-static void do_recover(struct tune *t, struct nl_request *request)
+static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
 {
+	struct tune *t = context;
 	struct recovery r = {.tune = t, .sum = {0, 0, 0}};
 	int address;
 
-	if (no_more(t, request))
-		return;
-	if (t->session.live) {
-		nl_tune_bad(t, NULL, "`recover` comes before `begin`");
-		return;
-	}
-	address = nl_session_address();
-	if (address < 0) {
-		t->failed = 1;
-		nl_tune_error(t, errno == EADDRINUSE ? "in_use" : "refused", NULL,
-		      errno == EADDRINUSE ? "somebody else is tuning this host" : strerror(errno));
-		return;
-	}
+	if (nl_request_only_known(request, err))
+		return err->code;
+	if (t->session.live)
+		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
+	address = nl_session_address(err);
+	if (address < 0)
+		return err->code;
 	nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
 	close(address);
 	nl_tune_send_reverted_all(t, &r.sum);
+	return NL_OK;
 }
 
-static const struct verb {
-	const char *name;
-	void (*run)(struct tune *t, struct nl_request *request);
-} verbs[] = {
+const struct nl_verb nl_tune_verbs[] = {
 	{"read", do_read},     {"begin", do_begin},	    {"set", do_set}, {"verify", do_verify},
 	{"revert", do_revert}, {"keepalive", do_keepalive}, {"end", do_end}, {"recover", do_recover},
 };
-
-void nl_tune_answer(struct tune *t, const char *line, size_t len)
-{
-	struct nl_request request;
-	enum nl_request_code code = nl_request_parse(&request, line, len);
-
-	if (code != NL_REQUEST_OK) {
-		nl_tune_bad(t, request.bad_key[0] ? request.bad_key : NULL, nl_request_message(code));
-		return;
-	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (strcmp(verbs[i].name, request.verb) == 0) {
-			verbs[i].run(t, &request);
-			return;
-		}
-	}
-	nl_tune_bad(t, NULL, "not a request: read, begin, set, verify, revert, keepalive, end or recover");
-}
+const size_t nl_tune_verb_count = sizeof(nl_tune_verbs) / sizeof(nl_tune_verbs[0]);

@@ -10,33 +10,33 @@ const char *nl_reverted_word(enum nl_reverted status)
 }
 
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
-				 struct nl_reason *why)
+				 struct nl_err *why)
 {
 	const struct nl_knob_ops *ops = nl_knob_ops_of(&e->knob);
 	enum nl_knob_access access;
 	struct nl_value after;
 
-	why->text[0] = '\0';
+	why->message[0] = '\0';
 	memset(found, 0, sizeof(*found));
 	if (ops->read(&e->knob, found, &access, why) != NL_KNOB_OK) {
 		memset(found, 0, sizeof(*found));
 		return NL_CONFLICT;
 	}
-	why->text[0] = '\0';
+	why->message[0] = '\0';
 	if (strcmp(found->exact, e->old) == 0)
 		return NL_RESTORED;
 	if (!nl_entry_is_ours(e, found, at_once)) {
-		nl_reason_set(why, "somebody else changed it since; it is left as found");
+		nl_fail(why, NL_REFUSED, "somebody else changed it since; it is left as found");
 		return NL_CONFLICT;
 	}
 	ops->restore(&e->knob, e->old, why);
 	if (ops->read(&e->knob, &after, &access, why) == NL_KNOB_OK &&
 	    strcmp(after.exact, e->old) == 0) {
-		why->text[0] = '\0';
+		why->message[0] = '\0';
 		return NL_RESTORED;
 	}
-	if (!why->text[0])
-		nl_reason_set(why, "it was written, but reads back as another value");
+	if (!why->message[0])
+		nl_fail(why, NL_REFUSED, "it was written, but reads back as another value");
 	return NL_FAILED;
 }
 
@@ -49,7 +49,7 @@ struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
 		struct nl_entry *e = &j->entry[i];
 		enum nl_reverted status;
 		struct nl_value found;
-		struct nl_reason why;
+		struct nl_err why;
 
 		if (e->done)
 			continue;
@@ -66,7 +66,7 @@ struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
 		}
 		if (report)
 			report(context, &e->knob, status, found.text,
-			       why.text[0] ? why.text : NULL);
+			       why.message[0] ? why.message : NULL);
 	}
 	return sum;
 }

@@ -22,27 +22,26 @@ int nl_session_init(struct nl_session *s, int dir)
 	return nl_place_here(&s->place);
 }
 
-int nl_session_address(void)
+int nl_session_address(struct nl_err *err)
 {
 	static const char name[] = "netlab-tune";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
-		return -1;
 	memcpy(address.sun_path + 1, name, sizeof(name) - 1); /* a leading NUL: abstract */
-	if (bind(fd, (struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name))) < 0) {
-		int err = errno;
-
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
+			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name))) == 0)
+		return fd;
+	if (errno == EADDRINUSE)
+		nl_fail(err, NL_IN_USE, "another process tunes this network namespace");
+	else
+		nl_fail(err, NL_REFUSED, "bind @netlab-tune: %s", strerror(errno));
+	if (fd >= 0)
 		close(fd);
-		errno = err;
-		return -1;
-	}
-	return fd;
+	return -1;
 }
 
-static void forget(struct nl_session *s)
+static void close_session(struct nl_session *s)
 {
 	if (s->guard.lock_fd >= 0)
 		nl_guard_close(&s->guard);
@@ -58,32 +57,26 @@ static void forget(struct nl_session *s)
 	s->live = 0;
 }
 
-enum nl_session_code nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
-				      struct nl_reason *why)
+int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
+				      struct nl_err *why)
 {
 	memset(&s->sum, 0, sizeof(s->sum));
-	s->address_fd = nl_session_address();
-	if (s->address_fd < 0 && errno == EADDRINUSE) {
-		nl_reason_set(why, "somebody else is tuning this host");
-		return NL_SESSION_IN_USE;
-	}
-	if (s->address_fd < 0) {
-		nl_reason_errno(why, "bind @netlab-tune", errno);
-		return NL_SESSION_REFUSED;
-	}
+	s->address_fd = nl_session_address(why);
+	if (s->address_fd < 0)
+		return why->code;
 	s->journal_fd = nl_journal_create(s->dir, &s->place, owner, s->file, why);
 	if (s->journal_fd < 0) {
-		forget(s);
-		return NL_SESSION_REFUSED;
+		close_session(s);
+		return NL_REFUSED;
 	}
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
 	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
 		nl_journal_remove(s->dir, s->file);
-		forget(s);
-		return NL_SESSION_REFUSED;
+		close_session(s);
+		return NL_REFUSED;
 	}
 	s->live = 1;
-	return NL_SESSION_OK;
+	return NL_OK;
 }
 
 static void add_up(struct nl_session *s, struct nl_revert_sum sum)
@@ -93,31 +86,31 @@ static void add_up(struct nl_session *s, struct nl_revert_sum sum)
 	s->sum.failed += sum.failed;
 }
 
-/* Under the lock, with the guard's flag up: see its work done and close. */
-static enum nl_session_code lost(struct nl_session *s, struct nl_reason *why)
+/* Under the lock, after the guard took over: complete its work and close the session. */
+static int lost(struct nl_session *s, struct nl_err *why)
 {
 	struct nl_revert_sum sum;
 
 	if (!nl_guard_finished(&s->guard, &sum.restored, &sum.conflicts, &sum.failed)) {
-		/* It was killed at work; putting back twice is harmless. */
+		/* The guard was killed halfway; reverting twice is harmless. */
 		sum = nl_revert_all(&s->journal, s->journal_fd, 0, NULL, NULL);
 		if (sum.failed == 0)
 			nl_journal_remove(s->dir, s->file);
 	}
 	add_up(s, sum);
 	nl_guard_unlock(&s->guard);
-	forget(s);
-	nl_reason_set(why, "nothing was heard for too long, so everything was put back: %u restored, "
-			   "%u conflicts, %u failed", sum.restored, sum.conflicts, sum.failed);
-	return NL_SESSION_LOST;
+	close_session(s);
+	return nl_fail(why, NL_TIMEOUT,
+		       "no request arrived within the hold time, so the guard reverted every knob: "
+		       "%u restored, %u conflicts, %u failed",
+		       sum.restored, sum.conflicts, sum.failed);
 }
 
-/* Take the lock of a live session and see that a guard watches it. */
-static enum nl_session_code enter(struct nl_session *s, struct nl_reason *why)
+/* Lock a live session and ensure that its guard is alive. */
+static int lock_session(struct nl_session *s, struct nl_err *why)
 {
 	if (nl_guard_lock(&s->guard) < 0) {
-		nl_reason_errno(why, "flock", errno);
-		return NL_SESSION_INTERNAL;
+		return nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
 	}
 	if (nl_guard_taken(&s->guard))
 		return lost(s, why);
@@ -125,27 +118,27 @@ static enum nl_session_code enter(struct nl_session *s, struct nl_reason *why)
 	if (!nl_guard_alive(&s->guard) &&
 	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
 		struct nl_revert_sum sum;
-		struct nl_reason ignored;
+		struct nl_err ignored;
 
 		nl_guard_unlock(&s->guard);
 		nl_session_end(s, NULL, NULL, &sum, &ignored);
-		return NL_SESSION_REFUSED;
+		return NL_REFUSED;
 	}
-	return NL_SESSION_OK;
+	return NL_OK;
 }
 
-static void leave(struct nl_session *s)
+static void unlock_session(struct nl_session *s)
 {
 	nl_guard_keepalive(&s->guard);
 	nl_guard_unlock(&s->guard);
 }
 
-enum nl_session_code nl_session_keepalive(struct nl_session *s, struct nl_reason *why)
+int nl_session_keepalive(struct nl_session *s, struct nl_err *why)
 {
-	enum nl_session_code code = enter(s, why);
+	int code = lock_session(s, why);
 
-	if (code == NL_SESSION_OK)
-		leave(s);
+	if (code == NL_OK)
+		unlock_session(s);
 	return code;
 }
 
@@ -173,10 +166,10 @@ static void put_text(char *to, const char *from)
 	memcpy(to, from, strlen(from) + 1);
 }
 
-/* Write the intention down. The entry, or NULL with a reason and everything as it was. */
-static struct nl_entry *intend(struct nl_session *s, const struct nl_knob *k,
-			       const struct nl_value *now, const char *wanted,
-			       struct nl_reason *why)
+/* Record the intended write. The entry, or NULL with a reason and everything unchanged. */
+static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob *k,
+				      const struct nl_value *now, const char *wanted,
+				      struct nl_err *why)
 {
 	struct nl_entry *e = nl_journal_find(&s->journal, k), before;
 	int is_new = e == NULL;
@@ -184,7 +177,7 @@ static struct nl_entry *intend(struct nl_session *s, const struct nl_knob *k,
 	if (is_new)
 		e = nl_journal_add(&s->journal);
 	if (!e) {
-		nl_reason_set(why, "too many knobs in one session");
+		nl_fail(why, NL_REFUSED, "too many knobs in one session");
 		return NULL;
 	}
 	before = *e;
@@ -192,7 +185,7 @@ static struct nl_entry *intend(struct nl_session *s, const struct nl_knob *k,
 		e->knob = *k;
 		put_text(e->old, now->exact);
 	} else if (strcmp(e->readback, now->exact) != 0) {
-		/* Somebody else's value: from now on it is the one to put back. */
+		/* A foreign value: restore this one from now on. */
 		put_text(e->old, now->exact);
 		e->written = 0;
 	}
@@ -200,8 +193,8 @@ static struct nl_entry *intend(struct nl_session *s, const struct nl_knob *k,
 	e->pending = 1;
 	if (nl_journal_set(s->journal_fd, e) == 0)
 		return e;
-	nl_reason_set(why, "the journal cannot be written, so nothing was changed: %s",
-		      strerror(errno));
+	nl_fail(why, NL_REFUSED, "the journal cannot be written, so nothing was changed: %s",
+		strerror(errno));
 	if (is_new)
 		s->journal.count--;
 	else
@@ -209,11 +202,11 @@ static struct nl_entry *intend(struct nl_session *s, const struct nl_knob *k,
 	return NULL;
 }
 
-/* The readback is in e; write it down, or undo what cannot be written down. */
-static int settle(struct nl_session *s, struct nl_entry *e, struct nl_reason *why)
+/* Record the readback in e; revert the knob if that fails. */
+static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_err *why)
 {
 	struct nl_value found;
-	struct nl_reason undo;
+	struct nl_err undo;
 	int err;
 
 	e->written = 1;
@@ -223,7 +216,7 @@ static int settle(struct nl_session *s, struct nl_entry *e, struct nl_reason *wh
 	err = errno;
 	if (nl_revert_entry(e, 1, &found, &undo) != NL_FAILED)
 		e->done = 1;
-	nl_reason_set(why, "the journal cannot be written, so it was put back: %s", strerror(err));
+	nl_fail(why, NL_REFUSED, "the journal cannot be written, so it was put back: %s", strerror(err));
 	return -1;
 }
 
@@ -235,7 +228,7 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	struct nl_value now, after;
 	enum nl_knob_access access;
 	enum nl_knob_code code;
-	struct nl_reason why = {""};
+	struct nl_err why = {0};
 	struct nl_entry *e;
 
 	put_text(wanted, value);
@@ -250,7 +243,7 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	out->has_old = out->has_readback = 1;
 	if (strcmp(now.text, wanted) == 0) {
 		out->status = NL_SET_UNCHANGED;
-		out->why.text[0] = '\0';
+		out->why.message[0] = '\0';
 		watch(s, k, &now);
 		return;
 	}
@@ -259,19 +252,19 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 		return;
 	}
 	out->status = NL_SET_REFUSED;
-	e = intend(s, k, &now, wanted, &out->why);
+	e = record_intent(s, k, &now, wanted, &out->why);
 	if (!e)
 		return;
 	code = ops->write(k, value, &out->why);
 	if (ops->read(k, &after, &access, &why) != NL_KNOB_OK) {
 		out->has_readback = 0;
-		if (!out->why.text[0])
+		if (!out->why.message[0])
 			out->why = why;
 		return;
 	}
 	put_text(out->readback, after.text);
 	put_text(e->readback, after.exact);
-	if (settle(s, e, &out->why) < 0)
+	if (record_readback(s, e, &out->why) < 0)
 		return;
 	if (code != NL_KNOB_OK) {
 		if (code == NL_KNOB_UNSUPPORTED)
@@ -285,38 +278,38 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	watch(s, k, &after);
 	out->status = strcmp(after.text, wanted) == 0 ? NL_SET_APPLIED : NL_SET_DIFFERS;
 	if (out->status == NL_SET_APPLIED)
-		out->why.text[0] = '\0';
-	else if (!out->why.text[0])
-		nl_reason_set(&out->why, "the kernel made another value of it");
+		out->why.message[0] = '\0';
+	else if (!out->why.message[0])
+		nl_fail(&out->why, NL_REFUSED, "the kernel made another value of it");
 }
 
-enum nl_session_code nl_session_set(struct nl_session *s, const struct nl_knob *k,
+int nl_session_set(struct nl_session *s, const struct nl_knob *k,
 				    const char *value, struct nl_set_result *out,
-				    struct nl_reason *why)
+				    struct nl_err *why)
 {
-	enum nl_session_code code = enter(s, why);
+	int code = lock_session(s, why);
 
-	if (code != NL_SESSION_OK)
+	if (code != NL_OK)
 		return code;
 	memset(out, 0, sizeof(*out));
 	set_knob(s, k, value, out);
-	leave(s);
-	return NL_SESSION_OK;
+	unlock_session(s);
+	return NL_OK;
 }
 
-enum nl_session_code nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
-				       unsigned *drifted, struct nl_reason *why)
+int nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
+				       unsigned *drifted, struct nl_err *why)
 {
-	enum nl_session_code code = enter(s, why);
+	int code = lock_session(s, why);
 
-	if (code != NL_SESSION_OK)
+	if (code != NL_OK)
 		return code;
 	*drifted = 0;
 	for (size_t i = 0; i < s->watches; i++) {
 		const struct nl_watch *w = &s->watch[i];
 		struct nl_value now;
 		enum nl_knob_access access;
-		struct nl_reason ignored;
+		struct nl_err ignored;
 		int found = nl_knob_ops_of(&w->knob)->read(&w->knob, &now, &access, &ignored) ==
 			    NL_KNOB_OK;
 
@@ -326,28 +319,28 @@ enum nl_session_code nl_session_verify(struct nl_session *s, nl_drift_fn *report
 		(*drifted)++;
 		report(context, &w->knob, w->value.text, found ? now.text : NULL);
 	}
-	leave(s);
-	return NL_SESSION_OK;
+	unlock_session(s);
+	return NL_OK;
 }
 
-enum nl_session_code nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
-				       struct nl_revert_sum *sum, struct nl_reason *why)
+int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
+				       struct nl_revert_sum *sum, struct nl_err *why)
 {
-	enum nl_session_code code = enter(s, why);
+	int code = lock_session(s, why);
 
-	if (code != NL_SESSION_OK)
+	if (code != NL_OK)
 		return code;
 	*sum = nl_revert_all(&s->journal, s->journal_fd, 0, report, context);
 	add_up(s, *sum);
 	free(s->watch);
 	s->watch = NULL;
 	s->watches = 0;
-	leave(s);
-	return NL_SESSION_OK;
+	unlock_session(s);
+	return NL_OK;
 }
 
-enum nl_session_code nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
-				    struct nl_revert_sum *sum, struct nl_reason *why)
+int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
+				    struct nl_revert_sum *sum, struct nl_err *why)
 {
 	memset(sum, 0, sizeof(*sum));
 	if (nl_guard_lock(&s->guard) == 0) {
@@ -359,11 +352,11 @@ enum nl_session_code nl_session_end(struct nl_session *s, nl_reverted_fn *report
 			nl_journal_remove(s->dir, s->file);
 		nl_guard_ended(&s->guard);
 		nl_guard_unlock(&s->guard);
-		forget(s);
-		return NL_SESSION_OK;
+		close_session(s);
+		return NL_OK;
 	}
-	/* Without the lock the knobs are the guard's, which sees the pipe close. */
-	nl_reason_errno(why, "flock", errno);
-	forget(s);
-	return NL_SESSION_INTERNAL;
+	/* Without the lock the guard reverts the knobs: it sees the pipe close. */
+	nl_fail(why, NL_INTERNAL, "flock: %s", strerror(errno));
+	close_session(s);
+	return NL_INTERNAL;
 }

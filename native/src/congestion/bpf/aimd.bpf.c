@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* AIMD(a, b): Reno (RFC 5681, section 3.1) with other constants:
- *   a round trip: cwnd += a;   a loss: cwnd -= b * cwnd.
+ *
+ * per round trip: cwnd += a; per loss: cwnd -= b * cwnd.
+ *
  * a = 1 and b = 1/2 is Reno itself; wad.conf called them wadai and wadmd. */
 #include "congestion/bpf/cc.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* law: what the window laws share: the kernel's types as far as they are used, slow start,
- * growth in fractions of a segment, and the names by which the loader finds its way.
+/* cc: code shared by the BPF congestion controls: kernel types, slow start, growth in fractions of
+ * a segment, and the names that the loader looks up.
  *
- * Offsets are found in the running kernel's BTF when a law is loaded (CO-RE), so only the
- * members that are touched are declared here. */
+ * The loader resolves offsets from the running kernel's BTF (CO-RE), so only the members in use are
+ * declared. */
 #ifndef NL_CC_BPF_SIDE_H
 #define NL_CC_BPF_SIDE_H
 
@@ -55,16 +55,16 @@ extern __u32 tcp_slow_start(struct tcp_sock *tp, __u32 acked) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 enum {
-	TCP_CONG_NON_RESTRICTED = 1, /* any user may choose it; the machine's list stays as it is */
+	TCP_CONG_NON_RESTRICTED = 1, /* any user may choose it, unlisted */
 	LEAST_WINDOW = 2,
 };
 
 const volatile struct nl_cc_params params SEC(".rodata.params") = {};
 
-/* The kernel takes struct_ops only from programs that say so. */
+/* The kernel accepts struct_ops only from GPL-compatible programs. */
 char cc_license[] SEC("license") = "GPL";
 
-/* What a connection remembers of its growth: millionths of a segment not yet given out. */
+/* Growth of a connection not yet applied, in millionths of a segment. */
 struct growth {
 	__u64 credit;
 };
@@ -74,8 +74,8 @@ static __always_inline void *cc_state(struct sock *sk)
 	return ((struct inet_connection_sock *)sk)->icsk_ca_priv;
 }
 
-/* RFC 7661 in small: a window that the sender did not fill has not been tried, and does not
- * grow. In slow start half of it in flight is enough, as it doubles within the round trip. */
+/* RFC 7661, simplified: a window that was not used does not grow. In slow start half of it in
+ * flight is enough, as it doubles within the round trip. */
 static __always_inline bool window_is_used(const struct tcp_sock *tp)
 {
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
@@ -115,7 +115,7 @@ static __always_inline __u32 slow_start(struct tcp_sock *tp, struct growth *g, _
 	return 0;
 }
 
-/* What is left of the window after giving up a share of it. */
+/* The window after a loss that costs this share of it. */
 static __always_inline __u32 window_after_loss(__u32 window, __u32 share_millionths)
 {
 	__u64 kept = (__u64)window * (NL_CC_MILLION - share_millionths) / NL_CC_MILLION;

@@ -14,7 +14,7 @@ struct fast {
 	__u64 rtt_fraction_us; /* the average, << FRACTION_BITS */
 	__u32 base_rtt_us;     /* 0: no sample yet */
 	__u32 round_end;       /* sequence number */
-	__u32 target;          /* where this round's acknowledgements take the window */
+	__u32 target;          /* the window at the end of this round */
 };
 
 SEC("struct_ops/cc_pkts_acked")
@@ -34,7 +34,7 @@ void BPF_PROG(cc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		f->rtt_fraction_us = rtt;
 		return;
 	}
-	/* One sample comes for all the segments of an acknowledgement. */
+	/* One sample covers all segments of an acknowledgement. */
 	weight = 3 * (__u64)sample->pkts_acked;
 	if (4 * weight > whole) {
 		weight = 1;
@@ -46,13 +46,13 @@ void BPF_PROG(cc_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		f->rtt_fraction_us -= (f->rtt_fraction_us - rtt) * weight / whole;
 }
 
-/* Packets of the window that fit into the path without a queue: w * baseRTT / RTT, in millionths. */
+/* Packets of the window that fit into the path unqueued: w * baseRTT / RTT, in millionths. */
 static __always_inline __u64 in_path_millionths(const struct fast *f, __u32 window)
 {
 	__u64 base = (__u64)f->base_rtt_us << FRACTION_BITS;
 	__u64 rtt = f->rtt_fraction_us;
 
-	/* The share first: window * base * 10^6 might not fit. */
+	/* Divide first: window * base * 10^6 may overflow. */
 	return rtt ? base * NL_CC_MILLION / rtt * window : (__u64)window * NL_CC_MILLION;
 }
 
@@ -74,7 +74,7 @@ __u32 BPF_PROG(cc_ssthresh, struct sock *sk)
 	const struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct fast *f = cc_state(sk);
 
-	/* A target from before the loss no longer counts. */
+	/* Discard a target from before the loss. */
 	f->target = 0;
 	f->round_end = tp->snd_nxt;
 	return window_after_loss(tp->snd_cwnd, NL_CC_MILLION / 2);

@@ -5,7 +5,7 @@
  * computes it from the formulas, as there are no logarithms here. */
 #include "congestion/bpf/cc.h"
 
-/* The row of a window: the last that does not begin above it. */
+/* The last row that begins at or below the window. */
 static __always_inline __u32 row_of(__u32 window)
 {
 	__u32 row = 0;

@@ -1,0 +1,54 @@
+/* serve: the loop of a subcommand that answers request lines, one answer or error a request.
+ *
+ * The loop ends with the input, on a signal, when a handler sets `stop`, or when nobody reads the
+ * output. nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own
+ * loop of nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
+#ifndef NL_SERVE_H
+#define NL_SERVE_H
+
+#include "base/dispatch.h"
+#include "base/json.h"
+#include "base/line_reader.h"
+
+#include <poll.h>
+
+enum nl_serve_end {
+	NL_SERVE_GOING = 0,
+	NL_SERVE_INPUT_ENDED,
+	NL_SERVE_STOPPED,     /* a handler set `stop` */
+	NL_SERVE_OUTPUT_LOST, /* nobody reads the output */
+	NL_SERVE_SIGNALLED,
+	NL_SERVE_FAILED, /* poll() failed */
+};
+
+struct nl_serve {
+	const struct nl_verb *verbs;
+	size_t verb_count;
+	void *context; /* of the handlers and of answer_error */
+	/* Answer a failed request; run is the value of its key `run`, or NULL. */
+	void (*answer_error)(void *context, const char *run, const struct nl_err *err);
+	int in_fd, out_fd;
+	int broken_fd; /* of an nl_async_out, or -1 */
+	int signal_fd; /* or -1 */
+	int stop;
+	struct nl_line_reader reader;
+};
+
+enum { NL_SERVE_FDS = 4 };
+
+/* Fill the first NL_SERVE_FDS entries of an array for poll(). */
+void nl_serve_fds(const struct nl_serve *s, struct pollfd *fds);
+
+/* Check the polled descriptors for a reason to end. */
+enum nl_serve_end nl_serve_check(const struct pollfd *fds);
+
+/* Read the input if it is ready, and handle every whole line. */
+enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds);
+
+/* Serve until there is a reason to end. */
+enum nl_serve_end nl_serve_run(struct nl_serve *s);
+
+/* Open a `ready` event with the members that all subcommands share; the caller closes it. */
+void nl_serve_ready(struct nl_json *j);
+
+#endif

@@ -1,0 +1,69 @@
+/* knob_value: functions of knob.h for all kinds of knobs. */
+#include "tune/knob.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void nl_knob_fold(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		int blank = *from == ' ' || *from == '\t' || *from == '\n' || *from == '\r';
+
+		if (!blank)
+			*to++ = *from;
+		else if (to != text && to[-1] != ' ')
+			*to++ = ' ';
+	}
+	if (to != text && to[-1] == ' ')
+		to--;
+	*to = '\0';
+}
+
+int nl_knob_may_write(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	memset(data, 0, sizeof(data));
+	if (syscall(SYS_capget, &header, data) < 0)
+		return 0;
+	return (data[0].effective >> CAP_NET_ADMIN) & 1;
+}
+
+enum nl_knob_access nl_knob_privilege(struct nl_err *why)
+{
+	if (nl_knob_may_write())
+		return NL_KNOB_WRITABLE;
+	nl_fail(why, NL_REFUSED, "no privilege: changing it needs CAP_NET_ADMIN");
+	return NL_KNOB_NO_PRIVILEGE;
+}
+
+enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum)
+{
+	nl_fail(why, NL_REFUSED, "%s: %s", what, strerror(errnum));
+	if (errnum == EOPNOTSUPP || errnum == EROFS)
+		return NL_KNOB_UNSUPPORTED;
+	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_REFUSED;
+}
+
+int nl_knob_is_number(const char *text)
+{
+	uint64_t n = 0;
+
+	if (!*text || (text[0] == '0' && text[1]))
+		return 0;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return 0;
+		n = n * 10 + (uint64_t)(*text - '0');
+		if (n > UINT32_MAX)
+			return 0;
+	}
+	return 1;
+}
