@@ -11,4 +11,7 @@ void nl_fd_limit_raise(void);
  * it has to be, and NL_LIMIT says what is needed if it cannot be. */
 int nl_fd_limit_need(uint64_t files, struct nl_err *err);
 
+/* How many more files this process may open when so many, and some spare ones, are reserved. */
+uint64_t nl_fd_limit_room(uint64_t reserved);
+
 #endif
