@@ -142,6 +142,7 @@ struct nl_run_opts {
 	uint64_t send;    /* gen: enum nl_send_word */
 	uint64_t receive; /* sink: enum nl_receive_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
+	char from[NL_ADDRESS_MAX];    /* of the gen. gen: bound; sink: required of peers; empty: any */
 	char congestion[NL_LIST_MAX]; /* stream i takes item i mod n of the list */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
@@ -264,6 +265,8 @@ struct nl_stream_report {
 
 struct nl_rejected {
 	uint64_t too_short, magic, version, run, stream, token, twice, late;
+	uint64_t address; /* not the one of opts.from */
+	uint64_t evicted; /* made way for a newer connection */
 };
 
 struct nl_report {

@@ -238,11 +238,12 @@ def measure(
         allowed_s = (request.warmup_ms + request.window_ms) / 1e3
     try:
         tokens = [secrets.token_hex(16) for _ in directions]
-        for (_, to), number, token in zip(directions, runs, tokens, strict=True):
+        for (of, to), number, token in zip(directions, runs, tokens, strict=True):
             to.channel.send(
                 "sink",
                 run=number,
                 bind=to.address,
+                **{"from": of.address},
                 token=token,
                 buffer_B=to.rcvbuf_B,
                 congestion=to.congestion_of(request),
@@ -262,6 +263,7 @@ def measure(
                 "gen",
                 run=number,
                 to=to.address,
+                **{"from": of.address},
                 port=port,
                 token=token,
                 buffer_B=of.sndbuf_B,

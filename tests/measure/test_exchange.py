@@ -278,7 +278,7 @@ def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_s
 
 
 PLAIN_SINK = {
-    *("run", "bind", "token", "buffer_B", "interface", "receive", "accept_ms", "drain_ms"),
+    *("run", "bind", "from", "token", "buffer_B", "interface", "receive", "accept_ms", "drain_ms"),
     *("streams", "record_B", "force_buffer", "congestion"),
     *("warmup_ms", "window_ms", "interval_ms"),
 }

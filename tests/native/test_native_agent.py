@@ -223,7 +223,7 @@ def test_nonsense_slow_and_repeated_peers_hold_up_nobody(agent):
     assert sink["total_bytes"] == 4000
     assert sink["rejected"] == {
         "short": 1, "magic": 1, "version": 1, "run": 1, "stream": 1, "token": 1, "twice": 1,
-        "late": 1,
+        "late": 1, "address": 0, "evicted": 0,
     }  # fmt: skip
 
 
@@ -249,6 +249,51 @@ def test_a_flood_of_silent_peers_does_not_keep_the_streams_out(agent):
         for s in flood:
             s.close()
     assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
+
+
+LIMITED = ("setpriv", "--bounding-set", "-sys_resource", "prlimit", "--nofile=160:160")
+"""160 descriptors, which not even root may raise without CAP_SYS_RESOURCE."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="dropping a capability takes CAP_SETPCAP")
+def test_more_silent_peers_than_descriptors_do_not_end_a_run(start_agent, gensink):
+    agent = start_agent(*LIMITED, gensink, "agent")
+    port, token = agent.sink(streams=2, accept_ms=20_000)
+    flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+    try:
+        agent.gen(port, token, streams=2, connect_ms=20_000)
+        results = agent.hear_results()
+    finally:
+        for s in flood:
+            s.close()
+    sink = results["sink_result", 1]
+    assert_ledger_closes(sink, results["gen_result", 1])
+    assert sink["rejected"]["evicted"] + sink["rejected"]["late"] >= 200
+
+
+def test_only_the_address_of_the_gen_is_let_in(agent):
+    port, token = agent.sink(streams=2, **{"from": "127.0.0.3"})
+    strangers = [
+        socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
+        for _ in range(50)
+    ]
+    try:
+        agent.gen(port, token, streams=2, **{"from": "127.0.0.3"})
+        results = agent.hear_results()
+    finally:
+        for s in strangers:
+            s.close()
+    sink = results["sink_result", 1]
+    assert_ledger_closes(sink, results["gen_result", 1])
+    assert sink["rejected"]["address"] == 50
+    assert sum(sink["rejected"].values()) == 50
+
+
+def test_an_address_that_the_gen_does_not_have_is_an_error(agent):
+    port, token = agent.sink()
+    agent.gen(port, token, **{"from": "192.0.2.1"})
+    answer = agent.hear()
+    assert answer["event"] == "error" and "192.0.2.1" in answer["message"]
 
 
 def test_a_sink_that_waits_ends_by_itself(agent):

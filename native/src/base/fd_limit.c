@@ -60,3 +60,13 @@ int nl_fd_limit_need(uint64_t files, struct nl_err *err)
 		       "host (ulimit -Hn, LimitNOFILE, limits.conf)",
 		       (unsigned long long)wanted, (unsigned long long)limit.rlim_max);
 }
+
+uint64_t nl_fd_limit_room(uint64_t reserved)
+{
+	struct rlimit limit;
+	rlim_t taken = open_now() + reserved + SPARE / 2;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur <= taken)
+		return 0;
+	return limit.rlim_cur - taken;
+}

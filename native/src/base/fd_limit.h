@@ -11,4 +11,7 @@ void nl_fd_limit_raise(void);
  * needed, if that fails. */
 int nl_fd_limit_need(uint64_t files, struct nl_err *err);
 
+/* How many more files this process may open when so many, and some spare ones, are reserved. */
+uint64_t nl_fd_limit_room(uint64_t reserved);
+
 #endif

@@ -45,6 +45,31 @@ int nl_address_parse(const char *text, uint64_t port, struct nl_address *out)
 	return 0;
 }
 
+int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return 0;
+	if (a->ss_family == AF_INET)
+		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+	return memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
+		      &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr)) == 0;
+}
+
+int nl_sock_bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err)
+{
+	struct nl_address address;
+	int on = 1;
+
+	if (nl_address_parse(opts->from, 0, &address))
+		return nl_fail_key(err, "from", "%s is not a numeric address", opts->from);
+	/* Choose the port at connect, so that streams to several sinks may share one. */
+	setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	if (bind(fd, (struct sockaddr *)&address.storage, address.len))
+		return nl_fail_errno(err, errno, "bind %s", opts->from);
+	return NL_OK;
+}
+
 int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
 		int *fd, struct nl_err *err)
 {

@@ -16,8 +16,14 @@ struct nl_address {
  * if_nametoindex(). */
 int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
 
-/* A socket of the address's family with the options of the run and the stream; nonblocking,
- * close-on-exec. */
+/* Whether both are one host's: family and address equal, whatever the ports. */
+int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+
+/* Bind a gen's socket to opts->from before it connects; the kernel chooses the port. */
+int nl_sock_bind_from(int fd, const struct nl_run_opts *opts, struct nl_err *err);
+
+/* A socket of the address's family with the options of the run and that stream;
+ * nonblocking, close-on-exec. */
 int nl_sock_new(const struct nl_run_opts *opts, const struct nl_address *address, uint64_t stream,
 		int *fd, struct nl_err *err);
 

@@ -1,7 +1,9 @@
-/* The sink's accept phase: accept connections and validate their hellos.
+/* The sink's side of the start: accept connections that send a valid hello.
  *
- * One poll() waits for all peers, so a slow or invalid peer delays no other. The number of pending
- * connections is fixed; a new one evicts the oldest. */
+ * One poll waits for all, so that a slow or hostile peer delays no other. Connections without a
+ * hello are bounded by a number and by the descriptors that the run leaves; the oldest is evicted
+ * for a newer one. Connections from another address than opts.from are closed at once. */
+#include "base/fd_limit.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "net/hello.h"
@@ -15,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PENDING_MAX = 256, HELLO_MS = 2000 };
+enum { PENDING_MAX = 1024, PENDING_MIN = 4, ACCEPT_BATCH = 256, HELLO_MS = 2000 };
 
 struct pending {
 	int fd;
@@ -28,7 +30,8 @@ struct acceptor {
 	struct nl_run *run;
 	struct pending pending[PENDING_MAX]; /* oldest first */
 	struct pollfd poll[PENDING_MAX + 2];
-	uint32_t count;
+	uint32_t count, limit;
+	struct nl_address from; /* len 0: any */
 };
 
 static void drop(struct acceptor *acceptor, uint32_t at, int close_it)
@@ -107,21 +110,53 @@ static int lost_connection(int errnum)
 	}
 }
 
+static int out_of_files(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOBUFS || errnum == ENOMEM;
+}
+
+/* Read what has arrived, since a valid hello may be waiting; then evict the oldest quarter, so that
+ * a flood does not have all of them read again for each of its connections. */
+static void make_room(struct acceptor *acceptor)
+{
+	uint32_t keep = acceptor->limit - (acceptor->limit + 3) / 4;
+
+	for (uint32_t i = acceptor->count; i-- > 0;)
+		read_hello(acceptor, i);
+	while (acceptor->count >= acceptor->limit ||
+	       (acceptor->count > keep && acceptor->limit > PENDING_MIN))
+		reject(acceptor, 0, &acceptor->run->report.rejected.evicted);
+}
+
 static int accept_pending(struct acceptor *acceptor, struct nl_err *err)
 {
-	/* bounded, so that a flood of connections cannot starve the rest */
-	for (int taken = 0; taken < PENDING_MAX; taken++) {
-		int fd = accept4(acceptor->run->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct nl_rejected *rejected = &acceptor->run->report.rejected;
+
+	/* Bounded, so that a flood of connections does not delay the rest. */
+	for (int taken = 0; taken < ACCEPT_BATCH; taken++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+		int fd = accept4(acceptor->run->listener, (struct sockaddr *)&peer, &len,
+				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0) {
 			if (errno == EAGAIN)
 				return NL_OK;
 			if (lost_connection(errno))
 				continue;
+			if (out_of_files(errno) && acceptor->count) {
+				reject(acceptor, 0, &rejected->evicted);
+				continue;
+			}
 			return nl_fail_errno(err, errno, "accept");
 		}
-		if (acceptor->count == PENDING_MAX)
-			reject(acceptor, 0, &acceptor->run->report.rejected.late);
+		if (acceptor->from.len && !nl_address_same_host(&peer, &acceptor->from.storage)) {
+			rejected->address++;
+			close(fd);
+			continue;
+		}
+		if (acceptor->count >= acceptor->limit)
+			make_room(acceptor);
 		acceptor->pending[acceptor->count++] = (struct pending){
 			.fd = fd, .deadline_ns = nl_now_ns() + HELLO_MS * NL_NS_PER_MS};
 		/* usually the hello has already arrived */
@@ -184,6 +219,17 @@ static int accept_all(struct acceptor *acceptor, struct nl_err *err)
 	return NL_OK;
 }
 
+/* At most half of the descriptors that all streams and their threads leave: another run of this
+ * process may start meanwhile. */
+static uint32_t places(const struct nl_run *run)
+{
+	uint64_t room = nl_fd_limit_room(run->opts.streams + 4 * run->report.threads) / 2;
+
+	if (room < PENDING_MIN)
+		return PENDING_MIN;
+	return room < PENDING_MAX ? (uint32_t)room : PENDING_MAX;
+}
+
 int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 {
 	struct acceptor *acceptor = calloc(1, sizeof(*acceptor));
@@ -192,7 +238,11 @@ int nl_sink_accept(struct nl_run *run, struct nl_err *err)
 	if (!acceptor)
 		return nl_fail_errno(err, ENOMEM, "memory to accept streams");
 	acceptor->run = run;
-	code = accept_all(acceptor, err);
+	acceptor->limit = places(run);
+	if (run->opts.from[0] && nl_address_parse(run->opts.from, 0, &acceptor->from))
+		code = nl_fail_key(err, "from", "%s is not a numeric address", run->opts.from);
+	else
+		code = accept_all(acceptor, err);
 	while (acceptor->count)
 		reject(acceptor, 0, &run->report.rejected.late);
 	free(acceptor);

@@ -53,6 +53,10 @@ static int open_next(struct connector *connector, struct nl_err *err)
 	if (code)
 		return code;
 	connector->opened++;
+	if (opts->from[0])
+		code = nl_sock_bind_from(stream->fd, opts, err);
+	if (code)
+		return code;
 	if (connect(stream->fd, (struct sockaddr *)&connector->to.storage, connector->to.len) &&
 	    errno != EINPROGRESS)
 		return nl_fail_errno(err, errno, "connect to %s port %u", opts->address,

@@ -22,6 +22,8 @@ static const struct nl_option table[] = {
 	 AT(address)},
 	{"to", NULL, "numeric address of the sink", NL_KIND_ADDRESS, NL_GEN, NL_GEN, 0, 0,
 	 AT(address)},
+	{"from", NULL, "numeric address of the gen; sink: close connections from others",
+	 NL_KIND_ADDRESS, BOTH, 0, 0, 0, AT(from)},
 	{"port", "0", "TCP port of the sink; 0: the kernel chooses", NL_KIND_COUNT, BOTH, NL_GEN, 0,
 	 65535, AT(port)},
 	{"streams", "1", "parallel TCP streams", NL_KIND_COUNT, BOTH, BOTH, 1, NL_STREAMS_MAX,

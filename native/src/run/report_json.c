@@ -219,7 +219,8 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 	nl_json_open(j, "rejected");
 	PUT_MEMBERS(j, {"short", no->too_short}, {"magic", no->magic}, {"version", no->version},
 		    {"run", no->run}, {"stream", no->stream}, {"token", no->token},
-		    {"twice", no->twice}, {"late", no->late});
+		    {"twice", no->twice}, {"late", no->late}, {"address", no->address},
+		    {"evicted", no->evicted});
 	nl_json_close(j);
 }
 
