@@ -8,8 +8,11 @@ is not used again. A new error takes the next free number of its room.
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 
+CODE = re.compile(r"E-[A-Z]+-[0-9]{3}")
 SHOWN_CHARACTERS = 80
 OUTPUT_LINES = 10
 
@@ -93,17 +96,30 @@ class Mistakes(BadInput):
     Parameters
     ----------
     mistakes : sequence of BadInput
-        At least two, in the order of the file.
+        In the order of the file; ``key`` and ``value`` of the error are those of the first.
     where : str
         The file.
+    count : int, optional
+        Number of all mistakes, where only some are listed.
     code : str, optional
         Stable code of the error; each mistake has its own as well.
     """
 
-    def __init__(self, mistakes: list[BadInput], *, where: str, code: str | None = None):
+    def __init__(
+        self,
+        mistakes: Sequence[BadInput],
+        *,
+        where: str,
+        count: int | None = None,
+        code: str | None = None,
+    ):
+        count = len(mistakes) if count is None else count
+        lines = [f"  {one.with_code()}" for one in mistakes]
+        if count > len(mistakes):
+            lines.append(f"  and {count - len(mistakes)} more")
+        super().__init__("\n".join([f"{count} mistakes", *lines]), where=where, code=code)
         self.mistakes = tuple(mistakes)
-        lines = (f"  {one.with_code()}" for one in mistakes)
-        super().__init__("\n".join([f"{len(mistakes)} mistakes", *lines]), where=where, code=code)
+        self.key, self.value = mistakes[0].key, mistakes[0].value
 
 
 class HostError(NetlabError):
