@@ -1,54 +1,129 @@
-"""Every error netlab raises on purpose, with the exit code a shell sees."""
+"""Errors that netlab raises on purpose, each with an exit status and a stable code.
+
+A code is ``E-ROOM-NNN``: the room that raises the error, and a number of three digits, for example
+``E-HOST-003``. It is a literal at the raise site and is written once, so that a search for it finds
+the line. Wording may change between versions; a code never does, and the number of a removed error
+is not used again. A new error takes the next free number of its room.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 
+CODE = re.compile(r"E-[A-Z]+-[0-9]{3}")
 SHOWN_CHARACTERS = 80
+OUTPUT_LINES = 10
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: on one line, cut when long."""
+    """Format a value for a message: on one line, cut when long."""
     try:
         text = repr(value)
     except ValueError:  # an int of more digits than Python prints
         return f"a {type(value).__name__} too large to print"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 class NetlabError(Exception):
-    """Base of all errors netlab raises. ``exit_code`` 1: a run or host failed."""
+    """Base class of netlab's errors; ``exit_code`` 1: a run or a host failed.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, what is allowed and what to do.
+    code : str, optional
+        Stable code of the error, for example ``E-RESULTS-002``.
+    """
 
     exit_code = 1
 
+    def __init__(self, message: str, *, code: str | None = None):
+        self.code = code
+        super().__init__(message)
+
+    def with_code(self) -> str:
+        """Return the message with its code at the end of the first line; output may follow."""
+        if self.code is None:
+            return str(self)
+        first, *rest = str(self).split("\n")
+        return "\n".join([f"{first} [{self.code}]", *rest])
+
 
 class BadInput(NetlabError):
-    """Something the user wrote cannot be used.
+    """Input from the user that cannot be used.
 
     Parameters
     ----------
     message : str
         What is wrong, in one sentence.
     where : str, optional
-        File or parameter set the value came from.
+        File (with ``:line`` where known) or parameter set of the value.
     key : str, optional
         Dotted key within it.
     value : object, optional
         The value as found.
+    code : str, optional
+        Stable code of the error.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, where: str = "", key: str = "", value: object = None):
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str = "",
+        key: str = "",
+        value: object = None,
+        code: str | None = None,
+    ):
         self.where, self.key, self.value = where, key, value
-        cut = key if len(key) <= SHOWN_CHARACTERS else f"{key[: SHOWN_CHARACTERS - 3]}..."
-        place = ": ".join(part for part in (where, cut) if part)
+        place = ": ".join(part for part in (where, _cut(key)) if part)
         found = "" if value is None else f" (found {shown(value)})"
-        super().__init__(f"{place}: {message}{found}" if place else f"{message}{found}")
+        text = f"{place}: {message}{found}" if place else f"{message}{found}"
+        super().__init__(text, code=code)
+
+
+class Mistakes(BadInput):
+    """Several mistakes of one file, reported at once.
+
+    Parameters
+    ----------
+    mistakes : sequence of BadInput
+        In the order of the file; ``key`` and ``value`` of the error are those of the first.
+    where : str
+        The file.
+    count : int, optional
+        Number of all mistakes, where only some are listed.
+    code : str, optional
+        Stable code of the error; each mistake has its own as well.
+    """
+
+    def __init__(
+        self,
+        mistakes: Sequence[BadInput],
+        *,
+        where: str,
+        count: int | None = None,
+        code: str | None = None,
+    ):
+        count = len(mistakes) if count is None else count
+        lines = [f"  {one.with_code()}" for one in mistakes]
+        if count > len(mistakes):
+            lines.append(f"  and {count - len(mistakes)} more")
+        super().__init__("\n".join([f"{count} mistakes", *lines]), where=where, code=code)
+        self.mistakes = tuple(mistakes)
+        self.key, self.value = mistakes[0].key, mistakes[0].value
 
 
 class HostError(NetlabError):
-    """A host could not be reached, or a command on it failed.
+    """A host is not reachable, or a command on it failed.
 
     Parameters
     ----------
@@ -61,7 +136,9 @@ class HostError(NetlabError):
     exit_status : int, optional
         Its exit status.
     output : str, optional
-        What it printed; the last ten lines are kept.
+        Its output; the last ten lines become part of the message.
+    code : str, optional
+        Stable code of the error.
     """
 
     def __init__(
@@ -72,9 +149,10 @@ class HostError(NetlabError):
         command: tuple[str, ...] = (),
         exit_status: int | None = None,
         output: str = "",
+        code: str | None = None,
     ):
         self.host, self.command, self.exit_status = host, command, exit_status
-        self.output = "\n".join(output.strip().splitlines()[-10:])
+        self.output = "\n".join(output.strip().splitlines()[-OUTPUT_LINES:])
         text = f"{host}: {message}"
         if command:
             text += f"; command: {shlex.join(command)}"
@@ -82,11 +160,11 @@ class HostError(NetlabError):
             text += f"; exit status {exit_status}"
         if self.output:
             text += f"\n{self.output}"
-        super().__init__(text)
+        super().__init__(text, code=code)
 
 
 class Unsupported(NetlabError):
-    """This machine, kernel or device lacks something that was asked for."""
+    """This machine, kernel or device lacks a feature that was requested."""
 
 
 class TuningError(NetlabError):
@@ -94,16 +172,36 @@ class TuningError(NetlabError):
 
 
 class RunError(NetlabError):
-    """A measurement failed; ``code`` is the agent's word for it."""
+    """A measurement failed.
 
-    def __init__(self, message: str, *, code: str = "internal"):
-        self.code = code
-        super().__init__(message)
+    Parameters
+    ----------
+    message : str
+        What happened.
+    reason : str, optional
+        The agent's word for it, for example ``timeout``; see ``native/PROTOCOL.md``.
+    code : str, optional
+        Stable code of the error.
+    """
+
+    def __init__(self, message: str, *, reason: str = "internal", code: str | None = None):
+        self.reason = reason
+        super().__init__(message, code=code)
 
 
 class CoreError(NetlabError):
-    """The C library refused a call; ``code`` is its error code."""
+    """The C library refused a call.
 
-    def __init__(self, message: str, *, code: str = "internal"):
-        self.code = code
-        super().__init__(message)
+    Parameters
+    ----------
+    message : str
+        What happened.
+    reason : str, optional
+        The library's name of its status, for example ``bad_request``.
+    code : str, optional
+        Stable code of the error.
+    """
+
+    def __init__(self, message: str, *, reason: str = "internal", code: str | None = None):
+        self.reason = reason
+        super().__init__(message, code=code)

@@ -1,4 +1,4 @@
-"""Multiples of a byte that are no power of ten, sizes in them, and what of a frame is payload."""
+"""Binary multiples of a byte, sizes as text, and the payload share of a frame."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 ETHERNET_HEADER_B = 14
-"""What the kernel counts of a frame besides its MTU; preamble, FCS and gap are the wire's."""
+"""Bytes of a frame that the kernel counts besides the MTU: no preamble, no FCS, no gap."""
 
 HEADERS_B = 52
-"""IPv4 and TCP with timestamps: what a full segment's MSS falls short of the MTU."""
+"""IPv4 header and TCP header with timestamps: MTU less the MSS of a full segment."""
 
 HEADERS_MOST_B = 80
-"""IPv6 and TCP with timestamps and a little more: an MSS below even that was bounded otherwise."""
+"""IPv6 header, TCP header with timestamps and a margin. A smaller MSS has another limit."""
 
 
 def size(count_B: int) -> str:
-    """Bytes in the largest binary unit that takes them whole."""
+    """Format bytes in the largest binary unit that divides them without remainder.
+
+    Examples
+    --------
+    >>> size(65536), size(1500)
+    ('64 KiB', '1500 B')
+    """
     for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
         if count_B and count_B % unit == 0:
             return f"{count_B // unit} {name}"
@@ -25,14 +31,19 @@ def size(count_B: int) -> str:
 
 
 def payload_share(mtu_B: float, mss_B: float) -> float:
-    """Part of a full frame, as the kernel counts it, that is TCP payload.
+    """Return the part of a full frame, as the kernel counts it, that is TCP payload.
 
     Parameters
     ----------
     mtu_B : float
         MTU of the path, B.
     mss_B : float
-        Payload of a full segment, B. If it is far below the MTU, frames are as short as it is.
+        Payload of a full segment, B. Far below the MTU it determines the frame size.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
     """
     frame_B = mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
     return mss_B / (frame_B + ETHERNET_HEADER_B)

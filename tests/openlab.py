@@ -9,7 +9,7 @@ from netlab.files.yaml_file import read_yaml, validated
 from netlab.study import Study
 
 OPENLAB = data_dir() / "studies" / "openlab-2003.yml"
-CONTENT = read_yaml(OPENLAB)
+CONTENT = dict(read_yaml(OPENLAB))
 
 
 def changed(*path_and_value):

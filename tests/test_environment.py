@@ -24,13 +24,13 @@ CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 README = (ROOT / "README.md").read_text()
 
-CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+CONDA_NAMES = {"matplotlib": "matplotlib-base", "ruamel-yaml": "ruamel.yaml"}
 """Packages that conda-forge calls otherwise; matplotlib there also brings a Qt."""
 
 CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}
 """What pip takes from the system."""
 
-REQUIREMENT = re.compile(r"(?P<name>[a-z0-9-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
+REQUIREMENT = re.compile(r"(?P<name>[a-z0-9.-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:

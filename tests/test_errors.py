@@ -7,7 +7,8 @@ import inspect
 import pytest
 
 from netlab import errors
-from netlab.errors import BadInput, HostError, NetlabError, RunError, shown
+from netlab.cli.exitcodes import guarded
+from netlab.errors import BadInput, HostError, Mistakes, NetlabError, RunError, shown
 
 ALL = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)
@@ -17,7 +18,7 @@ ALL = [
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.__name__)
 def test_every_error_is_a_netlab_error_and_only_bad_input_exits_with_2(kind):
     assert issubclass(kind, NetlabError)
-    assert kind.exit_code == (2 if kind is BadInput else 1)
+    assert kind.exit_code == (2 if issubclass(kind, BadInput) else 1)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,58 @@ def test_host_error_quotes_its_command_so_that_it_can_be_pasted():
     assert "'a b'" in str(HostError("h", "failed", command=("ls", "a b")))
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        NetlabError("no", code="E-LAB-001"),
+        BadInput("no", code="E-LAB-001"),
+        HostError("h", "no", code="E-LAB-001"),
+        errors.Unsupported("no", code="E-LAB-001"),
+        errors.TuningError("no", code="E-LAB-001"),
+        RunError("no", code="E-LAB-001"),
+        errors.CoreError("no", code="E-LAB-001"),
+        Mistakes([BadInput("a"), BadInput("b")], where="f.yml", code="E-LAB-001"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_every_error_takes_a_code_and_shows_it_on_request(error):
+    assert error.code == "E-LAB-001"
+    assert error.with_code().splitlines()[0].endswith(" [E-LAB-001]")
+    assert "E-LAB-001" not in str(error)
+
+
+def test_an_error_without_a_code_shows_none():
+    assert BadInput("no").code is None
+    assert BadInput("no").with_code() == "no"
+
+
+def test_the_code_comes_before_the_output_of_a_command():
+    error = HostError("h", "failed", exit_status=1, output="one\ntwo", code="E-HOST-001")
+    assert error.with_code() == "h: failed; exit status 1 [E-HOST-001]\none\ntwo"
+
+
+def test_the_mistakes_of_a_file_are_listed_each_with_its_code():
+    each = [BadInput("is wrong", where="f.yml:1", code="E-YAML-001"), BadInput("too")]
+    error = Mistakes(each, where="f.yml")
+    assert str(error).splitlines() == [
+        "f.yml: 2 mistakes",
+        "  f.yml:1: is wrong [E-YAML-001]",
+        "  too",
+    ]
+    assert error.mistakes == tuple(each)
+
+
+def test_a_command_ends_with_the_message_the_code_and_the_exit_status(capsys):
+    @guarded
+    def command() -> None:
+        raise BadInput("is wrong", where="f.yml:1", code="E-YAML-001")
+
+    with pytest.raises(SystemExit) as caught:
+        command()
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "netlab: f.yml:1: is wrong [E-YAML-001]\n"
+
+
 def test_run_error_carries_the_agents_word():
-    assert RunError("no", code="in_use").code == "in_use"
-    assert RunError("no").code == "internal"
+    assert RunError("no", reason="in_use").reason == "in_use"
+    assert RunError("no").reason == "internal"

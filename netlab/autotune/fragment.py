@@ -5,15 +5,13 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-import yaml
-
 import netlab
 from netlab import core
 from netlab.autotune.run import Tuned
 from netlab.autotune.summary import conclusion
 from netlab.errors import BadInput
 from netlab.files.json_file import write_text
-from netlab.files.yaml_file import read_yaml, validated
+from netlab.files.yaml_file import read_yaml, validated, yaml_text
 from netlab.study import Group, Study
 
 WIDTH = 96
@@ -29,7 +27,7 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
     samples_file : str
         Name of the JSON file with every run, for the comments.
     """
-    keys = yaml.safe_dump(_keys(tuned), sort_keys=False, allow_unicode=True)
+    keys = yaml_text(_keys(tuned))
     comments = [
         f"netlab {netlab.__version__} autotune, {tuned.started_at}, agent {core.source_digest()}",
         f"study {tuned.ask.study.name}, digest {tuned.ask.study.digest()}",

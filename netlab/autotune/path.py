@@ -45,7 +45,7 @@ class _Until:
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
         if left_s <= 0:
-            raise RunError(f"{self.host}: the run hung and was given up", code="timeout")
+            raise RunError(f"{self.host}: the run hung and was given up", reason="timeout")
         return self.channel.poll(min(timeout_s, left_s))
 
 
@@ -161,7 +161,7 @@ class PathUnderTest:
             outcome, emulated = self._exchanged(sender, receiver, self._request(candidate, both))
         except RunError as error:
             wall_s = self._now() - started_s
-            failed = {"flags": "failed", "message": str(error), "code": error.code}
+            failed = {"flags": "failed", "message": str(error), "code": error.reason}
             return {**failed, "wall_s": wall_s}
         drift = [line for end in self._ends for line in end.drift()]
         flows = [(flow.gen, flow.sink) for flow in outcome.flows]

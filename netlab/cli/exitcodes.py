@@ -19,7 +19,7 @@ def guarded(function: Callable) -> Callable:
         try:
             return function(*args, **kwargs)
         except NetlabError as error:
-            click.echo(f"netlab: {error}", err=True)
+            click.echo(f"netlab: {error.with_code()}", err=True)
             sys.exit(error.exit_code)
         except KeyboardInterrupt:
             click.echo("netlab: interrupted; what was changed is reverted", err=True)

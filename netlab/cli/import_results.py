@@ -76,7 +76,7 @@ def import_command(files: tuple[Path, ...], **options: object) -> None:
     try:
         _import(files, options)
     except NetlabError as error:
-        click.echo(f"netlab: {error}", err=True)
+        click.echo(f"netlab: {error.with_code()}", err=True)
         sys.exit(error.exit_code)
 
 

@@ -1,151 +1,274 @@
-"""YAML files read safely into models; every mistake names the file, the key and the value."""
+"""Safe reading of YAML 1.2 files into models; an error names the file, line, key and value."""
 
 from __future__ import annotations
 
+import io
+import math
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
-from netlab.errors import BadInput, shown
+from netlab.errors import BadInput, Mistakes, shown
+from netlab.files.model_mistakes import mistakes_of
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+Key = str | int | float | bool
 MAX_BYTES = 1 << 20
-
-
 MAX_NODES = 200_000
-"""Values a file may hold with its aliases written out; a few lines of aliases can hold billions."""
+"""Maximum number of values with all aliases expanded; a few lines of aliases can hold billions."""
+MAX_LISTED = 20
+"""Mistakes of one file that a message lists."""
 
 _TAG = "tag:yaml.org,2002:"
-_READ = {
-    f"{_TAG}{name}"
-    for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "value")
+
+
+class Document(dict):
+    """The mapping of a YAML file, with the line of each value.
+
+    Parameters
+    ----------
+    content : dict
+        The plain values.
+    root : ruamel.yaml.nodes.MappingNode
+        The parsed nodes of the same mapping.
+    """
+
+    def __init__(self, content: dict, root: MappingNode):
+        super().__init__(content)
+        self._root = root
+
+    def line(self, place: tuple[Key, ...]) -> int:
+        """Return the line, from 1, of the deepest part of a place that the file has.
+
+        Parameters
+        ----------
+        place : tuple
+            Keys and list indices from the top of the file.
+        """
+        node: Node = self._root
+        line = node.start_mark.line
+        for part in place:
+            found = _child(node, part)
+            if found is None:
+                break
+            line, node = found
+        return line + 1
+
+
+def _child(node: Node, part: Key) -> tuple[int, Node] | None:
+    """Return line and value of a key or an index in a node, None where it has none."""
+    if isinstance(node, SequenceNode) and isinstance(part, int) and 0 <= part < len(node.value):
+        return node.value[part].start_mark.line, node.value[part]
+    if isinstance(node, MappingNode):
+        # backwards: keys of a merge come first, and the mapping's own replace them
+        for key_node, value_node in reversed(node.value):
+            if key_node.value == str(part):
+                return key_node.start_mark.line, value_node
+    return None
+
+
+class _Constructor(SafeConstructor):
+    """Build plain values of the YAML 1.2 core schema and collect every mistake on the way."""
+
+    def __init__(self, *args: Any, **settings: Any):
+        super().__init__(*args, **settings)
+        self.where = ""
+        self.mistakes: list[BadInput] = []
+
+    def note(self, node: Node, message: str, code: str) -> None:
+        """Record a mistake at the line of a node."""
+        at = f"{self.where}:{node.start_mark.line + 1}"
+        self.mistakes.append(BadInput(message, where=at, code=code))
+
+    def construct_non_recursive_object(self, node: Any, tag: str | None = None) -> Any:
+        """Build one value; a value that does not fit its tag becomes None and a mistake."""
+        name = str(node.tag).removeprefix(_TAG)
+        if str(node.tag) not in self.yaml_constructors:
+            allowed = "null, bool, int, float, str, seq and map"
+            message = f"tag {shown(name)} is not supported; allowed: {allowed}"
+            self.note(node, message, code="E-YAML-011")
+            return None
+        try:
+            return super().construct_non_recursive_object(node, tag)
+        except (YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError):
+            # ruamel.yaml converts the text of a scalar without a check that it can
+            given = shown(node.value) if isinstance(node, ScalarNode) else f"a {node.id}"
+            self.note(node, f"{given} is not a value of type {name}", code="E-YAML-012")
+            return None
+
+    def flatten_mapping(self, node: Any) -> Any:
+        """Check the keys of a mapping before merges are written out in it."""
+        if getattr(node, "merge", None) is None:
+            seen: set[object] = set()
+            for key_node, _ in node.value:
+                if key_node.tag == f"{_TAG}merge":
+                    continue  # the mapping may give what this brings in another value
+                key = self.construct_object(key_node, deep=True)
+                if not isinstance(key, Key):
+                    message = "a key is text, a number or a truth value"
+                    self.note(key_node, message, code="E-YAML-013")
+                elif key in seen:
+                    self.note(key_node, f"the key {shown(key)} is given twice", code="E-YAML-014")
+                else:
+                    seen.add(key)
+        super().flatten_mapping(node)
+
+    def check_mapping_key(self, *_: Any) -> bool:
+        """Accept a key: :meth:`flatten_mapping` has checked all of them."""
+        return True
+
+
+_Constructor.yaml_constructors = {
+    f"{_TAG}{name}": SafeConstructor.yaml_constructors[f"{_TAG}{base}"]
+    for name, base in (
+        *((name, name) for name in ("null", "bool", "int", "float", "str", "seq", "map")),
+        # texts in YAML 1.2, which ruamel.yaml marks as YAML 1.1 does
+        *((name, "str") for name in ("timestamp", "value", "merge")),
+    )
 }
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe YAML of plain values, in which a key given twice is an error, not an overwrite."""
-
-    def construct_document(self, node: yaml.Node) -> object:
-        _expanded(node, {})
-        return super().construct_document(node)
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
-        name = node.tag.removeprefix(_TAG)
-        if node.tag not in _READ:
-            raise _refusal(f"the tag {shown(name)} is not read here", node)
-        try:
-            return super().construct_object(node, deep=deep)
-        except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError):
-            # PyYAML converts what a tag or pattern announces without checking that it can
-            raise _refusal(f"{shown(node.value)} is no {name}", node) from None
-
-
-def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-
-
-def _expanded(node: yaml.Node, sizes: dict[int, int]) -> int:
-    """Count the values below a node with every alias written out."""
-    if isinstance(node, yaml.ScalarNode):
+def _expanded(node: Node, sizes: dict[int, float], where: str) -> float:
+    """Count the values below a node with every alias expanded."""
+    if isinstance(node, ScalarNode):
         return 1
     known = sizes.get(id(node))
-    if known == 0:
-        raise _refusal("an alias stands inside what it names", node)
+    at = f"{where}:{node.start_mark.line + 1}"
     if known is None:
-        sizes[id(node)] = 0
+        sizes[id(node)] = math.nan
         children = node.value
-        if isinstance(node, yaml.MappingNode):
+        if isinstance(node, MappingNode):
             children = [part for pair in node.value for part in pair]
-        known = 1 + sum(_expanded(child, sizes) for child in children)
-        if known > MAX_NODES:
-            raise _refusal(f"the aliases stand for over {MAX_NODES} values", node)
+        known = 1 + sum(_expanded(child, sizes, where) for child in children)
         sizes[id(node)] = known
+    if math.isnan(known):
+        raise BadInput("an alias stands inside the value it names", where=at, code="E-YAML-009")
+    if known > MAX_NODES:
+        message = f"the aliases stand for more than {MAX_NODES} values"
+        raise BadInput(message, where=at, code="E-YAML-010")
     return known
 
 
-def _mapping(loader: _Loader, node: yaml.Node) -> dict:
-    if not isinstance(node, yaml.MappingNode):
-        raise _refusal("a mapping was announced and something else found", node)
-    keys: set[object] = set()
-    for key_node, _ in node.value:
-        if key_node.tag == f"{_TAG}merge":
-            continue  # what it brings in may be given anew
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str | int | float | bool):
-            raise _refusal("a key is a plain word", key_node)
-        if key in keys:
-            raise _refusal(f"the key {shown(key)} is given twice", key_node)
-        keys.add(key)
-    loader.flatten_mapping(node)
-    return loader.construct_mapping(node, deep=True)
+def read_yaml(path: Path | str) -> Document:
+    """Read a YAML 1.2 mapping of plain values.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, at most 1 MiB.
 
-_Loader.add_constructor(f"{_TAG}map", _mapping)
-
-
-def read_yaml(path: Path | str) -> dict:
-    """Read a YAML mapping safely.
+    Returns
+    -------
+    Document
+        A dict that knows the line of each value, for :func:`validated`.
 
     Raises
     ------
     BadInput
-        The file cannot be read, is over 1 MiB, is not YAML, repeats a key or is no mapping.
+        The file cannot be read, is too large, is not YAML 1.2, repeats a key or is not a mapping.
+        Several mistakes are one :class:`~netlab.errors.Mistakes`.
     """
+    where = str(path)
+    text = _text(path)
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Constructor = _Constructor
+    try:
+        root = yaml.compose(text)
+        if yaml.resolver.processing_version != (1, 2):
+            message = "only YAML 1.2 is supported; remove the line %YAML"
+            raise BadInput(message, where=where, code="E-YAML-015")
+        if not isinstance(root, MappingNode):
+            message = "not a mapping of keys to values"
+            raise BadInput(message, where=where, code="E-YAML-008")
+        _expanded(root, {}, where)
+        constructor: _Constructor = yaml.constructor
+        constructor.where = where
+        content = constructor.construct_document(root)
+    except RecursionError:
+        raise BadInput("nested too deeply", where=where, code="E-YAML-005") from None
+    except ReaderError as error:
+        problem = f"the character #x{error.character:04x} is not allowed"
+        at = f"{where}:{text.count(chr(10), 0, error.position) + 1}"
+        raise BadInput(f"not YAML: {problem}", where=at, code="E-YAML-006") from None
+    except (YAMLError, ValueError, LookupError, AttributeError, TypeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f"{where}:{mark.line + 1}" if mark else where
+        said = (getattr(error, "context", None), getattr(error, "problem", None))
+        problem = " ".join(", ".join(filter(None, said)).split()) or type(error).__name__
+        raise BadInput(f"not YAML: {problem}", where=at, code="E-YAML-007") from None
+    if constructor.mistakes:
+        raise _all(constructor.mistakes, where)
+    return Document(content, root)
+
+
+def _text(path: Path | str) -> str:
     where = str(path)
     try:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None
+        message = f"cannot be read: {error.strerror}"
+        raise BadInput(message, where=where, code="E-YAML-001") from None
     except ValueError:
-        raise BadInput("is no file name", where=repr(where)) from None
+        raise BadInput("not a file name", where=repr(where), code="E-YAML-002") from None
     if len(raw) > MAX_BYTES:
-        raise BadInput("is over 1 MiB, too large to be meant", where=where)
+        raise BadInput("larger than 1 MiB, the limit", where=where, code="E-YAML-003")
     try:
-        content = yaml.load(raw.decode("utf-8"), Loader=_Loader)  # noqa: S506 (a SafeLoader)
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput("is not UTF-8 text", where=where) from None
-    except RecursionError:
-        raise BadInput("is nested too deeply to be meant", where=where) from None
-    except yaml.reader.ReaderError as error:
-        problem = f"the character #x{error.character:04x} is not allowed"
-        raise BadInput(f"is not YAML that netlab reads: {problem}", where=where) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" at line {mark.line + 1}" if mark else ""
-        said = (getattr(error, "context", None), getattr(error, "problem", None))
-        problem = ", ".join(filter(None, said)) or type(error).__name__
-        raise BadInput(f"is not YAML that netlab reads{line}: {problem}", where=where) from None
-    if not isinstance(content, dict):
-        raise BadInput("holds no mapping of keys to values", where=where)
-    return content
+        raise BadInput("not UTF-8 text", where=where, code="E-YAML-004") from None
+
+
+def _all(mistakes: list[BadInput], where: str) -> BadInput:
+    """One error for all mistakes of a file."""
+    if len(mistakes) == 1:
+        return mistakes[0]
+    return Mistakes(mistakes[:MAX_LISTED], where=where, count=len(mistakes), code="E-YAML-023")
 
 
 def validated(model: type[ModelT], content: dict, where: str) -> ModelT:
     """Build a model from parsed content.
 
+    Parameters
+    ----------
+    model : type of pydantic.BaseModel
+        The model.
+    content : dict
+        What :func:`read_yaml` returned, or plain values, which have no line numbers.
+    where : str
+        The file, for messages.
+
     Raises
     ------
     BadInput
-        The first mistake found, with `where`, the dotted key and the value.
+        With the file and line, dotted key and value of a mistake. Several are one
+        :class:`~netlab.errors.Mistakes`.
     """
     try:
         return model.model_validate(content)
     except ValidationError as failure:
-        problem = failure.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        value = problem.get("input")
-        kind = problem["type"]
-        if kind == "extra_forbidden":
-            message = "is no key that belongs here"
-        elif kind not in ("missing", "value_error") and (
-            value is None or isinstance(value, list | dict)
-        ):
-            noun = {list: "a list", dict: "a mapping"}.get(type(value), "nothing")
-            message += f" (found {noun})"
-        if kind == "missing" or isinstance(value, list | tuple | dict):
-            value = None
-        raise BadInput(message, where=where, key=key, value=value) from None
+        line = content.line if isinstance(content, Document) else None
+        raise _all(mistakes_of(failure, model, content, where, line), where) from None
+
+
+def yaml_text(content: dict) -> str:
+    """Format plain values as YAML 1.2, in the order they have.
+
+    Returns
+    -------
+    str
+        Text that :func:`read_yaml` reads back to equal values.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = 100
+    yaml.sort_base_mapping_type_on_output = False
+    stream = io.StringIO()
+    yaml.dump(content, stream)
+    return stream.getvalue()

@@ -134,7 +134,7 @@ class Kept:
                     return False
                 raise self.failed("does not listen")
             return answer["event"] != "taken"
-        raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", code="timeout")
+        raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", reason="timeout")
 
     def ended(self, timeout_s: float) -> Ended | None:
         """What came of it, or None while it runs."""
@@ -168,7 +168,7 @@ class Kept:
             The host is lost.
         """
         if self.ended(self.limit_s + ANSWER_S) is None:
-            raise RunError(f"{self._name}: did not end in time", code="timeout")
+            raise RunError(f"{self._name}: did not end in time", reason="timeout")
         if self._ended.status == 124:
             raise self.failed(f"did not end within {self.limit_s:g} s")
         if self._told_to_end and self._ended.status == 128 + signal.SIGTERM:
@@ -182,7 +182,7 @@ class Kept:
     def failed(self, how: str) -> RunError:
         """An error with the last lines that it printed."""
         lines = self._ended.text.strip().splitlines()[-3:] if self._ended else []
-        return RunError(": ".join((self._name, how, *map(str.strip, lines)))[:400], code="peer")
+        return RunError(": ".join((self._name, how, *map(str.strip, lines)))[:400], reason="peer")
 
     @property
     def _name(self) -> str:
@@ -193,7 +193,7 @@ class Kept:
         if answer is None or "output" not in answer:
             return answer
         if answer["size"] > MAX_OUTPUT_B:
-            raise RunError(f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB", code="limit")
+            raise RunError(f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB", reason="limit")
         self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
         if answer["event"] == "ended":
             found = _TIMES.search(answer["times"])

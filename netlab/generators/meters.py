@@ -30,7 +30,7 @@ def snapshot(side: Side) -> dict:
         if answer.get("event") == "meter":
             return answer
         if answer.get("event") == "error" and answer.get("run") is None:
-            raise RunError(f"{side.host}: {answer.get('message')}", code="internal")
+            raise RunError(f"{side.host}: {answer.get('message')}", reason="internal")
     raise HostError(side.host, f"its agent read no meter within {ANSWER_S:g} s")
 
 

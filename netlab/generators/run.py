@@ -217,7 +217,7 @@ def _served(
             return _Way(sender, receiver, transfer, server)
     raise RunError(
         f"{host.name}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, all in use",
-        code="in_use",
+        reason="in_use",
     )
 
 
@@ -252,7 +252,9 @@ def _ended(server: Kept, tool: Tool, streams: int) -> Ended:
     if tool.server_stays:
         server.settle(lambda text: is_whole(tool, text, streams), END_S)
     if server.ended(END_S) is None:
-        raise RunError(f"{server.what} on {server.host.name}: did not end in time", code="timeout")
+        raise RunError(
+            f"{server.what} on {server.host.name}: did not end in time", reason="timeout"
+        )
     return server.result()
 
 

@@ -48,10 +48,10 @@ def understood(tool: Tool, client: str, server: str, asked: Transfer) -> Heard:
     else:
         got = _record(tool, server, f"{tool.name}'s server", asked.streams)
     if got.forward.measured_at != "receiver":
-        raise RunError(f"{tool.name} did not tell what its receiver counted", code="peer")
+        raise RunError(f"{tool.name} did not tell what its receiver counted", reason="peer")
     if sent.congestion not in (None, asked.congestion):
         raise RunError(
-            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", code="peer"
+            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", reason="peer"
         )
     return Heard(sent, got)
 
@@ -69,12 +69,12 @@ def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
     try:
         records = tool.telling.records(text)
     except BadInput as error:
-        raise RunError(f"{what} printed what cannot be read: {error}", code="peer") from None
+        raise RunError(f"{what} printed what cannot be read: {error}", reason="peer") from None
     if len(records) != 1:
-        raise RunError(f"{what} printed {len(records)} results for one run", code="peer")
+        raise RunError(f"{what} printed {len(records)} results for one run", reason="peer")
     (record,) = records
     if record.streams not in (None, streams):
-        raise RunError(f"{what} ran {record.streams} streams in place of {streams}", code="peer")
+        raise RunError(f"{what} ran {record.streams} streams in place of {streams}", reason="peer")
     return record
 
 
@@ -115,7 +115,7 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
     edge_s = EDGE_SHARE * step_s
     opens = int(np.searchsorted(t_s, warmup_s - edge_s))
     if opens >= len(t_s) - 1:
-        raise RunError("its receiver reported nothing past the warm-up", code="peer")
+        raise RunError("its receiver reported nothing past the warm-up", reason="peer")
     closes = int(np.searchsorted(t_s, t_s[opens] + seconds - edge_s))
     return opens, min(max(closes, opens + 1), len(t_s) - 1)
 

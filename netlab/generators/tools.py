@@ -212,14 +212,16 @@ def _imported(parse: Callable[[str], tuple[Record, ...]]) -> Callable[[str, Tran
         try:
             records = parse(text)
         except BadInput as error:
-            raise RunError(str(error), code="peer") from None
+            raise RunError(str(error), reason="peer") from None
         if len(records) != 1:
-            raise RunError(f"{len(records)} results for one run", code="peer")
+            raise RunError(f"{len(records)} results for one run", reason="peer")
         (record,) = records
         if record.streams not in (None, transfer.streams):
-            raise RunError(f"{record.streams} streams in place of {transfer.streams}", code="peer")
+            raise RunError(
+                f"{record.streams} streams in place of {transfer.streams}", reason="peer"
+            )
         if record.forward.measured_at != "receiver":
-            raise RunError("it is not the receiver's count", code="peer")
+            raise RunError("it is not the receiver's count", reason="peer")
         return Received(record.forward.goodput_MBps, record.forward.window_s)
 
     return read
@@ -232,7 +234,7 @@ def _neper(text: str, transfer: Transfer) -> Received:
     """neper's ``key=value`` lines; bit/s over its own samples of the time asked for."""
     found = _NEPER.findall(text)
     if len(found) != 1 or int(found[0]) == 0:
-        raise RunError("no local_throughput in what it printed", code="peer")
+        raise RunError("no local_throughput in what it printed", reason="peer")
     return Received(int(found[0]) / 8e6, float(transfer.seconds))
 
 

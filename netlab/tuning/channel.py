@@ -33,11 +33,11 @@ class Channel(Protocol):
 
 
 class TuneFault(TuningError):
-    """The host answered a request with an error; ``code`` is its word for it."""
+    """The host answered a request with an error; ``reason`` is its word for it."""
 
-    def __init__(self, message: str, *, code: str):
-        self.code = code
-        super().__init__(message)
+    def __init__(self, message: str, *, reason: str, code: str | None = None):
+        self.reason = reason
+        super().__init__(message, code=code)
 
 
 def request_line(verb: str, **words: str | None) -> str:
@@ -116,7 +116,7 @@ class Requests:
                 self._owed = None
                 raise TuneFault(
                     f"{answer.get('message')} ({answer.get('code')})",
-                    code=str(answer.get("code")),
+                    reason=str(answer.get("code")),
                 )
             answers.append(answer)
             if answer.get("event") == final:

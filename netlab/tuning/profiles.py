@@ -49,7 +49,7 @@ Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "de
 
 
 def _as_text(value: object) -> object:
-    # YAML reads a bare on or off as a truth value; an offload's switch is a word.
+    # true is a truth value in YAML, and an offload is switched by the word on or off
     if isinstance(value, bool):
         raise ValueError("a value is text or a whole number; write 'on' or 'off' in quotes")
     return str(value) if isinstance(value, int) else value

@@ -217,7 +217,7 @@ class TuningSession:
             try:
                 return self._requests.ask(verb, **words)
             except TuneFault as fault:
-                if fault.code != "in_use" or self._clock() >= until:
+                if fault.reason != "in_use" or self._clock() >= until:
                     raise
             self._sleep(0.05)
 
@@ -322,7 +322,7 @@ class TuningSession:
         try:
             answers = self._requests.ask("revert")[:-1]
         except TuneFault as fault:
-            if fault.code == "bad_request":
+            if fault.reason == "bad_request":
                 return  # `begin` itself was refused, so there is nothing to put back
             raise
         conflicts = [a for a in answers if a["status"] == "conflict"]

@@ -35,7 +35,7 @@ def written(tmp_path: Path, change) -> Path:
 
 
 BAD = {
-    "unknown key": (lambda c: c.update(stream=[1]), "stream", "is no key"),
+    "unknown key": (lambda c: c.update(stream=[1]), "stream", "E-YAML-020"),
     "negative seconds": (lambda c: c["timing"].update(seconds=-1.0), "timing.seconds", "-1"),
     "NaN": (lambda c: c["timing"].update(seconds=float("nan")), "timing.seconds", "nan"),
     "absurd record": (

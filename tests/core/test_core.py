@@ -51,7 +51,7 @@ def test_numbers_within_their_limits_are_taken(option, data):
     try:
         core.check_options(role, **given_settings)
     except CoreError as error:  # options that exclude each other, or ask for too much together
-        assert error.code == "limit" or option.name in ("bytes", "window_ms", "port")
+        assert error.reason == "limit" or option.name in ("bytes", "window_ms", "port")
 
 
 @settings(deadline=None)
@@ -61,7 +61,7 @@ def test_numbers_beyond_their_limits_are_refused_by_name(option, data):
     role, given_settings = setting(option.name, data.draw(beyond))
     with pytest.raises(CoreError, match=option.name) as caught:
         core.check_options(role, **given_settings)
-    assert caught.value.code == "bad_request"
+    assert caught.value.reason == "bad_request"
 
 
 @settings(deadline=None)
@@ -71,7 +71,7 @@ def test_any_text_is_taken_or_refused(name, text):
     try:
         core.check_options(role, **given_settings)
     except CoreError as error:
-        assert error.code in ("bad_request", "limit") and str(error)
+        assert error.reason in ("bad_request", "limit") and str(error)
 
 
 @settings(deadline=None, max_examples=10)
@@ -177,7 +177,7 @@ def test_a_run_can_be_watched_and_stopped():
 def test_what_cannot_be_done_is_a_core_error(wrong, code):
     with pytest.raises(CoreError) as caught:
         core.transfer(**{"window_ms": 50, **wrong})
-    assert caught.value.code == code
+    assert caught.value.reason == code
     assert str(caught.value)
 
 

@@ -8,10 +8,11 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
+from pydantic_core import PydanticCustomError
 
-from netlab.errors import BadInput
-from netlab.files.yaml_file import MAX_BYTES, read_yaml, validated
+from netlab.errors import BadInput, Mistakes
+from netlab.files.yaml_file import MAX_BYTES, read_yaml, validated, yaml_text
 
 
 @pytest.fixture
@@ -37,57 +38,126 @@ def test_anchors_and_merges_are_read_and_a_merged_key_may_be_given_anew(written)
     assert read_yaml(path)["same"] == {"k": 1, "l": 2}
 
 
+YAML_1_2 = {
+    "a leading zero is decimal": ("010", 10),
+    "octal has an o": ("0o10", 8),
+    "hexadecimal": ("0x1F", 31),
+    "colons are no base 60": ("1:30", "1:30"),
+    "nor with seconds": ("1:30:00", "1:30:00"),
+    "on is text": ("on", "on"),
+    "off is text": ("Off", "Off"),
+    "yes is text": ("yes", "yes"),
+    "n is text": ("n", "n"),
+    "a date is text": ("2003-11-05", "2003-11-05"),
+    "no date is text as well": ("2003-13-45", "2003-13-45"),
+    "an equals sign is text": ("=", "="),
+    "the sign of a merge is text": ("<<", "<<"),
+    "an exponent makes a float": ("1e3", 1000.0),
+    "true in capitals": ("TRUE", True),
+}
+
+
+@pytest.mark.parametrize("name", YAML_1_2)
+def test_plain_words_are_read_as_yaml_1_2_says(written, name):
+    text, value = YAML_1_2[name]
+    read = read_yaml(written(f"a: {text}\n"))["a"]
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("text", ["010", "0o10", "1:30", "on", "yes", "1e3", "2003-11-05", "", "~"])
+def test_text_that_looks_like_another_value_is_written_and_read_as_text(written, text):
+    content = {"z": text, "a": [{text: [text]}]}
+    assert read_yaml(written(yaml_text(content))) == content
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.dictionaries(
+        st.text("ab01:-.eExo~<= ", max_size=6),
+        st.one_of(
+            st.none(),
+            st.booleans(),
+            st.integers(),
+            st.floats(allow_nan=False),
+            st.text("an01:-.eEx~ "),
+        ),
+        max_size=4,
+    )
+)
+def test_what_is_written_is_read_back(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "written.yml"
+    path.write_text(yaml_text(content))
+    assert read_yaml(path) == content
+
+
 REFUSED = {
-    "empty": ("", "no mapping"),
-    "sequence": ("- 1\n", "no mapping"),
-    "scalar": ("text", "no mapping"),
-    "two documents": ("a: 1\n---\nb: 2\n", "single document"),
-    "unclosed": ("a: [1, 2", "line 1"),
-    "tab": ("a:\n\tb: 1\n", "line 2"),
-    "key given twice": ("a: 1\nb: 2\na: 3\n", "line 3: the key 'a' is given twice"),
-    "nested key given twice": ("x:\n  a: 1\n  a: 1\n", "line 3: the key 'a' is given twice"),
-    "keys that are equal": ("1: a\n1.0: b\n", "given twice"),
-    "list as key": ("? [1]\n: 2\n", "a key is a plain word"),
-    "null as key": ("~: 2\n", "a key is a plain word"),
-    "python object": ("a: !!python/object/apply:os.system ['true']\n", "python/object/apply"),
-    "python name": ("a: !!python/name:os.system\n", "python/name:os.system"),
-    "own tag": ("a: !include other.yml\n", "!include"),
-    "set": ("a: !!set {1, 2}\n", "'set' is not read"),
-    "binary": ("a: !!binary aGk=\n", "'binary' is not read"),
-    "no int": ("a: !!int foo\n", "'foo' is no int"),
-    "empty int": ('a: !!int ""\n', "'' is no int"),
-    "no binary digits": ("a: 0b_\n", "'0b_' is no int"),
-    "int of 5000 digits": ("a: " + "9" * 5000, "is no int"),
-    "no float": ("a: !!float x\n", "'x' is no float"),
-    "no bool": ("a: !!bool maybe\n", "'maybe' is no bool"),
-    "no date": ("a: 2003-13-45\n", "'2003-13-45' is no timestamp"),
-    "announced mapping": ("a: !!map 5\n", "mapping"),
-    "recursive list": ("a: &a [*a]\n", "inside what it names"),
-    "recursive mapping": ("a: &a {b: *a}\n", "inside what it names"),
-    "recursive merge": ("a: &a {<<: *a}\n", "inside what it names"),
-    "merge of a number": ("<<: 5\n", "merging"),
-    "unknown alias": ("a: *b\n", "undefined alias"),
-    "nul": (b"a: \x00\n", "#x0000"),
-    "not UTF-8": (b"a: \xff\xfe\xfd\n", "not UTF-8"),
-    "UTF-16": ("a: 1\n".encode("utf-16"), "not UTF-8"),
-    "deep": ("[" * 50_000, "nested too deeply"),
-    "deep mapping": ("{a: " * 50_000, "nested too deeply"),
-    "large": (b"# " + b"x" * MAX_BYTES, "over 1 MiB"),
+    "empty": ("", "008", None),
+    "sequence": ("- 1\n", "008", None),
+    "scalar": ("text", "008", None),
+    "two documents": ("a: 1\n---\nb: 2\n", "007", 2),
+    "unclosed": ("a: [1, 2", "007", 1),
+    "tab": ("a:\n\tb: 1\n", "007", 2),
+    "YAML 1.1": ("%YAML 1.1\n---\na: on\n", "015", None),
+    "key given twice": ("a: 1\nb: 2\na: 3\n", "014", 3),
+    "nested key given twice": ("x:\n  a: 1\n  a: 1\n", "014", 3),
+    "key given twice beside a merge": ("b: &b {x: 1}\na: {<<: *b, k: 1, k: 2}\n", "014", 2),
+    "two merges": ("b: &b {x: 1}\na: {<<: *b, <<: *b}\n", "007", 2),
+    "keys that are equal": ("1: a\n1.0: b\n", "014", 2),
+    "list as key": ("? [1]\n: 2\n", "013", 1),
+    "null as key": ("~: 2\n", "013", 1),
+    "python object": ("a: !!python/object/apply:os.system ['true']\n", "011", 1),
+    "python name": ("a: !!python/name:os.system\n", "011", 1),
+    "own tag": ("a: !include other.yml\n", "011", 1),
+    "set": ("a: !!set {1, 2}\n", "011", 1),
+    "binary": ("a: !!binary aGk=\n", "011", 1),
+    "no int": ("a: !!int foo\n", "012", 1),
+    "empty int": ('a: !!int ""\n', "012", 1),
+    "no binary digits": ("a: 0b_\n", "012", 1),
+    "int of 5000 digits": ("a: " + "9" * 5000, "012", 1),
+    "no float": ("a: !!float x\n", "012", 1),
+    "no bool": ("a: !!bool maybe\n", "012", 1),
+    "announced mapping": ("a: !!map 5\n", "007", 1),
+    "recursive list": ("a: &a [*a]\n", "009", 1),
+    "recursive mapping": ("a: &a {b: *a}\n", "009", 1),
+    "recursive merge": ("a: &a {<<: *a}\n", "009", 1),
+    "merge of a number": ("<<: 5\n", "007", 1),
+    "unknown alias": ("a: *b\n", "007", 1),
+    "nul": (b"a: 1\nb: \x00\n", "006", 2),
+    "not UTF-8": (b"a: \xff\xfe\xfd\n", "004", None),
+    "UTF-16": ("a: 1\n".encode("utf-16"), "004", None),
+    "deep": ("[" * 50_000, "005", None),
+    "deep mapping": ("{a: " * 50_000, "005", None),
+    "large": (b"# " + b"x" * MAX_BYTES, "003", None),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_bad_file_is_refused_in_one_line_that_names_it(written, name):
-    content, expected = REFUSED[name]
+    content, code, line = REFUSED[name]
     path = written(content)
     with pytest.raises(BadInput) as caught:
         read_yaml(path)
     message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert expected in message
+    assert caught.value.code == f"E-YAML-{code}"
+    assert message.startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert len(message) < 250 + len(str(path))
     assert "\n" not in message
     assert caught.value.exit_code == 2
+
+
+def test_every_mistake_of_the_yaml_is_reported_at_once(written):
+    path = written("a: 1\na: 2\nb: !!int x\nc: !x 1\nd: {~: 1}\n")
+    with pytest.raises(Mistakes) as caught:
+        read_yaml(path)
+    assert caught.value.code == "E-YAML-023"
+    each = [(one.where, one.code) for one in caught.value.mistakes]
+    assert each == [
+        (f"{path}:2", "E-YAML-014"),
+        (f"{path}:3", "E-YAML-012"),
+        (f"{path}:4", "E-YAML-011"),
+        (f"{path}:5", "E-YAML-013"),
+    ]
 
 
 def bomb(opening: str, closing: str) -> str:
@@ -103,8 +173,9 @@ def bomb(opening: str, closing: str) -> str:
 def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
     path = written(bomb(*bounds))
     started = time.monotonic()
-    with pytest.raises(BadInput, match="aliases stand for over"):
+    with pytest.raises(BadInput) as caught:
         read_yaml(path)
+    assert caught.value.code == "E-YAML-010"
     assert time.monotonic() - started < 5
 
 
@@ -112,13 +183,15 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
 def test_what_is_no_file_is_refused(tmp_path, name):
     with pytest.raises(BadInput) as caught:
         read_yaml(tmp_path / name)
+    assert caught.value.code in ("E-YAML-001", "E-YAML-002")
     assert str(tmp_path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_an_endless_file_is_read_no_further_than_the_limit():
-    with pytest.raises(BadInput, match="over 1 MiB"):
+    with pytest.raises(BadInput) as caught:
         read_yaml("/dev/zero")
+    assert caught.value.code == "E-YAML-003"
 
 
 def test_a_pipe_is_read(tmp_path):
@@ -148,31 +221,143 @@ def test_any_bytes_are_a_mapping_or_bad_input(tmp_path_factory, content):
     try:
         assert isinstance(read_yaml(path), dict)
     except BadInput as error:
-        assert str(error).startswith(f"{path}: ")
+        assert str(error).startswith(f"{path}:")
 
 
 class Small(BaseModel):
-    """A model with one nested key."""
+    """A model with a nested mapping, a list of models and a value of two kinds."""
 
     model_config = {"extra": "forbid", "strict": True}
 
+    class Part(BaseModel):
+        """A model below it, whose key has another name in files."""
+
+        model_config = {"extra": "forbid", "strict": True}
+
+        width: int = 0
+        with_: str = Field("", alias="with")
+
     sizes: dict[str, int]
+    parts: list[Part] = Field(default_factory=list)
+    either: Part | int | None = None
+
+    @field_validator("either")
+    @classmethod
+    def _is_not_13(cls, value: object) -> object:
+        if value == 13:
+            raise PydanticCustomError("E-SMALL-001", "never 13")
+        if value == 14:
+            raise ValueError("not 14 either")
+        return value
+
+
+def refusal(content) -> BadInput:
+    with pytest.raises(BadInput) as caught:
+        validated(Small, content, "f.yml")
+    return caught.value
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
+    ("content", "code", "text"),
     [
-        ({"sizes": {"a": "1"}}, "f.yml: sizes.a: Input should be a valid integer (found '1')"),
-        ({"sizes": {"a": None}}, "f.yml: sizes.a: Input should be a valid integer (found nothing)"),
-        ({"sizes": {"a": [1]}}, "f.yml: sizes.a: Input should be a valid integer (found a list)"),
-        ({"sizes": {}, "size": 2}, "f.yml: size: is no key that belongs here (found 2)"),
-        ({}, "f.yml: sizes: Field required"),
+        (
+            {"sizes": {"a": "1"}},
+            "022",
+            "f.yml: sizes.a: Input should be a valid integer (found '1')",
+        ),
+        (
+            {"sizes": {"a": None}},
+            "022",
+            "f.yml: sizes.a: Input should be a valid integer (found nothing)",
+        ),
+        (
+            {"sizes": {"a": [1]}},
+            "022",
+            "f.yml: sizes.a: Input should be a valid integer (found a list)",
+        ),
+        (
+            {"sizes": {}, "size": 2},
+            "020",
+            "f.yml: size: unknown key; did you mean 'sizes'? (found 2)",
+        ),
+        (
+            {"sizes": {}, "colour": 2},
+            "020",
+            "f.yml: colour: unknown key; allowed: sizes, parts, either (found 2)",
+        ),
+        (
+            {"sizes": {}, "parts": [{}, {"widht": 1}]},
+            "020",
+            "f.yml: parts.1.widht: unknown key; did you mean 'width'? (found 1)",
+        ),
+        (
+            {"sizes": {}, "either": {"wiht": 1}},
+            "020",
+            "f.yml: either.wiht: unknown key; did you mean 'with'? (found 1)",
+        ),
+        ({}, "021", "f.yml: sizes: required key is missing"),
+        ({"sizes": {}, "either": 14}, "022", "f.yml: either: not 14 either (found 14)"),
     ],
 )
-def test_a_mistake_names_file_key_and_value(content, text):
+def test_a_mistake_names_file_key_value_and_what_is_allowed(content, code, text):
+    error = refusal(content)
+    first = error.mistakes[0] if isinstance(error, Mistakes) else error
+    assert str(first) == text
+    assert first.code == f"E-YAML-{code}"
+
+
+def test_a_model_may_give_a_mistake_a_code_of_its_own():
+    error = refusal({"sizes": {}, "either": 13})
+    assert error.code == "E-SMALL-001"
+    assert str(error) == "f.yml: either: never 13 (found 13)"
+
+
+def test_the_mistakes_of_a_file_are_reported_at_once_in_its_order_with_their_lines(written):
+    path = written(
+        "parts:\n"
+        "  - {width: 1}\n"
+        "  - width: x\n"
+        "    hieght: 2\n"
+        "either:\n"
+        "  with: 3\n"
+        "extra: 1\n"
+        "sizes: {a: 1,\n"
+        "  b: two}\n"
+    )
+    with pytest.raises(Mistakes) as caught:
+        validated(Small, read_yaml(path), str(path))
+    assert caught.value.code == "E-YAML-023"
+    found = [(one.where.removeprefix(f"{path}:"), one.key) for one in caught.value.mistakes]
+    assert found == [
+        ("3", "parts.1.width"),
+        ("4", "parts.1.hieght"),
+        ("6", "either.with"),
+        ("7", "extra"),
+        ("9", "sizes.b"),
+    ]
+    assert str(caught.value).splitlines()[0] == f"{path}: 5 mistakes"
+    assert (caught.value.key, caught.value.value) == ("parts.1.width", "x")
+
+
+def test_a_missing_key_is_reported_at_the_mapping_that_lacks_it(written):
+    path = written("# a comment\n\nparts: []\n")
     with pytest.raises(BadInput) as caught:
-        validated(Small, content, "f.yml")
-    assert str(caught.value) == text
+        validated(Small, read_yaml(path), str(path))
+    assert str(caught.value) == f"{path}:3: sizes: required key is missing"
+
+
+def test_a_value_that_a_merge_brought_has_the_line_where_it_stands(written):
+    path = written("parts:\n  - &p\n    width: x\n  - <<: *p\n    with: w\nsizes: {}\n")
+    with pytest.raises(Mistakes) as caught:
+        validated(Small, read_yaml(path), str(path))
+    assert [one.where for one in caught.value.mistakes] == [f"{path}:3"] * 2
+
+
+def test_a_long_list_of_mistakes_is_cut():
+    error = refusal({"sizes": {f"k{i}": "x" for i in range(30)}})
+    assert len(error.mistakes) == 20
+    assert str(error).splitlines()[0] == "f.yml: 30 mistakes"
+    assert str(error).splitlines()[-1] == "  and 10 more"
 
 
 def test_valid_content_becomes_the_model():

@@ -149,7 +149,7 @@ def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(clock, v
     name = "b" if verb == "sink" else "a"
     with pytest.raises(RunError, match=f"^{name}: bind: no$") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    assert caught.value.code == code
+    assert caught.value.reason == code
     assert a.told("stop") == b.told("stop") == [{"run": 7}]
 
 
@@ -157,7 +157,7 @@ def test_an_error_that_names_no_run_is_of_this_run(clock):
     a = good_agent(clock, gen=lambda _: [{"event": "error", "run": None, "code": "bad_request"}])
     with pytest.raises(RunError, match=r"^a: bad_request$") as caught:
         measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
-    assert caught.value.code == "bad_request"
+    assert caught.value.reason == "bad_request"
 
 
 def test_a_failure_of_either_direction_stops_both_directions(clock):
@@ -175,7 +175,7 @@ def test_an_agent_that_says_nothing_runs_into_the_grace_time(clock):
     started = clock.now_s
     with pytest.raises(RunError, match=r"^b: no listening in time$") as caught:
         measure(side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7)
-    assert caught.value.code == "timeout"
+    assert caught.value.reason == "timeout"
     assert clock.now_s - started == pytest.approx(GRACE_S)
     assert b.told("stop") == [{"run": 7}]
 
@@ -254,7 +254,7 @@ def test_an_answer_that_makes_no_sense_is_a_failed_run(clock, event, key, value)
         b.replies["sink"] = nonsense(event, key, value)
     with pytest.raises(RunError, match=f"{event} has {key}") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    assert caught.value.code == "peer"
+    assert caught.value.reason == "peer"
     assert b.told("stop") == [{"run": 7}]
 
 

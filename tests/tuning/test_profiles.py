@@ -130,7 +130,7 @@ def write(tmp_path):
         ("knobs: [{kind: mtu, value: 1.5, source: s}]", ["knobs.0", "1.5"]),
         ("knobs: [{kind: mtu, value: .nan, source: s}]", ["knobs.0", "nan"]),
         ("knobs: [{kind: mtu, value: 99999999999, source: s}]", ["knobs.0", "99999999999"]),
-        ("knobs: [{kind: feature, name: tso, value: off, source: s}]", ["knobs.0", "quotes"]),
+        ("knobs: [{kind: feature, name: tso, value: true, source: s}]", ["knobs.0", "quotes"]),
         ("knobs: [{kind: feature, name: tso, value: maybe, source: s}]", ["knobs.0", "maybe"]),
         ("knobs: [{kind: ring, name: both, value: 1, source: s}]", ["knobs.0", "both"]),
         ("knobs: [{kind: sysctl, name: kernel.x, value: 1, source: s}]", ["knobs.0", "kernel.x"]),
@@ -146,7 +146,7 @@ def write(tmp_path):
         ("extends: nosuch\nknobs: []", ["extends", "nosuch"]),
         ("extends: ../x\nknobs: []", ["extends", "../x"]),
         ("knobs: !!python/object/apply:os.getpid []", ["not"]),
-        ("knobs: [", ["line"]),
+        ("knobs: [", ["x.yml:4", "flow"]),
     ],
 )
 def test_a_bad_file_is_refused_by_file_key_and_value(write, body, words):
@@ -155,6 +155,12 @@ def test_a_bad_file_is_refused_by_file_key_and_value(write, body, words):
         load_profile("x", directory)
     message = str(refusal.value)
     assert all(word in message for word in ["x.yml", *words]), message
+
+
+@pytest.mark.parametrize("value", ["on", "off"])
+def test_a_bare_on_or_off_is_the_word_that_an_offload_takes(write, value):
+    directory = write(f"knobs: [{{kind: feature, name: tso, value: {value}, source: s}}]")
+    assert values(load_profile("x", directory)) == {"feature tso": value}
 
 
 def test_the_name_in_the_file_is_the_files(write):

@@ -149,7 +149,7 @@ def readings(before: dict, after: dict) -> Readings:
     """
     old, new = before.get("interface"), after.get("interface")
     if not old or not new:
-        raise RunError("the meter has no interface", code="internal")
+        raise RunError("the meter has no interface", reason="internal")
     packets = new["rx_packets"] - old["rx_packets"]
     payload_B = new["rx_bytes"] - old["rx_bytes"] - HEADERS_B * packets
 
@@ -164,7 +164,7 @@ def readings(before: dict, after: dict) -> Readings:
         )
 
     if packets < 0 or payload_B < 0:
-        raise RunError("an interface counter went backwards", code="internal")
+        raise RunError("an interface counter went backwards", reason="internal")
     return Readings(
         wall_s=(after["t_ns"] - before["t_ns"]) / 1e9,
         busy_s=spent_s(BUSY),
@@ -216,7 +216,7 @@ class BenchPath:
             if said_B > found.payload_B * (1 + DISAGREEMENT):
                 raise RunError(
                     f"counts {said_B / 1e6:.1f} MB, the interface {found.payload_B / 1e6:.1f} MB",
-                    code="peer",
+                    reason="peer",
                 )
             row |= {"goodput_MBps": received.goodput_MBps, "window_s": received.window_s}
         except RunError as error:

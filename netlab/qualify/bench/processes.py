@@ -89,7 +89,7 @@ class _Process:
         """What it has printed so far; RunError if that is beyond all measure."""
         size = os.fstat(self._output.fileno()).st_size
         if size > MAX_OUTPUT_BYTES:
-            raise RunError(f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", code="limit")
+            raise RunError(f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", reason="limit")
         return os.pread(self._output.fileno(), size, 0).decode("utf-8", "replace")
 
     def listens(self, port: int) -> bool:
@@ -192,4 +192,4 @@ def _told(tool: Tool, transfer: Transfer, server: _Process) -> Received:
 
 def _failed(what: str, process: _Process) -> RunError:
     lines = process.text().strip().splitlines()[-3:]
-    return RunError(": ".join((what, *lines))[:400], code="peer")
+    return RunError(": ".join((what, *lines))[:400], reason="peer")

@@ -1,0 +1,126 @@
+"""Validation errors of pydantic as netlab's errors: line, key, value and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from netlab.errors import CODE, BadInput
+
+Place = tuple[str | int, ...]
+_NOUNS = {list: "a list", tuple: "a list", dict: "a mapping", type(None): "nothing"}
+
+
+def mistakes_of(
+    failure: ValidationError,
+    model: type[BaseModel],
+    content: dict,
+    where: str,
+    line: Callable[[Place], int] | None = None,
+) -> list[BadInput]:
+    """List the mistakes in the order of the file.
+
+    Parameters
+    ----------
+    failure : ValidationError
+        What pydantic raised. An error of type ``E-ROOM-NNN`` (a ``PydanticCustomError``) keeps
+        that code.
+    model : type of pydantic.BaseModel
+        The model of `content`.
+    content : dict
+        The values that were validated.
+    where : str
+        The file.
+    line : callable, optional
+        Line number of a place in the file.
+    """
+    problems: dict[Place, Any] = {}
+    for problem in failure.errors(include_url=False):
+        place = _place(problem["loc"], content, missing=problem["type"] == "missing")
+        problems.setdefault(place, problem)  # branches of a union refuse the same value each
+    found = []
+    for place, problem in problems.items():
+        if any(len(other) > len(place) and other[: len(place)] == place for other in problems):
+            continue  # a mistake below it is the reason
+        number = line(place) if line is not None else 0
+        at = f"{where}:{number}" if line is not None else where
+        found.append((number, _mistake(problem, model, at, place)))
+    return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
+
+
+def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:
+    key = ".".join(str(part) for part in place)
+    kind, value = problem["type"], problem.get("input")
+    shape = _NOUNS.get(type(value))
+    if kind == "missing":
+        return BadInput("required key is missing", where=at, key=key, code="E-YAML-021")
+    scalar = None if shape else value
+    if kind == "extra_forbidden":
+        message = f"unknown key; {_nearest(str(place[-1]), _allowed(model, problem['loc'][:-1]))}"
+        return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
+    message = problem["msg"].removeprefix("Value error, ")
+    if shape and kind != "value_error" and not CODE.fullmatch(kind):
+        message += f" (found {shape})"
+    if CODE.fullmatch(kind):
+        return BadInput(message, where=at, key=key, value=scalar, code=kind)
+    return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-022")
+
+
+def _place(loc: Place, content: object, *, missing: bool) -> Place:
+    """The keys of a location without the names of union branches, which no file has."""
+    place: list[str | int] = []
+    for index, part in enumerate(loc):
+        try:
+            content = content[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            if not (missing and index == len(loc) - 1) and part != "[key]":
+                if isinstance(content, dict | list | tuple):
+                    continue
+                break
+        place.append(part)
+    return tuple(place)
+
+
+def _nearest(key: str, allowed: list[str]) -> str:
+    """Say which known key is meant, or list them."""
+    close = difflib.get_close_matches(key, allowed, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
+
+
+def _allowed(model: type[BaseModel], loc: Place) -> list[str]:
+    """Keys that the model has at a location."""
+    kinds: list[Any] = [model]
+    for part in loc:
+        below = list(_below(kinds, part))
+        kinds = below or kinds  # the name of a union's branch leads nowhere
+    models = [kind for kind in _members(kinds) if _is_model(kind)]
+    return [field.alias or name for m in models for name, field in m.model_fields.items()]
+
+
+def _below(kinds: list[Any], part: str | int) -> Iterator[Any]:
+    """Types of the value that a key or an index leads to."""
+    for kind in _members(kinds):
+        if _is_model(kind):
+            fields = kind.model_fields.items()
+            yield from (f.annotation for name, f in fields if part in (name, f.alias))
+        elif get_origin(kind) in (dict, list, tuple):
+            yield from (arg for arg in get_args(kind)[-2:] if arg is not Ellipsis)
+
+
+def _members(kinds: list[Any]) -> Iterator[Any]:
+    """Types with the members of unions and what is annotated written out."""
+    for kind in kinds:
+        if get_origin(kind) in (Union, types.UnionType):
+            yield from _members(list(get_args(kind)))
+        elif hasattr(kind, "__metadata__"):
+            yield from _members([kind.__origin__])
+        else:
+            yield kind
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
