@@ -100,39 +100,6 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
     return float(stdtrit(degrees, 0.5 + confidence / 2) * math.sqrt(total))
 
 
-def bootstrap_ratio(
-    before: np.ndarray,
-    after: np.ndarray,
-    generator: np.random.Generator,
-    confidence: float = 0.95,
-    resamples: int = 2000,
-) -> Ratio:
-    """Ratio of mean goodputs with a percentile bootstrap interval.
-
-    For many values a side, where no distribution is to be assumed; with three repeats
-    :func:`ratio` is the honest one.
-
-    Parameters
-    ----------
-    before, after : array
-    generator : numpy.random.Generator
-        Passed in, so that a report comes out the same twice.
-    confidence : float
-    resamples : int
-    """
-    before, after = (np.asarray(v, dtype=float) for v in (before, after))
-    point = ratio(before, after, confidence).ratio if min(len(before), len(after)) else math.nan
-    if math.isnan(point):
-        raise BadInput("a ratio needs a value on both sides")
-    drawn = [
-        v[generator.integers(0, len(v), size=(resamples, len(v)))].mean(axis=1)
-        for v in (before, after)
-    ]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn[1] / drawn[0], [tail, 1 - tail])
-    return Ratio(float(after.mean() / before.mean()), float(low), float(high))
-
-
 def effects(
     runs: pd.DataFrame,
     factor: str,

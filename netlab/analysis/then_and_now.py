@@ -36,7 +36,7 @@ from netlab.analysis.effects import mean_ratio
 from netlab.analysis.findings import AGREEMENT
 from netlab.analysis.measured import QUICK_SUFFIX, Measured, load_measured
 from netlab.files import paths
-from netlab.published.layout import HEADING_OF_TUNING
+from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 
 TABLES = (2, 3, 4, 5, 6)
 """Tables of the report that a group can name; table 1 was measured before it, by others."""
@@ -52,7 +52,6 @@ VERDICTS = (RECURS, DOES_NOT, UNDECIDED)
 RISES, FALLS, STAYS = "rises", "falls", "stays"
 
 FACTORS = ("jumbo frames", "stream count", "tuning", "direction")
-TUNING_WORDS = {"none": "no tuning", "kernel": "kernel tuning", "full": "full tuning"}
 
 DIRECTIONS = (
     (2, 3, "Linux64 → Linux64 to both directions"),

@@ -14,14 +14,6 @@ from netlab.errors import BadInput
 # PCI-X 2.0. The documents count with the label 133 and its exact divisions, which is the one
 # reading that gives all their figures: 133, 266, 532 and 1064 MB/s.
 _CLOCK_MHZ = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
-_EXACT_CLOCK_MHZ = {
-    33: Fraction(100, 3),
-    66: Fraction(200, 3),
-    100: Fraction(100),
-    133: Fraction(400, 3),
-    266: Fraction(800, 3),
-    533: Fraction(1600, 3),
-}
 _PARALLEL_WIDTHS = (16, 32, 64)
 _MAX_CLOCK_MHZ = 1066
 MMRBC_BYTES = (512, 1024, 2048, 4096)
@@ -68,11 +60,6 @@ class ParallelBus:
     def bandwidth_MBps(self) -> float:
         """Theoretical bandwidth as the documents count it, MB/s."""
         return self.bandwidth_Mbps / 8
-
-    @property
-    def exact_MBps(self) -> float:
-        """Theoretical bandwidth at the exact clock (133 stands for 133 1/3 MHz), MB/s."""
-        return float(self.width_bit * _EXACT_CLOCK_MHZ.get(self.clock_MHz, self.clock_MHz)) / 8
 
     def percent(self, throughput_MBps: float) -> float:
         """A throughput as per cent of the bandwidth.

@@ -1,23 +1,32 @@
-"""How far generators are from one of them: a dot and an interval each, cell by cell."""
+"""Difference of generators from a reference: a dot and an interval each, cell by cell."""
 
 from __future__ import annotations
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
-from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, Chart, Gallery, apply_style, show
+from netlab.charts.style import (
+    BAND_COLOUR,
+    CEILING_COLOUR,
+    Gallery,
+    describe,
+    legend_below,
+    line_style,
+    new_axes,
+    theme,
+)
 
 WIDTH_IN, ROW_IN, DOT_IN = 6.2, 0.2, 0.2
 CLIP_BEYOND = 2.0
-"""An interval may stretch the axis to this many times the farthest dot or bound, and no further."""
+"""Largest stretch of the axis by an interval, as a factor of the farthest dot or bound."""
 HEADROOM = 1.08
 
 
 def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
-    """Differences from the reference, one chart a path.
+    """Draw the differences from the reference, one chart a path.
 
     Parameters
     ----------
@@ -29,61 +38,78 @@ def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
     Returns
     -------
     Gallery
-        One row a cell, one dot a generator: its colour and its marker both tell which. An
-        interval that is cut off by the axis ends in an arrow.
+        One chart of :func:`of_path` for each path.
     """
     names = compared["generator"].drop_duplicates().tolist()
     return Gallery(
         tuple(
-            _chart(part, path, names, bound_percent)
-            for path, part in compared.groupby("path", sort=False)
+            of_path(part, names, bound_percent) for _, part in compared.groupby("path", sort=False)
         )
     )
 
 
-def _chart(part: pd.DataFrame, path: str, names: list[str], bound_percent: float) -> Chart:
-    apply_style()
+@theme()
+def of_path(
+    part: pd.DataFrame, names: list[str], bound_percent: float, ax: Axes | None = None
+) -> Axes:
+    """Draw the differences on one path, a row a cell, a dot with its interval a generator.
+
+    Parameters
+    ----------
+    part : DataFrame
+        Rows of one path.
+    names : list of str
+        All generators compared; each has a colour and a marker.
+    bound_percent : float
+        Drawn as a grey band.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        An interval cut off by the axis ends in an arrow.
+    """
     part = part.assign(cell=_cells(part))
+    path, reference = part["path"].iloc[0], part["reference"].iloc[0]
     cells = part["cell"].drop_duplicates().tolist()
     step = ROW_IN + DOT_IN * len(names)
-    fig, ax = plt.subplots(figsize=(WIDTH_IN, 1.5 + step * len(cells)))
-    ax.axvspan(-bound_percent, bound_percent, color="#e4e4e4", zorder=0)
+    ax = ax or new_axes((WIDTH_IN, 1.5 + step * len(cells)))
+    ax.axvspan(-bound_percent, bound_percent, color=BAND_COLOUR, zorder=0)
     ax.axvline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
     reach = _reach(part, bound_percent)
     for place, name in enumerate(names):
         rows = part[part["generator"] == name]
         centres = np.array([-cells.index(cell) for cell in rows["cell"]], dtype=float)
         centres -= (place - (len(names) - 1) / 2) * DOT_IN / step
-        style = {"color": PALETTE[place + 1], "zorder": 3}
-        ax.plot(rows["difference_percent"], centres, MARKERS[place + 1], markersize=6.5,
-                markeredgecolor="white", label=name, **style)  # fmt: skip
+        style = line_style(place + 1) | {"linestyle": "none", "markeredgewidth": 1.0}
+        ax.plot(rows["difference_percent"], centres, markersize=6.5, label=name, zorder=3, **style)
         for row, y in zip(rows.itertuples(), centres, strict=True):
-            _interval(ax, row.low_percent, row.high_percent, y, reach, PALETTE[place + 1])
+            _interval(ax, row.low_percent, row.high_percent, y, reach, style["color"])
     ax.set_yticks([-i for i in range(len(cells))], cells)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
-    reference = part["reference"].iloc[0]
     ax.set(
         xlim=(-reach, reach),
         ylim=(0.5 - len(cells), 0.5),
         title=f"Path {path}",
         xlabel=f"Goodput against {reference}, %",
     )
-    fig.legend(loc="outside lower center", ncols=len(names))
+    legend_below(ax, ncols=len(names))
     words = "; ".join(
         f"{row.generator}, {row.cell}: {row.difference_percent:+.1f} %{_span(row)}, {row.verdict}"
         for row in part.itertuples()
     )
-    return show(
-        fig,
+    return describe(
+        ax,
         f"Dots with intervals, path {path}: difference of goodput from {reference} in per cent, "
         f"one row a cell, one dot a generator; a grey band marks {bound_percent:g} % either way. "
         f"{words}.",
     )
 
 
-def _interval(ax, low: float, high: float, y: float, reach: float, colour: str) -> None:
+def _interval(ax: Axes, low: float, high: float, y: float, reach: float, colour: str) -> None:
     if math.isnan(low):
         return
     ax.plot([max(low, -reach), min(high, reach)], [y, y], color=colour, linewidth=1.5, zorder=2)
@@ -96,7 +122,7 @@ def _interval(ax, low: float, high: float, y: float, reach: float, colour: str) 
 
 
 def _cells(part: pd.DataFrame) -> list[str]:
-    """What tells the cells of a path apart: always MTU and streams, else what differs."""
+    """Names of the cells of a path: MTU, streams, and any other level that differs."""
     more = [
         name
         for name in ("direction", "tuning", "congestion", "record_length_B", "buffer_B")
@@ -112,7 +138,7 @@ def _cells(part: pd.DataFrame) -> list[str]:
 
 
 def _reach(part: pd.DataFrame, bound_percent: float) -> float:
-    """Half the axis: all dots and the band, and the intervals as far as they are not very wide."""
+    """Half the length of the axis: all dots, the band, and intervals up to the clipping limit."""
     least = max(part["difference_percent"].abs().max(), bound_percent)
     widest = np.nanmax([least, part["low_percent"].abs().max(), part["high_percent"].abs().max()])
     return HEADROOM * min(widest, CLIP_BEYOND * least)

@@ -1,4 +1,4 @@
-"""Chart of a search: how far each candidate lay below the best of its race, and when it left."""
+"""Chart of a search: loss of each candidate against the best of its race, and its outcome."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.charts.style import CEILING_COLOUR, PALETTE, apply_style, save_svg
+from netlab.charts.style import CEILING_COLOUR, PALETTE, save_svg, theme
 from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
 DPI = 150
 FATES = {"chosen": (PALETTE[0], "D"), "left": (PALETTE[4], "o"), "out": (PALETTE[1], "X")}
-"""Colour and marker of what became of a candidate."""
+"""Colour and marker of the outcome of a candidate."""
 
 
+@theme()
 def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
-    """One panel a race, one row a candidate, with the interval that the race went by.
+    """Draw one panel a race, one row a candidate, with the interval that decided.
 
     Parameters
     ----------
@@ -44,7 +45,6 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
     """
     if search.empty:
         raise BadInput("no race was run, so there is nothing to draw", key="search")
-    apply_style()
     stages = [part for _, part in search.groupby("stage", sort=True)]
     heights = [HEAD_IN + ROW_IN * len(part) for part in stages]
     fig, axes = plt.subplots(
@@ -103,14 +103,14 @@ def _race(ax: Axes, part: pd.DataFrame) -> None:
 
 
 def _kind(fate: str) -> str:
-    """``chosen``, ``left`` or ``out``: failing is a way of being out."""
+    """Outcome in one word: ``chosen``, ``left`` or ``out``; a failed candidate is ``out``."""
     if fate.startswith(("out", "failed")):
         return "out"
     return "chosen" if fate.startswith("chosen") else "left"
 
 
 def search_alt(search: pd.DataFrame) -> str:
-    """Words for who cannot see :func:`search_figure`."""
+    """Alt text of :func:`search_figure`."""
     parts = []
     for number, part in search.groupby("stage", sort=True):
         kind = part["fate"].map(_kind)
@@ -124,7 +124,7 @@ def search_alt(search: pd.DataFrame) -> str:
 
 
 def save_chart(figure: Figure, path: Path, alt: str) -> Path:
-    """Write a figure as SVG or PNG, by the name's ending, with its alt text; closes the figure."""
+    """Write a figure as SVG or PNG, by its suffix, with its alt text; closes the figure."""
     if path.suffix.lower() == ".svg":
         save_svg(figure, path, alt)
     else:

@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, apply_style
+from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, theme
 from netlab.errors import BadInput
 
 ROW_IN = 0.42
 TITLES = {"same": "Same settings", "best": "Each at its best"}
 
 
+@theme()
 def ratios_figure(ratios: pd.DataFrame) -> Figure:
-    """Ratios with their intervals, one row a cell, one panel a mode.
+    """Draw the ratios with their intervals, one row a cell, one panel a mode.
 
     Parameters
     ----------
@@ -26,9 +27,8 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A hollow mark has no conclusion.
+        A hollow marker stands for an inconclusive comparison.
     """
-    apply_style()
     ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
     if ratios.empty:
         raise BadInput("no cell has a ratio to draw", key="ratios")
@@ -57,7 +57,7 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
 
 
 def ratios_alt(ratios: pd.DataFrame) -> str:
-    """Words for who cannot see :func:`ratios_figure`."""
+    """Alt text of :func:`ratios_figure`."""
     ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
     parts = []
     for (mode, peer), part in ratios.groupby(["mode", "peer"]):

@@ -13,12 +13,13 @@ from netlab.analysis.longpath_recovery import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
 from netlab.charts.style import (
     CEILING_COLOUR,
-    Chart,
+    MARKERS,
     Gallery,
-    apply_style,
+    describe,
     label_lines,
     line_style,
-    show,
+    new_axes,
+    theme,
 )
 
 COLUMN_IN, ROW_IN = 2.35, 1.35
@@ -34,6 +35,7 @@ def _style(stack: str, position: int = 0) -> dict:
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
+@theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Goodput, window, RTT, retransmits and queue of several runs, one column a run.
 
@@ -54,7 +56,6 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """
     if runs.empty:
         return Gallery(())
-    apply_style()
     shown = list(runs.to_dict("records"))
     all_series = [lp.series(run) for run in shown]
     quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
@@ -88,7 +89,7 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         f"Line charts in a grid, {title}: one column a run, one row each for "
         f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
     )
-    return Gallery((show(fig, alt, caption),))
+    return Gallery((describe(fig, alt, caption),))
 
 
 def _star(runs: pd.DataFrame) -> str:
@@ -136,10 +137,10 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """
     if runs.empty:
         return Gallery(())
-    whole = _summary(lp, runs, title, blown_up=False)
+    whole = goodput_over_time(lp, runs, title)
     if math.isnan(runs["since_s"].max()):
         return Gallery((whole,))
-    return Gallery((whole, _summary(lp, runs, f"{title}: blow-up", blown_up=True)))
+    return Gallery((whole, goodput_over_time(lp, runs, f"{title}: blow-up", blown_up=True)))
 
 
 def opening(lp: LongPath) -> Gallery:
@@ -149,13 +150,39 @@ def opening(lp: LongPath) -> Gallery:
     charts = []
     for mtu_B in sorted(runs["mtu_B"].unique(), reverse=True):
         of_mtu = runs[runs["mtu_B"] == mtu_B]
-        charts.append(_summary(lp, of_mtu, f"Frames of {mtu_B} B", blown_up=False))
+        charts.append(goodput_over_time(lp, of_mtu, f"Frames of {mtu_B} B"))
     return Gallery(tuple(charts))
 
 
-def _summary(lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool) -> Chart:
-    apply_style()
-    fig, ax = plt.subplots(figsize=SUMMARY_SIZE_IN)
+@theme()
+def goodput_over_time(
+    lp: LongPath,
+    runs: pd.DataFrame,
+    title: str,
+    *,
+    blown_up: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw means of goodput over one second, a line a run.
+
+    Parameters
+    ----------
+    lp : LongPath
+        The study.
+    runs : DataFrame
+        Rows of its table, each a line.
+    title : str
+        Title of the chart.
+    blown_up : bool
+        Only the runs near the best one, after slow start, on an axis of their range.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or new_axes(SUMMARY_SIZE_IN)
     begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
     best = runs["mean_Mbps"].max()
     limit, span, words = _payload_limit_Mbps(lp, runs), [], []
@@ -190,7 +217,7 @@ def _summary(lp: LongPath, runs: pd.DataFrame, title: str, *, blown_up: bool) ->
     caption = f"Dotted: what the path carries of payload, {limit:.0f} Mb/s." + _star(runs)
     if blown_up:
         caption += f" Stacks with at least {100 * BLOW_UP_FROM:.0f} % of the best one's mean."
-    return show(fig, alt, caption)
+    return describe(ax, alt, caption)
 
 
 def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
@@ -200,13 +227,13 @@ def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
     return float(rate_Mbps * mss_B / (run["mtu_B"] + 14))
 
 
+@theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """The window after a forced loss beside the stack's law, one column a run.
 
     The law starts where the measured window was least, and its round trips are as long as the
     measured ones were on average.
     """
-    apply_style()
     found = lp.recoveries.set_index("run_id")
     shown = [run for run in runs.to_dict("records") if run["run_id"] in found.index]
     if not shown:
@@ -240,14 +267,14 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         f"{'; '.join(words)}."
     )
     caption = "Grey: the published law from the same window on; FAST has none." + _star(runs)
-    return Gallery((show(fig, alt, caption),))
+    return Gallery((describe(fig, alt, caption),))
 
 
+@theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Goodput of each flow over Jain's index, one column a run."""
     if runs.empty:
         return Gallery(())
-    apply_style()
     shown = runs.to_dict("records")
     size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
     fig, axes = plt.subplots(
@@ -282,23 +309,42 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         "Running means of five round trips, at least a second. Each stack has its colour; of two "
         "flows of one stack the second is dotted."
     ) + _star(runs)
-    return Gallery((show(fig, alt, caption),))
+    return Gallery((describe(fig, alt, caption),))
 
 
 def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Goodput after slow start of each configuration with its interval, a row each."""
-    if runs.empty:
-        return Gallery(())
-    apply_style()
+    """Draw goodput after slow start of each configuration; empty without runs."""
+    return Gallery((goodput_by_run(lp, runs, title),) if len(runs) else ())
+
+
+@theme()
+def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None = None) -> Axes:
+    """Draw goodput after slow start with its interval, a row a run, a marker an MTU.
+
+    Parameters
+    ----------
+    lp : LongPath
+        The study.
+    runs : DataFrame
+        Rows of its table.
+    title : str
+        Title of the chart.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     shown = runs.to_dict("records")
-    fig, ax = plt.subplots(figsize=(6.4, 0.34 * len(shown) + 1.2))
+    ax = ax or new_axes((6.4, 0.34 * len(shown) + 1.2))
     limits = {run["mtu_B"]: _payload_limit_Mbps(lp, pd.DataFrame([run])) for run in shown}
     words = []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
-        style = line_style(sorted(limits).index(run["mtu_B"]))
-        ax.errorbar(mean, position, xerr=np.nan_to_num(half), fmt=style["marker"],
-                    color=style["color"], capsize=3, elinewidth=1.2)  # fmt: skip
+        ax.errorbar(mean, position, xerr=np.nan_to_num(half), capsize=3, elinewidth=1.2,
+                    fmt=MARKERS[sorted(limits).index(run["mtu_B"])],
+                    color=_style(lp.stack(run))["color"])  # fmt: skip
         words.append(f"{run['group']} ({run['mtu_B']} B): {mean:.0f}")
     names = [run["group"] + ("*" if run["flags"] else "") for run in shown]
     ax.set_yticks(range(len(shown)), names)
@@ -312,8 +358,8 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
     )
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    caption = f"Frames: {marks}. Dotted: what the path carries of payload." + _star(runs)
-    return Gallery((show(fig, alt, caption),))
+    caption = f"Frames: {marks}. Dotted: payload that the path carries at most." + _star(runs)
+    return describe(ax, alt, caption)
 
 
 def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:

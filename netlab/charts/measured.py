@@ -18,11 +18,13 @@ from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
     SMALL_CHART_SIZE_IN,
-    Chart,
     Gallery,
-    apply_style,
-    line_style,
-    show,
+    describe,
+    legend_below,
+    mtu_styles,
+    new_axes,
+    second_style,
+    theme,
 )
 from netlab.study import Study
 
@@ -32,22 +34,20 @@ LINEAR_UP_TO = 32
 ROW_OF_LEGEND = 4
 HEADROOM = 1.12
 CLIP_ABOVE_MEAN = 1.25
-"""An interval may stretch the axis to this much above the highest mean; wider ones are cut off,
-so that one cell with two unlike repeats does not flatten all others."""
+"""Largest stretch of the axis by an interval, as a factor of the highest mean. Wider intervals are
+cut off, so that one cell with two different repeats does not flatten all others."""
+
+MEDIAN_COLOUR = "#d0021b"
+COUNT_COLOUR = "#9a9a9a"
 
 
 def _line_order(part: pd.DataFrame) -> list[int]:
-    """MTUs from the highest line at its right end to the lowest: the order of the legend."""
+    """MTUs in the order of the legend: from the highest right end of a line to the lowest."""
     ends = {
         mtu_B: line.sort_values("streams")["goodput_MBps"].dropna()
         for mtu_B, line in part.groupby("mtu_B")
     }
     return sorted(ends, key=lambda m: ends[m].iloc[-1] if len(ends[m]) else -1.0, reverse=True)
-
-
-def _styles(cells: pd.DataFrame) -> dict[int, dict]:
-    """One style an MTU, the same in all charts of a study."""
-    return {mtu_B: line_style(i) for i, mtu_B in enumerate(sorted(cells["mtu_B"].unique()))}
 
 
 def _top(part: pd.DataFrame) -> float:
@@ -83,7 +83,7 @@ def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> 
 
 
 def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
-    """The bus as a line, and per cent of it as a second reading of the axis."""
+    """Draw the bus as a line, and per cent of it as a second scale on the right."""
     if math.isnan(bus_MBps):
         return
     label = f"bus, {printed.number(bus_MBps)} MB/s"
@@ -96,11 +96,8 @@ def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
         right.set_ylabel("% of bus")
 
 
-def _legend(fig: Figure, axes: list[Axes], *, short: bool = False) -> None:
-    """One legend for all axes, its entries in the order of the lines at their right ends.
-
-    It is one row or one column: in a grid, matplotlib would fill columns first and break the order.
-    """
+def _legend(axes: list[Axes], *, short: bool = False) -> tuple[list, list[str]]:
+    """Handles and labels of all axes, in the order of the lines at their right ends."""
     found: dict[str, tuple[float, object]] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -109,12 +106,15 @@ def _legend(fig: Figure, axes: list[Axes], *, short: bool = False) -> None:
             height = height[~np.isnan(height)]
             found[label] = (float(height[-1]) if len(height) else -1.0, handle)
     labels = sorted(found, key=lambda label: found[label][0], reverse=True)
-    if labels:
-        handles = [found[label][1] for label in labels]
-        if short:
-            labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
-        columns = len(labels) if len(labels) <= ROW_OF_LEGEND else 1
-        fig.legend(handles, labels, loc="outside lower center", ncols=columns)
+    handles = [found[label][1] for label in labels]
+    if short:
+        labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
+    return handles, labels
+
+
+def _columns(labels: list[str]) -> int:
+    """One row or one column: in a grid, matplotlib would fill columns first, out of order."""
+    return len(labels) if 0 < len(labels) <= ROW_OF_LEGEND else 1
 
 
 def _bus(part: pd.DataFrame) -> float:
@@ -122,7 +122,7 @@ def _bus(part: pd.DataFrame) -> float:
 
 
 def _words(part: pd.DataFrame) -> str:
-    """The lines of a chart in words."""
+    """Alt text for the lines of a chart."""
     lines = []
     for mtu_B in _line_order(part):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
@@ -149,6 +149,7 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
     return text + (f"; cells without a valid run: {missing}." if missing else ".")
 
 
+@theme()
 def throughput(
     cells: pd.DataFrame,
     group: str,
@@ -157,43 +158,47 @@ def throughput(
     study: Study | None = None,
     small: bool = False,
     top_MBps: float | None = None,
-) -> Chart:
-    """Throughput over streams for one group and tuning, one line an MTU.
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw throughput over streams for one group and tuning, one line an MTU.
 
     Parameters
     ----------
     cells : DataFrame
         From :class:`netlab.analysis.cells.Cells`.
     group, tuning : str
+        One of each in ``cells``.
     study : Study, optional
         Gives labels and the level of confidence.
     small : bool
         The size that fits two or three to a row.
     top_MBps : float, optional
-        Upper end of the axis, to give several charts the same.
+        Upper end of the axis, for charts that share it.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
-    Chart
+    Axes
         Error bars are the cells' intervals, the dotted line is the bus, and the right axis
-        reads the same heights as per cent of it.
+        shows per cent of it.
     """
     whole = printed.of_group(cells, group)
     part = whole[whole["tuning"] == tuning]
     label = printed.tuning_labels(whole, study).get(tuning, tuning)
-    apply_style()
-    fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
-    _draw(ax, part, _styles(cells), _top(part) if top_MBps is None else top_MBps)
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
+    _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(part) if top_MBps is None else top_MBps)
     _ceiling(ax, _bus(part), reading=True)
     ax.set_ylabel("goodput, MB/s")
     ax.set_title(f"{group}\n{label}")
-    _legend(fig, [ax], short=small)
+    handles, labels = _legend([ax], short=small)
+    legend_below(ax, handles, labels, ncols=_columns(labels))
     alt = f"Line chart of throughput, {group}, {label}: {_words(part)}"
-    return show(fig, alt, "" if small else _caption(part, study))
+    return describe(ax, alt, "" if small else _caption(part, study))
 
 
 def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Gallery:
-    """The small charts of one group, one a tuning, on the same axis."""
+    """Small charts of one group, one a tuning, on the same axis."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     top = _top(whole)
@@ -205,16 +210,16 @@ def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> G
     )
 
 
-def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Chart:
-    """All tunings of one group side by side, on a shared axis."""
+@theme()
+def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Figure:
+    """Draw all tunings of one group side by side, on a shared axis."""
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
-    apply_style()
     width = 1.0 + 2.75 * len(tunings)
     fig, axes = plt.subplots(
         1, len(tunings), figsize=(width, 3.9), sharey=True, squeeze=False, sharex=True
     )
-    styles, top, words = _styles(cells), _top(whole), []
+    styles, top, words = mtu_styles(cells["mtu_B"]), _top(whole), []
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
         _draw(ax, part, styles, top)
@@ -222,42 +227,55 @@ def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Cha
         ax.set_title(label)
         words.append(f"{label}: {_words(part)}")
     axes[0][0].set_ylabel("goodput, MB/s")
-    _legend(fig, list(axes[0]))
+    handles, labels = _legend(list(axes[0]))
+    if labels:
+        fig.legend(handles, labels, loc="outside lower center", ncols=_columns(labels))
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
     alt = f"Line charts of throughput, {group}, one a tuning. {' '.join(words)}"
-    return show(fig, alt, _caption(whole, study))
+    return describe(fig, alt, _caption(whole, study))
 
 
-def drift(runs: pd.DataFrame, *, study: Study | None = None) -> Chart:
-    """Each valid run's deviation from its cell's mean, in the order they were measured.
+@theme()
+def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = None) -> Axes:
+    """Draw each valid run's deviation from its cell's mean, in the order of measurement.
 
-    A slope or a step shows that the machine changed during the study; the order is randomised,
-    so that it would not line up with a factor.
+    A slope or a step shows that the machine changed during the study. The order is randomised,
+    so such a change does not coincide with a factor.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    study : Study, optional
+        Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
     """
     good = valid(runs)
     mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
     repeats = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")
     deviation = 100 * (good["goodput_MBps"] / mean - 1)
     frame = good.assign(deviation=deviation)[(repeats > 1) & (mean > 0)].sort_values("order")
-    apply_style()
-    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    ax = ax or new_axes(CHART_SIZE_IN)
     for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
-        style = line_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
+        style = second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
         ax.plot(part["order"], part["deviation"], label=label, **style)
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
-        ax.plot(frame["order"], smooth, color="black", linewidth=1.6, label="running median")
+        ax.plot(frame["order"], smooth, color=MEDIAN_COLOUR, linewidth=1.6, label="running median")
     ax.axhline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
     ax.set_xlabel("position in the randomised order")
     ax.set_ylabel("deviation from the cell's mean, %")
     ax.set_title("Drift over the study")
-    handles, labels = ax.get_legend_handles_labels()
-    if handles:
-        fig.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))
+    legend_below(ax, ncols=4)
     if frame.empty:
-        return show(fig, "Empty chart: no cell has two valid repeats, so drift cannot be seen.")
+        return describe(ax, "Empty chart: no cell has two valid repeats, so drift cannot be seen.")
     half = len(frame) // 2
     first, second = frame["deviation"].iloc[:half].mean(), frame["deviation"].iloc[half:].mean()
     alt = (
@@ -265,18 +283,31 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None) -> Chart:
         f"from {frame['deviation'].min():.1f} to {frame['deviation'].max():.1f} %; the first half "
         f"of the study averages {first:+.2f} %, the second {second:+.2f} %."
     )
-    return show(fig, alt)
+    return describe(ax, alt)
 
 
-def overhead(runs: pd.DataFrame) -> Chart:
-    """How long each run took outside warm-up and window, with the limit."""
+@theme()
+def overhead(runs: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw a histogram of the time of each run outside warm-up and window, with the limit.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     took = outside_s(runs).dropna()
-    apply_style()
-    fig, ax = plt.subplots(figsize=(CHART_SIZE_IN[0], 2.6))
+    ax = ax or new_axes((CHART_SIZE_IN[0], 2.6))
     if len(took):
         reach = (0, max(float(took.max()), OVERHEAD_LIMIT_S) * 1.05)
-        colour = line_style(0)["color"]
-        sns.histplot(x=took.to_numpy(), bins=60, binrange=reach, ax=ax, color=colour, linewidth=0)
+        sns.histplot(
+            x=took.to_numpy(), bins=60, binrange=reach, ax=ax, color=COUNT_COLOUR, linewidth=0
+        )
     ax.axvline(OVERHEAD_LIMIT_S, color=CEILING_COLOUR, linestyle=(0, (1, 1)))
     ax.set_xlim(left=0)
     ax.annotate(
@@ -292,9 +323,9 @@ def overhead(runs: pd.DataFrame) -> Chart:
     ax.set_ylabel("runs")
     ax.set_title("Overhead of a run")
     if not len(took):
-        return show(fig, "Empty chart: no run recorded its overhead.")
+        return describe(ax, "Empty chart: no run recorded its overhead.")
     alt = (
         f"Histogram of the overhead of {len(took)} runs: median {took.median():.3f} s, "
         f"largest {took.max():.3f} s, limit {OVERHEAD_LIMIT_S:g} s."
     )
-    return show(fig, alt)
+    return describe(ax, alt)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -17,19 +16,20 @@ from netlab.charts.style import (
     DASHES,
     PALETTE,
     SMALL_CHART_SIZE_IN,
-    Chart,
     Gallery,
-    apply_style,
+    describe,
     label_lines,
-    line_style,
-    show,
+    legend_below,
+    mtu_styles,
+    new_axes,
+    second_style,
+    theme,
 )
 from netlab.errors import BadInput
 from netlab.published.claims.preliminary import misprints
-from netlab.published.layout import GOAL_PERCENT, TITLE_OF_SET, TITLE_OF_TABLE
+from netlab.published.layout import GOAL_PERCENT, TITLE_OF_SET, TITLE_OF_TABLE, TUNING_WORDS
 
-TUNINGS = ("none", "kernel", "full")
-TUNING_WORDS = {"none": "no tuning", "kernel": "kernel tuning", "full": "full tuning"}
+TUNINGS = tuple(TUNING_WORDS)
 # The charts printed in chapter 4 of the report, by table and tuning, in its order.
 PRINTED_CHARTS = (
     (2, "none"), (2, "full"),
@@ -49,8 +49,9 @@ MISSING_CHARTS = tuple(
 )
 
 
-def throughput_by_streams(table: int, tuning: str) -> Chart:
-    """One chart of chapter 4: throughput over streams, one line per MTU.
+@theme()
+def throughput_by_streams(table: int, tuning: str, ax: Axes | None = None) -> Axes:
+    """Draw one chart of chapter 4: throughput over streams, one line per MTU.
 
     Parameters
     ----------
@@ -58,18 +59,24 @@ def throughput_by_streams(table: int, tuning: str) -> Chart:
         1 to 6. All charts of a table share the scale.
     tuning : {'none', 'kernel', 'full'}
         Which third of it.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
-    Chart
+    Axes
+
+    Raises
+    ------
+    BadInput
+        There is no such table or tuning.
     """
     if table not in TITLE_OF_TABLE or tuning not in TUNINGS:
         raise BadInput("no such table and tuning", key="table, tuning", value=(table, tuning))
     whole = published.load("openlab-2003").query("table == @table")
     frame = whole.query("tuning == @tuning")
     hosts = HOSTS_OF_TABLE[table]
-    apply_style()
-    fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN)
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
     _lines(ax, frame, "throughput_MBps")
     ax.set(
         title=f"{hosts},\n{TUNING_WORDS[tuning]}",
@@ -78,35 +85,40 @@ def throughput_by_streams(table: int, tuning: str) -> Chart:
         ylim=(0, 1.05 * whole["throughput_MBps"].max()),
     )
     label_lines(ax)
-    return show(fig, _alt(f"Table {table}, {hosts}, {TUNING_WORDS[tuning]}: throughput", frame))
+    return describe(ax, _alt(f"Table {table}, {hosts}, {TUNING_WORDS[tuning]}: throughput", frame))
 
 
 def printed_charts() -> Gallery:
-    """The twelve charts of chapter 4, in its order."""
+    """All twelve charts of chapter 4, in its order."""
     return Gallery(tuple(throughput_by_streams(*which) for which in PRINTED_CHARTS))
 
 
 def missing_charts() -> Gallery:
-    """The charts that the report leaves out."""
+    """Charts that the report leaves out."""
     return Gallery(tuple(throughput_by_streams(*which) for which in MISSING_CHARTS))
 
 
-def best_percent_of_bus() -> Chart:
-    """The best cell of every table and tuning, in per cent of PCI-X, with the goal.
+@theme()
+def best_percent_of_bus(ax: Axes | None = None) -> Axes:
+    """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
-    Chart
+    Axes
     """
     frame = published.load("openlab-2003")
     best = frame.groupby(["table", "tuning"])["percent_of_bus"].max().unstack()[list(TUNINGS)]
     names = [f"Table {number}: {hosts}" for number, hosts in HOSTS_OF_TABLE.items()]
-    apply_style()
-    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    ax = ax or new_axes(CHART_SIZE_IN)
     rows = list(range(len(best)))[::-1]
     for i, tuning in enumerate(TUNINGS):
-        style = line_style(i) | {"linestyle": "none", "markersize": 8}
-        # Some bests are equal: a step down for each tuning keeps all markers in sight.
+        style = second_style(i) | {"linestyle": "none", "markersize": 8}
+        # Some bests are equal: a step down for each tuning keeps all markers visible.
         ax.plot(best[tuning], [row + 0.25 * (1 - i) for row in rows], label=TUNING_WORDS[tuning],
                 **style)  # fmt: skip
     ax.axvline(GOAL_PERCENT, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2)
@@ -122,77 +134,100 @@ def best_percent_of_bus() -> Chart:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
-    fig.legend(loc="outside lower center", ncols=len(TUNINGS))
+    legend_below(ax, ncols=len(TUNINGS))
     values = "; ".join(
         f"table {table} {', '.join(f'{row[t]:.0f}' for t in TUNINGS)}"
         for table, row in best.iterrows()
     )
-    return show(
-        fig,
+    return describe(
+        ax,
         "Best cell of each table in per cent of PCI-X bandwidth for none, kernel and full tuning: "
         f"{values}. The goal is {GOAL_PERCENT}; the most reached is {best.max(axis=None):.0f}.",
     )
 
 
-def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
-    """Sets 1 to 3 of the notes over streams, one line per MTU.
+PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream"}
+
+
+@theme()
+def preliminary_set(tuning: str, value: str = "throughput_MBps", ax: Axes | None = None) -> Axes:
+    """Draw one set of the notes over streams, one line per MTU.
 
     Parameters
     ----------
+    tuning : {'none', 'kernel', 'full'}
+        Set 1, 2 or 3. All sets share the scale.
     value : {'throughput_MBps', 'per_stream_MBps'}
-        Totals, with a stated total that cannot be right shown beside what its streams give; or
-        the rate of one stream.
+        Totals, with a star beside a misprinted total; or the rate of one stream.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
-    Gallery
+    Axes
     """
-    words = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream"}
-    if value not in words:
-        raise BadInput(f"must be one of {', '.join(words)}", key="value", value=value)
+    if value not in PRELIMINARY_VALUES:
+        choices = ", ".join(PRELIMINARY_VALUES)
+        raise BadInput(f"must be one of {choices}", key="value", value=value)
     frame = published.load("openlab-2003-preliminary")
-    wrong = misprints() if value == "throughput_MBps" else misprints().iloc[:0]
-    charts = []
-    for tuning in TUNINGS:
-        part = frame[frame["tuning"] == tuning]
-        apply_style()
-        fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN)
-        _lines(ax, part, value)
-        note = ""
-        for row in wrong[wrong["tuning"] == tuning].itertuples():
-            ax.plot(row.streams, row.streams_times_MBps, marker="*", markersize=11,
-                    color=PALETTE[2], label="_misprint", linestyle="none")  # fmt: skip
-            ax.annotate(
-                f"{row.streams} × {row.per_stream_MBps:g}", (row.streams, row.streams_times_MBps),
-                xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9,
-            )  # fmt: skip
-            note = (
-                f" The stated total of {row.streams} streams at {row.mtu_B} bytes, "
-                f"{row.stated_total_MBps:g}, is a misprint; its streams give "
-                f"{row.streams_times_MBps:g}, shown as a star."
-            )
-        ax.set(
-            title=_two_lines(TITLE_OF_SET[tuning]),
-            xlabel="Streams",
-            ylabel=f"{words[value]}, MB/s",
-            ylim=(0, 1.08 * frame[value].max()),
-        )
-        label_lines(ax)
-        charts.append(
-            show(fig, _alt(f"{TITLE_OF_SET[tuning]}: {words[value]}", part, value) + note)
-        )
-    return Gallery(tuple(charts))
+    part = frame[frame["tuning"] == tuning]
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    _lines(ax, part, value)
+    note = _misprint(ax, tuning) if value == "throughput_MBps" else ""
+    ax.set(
+        title=_two_lines(TITLE_OF_SET[tuning]),
+        xlabel="Streams",
+        ylabel=f"{PRELIMINARY_VALUES[value]}, MB/s",
+        ylim=(0, 1.08 * frame[value].max()),
+    )
+    label_lines(ax)
+    alt = _alt(f"{TITLE_OF_SET[tuning]}: {PRELIMINARY_VALUES[value]}", part, value)
+    return describe(ax, alt + note)
 
 
-def burst_efficiency() -> Chart:
-    """Share of PCI-X that carries data over the burst size, from the model of `netlab.bus`."""
+def _misprint(ax: Axes, tuning: str) -> str:
+    """Mark what the streams of a misprinted total give; the note for the alt text."""
+    note = ""
+    wrong = misprints()
+    for row in wrong[wrong["tuning"] == tuning].itertuples():
+        ax.plot(row.streams, row.streams_times_MBps, marker="*", markersize=11,
+                color=PALETTE[2], label="_misprint", linestyle="none")  # fmt: skip
+        ax.annotate(
+            f"{row.streams} × {row.per_stream_MBps:g}", (row.streams, row.streams_times_MBps),
+            xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9,
+        )  # fmt: skip
+        note = (
+            f" The stated total of {row.streams} streams at {row.mtu_B} bytes, "
+            f"{row.stated_total_MBps:g}, is a misprint; its streams give "
+            f"{row.streams_times_MBps:g}, shown as a star."
+        )
+    return note
+
+
+def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
+    """One chart of `preliminary_set` for each of sets 1 to 3."""
+    return Gallery(tuple(preliminary_set(tuning, value) for tuning in TUNINGS))
+
+
+@theme()
+def burst_efficiency(ax: Axes | None = None) -> Axes:
+    """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     sizes = list(bus.MMRBC_BYTES)
-    apply_style()
-    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    ax = ax or new_axes(CHART_SIZE_IN)
     ends = []
     for i, latency in enumerate((0, 50, 100)):
         values = [100 * bus.pci_x_efficiency(size, latency_clocks=latency) for size in sizes]
-        ax.plot(sizes, values, label=f"{latency} idle clocks", **line_style(i))
+        ax.plot(sizes, values, label=f"{latency} idle clocks", **second_style(i))
         ends.append(f"{latency} idle clocks {values[0]:.0f} to {values[-1]:.0f}")
     ax.axhline(GOAL_PERCENT, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2)
     ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=CEILING_COLOUR,
@@ -200,28 +235,24 @@ def burst_efficiency() -> Chart:
     ax.set_xscale("log", base=2)
     ax.set_xticks(sizes, [str(size) for size in sizes])
     ax.set(
-        title="What a burst leaves of a 64-bit PCI-X bus (model)",
+        title="Efficiency of a 64-bit PCI-X bus by burst size (model)",
         xlabel="Maximum memory read byte count (MMRBC), B",
         ylabel="Data clocks, % of all clocks",
         ylim=(0, 103),
     )
     label_lines(ax)
-    return show(
-        fig,
+    return describe(
+        ax,
         "Modelled PCI-X efficiency in per cent from MMRBC 512 to 4096 bytes: " + "; ".join(ends),
     )
 
 
 def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
     """One line per MTU, in the order of MTU, on ``ax``."""
-    shown = frame.assign(MTU=frame["mtu_B"].astype(str) + " B")
-    mtus = [f"{mtu_B} B" for mtu_B in sorted(frame["mtu_B"].unique())]
-    for i, mtu in enumerate(mtus):
-        style = line_style(i)
+    for mtu_B, style in mtu_styles(frame["mtu_B"]).items():
         sns.lineplot(
-            shown[shown["MTU"] == mtu], x="streams", y=value, ax=ax, label=mtu, legend=False,
-            estimator=None, errorbar=None,
-            **style,
+            frame[frame["mtu_B"] == mtu_B], x="streams", y=value, ax=ax, label=f"{mtu_B} B",
+            legend=False, estimator=None, errorbar=None, **style,
         )  # fmt: skip
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     ticks = sorted(frame["streams"].unique())
@@ -230,16 +261,16 @@ def _lines(ax: Axes, frame: pd.DataFrame, value: str) -> None:
 
 
 def _two_lines(title: str) -> str:
-    """A title in two lines, so that the axes of charts side by side are alike."""
+    """A title of exactly two lines, so that charts side by side have axes of one height."""
     lines = textwrap.wrap(title, 30)
     return "\n".join([*lines, ""][:2] if len(lines) == 1 else lines)
 
 
-def _alt(what: str, frame: pd.DataFrame, value: str = "throughput_MBps") -> str:
-    """Words for a line chart: every value, by MTU."""
+def _alt(title: str, frame: pd.DataFrame, value: str = "throughput_MBps") -> str:
+    """Alt text of a line chart: every value, by MTU."""
     streams = ", ".join(str(n) for n in sorted(frame["streams"].unique()))
     lines = "; ".join(
         f"MTU {mtu_B} bytes: {', '.join(f'{v:g}' for v in part.sort_values('streams')[value])}"
         for mtu_B, part in frame.groupby("mtu_B")
     )
-    return f"{what} in MB/s for {streams} streams. {lines}."
+    return f"{title} in MB/s for {streams} streams. {lines}."

@@ -1,18 +1,19 @@
-"""Chart of the gigabit articles: before and after against what bounds a host."""
+"""Chart of the gigabit articles: rates before and after tuning, and the limits of a host."""
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 
 from netlab import published
 from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
     DASHES,
-    Chart,
-    apply_style,
+    describe,
+    legend_below,
     line_style,
-    show,
+    new_axes,
+    theme,
 )
 from netlab.published.gigabit_hosts import TITLE_OF_DOCUMENT, ceilings
 
@@ -26,14 +27,24 @@ _LINK_LIMIT = {
 }
 
 
-def before_and_after() -> Chart:
-    """Throughput before and after tuning, with the limits of bus and link."""
+@theme()
+def before_and_after(ax: Axes | None = None) -> Axes:
+    """Draw throughput before and after tuning, with the limits of bus and link.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     wide = published.load("gigabit-tuning").pivot(
         index="document", columns="phase", values="rate_Mbps"
     )
     limits = ceilings().set_index("name")["ceiling_Mbps"]
-    apply_style()
-    fig, ax = plt.subplots(figsize=(CHART_SIZE_IN[0], 3.1))
+    ax = ax or new_axes((CHART_SIZE_IN[0], 3.1))
     top = len(TITLE_OF_DOCUMENT) - 1
     rows = {document: top - i for i, document in enumerate(TITLE_OF_DOCUMENT)}
     for document, row in rows.items():
@@ -60,11 +71,12 @@ def before_and_after() -> Chart:
     ax.set(xlabel="Throughput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
-    fig.legend(loc="outside lower center", ncols=2)
+    legend_below(ax, ncols=2)
     values = "; ".join(
         f"{TITLE_OF_DOCUMENT[d]}: {wide.loc[d, 'before']:g} to {wide.loc[d, 'after']:g}"
         for d in rows
     )
     shown = [*_PCI_LIMITS, *_LINK_LIMIT.values()]
     bounds = ", ".join(f"{name} {limits[name]:.0f}" for name in shown)
-    return show(fig, f"Throughput before and after tuning in Mb/s. {values}. Limits: {bounds}.")
+    alt = f"Throughput before and after tuning in Mb/s. {values}. Limits: {bounds}."
+    return describe(ax, alt)

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 from netlab import published
 from netlab.charts.style import (
     CEILING_COLOUR,
-    CHART_SIZE_IN,
     DASHES,
     PALETTE,
+    SECOND_SERIES,
     SMALL_CHART_SIZE_IN,
-    Chart,
     Gallery,
-    apply_style,
+    describe,
     line_style,
-    show,
+    new_axes,
     text_colour,
+    theme,
 )
 from netlab.congestion.window_laws import LAWS, mss_B
 from netlab.published.windows import MTUS_B, path_figures, windows
 from netlab.units import MIB
 
-# Scalable and HighSpeed recover within a decade of each other: their labels part.
+# Scalable and HighSpeed recover within a decade of each other: keep their labels apart.
 _LABEL_SIDE = {"Reno": "center", "HighSpeed": "left", "Scalable": "right"}
 
 
-def windows_needed_and_given() -> Chart:
-    """The windows on the page as bars, the bandwidth-delay product as a line."""
+ENOUGH_COLOUR, TOO_SMALL_COLOUR = PALETTE[SECOND_SERIES + 1], PALETTE[SECOND_SERIES + 2]
+
+
+@theme()
+def windows_needed_and_given(ax: Axes | None = None) -> Axes:
+    """Draw the windows on the page as bars, the bandwidth-delay product as a line.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     figures = path_figures()
     rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
     given = sorted({int(window) for window in windows()["given_B"].dropna()})
@@ -36,14 +50,13 @@ def windows_needed_and_given() -> Chart:
     bars["rapid, -S 42543040"] = rapid["sender_buffer"] / 1e6
     bars |= {f"{name}, doubled": 2 * size for name, size in list(bars.items())}
     needed = figures["bdp_B"] / 1e6
-    apply_style()
-    fig, ax = plt.subplots(figsize=CHART_SIZE_IN)
+    ax = ax or new_axes()
     rows = np.arange(len(bars))[::-1]
-    colours = [PALETTE[0] if size >= needed else PALETTE[1] for size in bars.values()]
-    hatches = ["" if size >= needed else "///" for size in bars.values()]
+    enough = [size >= needed for size in bars.values()]
+    colours = [ENOUGH_COLOUR if fits else TOO_SMALL_COLOUR for fits in enough]
     drawn = ax.barh(rows, bars.values(), height=0.6, color=colours, edgecolor="white")
-    for patch, hatch in zip(drawn, hatches, strict=True):
-        patch.set_hatch(hatch)
+    for patch, fits in zip(drawn, enough, strict=True):
+        patch.set_hatch("" if fits else "///")
     ax.bar_label(drawn, [f"{size:.0f}" for size in bars.values()], padding=3, fontsize=9)
     ax.axvline(needed, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.4)
     ax.text(needed + 1, rows[0] + 0.62, f"needed, {needed:.0f} MB", fontsize=9, va="center",
@@ -58,47 +71,59 @@ def windows_needed_and_given() -> Chart:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     values = "; ".join(f"{name} {size:.0f}" for name, size in bars.items())
-    return show(fig, f"Windows in MB against {needed:.0f} needed to fill the path: {values}.")
+    return describe(ax, f"Windows in MB against {needed:.0f} needed to fill the path: {values}.")
+
+
+@theme()
+def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
+    """Draw the window over time after one loss, a line for each law.
+
+    Parameters
+    ----------
+    mtu_B : int
+        MTU of the path, bytes.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
+    figures = path_figures()
+    segments = figures["bdp_B"] / mss_B(mtu_B)
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    words = []
+    for i, law in enumerate(LAWS):
+        windows_then = 100 * law.trajectory(segments) / segments
+        times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
+        style = line_style(i) | {"markevery": [len(windows_then) - 1]}
+        ax.plot(times_s, windows_then, label=law.name, **style)
+        seconds = law.recovery_s(segments, figures["rtt_ms"])
+        words.append(f"{law.name} {seconds:.1f} s")
+        digits = 0 if seconds >= 10 else 1
+        ax.annotate(
+            f"{law.name}\n{seconds:,.{digits}f} s",
+            (times_s[-1], 100), xytext=(0, 6), textcoords="offset points",
+            ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(PALETTE[i]),
+        )  # fmt: skip
+    ax.set_xscale("log")
+    ax.set(
+        title=f"MTU {mtu_B} B, {segments:,.0f} segments",
+        xlabel="Time after the loss, s (logarithmic)",
+        ylabel="Window, % of the full path",
+        ylim=(40, 122),
+        xlim=(0.12, 15_000),
+    )
+    ax.set_xticks([1, 10, 100, 1000, 10_000], ["1", "10", "100", "1000", "10000"])
+    ax.minorticks_off()
+    ax.set_yticks([40, 60, 80, 100])
+    return describe(
+        ax,
+        f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
+        f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
+    )
 
 
 def recovery_charts() -> Gallery:
-    """Window over time after one loss, a line for each law, a chart for each MTU."""
-    figures = path_figures()
-    charts = []
-    for mtu_B in MTUS_B:
-        segments = figures["bdp_B"] / mss_B(mtu_B)
-        apply_style()
-        fig, ax = plt.subplots(figsize=SMALL_CHART_SIZE_IN)
-        words = []
-        for i, law in enumerate(LAWS):
-            windows_then = 100 * law.trajectory(segments) / segments
-            times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
-            style = line_style(i) | {"markevery": [len(windows_then) - 1]}
-            ax.plot(times_s, windows_then, label=law.name, **style)
-            seconds = law.recovery_s(segments, figures["rtt_ms"])
-            words.append(f"{law.name} {seconds:.1f} s")
-            digits = 0 if seconds >= 10 else 1
-            ax.annotate(
-                f"{law.name}\n{seconds:,.{digits}f} s",
-                (times_s[-1], 100), xytext=(0, 6), textcoords="offset points",
-                ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(PALETTE[i]),
-            )  # fmt: skip
-        ax.set_xscale("log")
-        ax.set(
-            title=f"MTU {mtu_B} B, {segments:,.0f} segments",
-            xlabel="Time after the loss, s (logarithmic)",
-            ylabel="Window, % of the full path",
-            ylim=(40, 122),
-            xlim=(0.12, 15_000),
-        )
-        ax.set_xticks([1, 10, 100, 1000, 10_000], ["1", "10", "100", "1000", "10000"])
-        ax.minorticks_off()
-        ax.set_yticks([40, 60, 80, 100])
-        charts.append(
-            show(
-                fig,
-                f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
-                f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
-            )
-        )
-    return Gallery(tuple(charts))
+    """One chart of `recovery` for each MTU of the page."""
+    return Gallery(tuple(recovery(mtu_B) for mtu_B in MTUS_B))

@@ -1,8 +1,11 @@
-"""The look every netlab figure shares, and how a figure is shown and saved.
+"""Theme of all netlab figures, and their output with alt text.
 
-Lines are told apart three ways at once (colour, marker, dash), so a chart survives grey print
-and colour-blind eyes. The colours differ in lightness, and each has a contrast of at least 3:1
-on white (WCAG 2.1, success criterion 1.4.11). A figure never leaves without its alt text.
+Lines differ in colour, marker and dash at once, so a chart stays readable in grey print and with
+colour-blind eyes. The colours differ in lightness, and each has a contrast of at least 3:1 on
+white (WCAG 2.1, success criterion 1.4.11). A figure cannot be shown or saved without alt text.
+
+One colour has one meaning on a page: the first three are MTUs, the next three are tunings or
+whatever else a page compares beside MTUs.
 """
 
 from __future__ import annotations
@@ -10,10 +13,12 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -35,6 +40,15 @@ DASHES: tuple[Any, ...] = (
     (0, (8, 3)),
 )
 CEILING_COLOUR = "#666666"
+"""Of reference lines: the bus, the link, a goal, zero."""
+
+BAND_COLOUR = "#e4e4e4"
+"""Of a range that counts as no difference."""
+
+SECOND_SERIES = 3
+"""Position of the first colour that is not an MTU's."""
+
+_POSITION_OF_MTU = {1500: 0, 9000: 1, 16114: 2}
 CHART_SIZE_IN = (6.4, 3.9)
 SMALL_CHART_SIZE_IN = (3.7, 3.0)
 
@@ -68,9 +82,32 @@ _RC: dict[str, Any] = {
 }
 
 
-def apply_style() -> None:
-    """Set seaborn's and matplotlib's defaults to netlab's theme, for this process."""
-    sns.set_theme(style="ticks", palette=list(PALETTE), rc=_RC)
+DrawnT = TypeVar("DrawnT", Figure, Axes)
+_DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionary()
+
+
+@contextmanager
+def theme() -> Iterator[None]:
+    """netlab's theme for what is drawn inside; nothing is set globally.
+
+    Also a decorator: ``@theme()`` above a function that draws.
+    """
+    base = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
+    colours = {"axes.prop_cycle": mpl.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
+    with mpl.rc_context({**base, **colours, **_RC}):
+        yield
+
+
+def new_axes(size_in: tuple[float, float] = CHART_SIZE_IN) -> Axes:
+    """Axes on a new figure in netlab's theme.
+
+    Parameters
+    ----------
+    size_in : tuple of float
+        Width and height, inches.
+    """
+    with theme():
+        return plt.subplots(figsize=size_in)[1]
 
 
 def line_style(i: int) -> dict[str, Any]:
@@ -93,6 +130,27 @@ def line_style(i: int) -> dict[str, Any]:
         "markeredgecolor": "white",
         "markeredgewidth": 0.7,
     }
+
+
+def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages.
+
+    Parameters
+    ----------
+    mtus_B : iterable of int
+        All MTUs of a study; others than these three take the positions that are left.
+    """
+    every = sorted({int(mtu_B) for mtu_B in mtus_B})
+    others = [mtu_B for mtu_B in every if mtu_B not in _POSITION_OF_MTU]
+    taken = {_POSITION_OF_MTU[mtu_B] for mtu_B in every if mtu_B in _POSITION_OF_MTU}
+    free = [i for i in range(len(taken) + len(others)) if i not in taken]
+    positions = _POSITION_OF_MTU | dict(zip(others, free, strict=False))
+    return {mtu_B: line_style(positions[mtu_B]) for mtu_B in every}
+
+
+def second_style(i: int) -> dict[str, Any]:
+    """`line_style` of the ``i``-th line of a chart whose lines are not MTUs."""
+    return line_style(SECOND_SERIES + i)
 
 
 def text_colour(colour: str) -> str:
@@ -213,16 +271,36 @@ def label_lines(
     ]
 
 
+def legend_below(ax: Axes, *legend: Any, ncols: int = 1) -> None:
+    """Put a legend below the figure if the axes are alone on it, else on the axes.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes whose lines are listed.
+    *legend
+        Handles and labels; by default those of the axes.
+    ncols : int
+        Columns of the legend.
+    """
+    handles, labels = legend or ax.get_legend_handles_labels()
+    if not handles:
+        return
+    alone = len(ax.figure.axes) == 1 and ax.figure.get_layout_engine() is not None
+    place = {"loc": "outside lower center"} if alone else {"loc": "best"}
+    (ax.figure if alone else ax).legend(handles, labels, ncols=ncols, **place)
+
+
 @dataclass(frozen=True)
 class Chart:
-    """A finished figure: deterministic SVG and the words that stand in for it.
+    """A finished figure: deterministic SVG and its alt text.
 
     Parameters
     ----------
     svg : str
         The image.
     alt : str
-        What the figure shows, for who cannot see it.
+        Content of the figure in words.
     caption : str
         Text under the figure; may be empty.
     """
@@ -246,11 +324,56 @@ class Chart:
         return f"Chart: {self.alt}"
 
 
+def describe(drawn: DrawnT, alt: str, caption: str = "") -> DrawnT:
+    """Attach alt text and caption to axes or a figure, for :func:`show`; returns them."""
+    _DESCRIBED[drawn] = (alt, caption)
+    return drawn
+
+
+def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Chart:
+    """Turn a figure into the value of a notebook cell; closes the figure.
+
+    Parameters
+    ----------
+    drawn : Figure or Axes
+        A figure, or axes on it.
+    alt : str, optional
+        Its alt text; by default the text given to :func:`describe`.
+    caption : str, optional
+        Text under the figure.
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    BadInput
+        There is no alt text.
+    """
+    if alt is None:
+        alt, caption = _DESCRIBED.get(drawn, ("", caption))
+    fig = drawn.figure if isinstance(drawn, Axes) else drawn
+    chart = Chart(_svg(fig, alt), alt, caption)
+    plt.close(fig)
+    return chart
+
+
 @dataclass(frozen=True)
 class Gallery:
-    """Charts side by side, as many to a row as the page is wide."""
+    """Charts side by side, as many to a row as the page is wide.
+
+    Parameters
+    ----------
+    charts : tuple of Chart, Figure or Axes
+        Figures and axes are turned into charts by :func:`show`.
+    """
 
     charts: tuple[Chart, ...]
+
+    def __post_init__(self) -> None:
+        shown = (one if isinstance(one, Chart) else show(one) for one in self.charts)
+        object.__setattr__(self, "charts", tuple(shown))
 
     def _repr_html_(self) -> str:
         parts = "".join(chart._repr_html_() for chart in self.charts)
@@ -260,29 +383,8 @@ class Gallery:
         return "\n".join(map(repr, self.charts))
 
 
-def show(fig: Figure, alt: str, caption: str = "") -> Chart:
-    """Turn a figure into what a notebook cell should return; closes the figure.
-
-    Parameters
-    ----------
-    fig : Figure
-        The figure.
-    alt : str
-        Its alt text; required.
-    caption : str, optional
-        Text under the figure.
-
-    Returns
-    -------
-    Chart
-    """
-    chart = Chart(_svg(fig, alt), alt, caption)
-    plt.close(fig)
-    return chart
-
-
 def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
-    """Write a figure as an SVG file that carries its alt text; same figure, same bytes.
+    """Write a figure as an SVG file with its alt text; the same figure gives the same bytes.
 
     Parameters
     ----------
@@ -309,7 +411,7 @@ def _svg(fig: Figure, alt: str) -> str:
         raise BadInput("a figure needs alt text", key="alt", value=alt)
     buffer = io.StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
-    with mpl.rc_context({key: _RC[key] for key in ("svg.hashsalt", "svg.fonttype")}):
+    with theme():
         fig.savefig(buffer, format="svg", metadata=metadata)
     label = html.escape(alt, quote=True)
     svg = buffer.getvalue()

@@ -8,34 +8,37 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from netlab.analysis.then_and_now import BAND, FLUCTUATION, TUNING_WORDS
+from netlab.analysis.then_and_now import BAND, FLUCTUATION
 from netlab.charts.style import (
+    BAND_COLOUR,
     CEILING_COLOUR,
-    MARKERS,
-    PALETTE,
-    Chart,
     Gallery,
-    apply_style,
+    describe,
     label_lines,
-    line_style,
-    show,
+    legend_below,
+    mtu_styles,
+    new_axes,
+    second_style,
+    theme,
 )
+from netlab.published.layout import TUNING_WORDS
 
 PAIR_SIZE_IN = (5.0, 3.1)
 RATIO_WIDTH_IN = 4.9
 RATIO_ROW_IN = 0.34
 HEADROOM = 1.06
 CLIP_ABOVE_MEAN = 1.25
-"""An interval may stretch the axis to this much above the highest mean, and no further."""
+"""Largest stretch of the axis by an interval, as a factor of the highest mean."""
 RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 CLIP_BEYOND_RATIO = 2.0
-"""A ratio's interval may stretch its axis to this much beyond the outermost ratio."""
+"""Largest stretch of the axis by an interval, as a factor of the outermost ratio."""
 
 
 def beside(cells: pd.DataFrame) -> Gallery:
-    """Throughput over streams then and now, one chart a group and tuning.
+    """Draw throughput over streams then and now, one chart a group and tuning.
 
     Parameters
     ----------
@@ -56,18 +59,16 @@ def beside(cells: pd.DataFrame) -> Gallery:
     return Gallery(tuple(charts))
 
 
-def _pair(whole: pd.DataFrame, tuning: str) -> Chart:
+@theme()
+def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     part = whole[whole["tuning"] == tuning]
     group, table = part.iloc[0]["group"], part.iloc[0]["table"]
-    apply_style()
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
-    mtus = sorted(whole["mtu_B"].unique())
+    styles = mtu_styles(whole["mtu_B"])
     words = []
     for ax, side, title in zip(axes, ("then", "now"), ("2003", "measured"), strict=True):
-        for mtu_B in (m for m in mtus if (part["mtu_B"] == m).any()):
-            line = part[part["mtu_B"] == mtu_B].sort_values("streams")
-            values = line[f"{side}_percent"].to_numpy()
-            style = line_style(mtus.index(mtu_B))
+        for mtu_B, line in part.sort_values("streams").groupby("mtu_B"):
+            values, style = line[f"{side}_percent"].to_numpy(), styles[mtu_B]
             ax.plot(line["streams"], values, label=f"{mtu_B} B", **style)
             low, high = _ends(line, side)
             bars = [np.nan_to_num(values - low), np.nan_to_num(high - values)]
@@ -87,7 +88,7 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Chart:
     for ax in axes:
         label_lines(ax)
     ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
-    return show(
+    return describe(
         fig,
         f"Line charts side by side on one scale, table {table}, {group}, {TUNING_WORDS[tuning]}: "
         f"throughput in per cent of the ceiling ({ceilings[0]:.0f} MB/s in 2003, "
@@ -109,7 +110,7 @@ def _top(whole: pd.DataFrame) -> float:
 
 
 def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
-    """What the steps of a factor did then and now, one chart a step and condition.
+    """Draw the effect of each step of a factor then and now, one chart a step and condition.
 
     Parameters
     ----------
@@ -122,30 +123,28 @@ def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
     -------
     Gallery
         One row a group: the published ratio with its tolerance above the measured one with its
-        interval, the verdict at the right end. The charts share their logarithmic axis. The grey
-        band is what 2003 could not tell from no change.
+        interval, the verdict at the right end. The charts share their logarithmic axis. Ratios in
+        the grey band are not distinguishable from no change in the published figures.
     """
     part = compared[compared["factor"] == factor]
     if part.empty:
         return Gallery(())
     reach = _reach(part)
     if factor == "direction":  # one pair of groups a step: the tunings make the rows
-        return Gallery(
-            tuple(
-                _forest(rows, step, rows["where"].tolist(), reach)
-                for step, rows in part.groupby("step", sort=False)
-            )
-        )
-    return Gallery(
-        tuple(
-            _forest(rows, f"{step}\n{where}", [f"Table {t}" for t in rows["tables"]], reach)
+        charts = [
+            forest(rows, step, rows["where"].tolist(), reach)
+            for step, rows in part.groupby("step", sort=False)
+        ]
+    else:
+        charts = [
+            forest(rows, f"{step}\n{where}", [f"Table {t}" for t in rows["tables"]], reach)
             for (step, where), rows in part.groupby(["step", "where"], sort=False)
-        )
-    )
+        ]
+    return Gallery(tuple(charts))
 
 
 def _reach(part: pd.DataFrame) -> tuple[float, float]:
-    """Ends of the axis: all ratios, and their intervals as far as they are not very wide."""
+    """Ends of the axis: all ratios, and their intervals up to the clipping limit."""
     points = part[["then_low", "then_high", "now_ratio"]].to_numpy()
     low, high = min(points.min(), 1 / BAND), max(points.max(), BAND)
     low = max(np.nanmin([low, part["now_low"].min()]), low / CLIP_BEYOND_RATIO)
@@ -153,19 +152,45 @@ def _reach(part: pd.DataFrame) -> tuple[float, float]:
     return low / HEADROOM, high * HEADROOM
 
 
-def _forest(rows: pd.DataFrame, title: str, names: list[str], reach: tuple) -> Chart:
-    apply_style()
+@theme()
+def forest(
+    rows: pd.DataFrame,
+    title: str,
+    names: list[str],
+    reach: tuple[float, float],
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the published and the measured ratio of each row with their intervals.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of :func:`netlab.analysis.then_and_now.compare`.
+    title : str
+        Title of the chart.
+    names : list of str
+        Name of each row.
+    reach : tuple of float
+        Ends of the logarithmic axis.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
     places = np.arange(len(rows))[::-1]
     height = 1.35 + 0.17 * title.count("\n") + RATIO_ROW_IN * len(rows)
-    fig, ax = plt.subplots(figsize=(RATIO_WIDTH_IN, height))
-    ax.axvspan(1 / BAND, BAND, color="#e4e4e4", zorder=0)
+    ax = ax or new_axes((RATIO_WIDTH_IN, height))
+    ax.axvspan(1 / BAND, BAND, color=BAND_COLOUR, zorder=0)
     ax.axvline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
     for i, (side, label) in enumerate((("then", "2003"), ("now", "measured"))):
         values = rows[f"{side}_ratio"].to_numpy()
         bars = [values - rows[f"{side}_low"], rows[f"{side}_high"] - values]
+        style = second_style(i)
         ax.errorbar(
-            values, places + 0.17 - 0.34 * i, xerr=np.nan_to_num(bars), fmt=MARKERS[i],
-            color=PALETTE[i], markersize=5, capsize=2.5, elinewidth=1.3, label=label,
+            values, places + 0.17 - 0.34 * i, xerr=np.nan_to_num(bars), fmt=style["marker"],
+            color=style["color"], markersize=5, capsize=2.5, elinewidth=1.3, label=label,
         )  # fmt: skip
     ax.set(ylim=(-0.6, len(rows) - 0.4), xlim=reach, title=title, xlabel="Ratio after / before")
     _ratio_axis(ax, reach)
@@ -176,14 +201,14 @@ def _forest(rows: pd.DataFrame, title: str, names: list[str], reach: tuple) -> C
     right.set_yticks(places, rows["verdict"].tolist())
     right.tick_params(axis="y", length=0)
     right.spines["right"].set_visible(False)
-    fig.legend(loc="outside lower center", ncols=2)
+    legend_below(ax, ncols=2)
     words = "; ".join(
         f"{name}: 2003 ×{row.then_ratio:.2f}, measured ×{row.now_ratio:.2f}{_span(row)}, "
         f"{row.verdict}"
         for name, row in zip(names, rows.itertuples(), strict=True)
     )
-    what = title.replace("\n", ", ")
-    return show(fig, f"Ratio of throughput, {what}, by row on a logarithmic axis. {words}.")
+    step = title.replace("\n", ", ")
+    return describe(ax, f"Ratio of throughput, {step}, by row on a logarithmic axis. {words}.")
 
 
 def _span(row) -> str:

@@ -147,7 +147,7 @@ def _published(notebook: Path) -> Path:
 
 def _digest(notebook: Path) -> str:
     package = Path(__file__).parents[1]
-    sources = sorted(package.rglob("*.py"))
+    sources = sorted([*package.rglob("*.py"), *package.rglob("*.yml")])
     data = sorted(path for path in (paths.data_dir() / "published").rglob("*") if path.is_file())
     whole = hashlib.sha256()
     for path in (notebook, *sources, *data):

@@ -19,7 +19,7 @@ from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
-from netlab.charts.style import Chart, Gallery
+from netlab.charts.style import Chart, Gallery, show
 from netlab.errors import BadInput, NetlabError
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
@@ -250,7 +250,7 @@ def _picture(measured: Measured) -> Chart | Gallery:
         return longpath_charts.opening(samples_of(measured))
     wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
     names = [name for name in wanted if name in measured.groups] or measured.groups
-    return charts.panel(measured.cells, names[0], study=measured.study)
+    return show(charts.panel(measured.cells, names[0], study=measured.study))
 
 
 def _tables(m: Measured) -> tables.Tables:

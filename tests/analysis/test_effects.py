@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import synthetic
 
-from netlab.analysis.effects import Ratio, bootstrap_ratio, effects, mean_ratio, pooled, ratio
+from netlab.analysis.effects import Ratio, effects, mean_ratio, pooled, ratio
 from netlab.errors import BadInput
 
 
@@ -44,16 +44,6 @@ def test_equal_values_give_an_interval_of_no_width():
 def test_values_that_have_no_ratio_are_refused(a, b):
     with pytest.raises(BadInput):
         ratio(np.array(a), np.array(b))
-
-
-def test_the_bootstrap_repeats_with_the_same_generator():
-    rng = np.random.default_rng(1)
-    a, b = rng.normal(100, 3, 40), rng.normal(120, 3, 40)
-    first = bootstrap_ratio(a, b, np.random.default_rng(9))
-    assert first == bootstrap_ratio(a, b, np.random.default_rng(9))
-    assert first.low < 1.2 < first.high and first.low > 1.15
-    with pytest.raises(BadInput):
-        bootstrap_ratio(np.array([]), b, rng)
 
 
 def test_streams_are_compared_within_everything_else(runs):

@@ -26,20 +26,6 @@ def test_the_documents_figures_come_out_as_printed(what, printed_Mbps, printed_M
     assert what.bandwidth_MBps == printed_MBps
 
 
-@pytest.mark.parametrize(
-    "what, exact_MBps",
-    [
-        (bus.PCI_32_33, 400 / 3),
-        (bus.PCI_X_133, 3200 / 3),
-        (bus.PCI_X_100, 800),
-        (bus.pci_x(266), 6400 / 3),
-        (bus.pci_x(533), 12800 / 3),
-    ],
-)
-def test_the_exact_clock_gives_the_specification_s_bandwidth(what, exact_MBps):
-    assert what.exact_MBps == pytest.approx(exact_MBps)
-
-
 def test_pci_x_2_transfers_two_and_four_times_a_clock():
     assert bus.pci_x(266).bandwidth_MBps == 2 * 1064
     assert bus.pci_x(533).bandwidth_MBps == 4 * 1064

@@ -1,6 +1,7 @@
-"""Charts of a measured study: what they draw, and the words that stand in for them."""
+"""Charts of a measured study: content and alt text."""
 
 import math
+import re
 
 import pytest
 import synthetic
@@ -8,6 +9,7 @@ from matplotlib import pyplot as plt
 
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
+from netlab.charts.style import show
 from netlab.errors import BadInput
 
 
@@ -26,59 +28,47 @@ def cells(runs, study):
     return Cells()(runs, study=study)
 
 
-@pytest.fixture
-def drawn(monkeypatch):
-    """Figures handed to `show`, kept open to look at."""
-    figures = []
-    real = charts.show
-
-    def keep(fig, alt, caption=""):
-        figures.append(fig)
-        return real(fig, alt, caption)
-
-    monkeypatch.setattr(charts, "show", keep)
-    return figures
-
-
-def test_a_chart_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study, drawn):
-    chart = charts.throughput(cells, "Linux64 -> Linux64", "full", study=study)
-    (ax,) = drawn[0].axes
-    labels = [text.get_text() for text in drawn[0].legends[0].get_texts()]
+def test_a_chart_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
+    ax = charts.throughput(cells, "Linux64 -> Linux64", "full", study=study)
+    assert ax.figure.axes == [ax]
+    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     assert sorted(labels) == ["MTU 1500B", "MTU 16114B", "MTU 9000B", "bus, 2128 MB/s"]
     assert ax.get_ylabel() == "goodput, MB/s" and ax.get_xlabel() == "TCP streams"
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "12", "20"]
     assert ax.child_axes[0].get_ylabel() == "% of bus"
+    chart = show(ax)
     assert "16114B" in chart.alt and "bus carries 2128 MB/s" in chart.alt
     assert "95 % interval" in chart.caption
 
 
-def test_the_legend_is_in_the_order_of_the_lines(cells, study, drawn):
-    charts.throughput(cells, "Linux64 -> Linux64", "none", study=study)
-    labels = [text.get_text() for text in drawn[0].legends[0].get_texts()]
+def test_the_legend_is_in_the_order_of_the_lines(cells, study):
+    ax = charts.throughput(cells, "Linux64 -> Linux64", "none", study=study)
+    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     assert labels == ["bus, 2128 MB/s", "MTU 9000B", "MTU 1500B"]
 
 
-def test_lines_differ_in_colour_marker_and_dash(cells, study, drawn):
-    charts.throughput(cells, "Linux64 -> Linux64", "full", study=study)
-    lines = [c.lines[0] for c in drawn[0].axes[0].containers]
+def test_lines_differ_in_colour_marker_and_dash(cells, study):
+    ax = charts.throughput(cells, "Linux64 -> Linux64", "full", study=study)
+    lines = [c.lines[0] for c in ax.containers]
     for look in ("get_color", "get_marker"):
         assert len({getattr(line, look)() for line in lines}) == 3
     assert len({str(line._dash_pattern) for line in lines}) == 3
 
 
-def test_an_mtu_looks_the_same_in_every_chart(cells, study, drawn):
-    for tuning in ("none", "full"):
+def test_an_mtu_looks_the_same_in_every_chart(cells, study):
+    drawn = [
         charts.throughput(cells, "Linux32 -> Linux64", tuning, study=study)
-    looks = [
-        {c.get_label(): c.lines[0].get_color() for c in fig.axes[0].containers} for fig in drawn
+        for tuning in ("none", "full")
     ]
+    looks = [{c.get_label(): c.lines[0].get_color() for c in ax.containers} for ax in drawn]
     assert looks[0]["MTU 9000B"] == looks[1]["MTU 9000B"]
 
 
-def test_a_gallery_has_a_chart_a_tuning_on_one_axis(cells, study, drawn):
+def test_a_gallery_has_a_chart_a_tuning_on_one_axis(cells, study):
     gallery = charts.gallery(cells, "Linux32 <-> Linux64", study=study)
     assert len(gallery.charts) == 3
-    assert len({fig.axes[0].get_ylim() for fig in drawn}) == 1
+    texts = [set(re.findall(r">(\d+)</text>", chart.svg)) for chart in gallery.charts]
+    assert texts[0] == texts[1] == texts[2]
 
 
 def test_the_openlab_study_has_fifteen_small_charts(cells, study):
@@ -86,33 +76,36 @@ def test_the_openlab_study_has_fifteen_small_charts(cells, study):
     assert sum(len(charts.gallery(cells, g, study=study).charts) for g in groups) == 15
 
 
-def test_a_panel_names_every_tuning_in_its_alt_text(cells, study, drawn):
-    chart = charts.panel(cells, "Linux64 -> Linux64", study=study)
-    assert len(drawn[0].axes) == 3
+def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
+    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    assert len(fig.axes) == 3
+    chart = show(fig)
     for label in ("No Tuning", "+ Kernel Tuning", "+ Driver Tuning"):
         assert label in chart.alt
-    assert not plt.get_fignums()
+    assert not plt.fignum_exists(fig.number)
 
 
 def test_the_same_cells_give_the_same_bytes(cells, study):
-    one, two = (charts.panel(cells, "Linux64 -> Linux64", study=study).svg for _ in range(2))
+    one, two = (show(charts.panel(cells, "Linux64 -> Linux64", study=study)).svg for _ in range(2))
     assert one == two
 
 
 def test_missing_cells_leave_gaps_and_are_counted(study):
     runs = synthetic.runs_of(study, change=synthetic.only(streams=(1, 4, 20)))
     cells = Cells()(runs, study=study)
-    chart = charts.throughput(cells, "Linux64 -> Linux64", "none", study=study)
+    chart = show(charts.throughput(cells, "Linux64 -> Linux64", "none", study=study))
     assert "nothing valid with 12" in chart.alt
     assert "cells without a valid run: 2" in chart.caption
 
 
 def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
     cells = Cells()(runs.assign(flags="failed"), study=study)
-    assert "nothing valid with 1" in charts.panel(cells, "Linux64 -> Linux64", study=study).alt
+    assert (
+        "nothing valid with 1" in show(charts.panel(cells, "Linux64 -> Linux64", study=study)).alt
+    )
 
 
-def test_one_wild_interval_does_not_flatten_the_rest(study, drawn):
+def test_one_wild_interval_does_not_flatten_the_rest(study):
     def wild(row):
         if row["streams"] == 12 and row["mtu_B"] == 1500:
             row["goodput_MBps"] *= 0.2 if row["repeat"] == 1 else 1.0
@@ -120,17 +113,18 @@ def test_one_wild_interval_does_not_flatten_the_rest(study, drawn):
     cells = Cells()(synthetic.runs_of(study, change=wild), study=study)
     narrow = cells.assign(bus_MBps=math.nan)
     wide = narrow.assign(high_MBps=narrow["high_MBps"] * 9)
-    chart = charts.throughput(wide, "Linux64 -> Linux64", "none", study=study)
-    top = drawn[0].axes[0].get_ylim()[1]
-    assert top < 1.5 * cells["goodput_MBps"].max() and "run off the chart" in chart.caption
+    ax = charts.throughput(wide, "Linux64 -> Linux64", "none", study=study)
+    top = ax.get_ylim()[1]
+    assert top < 1.5 * cells["goodput_MBps"].max() and "run off the chart" in show(ax).caption
 
 
-def test_a_study_without_a_bus_has_no_ceiling_and_wide_counts_a_log_axis(tmp_path, drawn):
+def test_a_study_without_a_bus_has_no_ceiling_and_wide_counts_a_log_axis(tmp_path):
     foreign = synthetic.foreign(tmp_path)
     cells = Cells()(synthetic.runs_of(foreign), study=foreign)
     (group,) = cells["group"].unique()
-    chart = charts.panel(cells, group, study=foreign)
-    (ax,) = drawn[0].axes
+    fig = charts.panel(cells, group, study=foreign)
+    (ax,) = fig.axes
+    chart = show(fig)
     assert ax.get_xscale() == "log" and "bus" not in chart.alt
     assert "<b>" not in chart._repr_html_()
 
@@ -142,12 +136,33 @@ def test_an_unknown_group_is_refused(cells):
 
 def test_drift_compares_the_halves_of_the_study(runs, study):
     drifting = runs.assign(goodput_MBps=runs["goodput_MBps"] * (1.1 - runs["order"] / 2100))
-    alt = charts.drift(drifting, study=study).alt
+    alt = show(charts.drift(drifting, study=study)).alt
     assert "first half of the study averages +" in alt and "the second -" in alt
-    assert charts.drift(runs[runs["repeat"] == 1]).alt.startswith("Empty chart")
-    assert charts.drift(runs.head(0)).alt.startswith("Empty chart")
+    assert show(charts.drift(runs[runs["repeat"] == 1])).alt.startswith("Empty chart")
+    assert show(charts.drift(runs.head(0))).alt.startswith("Empty chart")
 
 
 def test_overhead_states_median_and_largest(runs):
-    assert "median 0.200 s" in charts.overhead(runs).alt
-    assert charts.overhead(runs.head(0)).alt.startswith("Empty chart")
+    assert "median 0.200 s" in show(charts.overhead(runs)).alt
+    assert show(charts.overhead(runs.head(0))).alt.startswith("Empty chart")
+
+
+@pytest.mark.parametrize("name", ["throughput", "drift", "overhead"])
+def test_a_chart_is_drawn_on_the_axes_given(name, cells, runs, study):
+    before = dict(plt.rcParams)
+    fig, (left, right) = plt.subplots(1, 2)
+    if name == "throughput":
+        given = charts.throughput(cells, "Linux64 -> Linux64", "full", study=study, ax=right)
+    else:
+        given = getattr(charts, name)(runs, ax=right)
+    assert given is right and right.has_data() and not left.has_data()
+    assert dict(plt.rcParams) == before and not fig.legends
+    plt.close(fig)
+
+
+def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
+    lines = charts.throughput(cells, "Linux64 -> Linux64", "full", study=study).containers
+    dots = charts.drift(runs, study=study).get_lines()
+    mtus = {c.lines[0].get_color() for c in lines}
+    assert len(mtus) == 3 and not mtus & {line.get_color() for line in dots}
+    plt.close("all")

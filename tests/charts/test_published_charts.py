@@ -2,15 +2,18 @@
 
 import xml.etree.ElementTree as ElementTree
 
+import matplotlib.pyplot as plt
 import pytest
 
 from netlab import published
 from netlab.charts import published as charts
 from netlab.charts import published_gigabit, published_windows
+from netlab.charts.style import Chart, show
 from netlab.errors import BadInput
 
 
-def _texts(chart):
+def _texts(drawn):
+    chart = drawn if isinstance(drawn, Chart) else show(drawn)
     root = ElementTree.fromstring(chart.svg)
     return [
         "".join(node.itertext()).strip() for node in root.iter("{http://www.w3.org/2000/svg}text")
@@ -38,13 +41,13 @@ def test_a_chart_has_title_units_and_direct_labels():
 
 
 def test_its_alt_text_has_every_value():
-    alt = charts.throughput_by_streams(2, "none").alt
+    alt = show(charts.throughput_by_streams(2, "none")).alt
     assert "MTU 1500 bytes: 170, 388, 460, 398" in alt
     assert "MTU 9000 bytes: 182, 355, 632, 694" in alt
 
 
 def test_the_same_chart_is_the_same_bytes():
-    first, second = (charts.throughput_by_streams(2, "full").svg for _ in range(2))
+    first, second = (show(charts.throughput_by_streams(2, "full")).svg for _ in range(2))
     assert first == second
 
 
@@ -68,7 +71,7 @@ def test_per_stream_rates_show_no_misprint():
 
 
 def test_the_goal_is_in_the_overview():
-    chart = charts.best_percent_of_bus()
+    chart = show(charts.best_percent_of_bus())
     assert "goal, 80 %" in _texts(chart)
     assert "the most reached is 73" in chart.alt
     assert [t for t in _texts(chart) if t.endswith("tuning") and " and " not in t] == [
@@ -77,11 +80,11 @@ def test_the_goal_is_in_the_overview():
 
 
 def test_burst_efficiency_rises():
-    assert "0 idle clocks 86 to 98" in charts.burst_efficiency().alt
+    assert "0 idle clocks 86 to 98" in show(charts.burst_efficiency()).alt
 
 
 def test_the_window_chart_says_what_is_needed():
-    chart = published_windows.windows_needed_and_given()
+    chart = show(published_windows.windows_needed_and_given())
     assert "needed, 57 MB" in _texts(chart)
     assert "Tests, 40 MiB 42" in chart.alt
 
@@ -93,5 +96,26 @@ def test_recovery_has_a_chart_for_each_mtu():
 
 
 def test_before_and_after_carry_their_limits():
-    alt = published_gigabit.before_and_after().alt
+    alt = show(published_gigabit.before_and_after()).alt
     assert "390 to 955" in alt and "230 to 895" in alt and "1064" in alt
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: charts.throughput_by_streams(2, "full", ax=ax),
+        lambda ax: charts.preliminary_set("kernel", ax=ax),
+        lambda ax: charts.best_percent_of_bus(ax=ax),
+        lambda ax: charts.burst_efficiency(ax=ax),
+        lambda ax: published_windows.windows_needed_and_given(ax=ax),
+        lambda ax: published_windows.recovery(9000, ax=ax),
+        lambda ax: published_gigabit.before_and_after(ax=ax),
+    ],
+)
+def test_a_chart_is_drawn_on_the_axes_given(draw):
+    before = dict(plt.rcParams)
+    fig, (left, right) = plt.subplots(1, 2)
+    assert draw(right) is right
+    assert right.has_data() and not left.has_data() and fig.axes[:2] == [left, right]
+    assert dict(plt.rcParams) == before
+    plt.close(fig)

@@ -1,9 +1,10 @@
-"""The shared theme of the figures."""
+"""Theme, styles and output of all figures."""
 
 import colorsys
 import itertools
 import re
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 
@@ -24,12 +25,48 @@ def _lightness(colour):
     return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
 
 
+@style.theme()
 def _figure():
-    style.apply_style()
     fig, ax = plt.subplots()
     for i, name in enumerate(["high", "low", "middle"]):
         ax.plot([1, 2, 3], [1, 2, [3, 1, 2][i]], label=name, **style.line_style(i))
     return fig, ax
+
+
+def test_the_theme_is_set_inside_its_context_only():
+    before = dict(mpl.rcParams)
+    with style.theme():
+        assert mpl.rcParams["svg.hashsalt"] == "netlab"
+        inside = mpl.rcParams["axes.spines.top"]
+    assert inside is False
+    assert dict(mpl.rcParams) == before
+
+
+def test_an_mtu_has_one_look_whatever_others_there_are():
+    both, three = style.mtu_styles([9000, 16114]), style.mtu_styles([1500, 9000, 16114])
+    assert both[9000] == three[9000] and both[16114] == three[16114]
+    assert style.mtu_styles([1500, 4000, 8948]) == {
+        1500: style.line_style(0), 4000: style.line_style(1), 8948: style.line_style(2),
+    }  # fmt: skip
+    assert len({str(s) for s in style.mtu_styles([1280, 1500, 4000, 9000]).values()}) == 4
+
+
+def test_what_is_not_an_mtu_has_none_of_their_colours():
+    mtus = {s["color"] for s in style.mtu_styles([1500, 9000, 16114]).values()}
+    assert not mtus & {style.second_style(i)["color"] for i in range(3)}
+
+
+def test_a_legend_is_below_a_figure_of_its_own_or_on_shared_axes():
+    fig, ax = _figure()
+    style.legend_below(ax)
+    assert len(fig.legends) == 1 and ax.get_legend() is None
+    with style.theme():
+        shared, (left, right) = plt.subplots(1, 2)
+    left.plot([1, 2], label="line")
+    style.legend_below(left)
+    style.legend_below(right)
+    assert not shared.legends and left.get_legend() is not None and right.get_legend() is None
+    plt.close("all")
 
 
 def test_every_colour_has_contrast_three_to_one_on_white():
@@ -120,6 +157,24 @@ def test_a_shown_figure_is_html_with_alt_text_and_caption():
     html = style.show(fig, 'A "quoted" alt', "Caption <1>")._repr_html_()
     assert re.search(r"<figure[^>]*><img [^>]*/><figcaption>Caption &lt;1&gt;</figcaption>", html)
     assert 'role="img" alt="A &quot;quoted&quot; alt"' in html
+    assert not plt.fignum_exists(fig.number)
+
+
+def test_described_axes_are_shown_with_their_words():
+    fig, ax = _figure()
+    chart = style.show(style.describe(ax, "Three lines", "of their own"))
+    assert (chart.alt, chart.caption) == ("Three lines", "of their own")
+    assert not plt.fignum_exists(fig.number)
+    _, bare = _figure()
+    with pytest.raises(BadInput, match="alt text"):
+        style.show(bare)
+    plt.close("all")
+
+
+def test_a_gallery_shows_what_is_drawn():
+    fig, ax = _figure()
+    gallery = style.Gallery((style.describe(ax, "one"), style.describe(_figure()[0], "two")))
+    assert [chart.alt for chart in gallery.charts] == ["one", "two"]
     assert not plt.fignum_exists(fig.number)
 
 

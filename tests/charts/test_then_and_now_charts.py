@@ -2,6 +2,7 @@
 
 import math
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import synthetic
@@ -31,15 +32,15 @@ def compared(measured):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Figures handed to `show`, kept to look at."""
+    """Figures that were drawn, in their order."""
     figures = []
-    real = charts.show
+    real = charts.describe
 
-    def keep(fig, alt, caption=""):
-        figures.append(fig)
-        return real(fig, alt, caption)
+    def keep(drawn, alt, caption=""):
+        figures.append(drawn.figure)
+        return real(drawn, alt, caption)
 
-    monkeypatch.setattr(charts, "show", keep)
+    monkeypatch.setattr(charts, "describe", keep)
     return figures
 
 
@@ -115,3 +116,11 @@ def test_a_ratio_without_an_interval_is_drawn_and_said_to_have_none(compared):
 def test_nothing_compared_draws_nothing():
     empty = pd.DataFrame(columns=list(tn.COMPARED_COLUMNS))
     assert charts.ratios(empty, "tuning").charts == ()
+
+
+def test_a_forest_is_drawn_on_the_axes_given(compared):
+    rows = compared[compared["factor"] == "tuning"].head(2)
+    fig, (left, right) = plt.subplots(1, 2)
+    assert charts.forest(rows, "a step", ["Table 2", "Table 3"], (0.5, 2), ax=right) is right
+    assert right.has_data() and not left.has_data() and right.get_legend() is not None
+    plt.close(fig)

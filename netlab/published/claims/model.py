@@ -1,24 +1,26 @@
-"""What a claim is and how it is judged.
+"""A claim and the check of it.
 
-A claim quotes one quantitative statement of a source document. Its judge recomputes the figure
-from the published data and reaches a verdict; no verdict and no recomputed value is written down
-anywhere.
+A claim quotes one quantitative statement of a source document. The check recomputes the figure
+from the published data and gives a verdict. Neither verdicts nor recomputed values are stored.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from netlab.errors import BadInput
+from netlab.published.claims.expression import evaluate, fill
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NOTHING_RECOMPUTED = "–"
 
 
 class Verdict(StrEnum):
-    """How a claim stands against the recomputed value."""
+    """Outcome of comparing a claim with the recomputed value."""
 
     HOLDS = "holds"
     ROUNDS = "rounds"
@@ -27,8 +29,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What recomputing a claim gave: a value as text, a verdict, one line of why."""
+class CheckResult:
+    """Result of one check: the recomputed value as text, the verdict, one line of reason."""
 
     recomputed: str
     verdict: Verdict
@@ -36,7 +38,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedValue:
     """A claimed value as the document prints it, such as ``8512 Mb/s`` or ``about 73 %``."""
 
     text: str
@@ -45,6 +47,11 @@ class Printed:
     def number(self) -> float:
         """The first number in the text."""
         return float(self._digits)
+
+    @property
+    def has_number(self) -> bool:
+        """Whether the text contains a number."""
+        return _NUMBER.search(self.text) is not None
 
     @property
     def half_unit(self) -> float:
@@ -59,12 +66,12 @@ class Printed:
     def _digits(self) -> str:
         found = _NUMBER.search(self.text)
         if found is None:
-            raise BadInput("holds no number", key="claimed", value=self.text)
+            raise BadInput("contains no number", key="claimed", value=self.text)
         return found[0]
 
     def against(
-        self, recomputed: float, why: str, *, unit: str = "", allowance: float = 0.0
-    ) -> Finding:
+        self, recomputed: float, why: str, *, unit: str = "", tolerance: float = 0.0
+    ) -> CheckResult:
         """Compare the printed number with a recomputed one.
 
         Parameters
@@ -72,96 +79,137 @@ class Printed:
         recomputed : float
             The value, in the unit printed.
         why : str
-            How it was obtained.
+            Method of the recomputation.
         unit : str, optional
             Unit to show.
-        allowance : float
-            How far the printed number may be off besides rounding: for figures that were
-            themselves rounded before, or words such as "about".
+        tolerance : float
+            Largest difference accepted besides rounding: for figures that were rounded before,
+            or words such as "about".
 
         Returns
         -------
-        Finding
+        CheckResult
             ``holds`` if equal, ``rounds`` if equal at the printed digits or within the
-            allowance, else ``contradicted``.
+            tolerance, else ``contradicted``.
         """
         off = abs(recomputed - self.number)
         if off <= 1e-9 * abs(recomputed):
             verdict = Verdict.HOLDS
-        elif off <= max(self.half_unit, allowance) * (1 + 1e-9):
+        elif off <= max(self.half_unit, tolerance) * (1 + 1e-9):
             verdict = Verdict.ROUNDS
         else:
             verdict = Verdict.CONTRADICTED
         text = f"{recomputed:.{self._decimals + 2}f}".rstrip("0").rstrip(".")
-        return Finding(f"{text} {unit}".strip(), verdict, why)
-
-
-def stands(condition: bool, recomputed: str, why: str) -> Finding:
-    """A claim that is true or false as it stands."""
-    return Finding(recomputed, Verdict.HOLDS if condition else Verdict.CONTRADICTED, why)
-
-
-def uncheckable(why: str, recomputed: str = "–") -> Finding:
-    """A claim the documents give no data for; ``recomputed`` may say what can be said."""
-    return Finding(recomputed, Verdict.NOT_CHECKABLE, why)
+        return CheckResult(f"{text} {unit}".strip(), verdict, why)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One quantitative statement.
+    """One quantitative statement and the rule that checks it.
+
+    A rule is one of: ``value`` (compared with the printed number), ``holds`` (true or false) or
+    ``check`` (a function of its own). A claim without a rule is not checkable. The texts
+    ``shows`` and ``why`` may contain fields; see :func:`~.expression.fill`.
 
     Parameters
     ----------
     document : str
-        Which of the five documents.
+        One of the five documents.
     place : str
         Section, table, set or paragraph.
     statement : str
-        What is said, in a few words.
-    claimed : Printed
+        The statement in a few words.
+    claimed : PrintedValue
         The value or outcome as printed.
-    judge : callable
-        From the claimed value to a finding.
+    names : mapping
+        Values and functions the expressions may use. ``printed`` is added to them, ``claimed``
+        where the printed text contains a number.
+    value : str or float, optional
+        Expression of the recomputed number.
+    unit : str
+        Unit of ``value``.
+    tolerance : float
+        See :meth:`PrintedValue.against`.
+    holds : str
+        Expression of a condition.
+    check : str
+        Expression that gives a :class:`CheckResult`.
+    shows : str
+        Recomputed value as text, for a condition or a claim that is not checkable.
+    why : str
+        Method or reason.
+    let : mapping
+        Names for parts of the expressions, evaluated in order.
     """
 
     document: str
     place: str
     statement: str
-    claimed: Printed
-    judge: Callable[[Printed], Finding]
+    claimed: PrintedValue
+    names: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    value: str | float | None = None
+    unit: str = ""
+    tolerance: float = 0.0
+    holds: str = ""
+    check: str = ""
+    shows: str = NOTHING_RECOMPUTED
+    why: str = ""
+    let: Mapping[str, str] = field(default_factory=dict, compare=False)
 
-    def check(self) -> Finding:
-        """Recompute it now."""
-        return self.judge(self.claimed)
+    def __post_init__(self) -> None:
+        rules = [name for name in ("value", "holds", "check") if getattr(self, name)]
+        if len(rules) > 1:
+            raise BadInput(
+                f"has more than one rule: {', '.join(rules)}", where=self.document, key=self.place
+            )
+
+    def checked(self) -> CheckResult:
+        """Recompute the value and compare it now."""
+        names = {**self.names, "printed": self.claimed}
+        if self.claimed.has_number:
+            names["claimed"] = self.claimed.number
+        for name, expression in self.let.items():
+            names[name] = evaluate(expression, names)
+        if self.check:
+            return evaluate(self.check, names)
+        why = fill(self.why, names)
+        if self.value is not None:
+            number = evaluate(self.value, names)
+            return self.claimed.against(number, why, unit=self.unit, tolerance=self.tolerance)
+        shown = fill(self.shows, names)
+        if not self.holds:
+            return CheckResult(shown, Verdict.NOT_CHECKABLE, why)
+        held = bool(evaluate(self.holds, names))
+        return CheckResult(shown, Verdict.HOLDS if held else Verdict.CONTRADICTED, why)
 
 
-class Claims:
-    """The claims of one document, in its order; a decorator collects them."""
+def claims_of(content: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[Claim, ...]:
+    """Build the claims of one document from its parsed file.
 
-    def __init__(self, document: str):
-        self.document = document
-        self._parts: list[Callable[[], Iterable[Claim]]] = []
+    Parameters
+    ----------
+    content : mapping
+        ``document``, its name, and ``claims``: each a mapping with ``claim`` (place, statement,
+        value as printed) and the rule.
+    names : mapping
+        Values and functions for the expressions.
 
-    def __call__(
-        self, place: str, statement: str, claimed: str
-    ) -> Callable[[Callable[[Printed], Finding]], Callable[[Printed], Finding]]:
-        """Register the decorated function as the judge of one claim."""
-
-        def register(judge: Callable[[Printed], Finding]) -> Callable[[Printed], Finding]:
-            claim = Claim(self.document, place, statement, Printed(claimed), judge)
-            self._parts.append(lambda: (claim,))
-            return judge
-
-        return register
-
-    def from_data(self, make: Callable[[], Iterable[Claim]]) -> Callable[[], Iterable[Claim]]:
-        """Register a function that makes claims from data, such as one for each cell.
-
-        It is called when the claims are listed, so that importing them reads no file.
-        """
-        self._parts.append(make)
-        return make
-
-    def __iter__(self) -> Iterator[Claim]:
-        for part in self._parts:
-            yield from part()
+    Raises
+    ------
+    BadInput
+        A claim has an unknown key or lacks one of its three texts.
+    """
+    document = content["document"]
+    claims = []
+    for number, record in enumerate(content["claims"], start=1):
+        rule = dict(record)
+        try:
+            place, statement, claimed = rule.pop("claim")
+            claims.append(
+                Claim(document, place, statement, PrintedValue(str(claimed)), names, **rule)
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(
+                f"claim {number} is not usable: {error}", where=document, key="claims"
+            ) from None
+    return tuple(claims)

@@ -1,12 +1,12 @@
-"""Every verdict, recomputed."""
+"""Verdicts of all claims, recomputed from the published data."""
 
 import pandas as pd
 import pytest
 
 from netlab import published
 from netlab.published import claims
-from netlab.published.claims import openlab_frame, preliminary
-from netlab.published.claims.model import Printed, Verdict
+from netlab.published.claims import openlab, preliminary
+from netlab.published.claims.model import PrintedValue, Verdict
 
 FOUND = claims.check_all()
 
@@ -96,8 +96,8 @@ def test_every_stated_total_is_a_claim():
     ],
 )
 def test_a_total_may_be_one_MBps_a_stream_off(each, streams, total, verdict):
-    finding = preliminary.judge_total(each, streams, Printed(f"tot:{total}"))
-    assert finding.verdict == verdict
+    result = preliminary.check_total(each, streams, PrintedValue(f"tot:{total}"))
+    assert result.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_well_known_claims_come_out(statement, recomputed, verdict):
 
 
 def test_verdicts_follow_the_data(monkeypatch):
-    """Another cell in table 3 gives another maximum, per cent and verdict."""
+    """A changed table 3 changes its maximum, its per cent and the verdicts on them."""
     changed = published.load("openlab-2003")
     changed.loc[changed["table"] == 3, "throughput_MBps"] *= 1.2
     changed["percent_of_bus"] = 100 * changed["throughput_MBps"] / changed["bus_MBps"]
-    monkeypatch.setattr(openlab_frame, "report", lambda: changed)
+    monkeypatch.setattr(openlab, "report", lambda: changed)
     again = claims.check_all()
     moved = again[again["verdict"] != FOUND["verdict"]]
     assert "Highest value of table 3" in set(moved["statement"])
