@@ -12,10 +12,10 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.analysis.bottleneck import bottleneck
-from netlab.experiment.cc_session import Stacks
+from netlab.experiment.cc_session import CcSession
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import Station
-from netlab.generators import Made, make_run, tool_named, version_text
+from netlab.experiment.endpoint import Endpoint
+from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import (
     Emulated,
@@ -35,13 +35,13 @@ from netlab.study.schedule import Block, Run, provenance_key
 
 
 @dataclass
-class Runner:
+class Trials:
     """Makes the runs of a block whose hosts are open and tuned.
 
     Attributes
     ----------
     study, block : Study, Block
-    stations : dict of str to Station
+    endpoints : dict of str to Endpoint
         Both ends.
     context : dict
         What the provenance of every run holds besides its own factors.
@@ -49,7 +49,7 @@ class Runner:
         Of the block's path.
     memory_MBps : float or None
         Memory copy rate of the machine that both ends are on, MB/s; None where they are on two.
-    stacks : dict of str to Stacks
+    stacks : dict of str to CcSession
         The congestion controls held on each host.
     path_check : PathCheck or None
         What ping and traceroute said before the runs.
@@ -57,18 +57,18 @@ class Runner:
 
     study: Study
     block: Block
-    stations: dict[str, Station]
+    endpoints: dict[str, Endpoint]
     context: dict
     emulation: Emulation | None
     memory_MBps: float | None
-    stacks: dict[str, Stacks] = field(default_factory=dict)
+    stacks: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
 
     def look(self) -> None:
         """Ping and trace the path from the sender of its first group."""
         group = next(group for group in self.study.groups if group.path == self.block.path)
         sender, receiver = (
-            self.stations[name] for name in (group.sender, self.study.receiver(group))
+            self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
         self.path_check = look(sender.host, sender.address, receiver.address)
 
@@ -77,20 +77,20 @@ class Runner:
         receiver = self.study.receiver(run.group)
         sides, clamps = [], {}
         for role, name in (("sender", run.group.sender), ("receiver", receiver)):
-            station = self.stations[name]
-            send_max, receive_max = station.buffer_clamps()
+            endpoint = self.endpoints[name]
+            send_max, receive_max = endpoint.buffer_clamps()
             asked, socket = run.group.buffer_B, self.study.socket
             if role == "receiver" and run.group.receive_buffer_B is not None:
                 asked = run.group.receive_buffer_B
             sides.append(
                 Side(
                     host=name,
-                    channel=station.agent,
-                    address=station.address,
-                    interface=station.interface,
+                    channel=endpoint.agent,
+                    address=endpoint.address,
+                    interface=endpoint.interface,
                     sndbuf_B=min(asked, send_max or asked),
                     rcvbuf_B=min(asked, receive_max or asked),
-                    congestion=station.kernel_names(self.study.congestion_of(run.group)),
+                    congestion=endpoint.kernel_names(self.study.congestion_of(run.group)),
                     cpus=socket.cpus_sender if role == "sender" else socket.cpus_receiver,
                 )
             )
@@ -162,7 +162,7 @@ class Runner:
         )
         made, emulated = self._exchanged(run, sender, receiver, request)
         outcome, ledger = made.outcome, made.ledger
-        drift = [line for station in self.stations.values() for line in station.drift()]
+        drift = [line for endpoint in self.endpoints.values() for line in endpoint.drift()]
         row = {**self._named(run, made), **record(outcome, self._setting(), ledger, emulated)}
         row |= made.columns
         intervals = interval_rows(run.run_id, outcome.flows)
@@ -179,7 +179,7 @@ class Runner:
 
     def _exchanged(
         self, run: Run, sender: Side, receiver: Side, request: Request
-    ) -> tuple[Made, Emulated | None]:
+    ) -> tuple[TrialResult, Emulated | None]:
         """The run itself, and what the emulator of its path did meanwhile."""
         if self.emulation is None:
             return self._made(run, sender, receiver, request), None
@@ -190,29 +190,29 @@ class Runner:
         finally:
             self.emulation.forget(run)
 
-    def _made(self, run: Run, sender: Side, receiver: Side, request: Request) -> Made:
+    def _made(self, run: Run, sender: Side, receiver: Side, request: Request) -> TrialResult:
         """The run by whatever the group sends with."""
         name, mtu_B = run.group.generator, self.block.mtu_B
         if name == OWN:
             outcome = measure(sender, receiver, request)
             flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-            return Made(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
-        return make_run(
+            return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
+        return run_trial(
             tool_named(name),
             sender,
             receiver,
             request,
-            hosts={host: station.host for host, station in self.stations.items()},
+            hosts={host: endpoint.host for host, endpoint in self.endpoints.items()},
             versions=self.context["generators"][name],
             mtu_B=mtu_B,
             one_machine=self._setting().one_machine,
         )
 
-    def _named(self, run: Run, made: Made | None = None) -> dict:
+    def _named(self, run: Run, made: TrialResult | None = None) -> dict:
         """The columns that name a run, its tuning and where it came from."""
         study, block, group = self.study, self.block, run.group
         _, _, clamps = self._sides(run)
-        facts = {name: station.facts for name, station in self.stations.items()}
+        facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
         return {
             "schema_version": SCHEMA_VERSION,
             "study": study.name,
@@ -248,15 +248,15 @@ class Runner:
             "warmup_s": 0.0 if group.records else study.timing.warmup_s,
             **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
-                [line for station in self.stations.values() for line in station.unsupported()]
+                [line for endpoint in self.endpoints.values() for line in endpoint.unsupported()]
             ),
-            "knobs": json.dumps({n: s.knobs() for n, s in self.stations.items()}, sort_keys=True),
+            "knobs": json.dumps({n: s.knobs() for n, s in self.endpoints.items()}, sort_keys=True),
             "provenance": json.dumps(
                 {
                     "netlab": netlab.__version__,
                     "agent": core.source_digest(),
                     "hosts": facts,
-                    "link": {n: s.link for n, s in self.stations.items()},
+                    "link": {n: s.link for n, s in self.endpoints.items()},
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
                     "task_group": self.context["task_group"],

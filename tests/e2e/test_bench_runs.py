@@ -8,7 +8,7 @@ from lab_study import lab_study
 
 from netlab.errors import RunError
 from netlab.experiment.inventory import data_address
-from netlab.generators.tools import Transfer, Variant
+from netlab.generators.tools import TransferRequest, Variant
 from netlab.lab.lab import Lab
 from netlab.lab.queues import queue_a_cpu
 from netlab.lab.reaper import processes_in
@@ -96,7 +96,7 @@ def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
 def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_process():
     study = lab_study(name="bench-failures")
     (iperf3,) = find_tools(("iperf3",))
-    transfer = Transfer(
+    transfer = TransferRequest(
         address=data_address(study, "a-b", "b"),
         port=12000,
         data_port=12001,

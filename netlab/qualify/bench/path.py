@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from netlab.errors import HostError, RunError
-from netlab.experiment.endpoint import Station, open_stations
-from netlab.generators.tools import Received, Transfer, Variant
+from netlab.experiment.endpoint import Endpoint, open_endpoints
+from netlab.generators.tools import Received, TransferRequest, Variant
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
 from netlab.measure import Side, measure
@@ -18,7 +18,7 @@ from netlab.measure.record import goodput_MBps
 from netlab.qualify.bench.contenders import OwnVariant
 from netlab.qualify.bench.installed import Installed
 from netlab.qualify.bench.processes import run_tool
-from netlab.qualify.bench.rounds import Cell, Environment, Heat, Turn
+from netlab.qualify.bench.rounds import BenchCell, Environment, Heat, Turn
 from netlab.study import Study, Timing
 
 CONGESTION = "cubic"
@@ -80,12 +80,12 @@ def open_path(
         An end cannot be reached, or the MTU or the route could not be set.
     """
     with ExitStack() as stack:
-        stations = stack.enter_context(open_stations(study, environment.offloads, lab=lab))
-        for station in stations.values():
-            session = stack.enter_context(station.with_mtu(environment.mtu_B))
+        endpoints = stack.enter_context(open_endpoints(study, environment.offloads, lab=lab))
+        for endpoint in endpoints.values():
+            session = stack.enter_context(endpoint.with_mtu(environment.mtu_B))
             if session.drift():
-                raise HostError(station.name, f"did not take an MTU of {environment.mtu_B} B")
-        sender, receiver = stations[SENDER], stations[RECEIVER]
+                raise HostError(endpoint.name, f"did not take an MTU of {environment.mtu_B} B")
+        sender, receiver = endpoints[SENDER], endpoints[RECEIVER]
         names = {name: lab.namespace(name) for name in (SENDER, RECEIVER)}
         for here, there in ((sender, receiver), (receiver, sender)):
             stack.enter_context(_route_congestion(names[here.name], here, there.address))
@@ -93,25 +93,25 @@ def open_path(
 
 
 @contextmanager
-def _route_congestion(namespace: str, station: Station, peer: str) -> Iterator[None]:
+def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator[None]:
     """Make :data:`CONGESTION` what every socket to the peer starts with.
 
     A tool without an option for it then runs what the others run. A namespace's default cannot be
     set to an algorithm that the machine restricts; a route's can.
     """
     route = (
-        *(peer, "dev", station.interface, "proto", "kernel", "scope", "link"),
-        *("src", station.address),
+        *(peer, "dev", endpoint.interface, "proto", "kernel", "scope", "link"),
+        *("src", endpoint.address),
     )
     change = ("ip", "-n", namespace, "route", "replace", *route)
-    run_ip((*change, "congctl", CONGESTION), host=station.name)
+    run_ip((*change, "congctl", CONGESTION), host=endpoint.name)
     try:
-        said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=station.name)
+        said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=endpoint.name)
         if f"congctl {CONGESTION}" not in said:
-            raise HostError(station.name, f"its route to {peer} did not take {CONGESTION}")
+            raise HostError(endpoint.name, f"its route to {peer} did not take {CONGESTION}")
         yield
     finally:
-        run_ip(change, host=station.name)
+        run_ip(change, host=endpoint.name)
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class BenchPath:
 
     def __init__(
         self,
-        sender: Station,
-        receiver: Station,
+        sender: Endpoint,
+        receiver: Endpoint,
         lab: Lab,
         peers: dict[str, Installed],
     ):
@@ -242,7 +242,7 @@ class BenchPath:
         port = FIRST_PORT + PORTS_A_RUN * (turn.order % PORT_SETS)
         return run_tool(
             self._peers[turn.contender],
-            Transfer(
+            TransferRequest(
                 address=self.receiver.address,
                 port=port,
                 data_port=port + 1,
@@ -258,7 +258,9 @@ class BenchPath:
             receiver=self.receiver.name,
         )
 
-    def _gensink(self, cell: Cell, variant: OwnVariant, seconds: int) -> tuple[Received, float]:
+    def _gensink(
+        self, cell: BenchCell, variant: OwnVariant, seconds: int
+    ) -> tuple[Received, float]:
         """netlab's own, with the kernel's own buffers and no warm-up, as the others run."""
         outcome = measure(
             self._side(self.sender),
@@ -292,12 +294,12 @@ class BenchPath:
         window = flow.sink["window"]
         return Received(goodput, (window["t1_ns"] - window["t0_ns"]) / 1e9), own_us / 1e6
 
-    def _side(self, station: Station) -> Side:
+    def _side(self, endpoint: Endpoint) -> Side:
         return Side(
-            host=station.name,
-            channel=station.agent,
-            address=station.address,
-            interface=station.interface,
+            host=endpoint.name,
+            channel=endpoint.agent,
+            address=endpoint.address,
+            interface=endpoint.interface,
             sndbuf_B=0,
             rcvbuf_B=0,
         )

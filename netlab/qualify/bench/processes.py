@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from netlab.errors import RunError
-from netlab.generators.tools import Received, Tool, Transfer, Variant
+from netlab.generators.tools import Received, Tool, TransferRequest, Variant
 from netlab.lab.lab import Lab
 from netlab.qualify.bench.installed import Installed
 
@@ -114,7 +114,7 @@ class _Process:
 
 def run_tool(
     installed: Installed,
-    transfer: Transfer,
+    transfer: TransferRequest,
     variant: Variant,
     *,
     lab: Lab,
@@ -127,7 +127,7 @@ def run_tool(
     ----------
     installed : Installed
         The tool.
-    transfer : Transfer
+    transfer : TransferRequest
         What to move.
     variant : Variant
         How the tool is run.
@@ -174,7 +174,7 @@ def run_tool(
     return received, client.cpu_s + server.cpu_s  # of a server that had to be ended, too
 
 
-def _told(tool: Tool, transfer: Transfer, server: _Process) -> Received:
+def _told(tool: Tool, transfer: TransferRequest, server: _Process) -> Received:
     """What a server that does not end by itself says, once that is whole and grows no more."""
     deadline = time.monotonic() + END_S
     seen = None

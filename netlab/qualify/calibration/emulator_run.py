@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from netlab.experiment.block import stable_facts
-from netlab.experiment.endpoint import Station, host_facts, open_stations
+from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.generators.meters import difference, snapshot
 from netlab.hosts.pathcheck import PathCheck, ping
 from netlab.lab.emulator import LabEmulator
@@ -16,18 +16,18 @@ from netlab.lab.lab import Lab
 from netlab.measure import Emulated
 from netlab.measure.flags import interference
 from netlab.measure.record import others_load, own_us
-from netlab.qualify.calibration.cells import RECEIVER, SENDER
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import (
     LOAD_SHORT,
     LOAD_SHORT_PERCENT,
     PING_INTERVAL_S,
-    Cell,
+    EmulatorCell,
     EmulatorPlan,
     RoundTrip,
     as_asked,
     emulator_study,
 )
+from netlab.qualify.calibration.rate_cells import RECEIVER, SENDER
 from netlab.qualify.calibration.stream import INTERVAL_MS, run_stream, set_mtu, side
 from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
 from netlab.study import Study
@@ -58,19 +58,19 @@ def calibrate_emulator(
     with Lab.up(study, owned=True) as lab:
         facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
         for path, cells in itertools.groupby(plan.cells, lambda cell: cell.path):
-            with open_stations(study, path, lab=lab) as stations:
+            with open_endpoints(study, path, lab=lab) as endpoints:
                 path_emulator = lab.emulator(path)
                 for cell in cells:
-                    for station in stations.values():
-                        set_mtu(lab, station, cell.mtu_B)
-                    attempt = _attempt(study, stations, path_emulator, plan, cell)
+                    for endpoint in endpoints.values():
+                        set_mtu(lab, endpoint, cell.mtu_B)
+                    attempt = _attempt(study, endpoints, path_emulator, plan, cell)
                     samples += tried(cell, attempt, plan.tries)
                     progress(samples[-1], len(plan.cells))
     return EmulatorAccuracy.of(plan, samples, facts)
 
 
 def tried(
-    cell: Cell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
+    cell: EmulatorCell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
 ) -> list[dict]:
     """Measure a cell again while other work on the machine can be why it is off its bound.
 
@@ -103,26 +103,26 @@ def tried(
 
 def _attempt(
     study: Study,
-    stations: dict[str, Station],
+    endpoints: dict[str, Endpoint],
     path_emulator: LabEmulator,
     plan: EmulatorPlan,
-    cell: Cell,
+    cell: EmulatorCell,
 ) -> Callable[[], dict]:
     """What measures a cell once."""
     if not isinstance(cell, RoundTrip):
         stream = cell.stream(plan.seconds)
-        return lambda: run_stream(study, stations, stream, path_emulator)
+        return lambda: run_stream(study, endpoints, stream, path_emulator)
     if cell.load.paced_Mbps:
-        return lambda: _loaded(study, stations, path_emulator, plan, cell)
-    return lambda: _idle(stations, path_emulator, plan)
+        return lambda: _loaded(study, endpoints, path_emulator, plan, cell)
+    return lambda: _idle(endpoints, path_emulator, plan)
 
 
-def _idle(stations: dict[str, Station], path_emulator: LabEmulator, plan: EmulatorPlan) -> dict:
+def _idle(endpoints: dict[str, Endpoint], path_emulator: LabEmulator, plan: EmulatorPlan) -> dict:
     """Pings while nothing else passes."""
-    ends = [side(station) for station in stations.values()]
+    ends = [side(endpoint) for endpoint in endpoints.values()]
     reported = path_emulator.report(restart_ms=INTERVAL_MS)
     before = [snapshot(end) for end in ends]
-    pings = _ping(stations, plan)
+    pings = _ping(endpoints, plan)
     meters = [difference(old, snapshot(end)) for old, end in zip(before, ends, strict=True)]
     emulated = Emulated(reported, path_emulator.report(samples=True), "ab")
     # one machine: both ends meter the same processors
@@ -143,7 +143,7 @@ def _idle(stations: dict[str, Station], path_emulator: LabEmulator, plan: Emulat
 
 def _loaded(
     study: Study,
-    stations: dict[str, Station],
+    endpoints: dict[str, Endpoint],
     path_emulator: LabEmulator,
     plan: EmulatorPlan,
     cell: RoundTrip,
@@ -151,10 +151,10 @@ def _loaded(
     """Pings while the stream of the cell passes; they do not count if the stream failed."""
     stream = cell.stream(plan.pings * PING_INTERVAL_S)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        load = pool.submit(run_stream, study, stations, stream, path_emulator)
+        load = pool.submit(run_stream, study, endpoints, stream, path_emulator)
         # The handshake takes two round trips before the warm-up begins.
         time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
-        pings = _ping(stations, plan)
+        pings = _ping(endpoints, plan)
         sample = load.result()
     sample = {**_figures(pings, plan), **sample, "message": _message(sample["message"], pings)}
     if sample["goodput_MBps"] is None:
@@ -164,8 +164,8 @@ def _loaded(
     return sample
 
 
-def _ping(stations: dict[str, Station], plan: EmulatorPlan) -> PathCheck:
-    near, far = stations[SENDER], stations[RECEIVER]
+def _ping(endpoints: dict[str, Endpoint], plan: EmulatorPlan) -> PathCheck:
+    near, far = endpoints[SENDER], endpoints[RECEIVER]
     often = {"count": plan.pings, "interval_s": PING_INTERVAL_S}
     return ping(near.host, near.address, far.address, **often)
 

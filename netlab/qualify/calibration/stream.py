@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from netlab.errors import RunError
-from netlab.experiment.endpoint import Station
+from netlab.experiment.endpoint import Endpoint
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
 from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
-from netlab.qualify.calibration.cells import RECEIVER, SENDER
+from netlab.qualify.calibration.rate_cells import RECEIVER, SENDER
 from netlab.study import Socket, Study, Timing
 
 RECORD_LENGTH_B = 65536
@@ -56,19 +56,19 @@ class Stream:
     record_length_B: int = RECORD_LENGTH_B
 
 
-def set_mtu(lab: Lab, station: Station, mtu_B: int) -> None:
+def set_mtu(lab: Lab, endpoint: Endpoint, mtu_B: int) -> None:
     """Set the MTU of a lab end, for good: a tuning would refuse one that ends its IPv6."""
-    line = ("link", "set", "dev", station.interface, "mtu", str(mtu_B))
-    run_ip(("ip", "-n", lab.namespace(station.name), *line), host=station.name)
+    line = ("link", "set", "dev", endpoint.interface, "mtu", str(mtu_B))
+    run_ip(("ip", "-n", lab.namespace(endpoint.name), *line), host=endpoint.name)
 
 
-def side(station: Station, buffer_B: int = 0) -> Side:
+def side(endpoint: Endpoint, buffer_B: int = 0) -> Side:
     """An end of a path as a run has it."""
     return Side(
-        host=station.name,
-        channel=station.agent,
-        address=station.address,
-        interface=station.interface,
+        host=endpoint.name,
+        channel=endpoint.agent,
+        address=endpoint.address,
+        interface=endpoint.interface,
         sndbuf_B=buffer_B,
         rcvbuf_B=buffer_B,
     )
@@ -76,7 +76,7 @@ def side(station: Station, buffer_B: int = 0) -> Side:
 
 def run_stream(
     study: Study,
-    stations: dict[str, Station],
+    endpoints: dict[str, Endpoint],
     stream: Stream,
     emulator: LabEmulator | None = None,
 ) -> dict:
@@ -86,7 +86,7 @@ def run_stream(
     ----------
     study : Study
         Of the calibration.
-    stations : dict of str to Station
+    endpoints : dict of str to Endpoint
         Both ends of the path.
     stream : Stream
         What to send.
@@ -116,7 +116,7 @@ def run_stream(
         both=False,
         socket=Socket(pacing_MBps=stream.pacing_MBps),
     )
-    sender, receiver = (side(stations[name], stream.buffer_B) for name in (SENDER, RECEIVER))
+    sender, receiver = (side(endpoints[name], stream.buffer_B) for name in (SENDER, RECEIVER))
     before = emulator.report(restart_ms=INTERVAL_MS) if emulator else None
     try:
         outcome = measure(sender, receiver, request)

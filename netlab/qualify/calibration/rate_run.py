@@ -10,10 +10,16 @@ import numpy as np
 import pandas as pd
 
 from netlab.experiment.block import stable_facts
-from netlab.experiment.endpoint import Station, host_facts, open_stations
+from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.files.tables import Table
 from netlab.lab.lab import Lab
-from netlab.qualify.calibration.cells import CONGESTION, SENDER, Plan, RateCell, calibration_study
+from netlab.qualify.calibration.rate_cells import (
+    CONGESTION,
+    SENDER,
+    RateCell,
+    RatePlan,
+    calibration_study,
+)
 from netlab.qualify.calibration.stream import Stream, run_stream, set_mtu
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
@@ -48,7 +54,7 @@ class Calibration:
         Every run.
     """
 
-    plan: Plan
+    plan: RatePlan
     cells: pd.DataFrame
     samples: list[dict]
     machine: dict
@@ -97,13 +103,13 @@ class Calibration:
 
 
 def calibrate(
-    plan: Plan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
+    plan: RatePlan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
 ) -> Calibration:
     """Measure a calibration on a lab of its own.
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         What to measure.
     progress : callable
         Called after each cell with its last sample and how many cells there are.
@@ -121,21 +127,21 @@ def calibrate(
     with Lab.up(study, owned=True) as lab:
         facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
         for path, cells in itertools.groupby(_by_path(plan), lambda cell: cell.path):
-            with open_stations(study, path, lab=lab) as stations:
+            with open_endpoints(study, path, lab=lab) as endpoints:
                 for cell in cells:
-                    for station in stations.values():
-                        set_mtu(lab, station, cell.mtu_B)
-                    samples += tried(plan, cell, _attempt(study, stations, plan, cell))
+                    for endpoint in endpoints.values():
+                        set_mtu(lab, endpoint, cell.mtu_B)
+                    samples += tried(plan, cell, _attempt(study, endpoints, plan, cell))
                     progress(samples[-1], len(plan.cells))
     return Calibration(plan, judge(plan, samples), samples, facts)
 
 
-def _by_path(plan: Plan) -> list[RateCell]:
+def _by_path(plan: RatePlan) -> list[RateCell]:
     return sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
 
 
 def tried(
-    plan: Plan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
+    plan: RatePlan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
 ) -> list[dict]:
     """Measure a cell as often as the plan says, again while its figure is too low.
 
@@ -143,7 +149,7 @@ def tried(
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         How often a cell is repeated, and tried.
     cell : RateCell
         What is measured.
@@ -168,7 +174,7 @@ def tried(
 
 
 def _attempt(
-    study: Study, stations: dict[str, Station], plan: Plan, cell: RateCell
+    study: Study, endpoints: dict[str, Endpoint], plan: RatePlan, cell: RateCell
 ) -> Callable[[], dict]:
     """What measures a cell once: a run with its flags, without a goodput if it failed."""
     stream = Stream(
@@ -179,7 +185,7 @@ def _attempt(
         congestion=CONGESTION,
         record_length_B=cell.record_length_B,
     )
-    return lambda: run_stream(study, stations, stream)
+    return lambda: run_stream(study, endpoints, stream)
 
 
 def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
@@ -190,12 +196,12 @@ def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
     return cell.deviation_percent(float(median_MBps)), used
 
 
-def judge(plan: Plan, samples: list[dict]) -> pd.DataFrame:
+def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     """Samples to cells, each with its error and verdict.
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         Its cells and their bounds.
     samples : list of dict
         ``rate_Mbps mtu_B try goodput_MBps flags`` of every run.

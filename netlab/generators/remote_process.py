@@ -76,7 +76,7 @@ _TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 
 @dataclass(frozen=True)
-class Ended:
+class Exit:
     """A tool that has ended: exit status, what it printed, and its CPU time in s."""
 
     status: int
@@ -84,7 +84,7 @@ class Ended:
     cpu_s: float
 
 
-class Kept:
+class RemoteProcess:
     """A tool that runs on a host until the block is left.
 
     Parameters
@@ -107,7 +107,7 @@ class Kept:
         self.host, self.what, self.limit_s = host, what, limit_s
         words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B))
         self._process = host.start(("sh", "-c", SCRIPT, "keeper", *words, *argv))
-        self._ended: Ended | None = None
+        self._ended: Exit | None = None
         self._printed = ""
         self._told_to_end = False
 
@@ -136,7 +136,7 @@ class Kept:
             return answer["event"] != "taken"
         raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", code="timeout")
 
-    def ended(self, timeout_s: float) -> Ended | None:
+    def ended(self, timeout_s: float) -> Exit | None:
         """What came of it, or None while it runs."""
         deadline = time.monotonic() + timeout_s
         while self._ended is None and self._answer(deadline) is not None:
@@ -157,7 +157,7 @@ class Kept:
             self._told_to_end = True
             self._process.send("end")
 
-    def result(self) -> Ended:
+    def result(self) -> Exit:
         """Wait for its end, which is to be a good one.
 
         Raises
@@ -199,5 +199,5 @@ class Kept:
             found = _TIMES.search(answer["times"])
             minutes = [float(part) for part in found.groups()] if found else [0.0] * 4
             cpu_s = 60 * (minutes[0] + minutes[2]) + minutes[1] + minutes[3]
-            self._ended = Ended(answer["status"], self._printed, cpu_s)
+            self._ended = Exit(answer["status"], self._printed, cpu_s)
         return answer

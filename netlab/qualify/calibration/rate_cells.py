@@ -83,7 +83,7 @@ class RateCell:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RatePlan:
     """Which cells are measured, how long and how often.
 
     Parameters
@@ -127,7 +127,7 @@ class Plan:
         return tuple(RateCell(*level) for level in levels)
 
 
-QUICK = Plan(
+QUICK = RatePlan(
     rates_Mbps=(100.0, 1000.0),
     mtus_B=(576, 1500, 16114),
     seconds=0.8,
@@ -137,7 +137,7 @@ QUICK = Plan(
 )
 
 
-def calibration_study(plan: Plan) -> Study:
+def calibration_study(plan: RatePlan) -> Study:
     """Two lab hosts joined by one path of each rate."""
     links = {
         cell.path: {

@@ -9,7 +9,7 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import RunError
-from netlab.generators.keeper import MAX_OUTPUT_B, Kept
+from netlab.generators.remote_process import MAX_OUTPUT_B, RemoteProcess
 
 PATIENCE_S = 8.0
 
@@ -30,9 +30,9 @@ def temporary(tmp_path, monkeypatch):
     wait_until(lambda: not list(directory.iterdir()))
 
 
-def kept(host, script: str, *words: str, limit_s: float = 20.0, port: int = 0) -> Kept:
+def kept(host, script: str, *words: str, limit_s: float = 20.0, port: int = 0) -> RemoteProcess:
     argv = ("sh", "-c", script, "tool", *words)
-    return Kept(host, "a tool", argv, limit_s=limit_s, port=port)
+    return RemoteProcess(host, "a tool", argv, limit_s=limit_s, port=port)
 
 
 def wait_until(condition) -> None:
@@ -125,7 +125,7 @@ SERVES = (
 def test_a_server_is_waited_for_until_it_listens(host, temporary):
     port = free_port()
     argv = ("python3", "-c", SERVES, str(port))
-    with Kept(host, "a server", argv, limit_s=20.0, port=port) as server:
+    with RemoteProcess(host, "a server", argv, limit_s=20.0, port=port) as server:
         assert server.listens()
         socket.create_connection(("127.0.0.1", port)).close()
         assert server.result().status == 0

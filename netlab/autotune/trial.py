@@ -6,11 +6,16 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from netlab.autotune.candidate import ENGINE_WORDS, Candidate
-from netlab.autotune.space import USUAL_BUFFER_B, Found, drained_B
+from netlab.autotune.candidates import (
+    ENGINE_WORDS,
+    USUAL_BUFFER_B,
+    Candidate,
+    PathLimits,
+    drained_B,
+)
 from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import Station
+from netlab.experiment.endpoint import Endpoint
 from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import TAIL_MS, Channel, Outcome, Request
 from netlab.measure.flags import flags_of
@@ -58,7 +63,7 @@ class PathUnderTest:
         Whose path it is.
     group : Group
         Path, sender and direction; its record length and buffer are the candidate's to choose.
-    stations : dict of str to Station
+    endpoints : dict of str to Endpoint
         Both ends.
     mtu_B : int
         MTU of the path.
@@ -76,7 +81,7 @@ class PathUnderTest:
         self,
         study: Study,
         group: Group,
-        stations: dict[str, Station],
+        endpoints: dict[str, Endpoint],
         *,
         mtu_B: int,
         timing: Timing,
@@ -88,7 +93,7 @@ class PathUnderTest:
         self.timing, self._end_s, self._now = timing, end_s, now
         self._emulation = emulation
         self._run = Run("autotune", 0, group, study.streams[0], 1)
-        self._ends = [stations[group.sender], stations[study.receiver(group)]]
+        self._ends = [endpoints[group.sender], endpoints[study.receiver(group)]]
 
     @property
     def one_machine(self) -> bool:
@@ -108,7 +113,7 @@ class PathUnderTest:
         """What a run is expected to take."""
         return self.timing.warmup_s + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
-    def scout(self, start: Candidate) -> Found:
+    def scout(self, start: Candidate) -> PathLimits:
         """Look at the path with one short run: how long it is, and what buffers it gives.
 
         Raises
@@ -131,7 +136,7 @@ class PathUnderTest:
             rate_MBps = self.link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
-        return Found(
+        return PathLimits(
             bdp_B=bdp_B,
             granted_B=granted_B,
             rate_MBps=self.link_MBps,
@@ -204,20 +209,20 @@ class PathUnderTest:
             **words,
         )
 
-    def _side(self, station: Station, candidate: Candidate, limit_s: float) -> Side:
-        send_max_B, receive_max_B = station.buffer_clamps()
-        sends, socket = station is self._ends[0], self.study.socket
+    def _side(self, endpoint: Endpoint, candidate: Candidate, limit_s: float) -> Side:
+        send_max_B, receive_max_B = endpoint.buffer_clamps()
+        sends, socket = endpoint is self._ends[0], self.study.socket
         asked_B = candidate.buffer_B
         if not sends and candidate.receive_buffer_B is not None:
             asked_B = candidate.receive_buffer_B
         return Side(
-            host=station.name,
-            channel=_Until(station.agent, station.name, limit_s, self._now),
-            address=station.address,
-            interface=station.interface,
+            host=endpoint.name,
+            channel=_Until(endpoint.agent, endpoint.name, limit_s, self._now),
+            address=endpoint.address,
+            interface=endpoint.interface,
             sndbuf_B=min(asked_B, send_max_B or asked_B),
             rcvbuf_B=min(asked_B, receive_max_B or asked_B),
-            congestion=station.kernel_names(self.study.congestion_of(self.group)),
+            congestion=endpoint.kernel_names(self.study.congestion_of(self.group)),
             cpus=socket.cpus_sender if sends else socket.cpus_receiver,
         )
 
