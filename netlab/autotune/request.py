@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from netlab.autotune.candidates import Candidate, check_levels, engine_options
 from netlab.core import options
 from netlab.errors import BadInput
+from netlab.experiment.lab_pair import lab_pair
 from netlab.lab.queues import queue_a_cpu
 from netlab.study import Group, Study
 
 DEFAULT_PATH = "lab"
-SENDER, RECEIVER = "gen", "sink"
 LEAST_S, MOST_S = 10.0, 86_400.0
 ENGINES = ("same", "all")
 DIRECTIONS = ("->", "<->")
@@ -32,18 +32,9 @@ def default_study() -> Study:
         "checksum_offload": True,
         "queues": queue_a_cpu(),
     }
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": "autotune",
-            "title": "A lab path to find the best setting of",
-            "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
-            "paths": {DEFAULT_PATH: {"ends": [{"host": SENDER}, {"host": RECEIVER}], "link": link}},
-            "groups": [{"name": "gen -> sink", "path": DEFAULT_PATH, "sender": SENDER}],
-            "tunings": [{"name": "none", "mtus_B": [1500]}],
-            "streams": [1],
-        }
-    )
+    groups = [{"name": "gen -> sink", "path": DEFAULT_PATH}]
+    title = "A lab path to find the best setting of"
+    return lab_pair("autotune", title, {DEFAULT_PATH: link}, groups)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from netlab.experiment.block import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.study import Timing
-from netlab.study.schedule import Block
 from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0
@@ -117,7 +116,7 @@ def autotune(
             mtu_B=mtu_B,
             timing=timing_for(ask.seconds),
             end_s=end_s,
-            emulation=Emulation.of(ask.study, Block("autotune", ask.path, "", mtu_B, ()), lab),
+            emulation=Emulation.of(ask.study, ask.path, lab),
             now=now,
         )
         if now() + path.run_s > end_s:
@@ -165,14 +164,17 @@ def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
     with ExitStack() as stack:
         mtu_B = ask.mtu_B
         names = ask.study.congestions((ask.group,))
-        held = [stack.enter_context(end.stacks(ask.study, names)) for end in endpoints.values()]
+        sessions = [
+            stack.enter_context(end.congestion_controls(ask.study, names))
+            for end in endpoints.values()
+        ]
         if ask.tuning is not None:
             (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
             mtu_B = mtu_B or level.mtus_B[0]
             for name, endpoint in endpoints.items():
                 profile = load_profile(ask.study.profile(name, ask.tuning))
                 stack.enter_context(endpoint.tuning(profile, mtu_B))
-        elif mtu_B is not None or any(stacks.knobs for stacks in held):
+        elif mtu_B is not None or any(session.knobs for session in sessions):
             for endpoint in endpoints.values():
                 stack.enter_context(endpoint.with_mtu(mtu_B))
         yield mtu_B or min(int(endpoint.facts["mtu_B"] or 1500) for endpoint in endpoints.values())

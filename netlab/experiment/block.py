@@ -146,14 +146,16 @@ def run_block(
                 block,
                 endpoints,
                 context,
-                Emulation.of(study, block, lab),
+                Emulation.of(study, block.path, lab),
                 core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
             )
             names = study.congestions(run.group for run in todo)
             for name, endpoint in endpoints.items():
-                trials.stacks[name] = stack.enter_context(endpoint.stacks(study, names))
+                trials.controls[name] = stack.enter_context(
+                    endpoint.congestion_controls(study, names)
+                )
                 stack.enter_context(endpoint.tuned(study, block))
-            trials.look()
+            trials.check_path()
             try:
                 results.measure_all(trials, todo, progress)
             finally:
@@ -197,11 +199,11 @@ class _Results:
                 row, samples = trials.measured(run)
                 failures = 0
             except HostError as error:
-                self._add(trials.failed(run, "lost_host", str(error)))
+                self._add(trials.failed_row(run, "lost_host", str(error)))
                 raise
             except RunError as error:
                 failures += 1
-                self._add(trials.failed(run, "failed", str(error)))
+                self._add(trials.failed_row(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
                     raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error

@@ -61,22 +61,22 @@ class CcSession:
 
     Parameters
     ----------
-    held : dict of str to CongestionControl
+    controls : dict of str to CongestionControl
         By the study's names.
     knobs : tuple of Knob
         Modules to load, and the kernel's list of what any user may choose.
     """
 
-    held: dict[str, CongestionControl]
+    controls: dict[str, CongestionControl]
     knobs: tuple[Knob, ...] = ()
 
     def kernel_names(self, congestion: str) -> str:
         """A run's congestion control, one or several joined by ``+``, as the kernel calls it."""
-        return "+".join(self.held[name].kernel_name for name in congestion.split("+"))
+        return "+".join(self.controls[name].kernel_name for name in congestion.split("+"))
 
     def text(self, congestion: str) -> str:
         """What a run's congestion control is, for its record."""
-        return " + ".join(self.held[name].text() for name in congestion.split("+"))
+        return " + ".join(self.controls[name].text() for name in congestion.split("+"))
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class Endpoint:
         self._profile: Profile | None = None
         self._knobs: dict[str, str] = {}
         self._unsupported: list[dict] = []
-        self._stacks: CcSession | None = None
+        self._controls: CcSession | None = None
 
     def _greeted(self, ready: dict) -> None:
         if ready.get("event") == "error":
@@ -154,13 +154,13 @@ class Endpoint:
             profile,
             self.interface,
             mtu_B,
-            extra_knobs=self._stacks.knobs if self._stacks is not None else (),
+            extra_knobs=self._controls.knobs if self._controls is not None else (),
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
         )
 
     @contextmanager
-    def stacks(self, study: Study, names: Iterable[str]) -> Iterator[CcSession]:
+    def congestion_controls(self, study: Study, names: Iterable[str]) -> Iterator[CcSession]:
         """Have congestion controls on the host; those netlab brings are gone at the end.
 
         A tuning that is entered inside loads the kernel's modules and allows their names.
@@ -173,16 +173,16 @@ class Endpoint:
         held = open_cc_session(
             self.host, self.binary, names, study.stacks, version=netlab.__version__
         )
-        with held as stacks:
-            self._stacks = stacks
+        with held as controls:
+            self._controls = controls
             try:
-                yield stacks
+                yield controls
             finally:
-                self._stacks = None
+                self._controls = None
 
     def kernel_names(self, congestion: str) -> str:
         """What the host's kernel calls a congestion control, or several joined by ``+``."""
-        return congestion if self._stacks is None else self._stacks.kernel_names(congestion)
+        return congestion if self._controls is None else self._controls.kernel_names(congestion)
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:

@@ -1,4 +1,4 @@
-"""What can be known before anything is changed: will this study run on these hosts?"""
+"""Preflight: check that a study can run on its hosts, before anything is changed."""
 
 from __future__ import annotations
 
@@ -7,35 +7,39 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netlab.errors import HostError, NetlabError, RunError, Unsupported
+from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
+from netlab.experiment.measurement import request_of, side_of
 from netlab.files import paths
 from netlab.generators import missing
-from netlab.measure.exchange import Request, Side, measure
-from netlab.study import Study
+from netlab.measure import measure
+from netlab.study import Study, Timing
 from netlab.study.schedule import blocks
 
 RESULT_B_PER_RUN = 400_000
-"""Parquet and executed notebook of a run, generously."""
+"""Upper estimate of the Parquet rows and the executed notebook of one run."""
 
 FILES_SPARE = 64
+"""Open files that an agent needs besides its streams."""
+
+MTU_TIMING = Timing(repeats=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at: ``ok``, ``warn`` or ``fail``, and what was found."""
+    """One check: its status (``ok``, ``warn`` or ``fail``), its subject and its result."""
 
     status: str
     subject: str
     text: str
 
     def line(self) -> str:
-        """The finding as one line."""
+        """The check as one line."""
         return f"{self.status:4}  {self.subject}: {self.text}"
 
 
 def preflight(study: Study) -> Iterator[Check]:
-    """Look at everything a study needs; nothing stays changed.
+    """Check everything a study needs, and revert every change.
 
     The MTU probe sets each MTU on both ends, sends full segments with don't-fragment set (as TCP
     does), and reverts.
@@ -43,7 +47,7 @@ def preflight(study: Study) -> Iterator[Check]:
     Yields
     ------
     Check
-        As they are found; a host that cannot be reached ends the findings of its paths only.
+        In the order made; a host that cannot be reached ends the checks of its paths only.
     """
     yield from _space(study)
     try:
@@ -102,16 +106,16 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         yield Check("ok" if bus else "warn", name, f"bus: {text}")
         names = study.congestions(group for group in study.groups if group.path == path)
         if names:
-            yield _stacks(study, names, endpoint)
+            yield _controls(study, names, endpoint)
     for mtu_B in sorted({mtu for level in study.tunings for mtu in level.mtus_B}):
         yield _mtu(study, path, endpoints, mtu_B)
 
 
-def _stacks(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
-    """Whether the host can have every congestion control."""
+def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
+    """Check that the host has every congestion control."""
     try:
-        with endpoint.stacks(study, names) as stacks:
-            texts = [f"{name}: {held.text()}" for name, held in stacks.held.items()]
+        with endpoint.congestion_controls(study, names) as session:
+            texts = [f"{name}: {control.text()}" for name, control in session.controls.items()]
     except Unsupported as error:
         return Check("fail", endpoint.name, str(error))
     return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))
@@ -141,33 +145,25 @@ def _cpus(study: Study, path: str) -> dict[str, str | None]:
 def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], mtu_B: int) -> Check:
     """Send full segments of one MTU each way."""
     subject = f"path {path}, MTU {mtu_B}"
-    request = Request(
+    request = request_of(
+        study,
+        MTU_TIMING,
         streams=1,
         record_length_B=65536,
         congestion="reno",  # every kernel has it, and any user may choose it
-        force_buffer=False,
-        receive=study.receive,
-        warmup_ms=0,
-        window_ms=100,
-        interval_ms=50,
         both=True,
-        engine=study.engine,
-        threads=study.threads,
-        send=study.send,
-        # full segments, at full speed; the rest is tried, so that what is refused is known now
+        force_buffer=False,
+        # Full segments at full speed. The other options stay, so that a refusal shows now.
         socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
     )
     cpus = _cpus(study, path)
-    sides = [
-        Side(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0, cpus=cpus.get(name))
-        for name, endpoint in endpoints.items()
-    ]
+    sides = [side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items()]
     try:
         with endpoints[sides[0].host].with_mtu(mtu_B), endpoints[sides[1].host].with_mtu(mtu_B):
-            outcome = measure(sides[0], sides[1], request)
+            outcome = measure(*sides, request)
     except HostError:
         raise
-    except (RunError, NetlabError) as error:
+    except NetlabError as error:
         return Check("fail", subject, str(error))
     sizes = {s["tcp"]["mss_B"] for flow in outcome.flows for s in flow.gen["per_stream"]}
     stuck = [flow for flow in outcome.flows if flow.sink["total_bytes"] < mtu_B]

@@ -1,4 +1,4 @@
-"""A tool kept on a host: bounded in time, ended with whoever asked for it, heard to its end."""
+"""Run an external tool on a host with a timeout; kill it if the controller disappears."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from netlab.hosts.host import Host
 
 MAX_OUTPUT_B = 8 << 20
 LISTEN_S = 5.0
-LOOK_S = 0.05
+POLL_S = 0.05
 KILL_S = 2
-"""So long after it is asked to end a tool is killed."""
+"""A tool that ignores SIGTERM is killed after this time."""
 
-ANSWER_S = 10.0
-"""How much longer than its tool a keeper may take, to start and to hand over what was printed."""
+OVERHEAD_S = 10.0
+"""Time beyond the tool's limit for the script to start and to return the output."""
 
-# The end of its input, an output that nobody reads, a signal and its time limit end the tool; the
-# tool is a process group of its own (timeout makes it one), and that is what is killed.
+# End of input, a closed output, a signal and the time limit each end the tool. `timeout` gives the
+# tool a process group of its own, and the script kills that group.
 SCRIPT = r"""
-port=$1 limit=$2 kill=$3 most=$4
-shift 4
+port=$1 limit=$2 kill=$3 most=$4 hold=$5
+shift 5
 PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
 hex=$(printf %04X "$port")
@@ -35,16 +35,19 @@ say() { printf '{"event":"%s"%s}\n' "$1" "$2"; }
 listens() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":$hex 0*:0000 0A "; }
 if [ "$port" != 0 ] && listens; then say taken; exit 0; fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/netlab-tool.XXXXXX") && cd "$dir" || exit 1
-trap 'kill -KILL -- "-$tool"; kill "$watch"; cd /; rm -rf "$dir"' EXIT 2>/dev/null
+tool= watch=
+trap '[ -z "$tool" ] || kill -KILL -- "-$tool"; [ -z "$watch" ] || kill "$watch"
+cd /; rm -rf "$dir"' EXIT 2>/dev/null
 trap 'exit 1' HUP INT TERM PIPE
 exec 2>/dev/null 3<&0
 : >out
+if [ "$hold" = 1 ]; then say ready; read -r _ || exit 0; fi
 timeout -k "$kill" "$limit" "$@" </dev/null >out 2>&1 3<&- &
 tool=$!
 (
   while read -r word; do
     case $word in
-      look) say printed ",\"size\":$(wc -c <out),\"output\":\"$(printed)\"" ;;
+      report) say printed ",\"size\":$(wc -c <out),\"output\":\"$(printed)\"" ;;
       end) kill -TERM "$tool" ;;
     esac
   done <&3
@@ -77,7 +80,7 @@ _TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s")
 
 @dataclass(frozen=True)
 class Exit:
-    """A tool that has ended: exit status, what it printed, and its CPU time in s."""
+    """The exit status of a tool, its output, and its CPU time in s."""
 
     status: int
     text: str
@@ -85,31 +88,40 @@ class Exit:
 
 
 class RemoteProcess:
-    """A tool that runs on a host until the block is left.
+    """A tool that runs on a host until the ``with`` block ends.
 
     Parameters
     ----------
     host : Host
-        Where it runs.
+        An open host.
     what : str
-        Its name in messages, such as ``iperf3's server``.
+        Name for messages, such as ``iperf3's server``.
     argv : sequence of str
         Program and arguments.
     limit_s : float
-        How long it may take, whatever becomes of this process.
+        Timeout, enforced on the host.
     port : int
-        Where it is going to listen; 0 for a tool that does not.
+        TCP port that the tool listens on; 0 for a tool that does not listen.
+    hold : bool
+        Prepare everything, and start the tool at :meth:`go`.
     """
 
     def __init__(
-        self, host: Host, what: str, argv: Sequence[str], *, limit_s: float, port: int = 0
+        self,
+        host: Host,
+        what: str,
+        argv: Sequence[str],
+        *,
+        limit_s: float,
+        port: int = 0,
+        hold: bool = False,
     ):
         self.host, self.what, self.limit_s = host, what, limit_s
-        words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B))
-        self._process = host.start(("sh", "-c", SCRIPT, "keeper", *words, *argv))
-        self._ended: Exit | None = None
+        words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B), str(int(hold)))
+        self._process = host.start(("sh", "-c", SCRIPT, "netlab-tool", *words, *argv))
+        self._exit: Exit | None = None
         self._printed = ""
-        self._told_to_end = False
+        self._terminated = False
 
     def __enter__(self) -> Self:
         return self
@@ -117,72 +129,97 @@ class RemoteProcess:
     def __exit__(self, *_exception: object) -> None:
         self._process.close(KILL_S + 3.0)
 
-    def listens(self) -> bool:
-        """Wait until it listens; False when somebody else has its port.
+    def wait_ready(self) -> None:
+        """Wait until a tool with ``hold`` can start.
 
         Raises
         ------
         RunError
-            It ended in place of listening, or does not listen in time.
+            The host did not prepare it in time.
+        HostError
+            The host is lost.
+        """
+        if (self._answer(time.monotonic() + LISTEN_S) or {}).get("event") != "ready":
+            raise RunError(f"{self._name}: did not start within {LISTEN_S:g} s", code="timeout")
+
+    def go(self) -> None:
+        """Start a tool with ``hold``."""
+        self._process.send("go")
+
+    def wait_listening(self) -> bool:
+        """Wait until it listens; False if its port is in use.
+
+        Raises
+        ------
+        RunError
+            It exited instead, or does not listen in time.
         HostError
             The host is lost.
         """
         deadline = time.monotonic() + LISTEN_S
         while (answer := self._answer(deadline)) is not None:
             if answer["event"] == "ended":
-                if re.search("address (already )?in use", self._ended.text, re.IGNORECASE):
+                if re.search("address (already )?in use", self._exit.text, re.IGNORECASE):
                     return False
-                raise self.failed("does not listen")
+                raise self.error("does not listen")
             return answer["event"] != "taken"
         raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", code="timeout")
 
-    def ended(self, timeout_s: float) -> Exit | None:
-        """What came of it, or None while it runs."""
+    def wait(self, timeout_s: float) -> Exit | None:
+        """Wait for its exit; None if it still runs after `timeout_s`."""
         deadline = time.monotonic() + timeout_s
-        while self._ended is None and self._answer(deadline) is not None:
+        while self._exit is None and self._answer(deadline) is not None:
             pass
-        return self._ended
+        return self._exit
 
-    def settle(self, whole: Callable[[str], bool], timeout_s: float) -> None:
-        """Wait until what a server has printed is whole, as it does not end by itself; end it."""
+    def wait_output(self, is_complete: Callable[[str], bool], timeout_s: float) -> None:
+        """Poll its output until it is complete, it exits or the time is up."""
         deadline = time.monotonic() + timeout_s
-        while self._ended is None and time.monotonic() < deadline:
-            self._process.send("look")
+        while self._exit is None and time.monotonic() < deadline:
+            self._process.send("report")
             if (answer := self._answer(deadline)) is None or answer["event"] == "ended":
                 break
-            if whole(self._printed):
+            if is_complete(self._printed):
                 break
-            time.sleep(LOOK_S)
-        if self._ended is None:
-            self._told_to_end = True
+            time.sleep(POLL_S)
+
+    @property
+    def output(self) -> str:
+        """Its output as of the last poll or of its exit."""
+        return self._printed
+
+    def terminate(self) -> None:
+        """Send SIGTERM; an exit by it then counts as success."""
+        if self._exit is None:
+            self._terminated = True
             self._process.send("end")
 
     def result(self) -> Exit:
-        """Wait for its end, which is to be a good one.
+        """Wait for its exit, and require success.
 
         Raises
         ------
         RunError
-            It failed, was killed, did not end in time or printed too much.
+            It failed, was killed, timed out or printed too much.
         HostError
             The host is lost.
         """
-        if self.ended(self.limit_s + ANSWER_S) is None:
+        if self.wait(self.limit_s + OVERHEAD_S) is None:
             raise RunError(f"{self._name}: did not end in time", code="timeout")
-        if self._ended.status == 124:
-            raise self.failed(f"did not end within {self.limit_s:g} s")
-        if self._told_to_end and self._ended.status == 128 + signal.SIGTERM:
-            return self._ended
-        if self._ended.status > 128:
-            raise self.failed(f"was ended by signal {self._ended.status - 128}")
-        if self._ended.status != 0:
-            raise self.failed(f"exit status {self._ended.status}")
-        return self._ended
+        if self._exit.status == 124:
+            raise self.error(f"did not end within {self.limit_s:g} s")
+        if self._terminated and self._exit.status == 128 + signal.SIGTERM:
+            return self._exit
+        if self._exit.status > 128:
+            raise self.error(f"was ended by signal {self._exit.status - 128}")
+        if self._exit.status != 0:
+            raise self.error(f"exit status {self._exit.status}")
+        return self._exit
 
-    def failed(self, how: str) -> RunError:
-        """An error with the last lines that it printed."""
-        lines = self._ended.text.strip().splitlines()[-3:] if self._ended else []
-        return RunError(": ".join((self._name, how, *map(str.strip, lines)))[:400], code="peer")
+    def error(self, problem: str) -> RunError:
+        """An error with the last lines of its output."""
+        lines = self._exit.text.strip().splitlines()[-3:] if self._exit else []
+        return RunError(": ".join((self._name, problem, *map(str.strip, lines)))[:400], code="peer")
 
     @property
     def _name(self) -> str:
@@ -199,5 +236,5 @@ class RemoteProcess:
             found = _TIMES.search(answer["times"])
             minutes = [float(part) for part in found.groups()] if found else [0.0] * 4
             cpu_s = 60 * (minutes[0] + minutes[2]) + minutes[1] + minutes[3]
-            self._ended = Exit(answer["status"], self._printed, cpu_s)
+            self._exit = Exit(answer["status"], self._printed, cpu_s)
         return answer

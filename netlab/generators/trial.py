@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -135,7 +135,11 @@ def run_trial(
         opens, closes = _window(open_ways, clients, before, request)
         sent = [client.result() for client in clients]
         after = {side.host: snapshot(side) for side in (sender, receiver)}
-        got = [_ended(way.server, tool, request.streams) for way in open_ways]
+
+        def complete(text: str) -> bool:
+            return is_complete(tool, text, request.streams)
+
+        got = [end_server(way.server, tool, complete) for way in open_ways]
     own_s = time.process_time() - own_s
     meters = {
         name: Readings(before[name], opens[name], closes[name], after[name]).meter()
@@ -213,7 +217,7 @@ def _served(
         server = stack.enter_context(
             RemoteProcess(host, f"{tool.name}'s server", argv, limit_s=limit_s, port=port)
         )
-        if server.listens():
+        if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
     raise RunError(
         f"{host.name}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, all in use",
@@ -241,20 +245,27 @@ def _window(
     deadline = time.monotonic() + GO_S
     waiting = [way.receiver for way in ways]
     while waiting and time.monotonic() < deadline:
-        if any(client.ended(LOOK_S / len(clients)) is not None for client in clients):
+        if any(client.wait(LOOK_S / len(clients)) is not None for client in clients):
             break
         waiting = [side for side in waiting if received_B(before[side.host], snapshot(side)) < GO_B]
-    clients[0].ended(request.warmup_ms / 1e3)
+    clients[0].wait(request.warmup_ms / 1e3)
     opens = {name: snapshot(side) for name, side in sides.items()}
-    clients[0].ended(request.window_ms / 1e3)
+    clients[0].wait(request.window_ms / 1e3)
     return opens, {name: snapshot(side) for name, side in sides.items()}
 
 
-def _ended(server: RemoteProcess, tool: Tool, streams: int) -> Exit:
-    """The end of a server whose client has ended."""
+def end_server(server: RemoteProcess, tool: Tool, is_complete: Callable[[str], bool]) -> Exit:
+    """Wait for the exit of a server whose client has exited; terminate one that does not exit.
+
+    Raises
+    ------
+    RunError
+        It failed, or is still there after :data:`END_S`.
+    """
     if tool.server_stays:
-        server.settle(lambda text: is_complete(tool, text, streams), END_S)
-    if server.ended(END_S) is None:
+        server.wait_output(is_complete, END_S)
+        server.terminate()
+    if server.wait(END_S) is None:
         raise RunError(f"{server.what} on {server.host.name}: did not end in time", code="timeout")
     return server.result()
 

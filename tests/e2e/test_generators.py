@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,11 +27,10 @@ from netlab.measure.exchange import Request
 from netlab.results import Store
 from netlab.study import Study
 from netlab.study.schedule import blocks
-from tests.e2e.conftest import run_netlab
+from tests.e2e.conftest import nothing_more, run_netlab
 
 pytestmark = pytest.mark.e2e
 
-PATIENCE_S = 10.0
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
 RATE_MBPS = 100.0
 """So slow that a path and not the processors of a busy machine limits whoever sends."""
@@ -162,14 +160,6 @@ def lab_path(content: dict):
             before = set(processes_in(names))
             yield endpoints, names
             nothing_more(names, before)
-
-
-def nothing_more(names: list[str], before: set) -> None:
-    """What a host runs for a session that is over ends as soon as its sshd notices."""
-    deadline = time.monotonic() + PATIENCE_S
-    while more := set(processes_in(names)) - before:
-        assert time.monotonic() < deadline, more
-        time.sleep(0.1)
 
 
 REQUEST = Request(

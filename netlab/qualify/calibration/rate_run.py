@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 
-from netlab.experiment.block import stable_facts
-from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.files.tables import Table
-from netlab.lab.lab import Lab
 from netlab.qualify.calibration.rate_cells import (
     CONGESTION,
-    SENDER,
     RateCell,
     RatePlan,
     calibration_study,
 )
-from netlab.qualify.calibration.stream import Stream, run_stream, set_mtu
+from netlab.qualify.calibration.stream import CalibratedPath, Stream, measure_cells
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
     NOT_MEASURED,
@@ -32,7 +27,6 @@ from netlab.qualify.calibration.verdicts import (
     numbered,
     undisturbed,
 )
-from netlab.study import Study
 
 CELL_COLUMNS = (
     *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
@@ -121,18 +115,12 @@ def calibrate(
     HostError
         An end of a path was lost.
     """
-    study = calibration_study(plan)
-    samples: list[dict] = []
-    # A lab of its own, since what is set in it is not put back.
-    with Lab.up(study, owned=True) as lab:
-        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
-        for path, cells in itertools.groupby(_by_path(plan), lambda cell: cell.path):
-            with open_endpoints(study, path, lab=lab) as endpoints:
-                for cell in cells:
-                    for endpoint in endpoints.values():
-                        set_mtu(lab, endpoint, cell.mtu_B)
-                    samples += tried(plan, cell, _attempt(study, endpoints, plan, cell))
-                    progress(samples[-1], len(plan.cells))
+    samples, facts = measure_cells(
+        calibration_study(plan),
+        _by_path(plan),
+        lambda path, cell: tried(plan, cell, _attempt(path, plan, cell)),
+        lambda sample: progress(sample, len(plan.cells)),
+    )
     return Calibration(plan, judge(plan, samples), samples, facts)
 
 
@@ -173,10 +161,8 @@ def tried(
     return samples
 
 
-def _attempt(
-    study: Study, endpoints: dict[str, Endpoint], plan: RatePlan, cell: RateCell
-) -> Callable[[], dict]:
-    """What measures a cell once: a run with its flags, without a goodput if it failed."""
+def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[], dict]:
+    """Measure a cell once: a run with its flags, without a goodput if it failed."""
     stream = Stream(
         mtu_B=cell.mtu_B,
         buffer_B=cell.buffer_B,
@@ -185,7 +171,7 @@ def _attempt(
         congestion=CONGESTION,
         record_length_B=cell.record_length_B,
     )
-    return lambda: run_stream(study, endpoints, stream)
+    return lambda: path.send(stream)
 
 
 def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
