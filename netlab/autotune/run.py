@@ -8,23 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from netlab.autotune.ask import Ask
-from netlab.autotune.candidate import Candidate
-from netlab.autotune.objective import objective
-from netlab.autotune.outcome import Outcome
-from netlab.autotune.path import PathUnderTest, timing_for
+from netlab.autotune.candidates import Candidate, factors
+from netlab.autotune.race import Outcome
+from netlab.autotune.request import SearchRequest, objective
 from netlab.autotune.search import Search
-from netlab.autotune.space import factors
+from netlab.autotune.trial import PathUnderTest, timing_for
 from netlab.errors import NetlabError
 from netlab.experiment.block import stable_facts
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import Station, open_stations, study_lab
+from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.study import Timing
-from netlab.study.schedule import Block
 from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0
-"""Kept back for writing what was found."""
+"""RemoteProcess back for writing what was found."""
 
 SLACK_S = 30.0
 """How long after its budget a search ends at the latest where hosts hang: opening and closing a
@@ -37,7 +34,7 @@ class Tuned:
 
     Attributes
     ----------
-    ask : Ask
+    ask : SearchRequest
         What was asked.
     start : Candidate
         The present setting.
@@ -60,7 +57,7 @@ class Tuned:
         Of the budget.
     """
 
-    ask: Ask
+    ask: SearchRequest
     start: Candidate
     outcome: Outcome
     levels: dict[str, tuple]
@@ -74,7 +71,7 @@ class Tuned:
 
 
 def autotune(
-    ask: Ask,
+    ask: SearchRequest,
     *,
     began_s: float,
     closing_s: float = CLOSING_S,
@@ -85,7 +82,7 @@ def autotune(
 
     Parameters
     ----------
-    ask : Ask
+    ask : SearchRequest
         What to search.
     began_s : float
         When the budget began, on `now`'s clock.
@@ -107,19 +104,19 @@ def autotune(
     entered_s = now()
     with (
         study_lab(ask.study) as lab,
-        open_stations(ask.study, ask.path, lab=lab) as stations,
-        _held(ask, stations) as mtu_B,
+        open_endpoints(ask.study, ask.path, lab=lab) as endpoints,
+        _held(ask, endpoints) as mtu_B,
     ):
         opened_s = now() - entered_s  # and as long to close them again
         end_s = began_s + ask.seconds - closing_s - opened_s
         path = PathUnderTest(
             ask.study,
             ask.group,
-            stations,
+            endpoints,
             mtu_B=mtu_B,
             timing=timing_for(ask.seconds),
             end_s=end_s,
-            emulation=Emulation.of(ask.study, Block("autotune", ask.path, "", mtu_B, ()), lab),
+            emulation=Emulation.of(ask.study, ask.path, lab),
             now=now,
         )
         if now() + path.run_s > end_s:
@@ -144,8 +141,8 @@ def autotune(
             say=say,
         )
         outcome = search.run()
-        facts = {name: stable_facts(station.facts) for name, station in stations.items()}
-        unsupported = [line for station in stations.values() for line in station.unsupported()]
+        facts = {name: stable_facts(endpoint.facts) for name, endpoint in endpoints.items()}
+        unsupported = [line for endpoint in endpoints.values() for line in endpoint.unsupported()]
     return Tuned(
         ask=ask,
         start=start,
@@ -162,19 +159,22 @@ def autotune(
 
 
 @contextmanager
-def _held(ask: Ask, stations: dict[str, Station]) -> Iterator[int]:
+def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
     """Hold both ends at the tuning and MTU asked for, or leave them as they are; the MTU."""
     with ExitStack() as stack:
         mtu_B = ask.mtu_B
         names = ask.study.congestions((ask.group,))
-        held = [stack.enter_context(end.stacks(ask.study, names)) for end in stations.values()]
+        sessions = [
+            stack.enter_context(end.congestion_controls(ask.study, names))
+            for end in endpoints.values()
+        ]
         if ask.tuning is not None:
             (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
             mtu_B = mtu_B or level.mtus_B[0]
-            for name, station in stations.items():
+            for name, endpoint in endpoints.items():
                 profile = load_profile(ask.study.profile(name, ask.tuning))
-                stack.enter_context(station.tuning(profile, mtu_B))
-        elif mtu_B is not None or any(stacks.knobs for stacks in held):
-            for station in stations.values():
-                stack.enter_context(station.with_mtu(mtu_B))
-        yield mtu_B or min(int(station.facts["mtu_B"] or 1500) for station in stations.values())
+                stack.enter_context(endpoint.tuning(profile, mtu_B))
+        elif mtu_B is not None or any(session.knobs for session in sessions):
+            for endpoint in endpoints.values():
+                stack.enter_context(endpoint.with_mtu(mtu_B))
+        yield mtu_B or min(int(endpoint.facts["mtu_B"] or 1500) for endpoint in endpoints.values())

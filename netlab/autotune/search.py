@@ -14,21 +14,24 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 
-from netlab.autotune.candidate import Candidate, shown
-from netlab.autotune.objective import Objective
-from netlab.autotune.outcome import (
+from netlab.autotune.candidates import Candidate, neighbours, shown, thinned
+from netlab.autotune.race import (
     BETTER,
     DISTURBED,
     LAST_RACE,
+    MAX_ROUNDS,
+    MIN_ROUNDS,
     NO_BETTER,
     NO_CONCLUSION,
     NO_START,
     ArmResult,
+    Gap,
     Outcome,
-    Stage,
+    Race,
+    RaceResult,
+    Rules,
 )
-from netlab.autotune.race import MAX_ROUNDS, MIN_ROUNDS, Gap, Race, Rules
-from netlab.autotune.space import neighbours, thinned
+from netlab.autotune.request import Objective
 
 LAST_RACE_SHARE = 0.35
 """Of the measuring time, kept for the last race."""
@@ -113,7 +116,7 @@ class Search:
         self._count_disturbed = count_disturbed
         self._walls: list[float] = []
         self._sure = start
-        self.stages: list[Stage] = []
+        self.stages: list[RaceResult] = []
         self.samples: list[dict] = []
 
     @property
@@ -220,7 +223,7 @@ class Search:
         here: Candidate | None,
         end_s: float,
         most_rounds: int,
-    ) -> Stage:
+    ) -> RaceResult:
         """Run a race; `here` is where the search stands, None in the last race."""
         end_s = min(end_s, self._end_s)
         last = name == LAST_RACE
@@ -244,7 +247,7 @@ class Search:
         alone = "tied" if race.tied else "rounds"
         ended = ended or ("one left" if len(race.alive) <= 1 else alone)
         results = tuple(self._result(race, arm, winner) for arm in arms)
-        stage = Stage(len(self.stages) + 1, name, results, winner, ended)
+        stage = RaceResult(len(self.stages) + 1, name, results, winner, ended)
         self.stages.append(stage)
         if winner is not None:
             self._say(f"  ended ({ended}): {self._named(name, winner)}")

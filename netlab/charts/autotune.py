@@ -29,7 +29,7 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
     ----------
     search : DataFrame
         ``stage factor candidate rounds worse_percent low_percent high_percent fate``, as
-        :func:`netlab.autotune.summary.table` makes it.
+        :func:`netlab.autotune.report.table` makes it.
     caption : str
         Written above.
 

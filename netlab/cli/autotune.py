@@ -104,17 +104,16 @@ def _autotune(
         raise BadInput(f"ends in {' or '.join(CHARTS)}", key="chart", value=str(chart))
     if output is not None and output.suffix.lower() not in (".yml", ".yaml"):
         raise BadInput("ends in .yml or .yaml", key="output", value=str(output))
-    from netlab.autotune.ask import Ask, default_study
+    from netlab.autotune.request import SearchRequest, default_study
     from netlab.files import paths
     from netlab.study import load
 
     loaded = default_study() if study is None else load(paths.study_file(study))
-    ask = Ask(study=loaded, path=path, **asked)
+    ask = SearchRequest(study=loaded, path=path, **asked)
     # What takes long to import comes after what the user may have got wrong.
-    from netlab.autotune.fragment import write_fragment
-    from netlab.autotune.outcome import NO_CONCLUSION
+    from netlab.autotune.race import NO_CONCLUSION
+    from netlab.autotune.report import as_json, conclusion, table, to_text, write_fragment
     from netlab.autotune.run import CLOSING_S, autotune
-    from netlab.autotune.summary import as_json, conclusion, table, to_text
     from netlab.files.json_file import write_json
 
     if chart is not None:

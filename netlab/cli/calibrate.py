@@ -60,16 +60,16 @@ def calibrate_command(quick: bool, only: str | None, out: Path | None, **levels:
 def _calibrate(quick: bool, only: str | None, out: Path | None, given: dict) -> None:
     from netlab.files import paths
     from netlab.lab import emulator
-    from netlab.qualify.calibration.cells import QUICK, Plan
     from netlab.qualify.calibration.document import Document
     from netlab.qualify.calibration.emulator_cells import QUICK_EMULATOR, EmulatorPlan
     from netlab.qualify.calibration.emulator_run import calibrate_emulator
-    from netlab.qualify.calibration.run import calibrate
+    from netlab.qualify.calibration.rate_cells import QUICK, RatePlan
+    from netlab.qualify.calibration.rate_run import calibrate
 
-    parts: dict[str, tuple[Callable, Plan | EmulatorPlan]] = {}
+    parts: dict[str, tuple[Callable, RatePlan | EmulatorPlan]] = {}
     if only != EMULATOR:
         levels = {key: given[key] for key in OF_RATES if key in given}
-        parts[RATES] = calibrate, replace(QUICK if quick else Plan(), **levels)
+        parts[RATES] = calibrate, replace(QUICK if quick else RatePlan(), **levels)
     if only != RATES:
         # Before minutes of rates, not after them.
         emulator.check()

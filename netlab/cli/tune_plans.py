@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from netlab.errors import BadInput
-from netlab.experiment.endpoint import open_stations, study_lab
+from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.study import Study
 from netlab.tuning.profiles import load_profile
 
@@ -29,15 +29,15 @@ def plans(
     _known("path", path, list(study.paths))
     with study_lab(study) as lab:
         for name in study.paths if path is None else (path,):
-            with open_stations(study, name, lab=lab) as stations:
+            with open_endpoints(study, name, lab=lab) as endpoints:
                 for level in study.tunings:
                     if tuning not in (None, level.name):
                         continue
                     for mtu_B in level.mtus_B:
-                        for host, station in stations.items():
+                        for host, endpoint in endpoints.items():
                             profile = load_profile(study.profile(host, level.name))
                             heading = f"{name}, {level.name}, MTU {mtu_B}: {host}"
-                            yield heading, station.planned(profile, mtu_B).to_text()
+                            yield heading, endpoint.planned(profile, mtu_B).to_text()
 
 
 def _known(kind: str, given: str | None, names: list[str]) -> None:
@@ -55,9 +55,9 @@ def recover(study: Study) -> Iterator[str]:
     """
     with study_lab(study) as lab:
         for path in study.paths:
-            with open_stations(study, path, lab=lab) as stations:
-                for host, station in stations.items():
-                    answers = station.recover()
+            with open_endpoints(study, path, lab=lab) as endpoints:
+                for host, endpoint in endpoints.items():
+                    answers = endpoint.recover()
                     for answer in answers:
                         words = (answer.get("knob"), answer.get("name"), answer.get("status"))
                         yield f"{host}: {' '.join(str(word) for word in words if word)}"

@@ -13,8 +13,8 @@ import netlab
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import open_stations
-from netlab.experiment.trial import Runner
+from netlab.experiment.endpoint import open_endpoints
+from netlab.experiment.trial import Trials
 from netlab.generators import require
 from netlab.lab.lab import Lab
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
@@ -129,8 +129,8 @@ def run_block(
         changed is reverted.
     """
     with ExitStack() as stack:
-        stations = stack.enter_context(open_stations(study, block.path, lab=lab))
-        facts = {name: station.facts for name, station in stations.items()}
+        endpoints = stack.enter_context(open_endpoints(study, block.path, lab=lab))
+        facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, block, facts, lab)
         keep = standing(study, block, context, store)
         results = _Results(block, store, keep)
@@ -141,30 +141,32 @@ def run_block(
         require({run.group.generator for run in todo}, context["generators"])
         if todo:
             one_machine = study.one_machine(block.path)
-            runner = Runner(
+            trials = Trials(
                 study,
                 block,
-                stations,
+                endpoints,
                 context,
-                Emulation.of(study, block, lab),
+                Emulation.of(study, block.path, lab),
                 core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
             )
             names = study.congestions(run.group for run in todo)
-            for name, station in stations.items():
-                runner.stacks[name] = stack.enter_context(station.stacks(study, names))
-                stack.enter_context(station.tuned(study, block))
-            runner.look()
+            for name, endpoint in endpoints.items():
+                trials.controls[name] = stack.enter_context(
+                    endpoint.congestion_controls(study, names)
+                )
+                stack.enter_context(endpoint.tuned(study, block))
+            trials.check_path()
             try:
-                results.measure_all(runner, todo, progress)
+                results.measure_all(trials, todo, progress)
             finally:
                 results.save()
         result = BlockResult(results.runs(), results.samples("intervals"), len(todo), len(keep))
     # the tunings are reverted here, and what that met is known
-    for name, station in stations.items():
-        if station.plan is not None:
-            result.diffs[name] = station.plan
-        result.unsupported += station.unsupported()
-        result.conflicts += station.conflicts()
+    for name, endpoint in endpoints.items():
+        if endpoint.plan is not None:
+            result.diffs[name] = endpoint.plan
+        result.unsupported += endpoint.unsupported()
+        result.conflicts += endpoint.conflicts()
     return result
 
 
@@ -189,19 +191,19 @@ class _Results:
         self._saved_at = time.monotonic()
         self._unsaved = False
 
-    def measure_all(self, runner: Runner, todo: list[Run], progress: Callable[[str], None]) -> None:
+    def measure_all(self, trials: Trials, todo: list[Run], progress: Callable[[str], None]) -> None:
         """Measure in the planned order; failed runs are recorded, a lost host ends the block."""
         failures = 0
         for run in todo:
             try:
-                row, samples = runner.measured(run)
+                row, samples = trials.measured(run)
                 failures = 0
             except HostError as error:
-                self._add(runner.failed(run, "lost_host", str(error)))
+                self._add(trials.failed_row(run, "lost_host", str(error)))
                 raise
             except RunError as error:
                 failures += 1
-                self._add(runner.failed(run, "failed", str(error)))
+                self._add(trials.failed_row(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
                     raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error

@@ -26,7 +26,7 @@ SOURCE = "the study's congestion controls"
 
 
 @dataclass(frozen=True)
-class Held:
+class CongestionControl:
     """A congestion control that a host has.
 
     Parameters
@@ -56,31 +56,31 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Stacks:
+class CcSession:
     """What a host holds, and what the tuning has to do so that runs may use it.
 
     Parameters
     ----------
-    held : dict of str to Held
+    controls : dict of str to CongestionControl
         By the study's names.
     knobs : tuple of Knob
         Modules to load, and the kernel's list of what any user may choose.
     """
 
-    held: dict[str, Held]
+    controls: dict[str, CongestionControl]
     knobs: tuple[Knob, ...] = ()
 
     def kernel_names(self, congestion: str) -> str:
         """A run's congestion control, one or several joined by ``+``, as the kernel calls it."""
-        return "+".join(self.held[name].kernel_name for name in congestion.split("+"))
+        return "+".join(self.controls[name].kernel_name for name in congestion.split("+"))
 
     def text(self, congestion: str) -> str:
         """What a run's congestion control is, for its record."""
-        return " + ".join(self.held[name].text() for name in congestion.split("+"))
+        return " + ".join(self.controls[name].text() for name in congestion.split("+"))
 
 
 @contextmanager
-def hold(
+def open_cc_session(
     host: Host,
     binary: str,
     names: Iterable[str],
@@ -89,7 +89,7 @@ def hold(
     version: str = "",
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Stacks]:
+) -> Iterator[CcSession]:
     """Have congestion controls on a host, and take back at the end what netlab brought.
 
     What netlab brings lives in a process on the host, ``gensink stacks``, and is gone with it
@@ -113,7 +113,7 @@ def hold(
 
     Yields
     ------
-    Stacks
+    CcSession
 
     Raises
     ------
@@ -138,7 +138,7 @@ def hold(
             if choice.source != "bpf":
                 held[choice.name] = _of_kernel(host, choice)
         knobs = _knobs(host, chosen, words_of(host, AVAILABLE))
-        yield Stacks({name: held[name] for name in wanted}, knobs)
+        yield CcSession({name: held[name] for name in wanted}, knobs)
     deadline = clock() + GONE_S
     while left := [name for name in brought if name in words_of(host, AVAILABLE)]:
         if clock() >= deadline:
@@ -157,7 +157,7 @@ def can_load(host: Host, module: str) -> bool:
     return host.run(argv, check=False).exit_status == 0
 
 
-def _of_kernel(host: Host, choice: Choice) -> Held:
+def _of_kernel(host: Host, choice: Choice) -> CongestionControl:
     """The kernel's own: built in, or from a module, loaded or to be loaded."""
     release = host.run(("uname", "-r")).stdout.strip()
     look = (
@@ -169,7 +169,7 @@ def _of_kernel(host: Host, choice: Choice) -> Held:
     source, *srcversion = seen.split()
     version = f"{choice.name} (Linux {release}"
     version += f", srcversion {srcversion[0]})" if srcversion else ")"
-    return Held(choice.name, choice.name, source, version)
+    return CongestionControl(choice.name, choice.name, source, version)
 
 
 def _knobs(host: Host, chosen: tuple[Choice, ...], available: tuple[str, ...]) -> tuple[Knob, ...]:
@@ -215,7 +215,7 @@ class _Process:
     def __exit__(self, *_exception: object) -> None:
         self._lines.close()
 
-    def load(self, choice: Choice, version: str) -> Held:
+    def load(self, choice: Choice, version: str) -> CongestionControl:
         """Bring one law."""
         self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)
@@ -223,7 +223,7 @@ class _Process:
             kind = Unsupported if "unsupported" in answer["message"] else NetlabError
             raise kind(f"{self._host.name}: {choice.name}: {answer['message']}")
         named = ("event", "name", "law", "revision", "sha256")
-        return Held(
+        return CongestionControl(
             choice.name,
             answer["name"],
             "bpf",

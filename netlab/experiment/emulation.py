@@ -1,27 +1,31 @@
-"""The emulator of a block's path while its runs cross it: asked before and after each of them."""
+"""The emulator of a path during its runs: order a loss before one, collect its report after."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
 
 from netlab.lab.emulator import LabEmulator
 from netlab.lab.lab import Lab
 from netlab.measure import Emulated
-from netlab.study import Study
-from netlab.study.schedule import Block, Run
+from netlab.study import Group, Study
+
+Result = TypeVar("Result")
 
 
 class Emulation:
-    """The emulator of a path of a lab that is up.
+    """The running emulator of one lab path.
 
     Parameters
     ----------
     emulator : LabEmulator
-        Which one.
+        The emulator process.
     first : str
         Host at the first end of the path.
     each_way_s : tuple of float
-        Delay asked of it from the first end to the second, and back.
+        Configured delay from the first end to the second, and back.
     interval_ms : int
-        Between two samples of its queues.
+        Sampling interval of its queues.
     """
 
     def __init__(
@@ -35,48 +39,43 @@ class Emulation:
         self._each_way_s, self._interval_ms = each_way_s, interval_ms
 
     @classmethod
-    def of(cls, study: Study, block: Block, lab: Lab | None) -> Emulation | None:
-        """The emulator of a block's path; None if it has none, or netem, which tells nothing."""
-        path = study.paths[block.path]
-        if lab is None or path.link is None or lab.emulated_with(block.path) != "netlab":
+    def of(
+        cls, study: Study, path: str, lab: Lab | None, *, interval_ms: int | None = None
+    ) -> Emulation | None:
+        """The emulator of a path; None without one, or with netem, which gives no report."""
+        link = study.paths[path].link
+        if lab is None or link is None or lab.emulated_with(path) != "netlab":
             return None
-        there_ms, back_ms = path.link.emulator.each_way_ms
+        there_ms, back_ms = link.emulator.each_way_ms
         return cls(
-            lab.emulator(block.path),
-            path.ends[0].host,
+            lab.emulator(path),
+            study.paths[path].ends[0].host,
             (there_ms / 1e3, back_ms / 1e3),
-            study.timing.interval_ms,
+            interval_ms or study.timing.interval_ms,
         )
 
-    def _forward(self, run: Run) -> str:
-        return "ab" if run.group.sender == self._first else "ba"
+    def _forward(self, group: Group) -> str:
+        return "ab" if group.sender == self._first else "ba"
 
-    def begin(self, run: Run) -> dict:
-        """A run is about to begin: order the loss it asks for; what was counted so far.
-
-        Raises
-        ------
-        HostError
-            The emulator is gone.
-        """
-        forward = self._forward(run)
-        if run.group.force_loss_at_s is not None:
-            # The first data packet is there a way before the common start, which is the sink's.
-            way_s = self._each_way_s[forward == "ba"]
-            self._emulator.force_loss(forward, run.group.force_loss_at_s + way_s)
-        return self._emulator.report(restart_ms=self._interval_ms)
-
-    def end(self, run: Run, before: dict) -> Emulated:
-        """What the emulator did since the run began, with what :meth:`begin` returned.
+    def around(self, group: Group, run: Callable[[], Result]) -> tuple[Result, Emulated]:
+        """Make a run of a group; return its result and the emulator's activity during it.
 
         Raises
         ------
         HostError
-            The emulator is gone.
+            The emulator is gone. Errors of `run` pass through. In either case no order for a loss
+            is left to the next run.
         """
-        return Emulated(before, self._emulator.report(samples=True), self._forward(run))
-
-    def forget(self, run: Run) -> None:
-        """Leave no order of a run that has ended, well or not, to the next one."""
-        if run.group.force_loss_at_s is not None:
-            self._emulator.forget_losses(self._forward(run))
+        forward = self._forward(group)
+        try:
+            if group.force_loss_at_s is not None:
+                # The start that both ends share is the sink's; the first data packet of the sender
+                # reaches the emulator one way later.
+                way_s = self._each_way_s[forward == "ba"]
+                self._emulator.force_loss(forward, group.force_loss_at_s + way_s)
+            before = self._emulator.report(restart_ms=self._interval_ms)
+            result = run()
+            return result, Emulated(before, self._emulator.report(samples=True), forward)
+        finally:
+            if group.force_loss_at_s is not None:
+                self._emulator.forget_losses(forward)

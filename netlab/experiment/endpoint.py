@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
-from netlab.experiment.cc_session import Stacks, hold
+from netlab.experiment.cc_session import CcSession, open_cc_session
 from netlab.experiment.inventory import close_hosts, data_address, interface, open_hosts
 from netlab.generators import versions
 from netlab.hosts.host import Host
@@ -36,7 +36,7 @@ NO_KNOBS = Profile(
 
 
 @dataclass(frozen=True)
-class Plan:
+class TuningPlan:
     """What a tuning would change on a host, or has changed; shows itself as a diff."""
 
     changes: tuple[Change, ...]
@@ -72,8 +72,8 @@ class _Lines:
         return answer
 
 
-class Station:
-    """One end of a path while it is open; made by :func:`open_stations`.
+class Endpoint:
+    """One end of a path while it is open; made by :func:`open_endpoints`.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Station:
         self._profile: Profile | None = None
         self._knobs: dict[str, str] = {}
         self._unsupported: list[dict] = []
-        self._stacks: Stacks | None = None
+        self._controls: CcSession | None = None
 
     def _greeted(self, ready: dict) -> None:
         if ready.get("event") == "error":
@@ -137,10 +137,10 @@ class Station:
         finally:
             process.close()
 
-    def planned(self, profile: Profile, mtu_B: int | None) -> Plan:
+    def planned(self, profile: Profile, mtu_B: int | None) -> TuningPlan:
         """What a tuning would change; changes nothing."""
         with self.tune_process() as lines:
-            return Plan(self._session(lines, profile, mtu_B).plan())
+            return TuningPlan(self._session(lines, profile, mtu_B).plan())
 
     def recover(self) -> tuple[dict, ...]:
         """Put back what a netlab that died together with its guard left; what was looked at."""
@@ -154,13 +154,13 @@ class Station:
             profile,
             self.interface,
             mtu_B,
-            extra_knobs=self._stacks.knobs if self._stacks is not None else (),
+            extra_knobs=self._controls.knobs if self._controls is not None else (),
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
         )
 
     @contextmanager
-    def stacks(self, study: Study, names: Iterable[str]) -> Iterator[Stacks]:
+    def congestion_controls(self, study: Study, names: Iterable[str]) -> Iterator[CcSession]:
         """Have congestion controls on the host; those netlab brings are gone at the end.
 
         A tuning that is entered inside loads the kernel's modules and allows their names.
@@ -170,17 +170,19 @@ class Station:
         Unsupported
             Neither the host's kernel nor netlab has one of them.
         """
-        held = hold(self.host, self.binary, names, study.stacks, version=netlab.__version__)
-        with held as stacks:
-            self._stacks = stacks
+        held = open_cc_session(
+            self.host, self.binary, names, study.stacks, version=netlab.__version__
+        )
+        with held as controls:
+            self._controls = controls
             try:
-                yield stacks
+                yield controls
             finally:
-                self._stacks = None
+                self._controls = None
 
     def kernel_names(self, congestion: str) -> str:
         """What the host's kernel calls a congestion control, or several joined by ``+``."""
-        return congestion if self._stacks is None else self._stacks.kernel_names(congestion)
+        return congestion if self._controls is None else self._controls.kernel_names(congestion)
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
@@ -257,9 +259,9 @@ class Station:
         return self._knobs
 
     @property
-    def plan(self) -> Plan | None:
+    def plan(self) -> TuningPlan | None:
         """The tuning's plan, which shows itself as a diff; None before tuning."""
-        return Plan(self.session.plan()) if self.session is not None else None
+        return TuningPlan(self.session.plan()) if self.session is not None else None
 
 
 def _label(entry: dict) -> str:
@@ -275,9 +277,9 @@ def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
 
 
 @contextmanager
-def open_stations(
+def open_endpoints(
     study: Study, path: str, *, lab: labs.Lab | None = None
-) -> Iterator[dict[str, Station]]:
+) -> Iterator[dict[str, Endpoint]]:
     """Open both ends of a path: reached, agent pushed and ready.
 
     Agents start in the sorted order of host names, so that two controllers that want the same
@@ -292,16 +294,16 @@ def open_stations(
     hosts = open_hosts(study, names, lab)
     try:
         with ExitStack() as stack:
-            stations = {}
+            endpoints = {}
             for name in sorted(names):
-                station = Station(name, hosts[name], study, path)
-                stack.callback(station.close)
-                stations[name] = station
+                endpoint = Endpoint(name, hosts[name], study, path)
+                stack.callback(endpoint.close)
+                endpoints[name] = endpoint
             if lab is not None:
                 described = lab.describe()[path]
-                for name, station in stations.items():
-                    station.link = described[name]
-            yield {name: stations[name] for name in names}
+                for name, endpoint in endpoints.items():
+                    endpoint.link = described[name]
+            yield {name: endpoints[name] for name in names}
     finally:
         close_hosts(hosts)
 

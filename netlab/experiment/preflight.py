@@ -1,4 +1,4 @@
-"""What can be known before anything is changed: will this study run on these hosts?"""
+"""Preflight: check that a study can run on its hosts, before anything is changed."""
 
 from __future__ import annotations
 
@@ -7,58 +7,62 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from netlab.errors import HostError, NetlabError, RunError, Unsupported
-from netlab.experiment.endpoint import Station, open_stations, study_lab
+from netlab.errors import HostError, NetlabError, Unsupported
+from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
+from netlab.experiment.measurement import request_of, side_of
 from netlab.files import paths
 from netlab.generators import missing
-from netlab.measure.exchange import Request, Side, measure
-from netlab.study import Study
+from netlab.measure import measure
+from netlab.study import Study, Timing
 from netlab.study.schedule import blocks
 
 RESULT_B_PER_RUN = 400_000
-"""Parquet and executed notebook of a run, generously."""
+"""Upper estimate of the Parquet rows and the executed notebook of one run."""
 
 FILES_SPARE = 64
+"""Open files that an agent needs besides its streams."""
+
+MTU_TIMING = Timing(repeats=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at: ``ok``, ``warn`` or ``fail``, and what was found."""
+class Check:
+    """One check: its status (``ok``, ``warn`` or ``fail``), its subject and its result."""
 
     status: str
     subject: str
     text: str
 
     def line(self) -> str:
-        """The finding as one line."""
+        """The check as one line."""
         return f"{self.status:4}  {self.subject}: {self.text}"
 
 
-def preflight(study: Study) -> Iterator[Finding]:
-    """Look at everything a study needs; nothing stays changed.
+def preflight(study: Study) -> Iterator[Check]:
+    """Check everything a study needs, and revert every change.
 
     The MTU probe sets each MTU on both ends, sends full segments with don't-fragment set (as TCP
     does), and reverts.
 
     Yields
     ------
-    Finding
-        As they are found; a host that cannot be reached ends the findings of its paths only.
+    Check
+        In the order made; a host that cannot be reached ends the checks of its paths only.
     """
     yield from _space(study)
     try:
         with study_lab(study) as lab:
             for path in study.paths:
                 try:
-                    with open_stations(study, path, lab=lab) as stations:
-                        yield from _path(study, path, stations)
+                    with open_endpoints(study, path, lab=lab) as endpoints:
+                        yield from _path(study, path, endpoints)
                 except NetlabError as error:
-                    yield Finding("fail", f"path {path}", str(error))
+                    yield Check("fail", f"path {path}", str(error))
     except NetlabError as error:
-        yield Finding("fail", "lab", str(error))
+        yield Check("fail", "lab", str(error))
 
 
-def _space(study: Study) -> Iterator[Finding]:
+def _space(study: Study) -> Iterator[Check]:
     runs = sum(len(block.runs) for block in blocks(study))
     need_B = runs * RESULT_B_PER_RUN
     where: Path = paths.results_dir(study.name)
@@ -67,54 +71,54 @@ def _space(study: Study) -> Iterator[Finding]:
     free_B = shutil.disk_usage(where).free
     status = "ok" if free_B > need_B else "fail"
     text = f"{free_B / 1e9:.1f} GB free for results, {need_B / 1e9:.2f} GB may be needed"
-    yield Finding(status, "space", text)
+    yield Check(status, "space", text)
 
 
-def _path(study: Study, path: str, stations: dict[str, Station]) -> Iterator[Finding]:
+def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
     most = max(study.streams) * 2
-    for name, station in stations.items():
-        facts = station.facts
-        yield Finding(
+    for name, endpoint in endpoints.items():
+        facts = endpoint.facts
+        yield Check(
             "ok",
             name,
             f"reached, {facts.get('kernel')}, {facts.get('cpus')} x {facts.get('cpu_model')}",
         )
-        if station.host.is_root or station.host.can_sudo:
-            yield Finding("ok", name, "may be tuned")
+        if endpoint.host.is_root or endpoint.host.can_sudo:
+            yield Check("ok", name, "may be tuned")
         else:
-            yield Finding("fail", name, "is neither root nor may use sudo -n, so cannot be tuned")
+            yield Check("fail", name, "is neither root nor may use sudo -n, so cannot be tuned")
         if facts.get("interface_exists") is False:
-            yield Finding("fail", name, f"has no interface {station.interface}")
+            yield Check("fail", name, f"has no interface {endpoint.interface}")
             continue
-        yield Finding("ok", name, f"{station.interface} carries {station.address}")
-        limit = station.open_files()
+        yield Check("ok", name, f"{endpoint.interface} carries {endpoint.address}")
+        limit = endpoint.open_files()
         short = limit is not None and limit < most + FILES_SPARE
-        yield Finding(
+        yield Check(
             "fail" if short else "ok",
             name,
             f"{limit if limit is not None else 'unknown'} open files allowed, {most} streams asked",
         )
         for generator, version in facts["generators"].items():
             text = missing(generator) if version is None else f"{generator}: {version}"
-            yield Finding("fail" if version is None else "ok", name, text)
+            yield Check("fail" if version is None else "ok", name, text)
         bus = study.hosts[name].bus
         text = f"{bus.label}, {bus.bandwidth_MBps:.0f} MB/s" if bus else _bus_found(facts)
-        yield Finding("ok" if bus else "warn", name, f"bus: {text}")
+        yield Check("ok" if bus else "warn", name, f"bus: {text}")
         names = study.congestions(group for group in study.groups if group.path == path)
         if names:
-            yield _stacks(study, names, station)
+            yield _controls(study, names, endpoint)
     for mtu_B in sorted({mtu for level in study.tunings for mtu in level.mtus_B}):
-        yield _mtu(study, path, stations, mtu_B)
+        yield _mtu(study, path, endpoints, mtu_B)
 
 
-def _stacks(study: Study, names: tuple[str, ...], station: Station) -> Finding:
-    """Whether the host can have every congestion control."""
+def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
+    """Check that the host has every congestion control."""
     try:
-        with station.stacks(study, names) as stacks:
-            texts = [f"{name}: {held.text()}" for name, held in stacks.held.items()]
+        with endpoint.congestion_controls(study, names) as session:
+            texts = [f"{name}: {control.text()}" for name, control in session.controls.items()]
     except Unsupported as error:
-        return Finding("fail", station.name, str(error))
-    return Finding("ok", station.name, "congestion control " + "; ".join(texts))
+        return Check("fail", endpoint.name, str(error))
+    return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))
 
 
 def _bus_found(facts: dict) -> str:
@@ -138,40 +142,32 @@ def _cpus(study: Study, path: str) -> dict[str, str | None]:
     return {}
 
 
-def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> Finding:
+def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], mtu_B: int) -> Check:
     """Send full segments of one MTU each way."""
     subject = f"path {path}, MTU {mtu_B}"
-    request = Request(
+    request = request_of(
+        study,
+        MTU_TIMING,
         streams=1,
         record_length_B=65536,
         congestion="reno",  # every kernel has it, and any user may choose it
-        force_buffer=False,
-        receive=study.receive,
-        warmup_ms=0,
-        window_ms=100,
-        interval_ms=50,
         both=True,
-        engine=study.engine,
-        threads=study.threads,
-        send=study.send,
-        # full segments, at full speed; the rest is tried, so that what is refused is known now
+        force_buffer=False,
+        # Full segments at full speed. The other options stay, so that a refusal shows now.
         socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
     )
     cpus = _cpus(study, path)
-    sides = [
-        Side(name, station.agent, station.address, station.interface, 0, 0, cpus=cpus.get(name))
-        for name, station in stations.items()
-    ]
+    sides = [side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items()]
     try:
-        with stations[sides[0].host].with_mtu(mtu_B), stations[sides[1].host].with_mtu(mtu_B):
-            outcome = measure(sides[0], sides[1], request)
+        with endpoints[sides[0].host].with_mtu(mtu_B), endpoints[sides[1].host].with_mtu(mtu_B):
+            outcome = measure(*sides, request)
     except HostError:
         raise
-    except (RunError, NetlabError) as error:
-        return Finding("fail", subject, str(error))
+    except NetlabError as error:
+        return Check("fail", subject, str(error))
     sizes = {s["tcp"]["mss_B"] for flow in outcome.flows for s in flow.gen["per_stream"]}
     stuck = [flow for flow in outcome.flows if flow.sink["total_bytes"] < mtu_B]
     mss_B = min(sizes)
     if stuck or mss_B < mtu_B - 80:
-        return Finding("fail", subject, f"full segments do not pass; TCP fell back to {mss_B} B")
-    return Finding("ok", subject, f"segments of {mss_B} B pass both ways, not fragmented")
+        return Check("fail", subject, f"full segments do not pass; TCP fell back to {mss_B} B")
+    return Check("ok", subject, f"segments of {mss_B} B pass both ways, not fragmented")

@@ -26,7 +26,7 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 def tool_named(name: str) -> Tool:
     """The description of a generator that is not netlab's own; KeyError for another name."""
-    found = {tool.name: tool for tool in TOOLS if tool.telling is not None}
+    found = {tool.name: tool for tool in TOOLS if tool.reporting is not None}
     return found[name]
 
 
@@ -43,12 +43,12 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
     if not program:
         return None
     said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
-    if not re.fullmatch(tool.telling.version_of, said):
+    if not re.fullmatch(tool.reporting.version_of, said):
         what = f"says {said!r}" if said else "says nothing"
         raise HostError(
             host.name,
             f"{program} is no {tool.name}: asked for its version it {what}; "
-            f"Debian's package of {tool.name} is {tool.telling.package}",
+            f"Debian's package of {tool.name} is {tool.reporting.package}",
         )
     return program, said
 
@@ -67,7 +67,7 @@ def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
 
 def missing(name: str) -> str:
     """What to tell a user whose host lacks a generator."""
-    package = tool_named(name).telling.package
+    package = tool_named(name).reporting.package
     return f"{name} is not installed; Debian's package of it is {package}"
 
 

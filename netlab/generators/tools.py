@@ -1,8 +1,8 @@
-"""The other tools: how each is told what to do, and how its answer is read.
+"""The external tools: arguments of each, and the parser of its output.
 
-A description is data: argument templates whose fields are those of :class:`Transfer`. The goodput
-that counts is the receiver's, so each says which of its two ends prints that. A benchmark asks for
-the result alone, a study for all that a tool tells (:class:`Telling`).
+A description is data: argument templates whose fields are those of :class:`TransferRequest`. The
+receiver's goodput counts, so each description names the end that prints it. A benchmark asks for
+the result alone, a study for everything that a tool reports (:class:`Reporting`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from netlab.units import KIB, MIB, size
 
 
 @dataclass(frozen=True)
-class Transfer:
+class TransferRequest:
     """One transfer as every tool is asked for it.
 
     Parameters
@@ -64,7 +64,7 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Reporting:
     """How a tool is made to tell all about a run of a study, and what it can be asked.
 
     Parameters
@@ -149,7 +149,7 @@ class Tool:
     version : tuple of str
         Arguments that make it print its version.
     server, client : tuple of str
-        Argument templates, with ``{field}`` of :class:`Transfer`.
+        Argument templates, with ``{field}`` of :class:`TransferRequest`.
     brief_server, brief_client : tuple of str
         Arguments added when the result alone is wanted.
     reads : {'client', 'server'}
@@ -163,7 +163,7 @@ class Tool:
     server_stays : bool
         Whether its server is ended when it has told all. iperf's can be made to end with its last
         stream, and then at times leaves that stream's result out.
-    telling : Telling or None
+    reporting : Reporting or None
         How it makes a run of a study; None for a tool that cannot.
     """
 
@@ -174,41 +174,45 @@ class Tool:
     server: tuple[str, ...]
     client: tuple[str, ...]
     reads: Literal["client", "server"]
-    parse: Callable[[str, Transfer], Received]
+    parse: Callable[[str, TransferRequest], Received]
     brief_server: tuple[str, ...] = ()
     brief_client: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
     max_streams: int | None = None
     server_stays: bool = False
-    telling: Telling | None = None
+    reporting: Reporting | None = None
 
-    def server_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
+    def server_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
         """What its server is called with."""
         return _filled(self.server + self.brief_server + variant.server, transfer)
 
-    def client_arguments(self, transfer: Transfer, variant: Variant) -> tuple[str, ...]:
+    def client_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
         """What its client is called with."""
         return _filled(self.brief_client + variant.client + self.client, transfer)
 
-    def telling_arguments(self, transfer: Transfer) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def reporting_arguments(
+        self, transfer: TransferRequest
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What server and client are called with where all is to be told."""
-        if self.telling is None:
+        if self.reporting is None:
             raise ValueError(f"{self.name} makes no runs of studies")
-        told, snd, rcv = self.telling, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
+        told, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
         server = self.server + told.server + told.server_rcvbuf * rcv
         client = told.client + told.client_sndbuf * snd + told.client_rcvbuf * rcv + self.client
         return _filled(server, transfer), _filled(client, transfer)
 
 
-def _filled(template: tuple[str, ...], transfer: Transfer) -> tuple[str, ...]:
+def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, ...]:
     fields = transfer.fields()
     return tuple(word.format_map(fields) for word in template)
 
 
-def _imported(parse: Callable[[str], tuple[Record, ...]]) -> Callable[[str, Transfer], Received]:
+def _imported(
+    parse: Callable[[str], tuple[Record, ...]],
+) -> Callable[[str, TransferRequest], Received]:
     """Wrap a parser of :mod:`netlab.results.imports`; expect one run of all streams."""
 
-    def read(text: str, transfer: Transfer) -> Received:
+    def read(text: str, transfer: TransferRequest) -> Received:
         try:
             records = parse(text)
         except BadInput as error:
@@ -230,7 +234,7 @@ def _imported(parse: Callable[[str], tuple[Record, ...]]) -> Callable[[str, Tran
 _NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)
 
 
-def _neper(text: str, transfer: Transfer) -> Received:
+def _neper(text: str, transfer: TransferRequest) -> Received:
     """neper's ``key=value`` lines; bit/s over its own samples of the time asked for."""
     found = _NEPER.findall(text)
     if len(found) != 1 or int(found[0]) == 0:
@@ -259,7 +263,7 @@ TOOLS = (
             Variant(MIB, "copy"),
         ),
         max_streams=LIMITS["iperf3"].streams,
-        telling=Telling(
+        reporting=Reporting(
             package="iperf3",
             version_of=r"iperf 3\.\S+.*",
             server=("-i", "{interval_s}", "-J"),
@@ -286,7 +290,7 @@ TOOLS = (
         brief_server=("-f", "M"),
         brief_client=("-f", "M"),
         max_streams=LIMITS["iperf2"].streams,
-        telling=Telling(
+        reporting=Reporting(
             package="iperf",
             version_of=r"iperf version 2\..*",
             server=("-i", "{interval_s}", "-f", "b"),
@@ -313,7 +317,7 @@ TOOLS = (
         parse=_imported(nuttcp.parse),
         brief_client=("-fparse",),
         max_streams=LIMITS["nuttcp"].streams,
-        telling=Telling(
+        reporting=Reporting(
             package="nuttcp",
             version_of=r"nuttcp-\d.*",
             server=(),

@@ -4,10 +4,9 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from netlab.autotune.ask import Ask, default_study
-from netlab.autotune.candidate import Candidate
-from netlab.autotune.objective import OBJECTIVES
-from netlab.autotune.outcome import Outcome
+from netlab.autotune.candidates import Candidate
+from netlab.autotune.race import Outcome
+from netlab.autotune.request import OBJECTIVES, SearchRequest, default_study
 from netlab.autotune.run import Tuned
 from netlab.autotune.search import Search
 from netlab.study import Timing
@@ -90,7 +89,7 @@ def search(
 def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
     """A search over a simulated path, with what the command would add to it."""
     asked = {"study": default_study(), "path": "lab", "aim": aim, "seed": 7}
-    ask = Ask(**{**asked, **more.pop("ask", {})})
+    ask = SearchRequest(**{**asked, **more.pop("ask", {})})
     start = more.pop("start", ask.start)
     outcome, _ = search(path or Simulated(), 200, start, objective=OBJECTIVES[aim], **more)
     return Tuned(

@@ -7,9 +7,9 @@ from autotune.simulated import LEVELS, RUN_S, START, Simulated, search, surface_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netlab.autotune.candidate import Candidate
-from netlab.autotune.objective import OBJECTIVES
-from netlab.autotune.outcome import BETTER, LAST_RACE, NO_BETTER, NO_CONCLUSION, NO_START
+from netlab.autotune.candidates import Candidate
+from netlab.autotune.race import BETTER, LAST_RACE, NO_BETTER, NO_CONCLUSION, NO_START
+from netlab.autotune.request import OBJECTIVES
 from netlab.autotune.search import RETRIES, STRIKES
 from netlab.errors import HostError
 

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pytest
 from autotune.simulated import Simulated, tuned
 
-from netlab.autotune.summary import conclusion, table
+from netlab.autotune.report import conclusion, table
 from netlab.charts.autotune import save_chart, search_alt, search_figure
 from netlab.errors import BadInput
 

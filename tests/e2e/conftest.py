@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import yaml
 
+from netlab.lab.reaper import processes_in
 from tests.e2e import dumps
 
 ROOT = Path(__file__).resolve().parents[2]
+PROCESSES_END_S = 10.0
 NETLAB = (sys.executable, "-m", "netlab")
 
 
@@ -70,3 +73,11 @@ def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.Complet
         check=False,
         **more,
     )
+
+
+def nothing_more(names: list[str], before: set) -> None:
+    """Wait until no process was added; a host's sshd takes a moment to end those of a session."""
+    deadline = time.monotonic() + PROCESSES_END_S
+    while more := set(processes_in(names)) - before:
+        assert time.monotonic() < deadline, more
+        time.sleep(0.1)

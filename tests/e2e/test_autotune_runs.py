@@ -10,9 +10,9 @@ import pytest
 import yaml
 from lab_study import lab_study
 
-from netlab.autotune.ask import Ask
-from netlab.autotune.fragment import taken
-from netlab.autotune.outcome import NO_CONCLUSION
+from netlab.autotune.race import NO_CONCLUSION
+from netlab.autotune.report import taken
+from netlab.autotune.request import SearchRequest
 from netlab.autotune.run import SLACK_S, autotune
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
@@ -90,7 +90,7 @@ def test_a_host_that_hangs_does_not_hold_a_search_beyond_its_budget_and_slack():
                         os.kill(pid, signal.SIGSTOP)
                         stopped.append(pid)
 
-        ask = Ask(study, "a-b", seconds=budget_s, given={"streams": (1, 2)}, noisy=True)
+        ask = SearchRequest(study, "a-b", seconds=budget_s, given={"streams": (1, 2)}, noisy=True)
         began_s = time.monotonic()
         tuned = autotune(ask, began_s=began_s, say=say)
         used_s = time.monotonic() - began_s

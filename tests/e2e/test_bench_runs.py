@@ -1,20 +1,21 @@
 """A benchmark and a calibration of one cell each, on real paths, leaving nothing behind."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
 from lab_study import lab_study
 
 from netlab.errors import RunError
-from netlab.experiment.inventory import data_address
-from netlab.generators.tools import Transfer, Variant
+from netlab.experiment.inventory import close_hosts, data_address, open_hosts
+from netlab.generators.tools import TransferRequest, Variant
+from netlab.generators.transfer import run_transfer
 from netlab.lab.lab import Lab
 from netlab.lab.queues import queue_a_cpu
 from netlab.lab.reaper import processes_in
-from netlab.qualify.bench.installed import Installed, find_tools
-from netlab.qualify.bench.processes import run_tool
-from tests.e2e.conftest import run_netlab
+from netlab.qualify.bench.installed import find_tools
+from tests.e2e.conftest import nothing_more, run_netlab
 
 pytestmark = pytest.mark.e2e
 
@@ -96,7 +97,7 @@ def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
 def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_process():
     study = lab_study(name="bench-failures")
     (iperf3,) = find_tools(("iperf3",))
-    transfer = Transfer(
+    transfer = TransferRequest(
         address=data_address(study, "a-b", "b"),
         port=12000,
         data_port=12001,
@@ -111,13 +112,29 @@ def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_proce
     odd = replace(iperf3.tool, client=("--such-an-option-there-is-not",))
     with Lab.up(study, owned=True) as lab:
         names = [lab.namespace(host) for host in ("a", "b")]
-        ends = {"lab": lab, "sender": "a", "receiver": "b"}
-        with pytest.raises(RunError, match="does not listen: no server today"):
-            run_tool(Installed(mute, "/bin/sh", ""), transfer, alike, **ends)
-        with pytest.raises(RunError, match="exit status is 1"):
-            run_tool(Installed(odd, iperf3.program, ""), transfer, alike, **ends)
-        assert processes_in(names) == []
-        received, cpu_s = run_tool(iperf3, transfer, alike, **ends)
-        assert received.goodput_MBps > 1
-        assert cpu_s > 0
-        assert processes_in(names) == []
+        hosts = open_hosts(study, ("a", "b"), lab)
+        try:
+            ends = {"sender": hosts["a"], "receiver": hosts["b"]}
+            before = set(processes_in(names))
+            with pytest.raises(RunError, match="does not listen: no server today"):
+                run_transfer(mute, "/bin/sh", transfer, alike, **ends)
+            with pytest.raises(RunError, match="exit status 1"):
+                run_transfer(odd, iperf3.program, transfer, alike, **ends)
+            nothing_more(names, before)
+            meters = []
+            received, cpu_s = run_transfer(
+                iperf3.tool,
+                iperf3.program,
+                transfer,
+                alike,
+                meter=lambda: meters.append(time.monotonic()),
+                **ends,
+            )
+            assert received.goodput_MBps > 1
+            assert cpu_s > 0
+            first, second = meters
+            assert 1 <= second - first < 4
+            nothing_more(names, before)
+        finally:
+            close_hosts(hosts)
+        nothing_more(names, set())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from noise import Shares, tries
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.block import run_block
-from netlab.experiment.endpoint import open_stations
+from netlab.experiment.endpoint import open_endpoints
 from netlab.experiment.inventory import close_hosts
 from netlab.experiment.preflight import preflight
-from netlab.generators import make_run, tool_named
+from netlab.generators import run_trial, tool_named
 from netlab.generators.tools import TOOLS
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
@@ -28,11 +27,10 @@ from netlab.measure.exchange import Request
 from netlab.results import Store
 from netlab.study import Study
 from netlab.study.schedule import blocks
-from tests.e2e.conftest import run_netlab
+from tests.e2e.conftest import nothing_more, run_netlab
 
 pytestmark = pytest.mark.e2e
 
-PATIENCE_S = 10.0
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
 RATE_MBPS = 100.0
 """So slow that a path and not the processors of a busy machine limits whoever sends."""
@@ -154,22 +152,14 @@ def test_check_looks_for_the_tools(tmp_path, machine_untouched):
 
 @contextmanager
 def lab_path(content: dict):
-    """Both stations of a path, and the namespaces behind them, which end without a process more."""
+    """Open both endpoints of a path; fail if a process is left in their namespaces."""
     study = Study.model_validate(content)
     with Lab.up(study, owned=True) as lab:
         names = [lab.namespace(host) for host in ("left", "right")]
-        with open_stations(study, "cable", lab=lab) as stations:
+        with open_endpoints(study, "cable", lab=lab) as endpoints:
             before = set(processes_in(names))
-            yield stations, names
+            yield endpoints, names
             nothing_more(names, before)
-
-
-def nothing_more(names: list[str], before: set) -> None:
-    """What a host runs for a session that is over ends as soon as its sshd notices."""
-    deadline = time.monotonic() + PATIENCE_S
-    while more := set(processes_in(names)) - before:
-        assert time.monotonic() < deadline, more
-        time.sleep(0.1)
 
 
 REQUEST = Request(
@@ -185,15 +175,15 @@ REQUEST = Request(
 )
 
 
-def made(tool, stations, spoiled=None, **more):
+def made(tool, endpoints, spoiled=None, **more):
     sides = [
-        Side(name, station.agent, station.address, station.interface, 0, 0)
-        for name, station in stations.items()
+        Side(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0)
+        for name, endpoint in endpoints.items()
     ]
-    hosts = {name: station.host for name, station in stations.items()} | (spoiled or {})
+    hosts = {name: endpoint.host for name, endpoint in endpoints.items()} | (spoiled or {})
     versions = dict.fromkeys(hosts, "some version")
     how = {"mtu_B": 1500, "one_machine": True, **more}
-    return make_run(tool, *sides, REQUEST, hosts=hosts, versions=versions, **how)
+    return run_trial(tool, *sides, REQUEST, hosts=hosts, versions=versions, **how)
 
 
 class Spoiled:
@@ -226,13 +216,13 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
         ),
         "refused": ("left", 'exec "$0" --such-an-option-there-is-not', "exit status 1"),
     }
-    with lab_path(study_of()) as (stations, names):
+    with lab_path(study_of()) as (endpoints, names):
         before = set(processes_in(names))
         for host, script, message in faults.values():
             with pytest.raises(RunError, match=message):
-                made(iperf3, stations, {host: Spoiled(stations[host].host, script)})
+                made(iperf3, endpoints, {host: Spoiled(endpoints[host].host, script)})
             nothing_more(names, before)
-        assert made(iperf3, stations).outcome.flows[0].sink["total_bytes"] > 1_000_000
+        assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
 
 
 def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
@@ -240,35 +230,35 @@ def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
         def randrange(self, *_range) -> int:
             return 12_345
 
-    with lab_path(study_of()) as (stations, _names):
+    with lab_path(study_of()) as (endpoints, _names):
         serve = (
             "import socket,sys; s=socket.create_server(('', 12345)); print('{}', flush=True); "
             "sys.stdin.read()"
         )
-        holder = stations["right"].host.start(("python3", "-c", serve))
+        holder = endpoints["right"].host.start(("python3", "-c", serve))
         try:
             assert holder.receive(10.0) == {}
             with pytest.raises(RunError, match=r"right: 8 ports drawn .* all in use"):
-                made(tool_named("iperf3"), stations, ports=Same())
+                made(tool_named("iperf3"), endpoints, ports=Same())
         finally:
             holder.close()
-        assert made(tool_named("iperf3"), stations, ports=Same()).ledger.problems == []
+        assert made(tool_named("iperf3"), endpoints, ports=Same()).ledger.problems == []
 
 
 def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
-    with lab_path(study_of()) as (stations, _names):
-        left = stations["left"].host
+    with lab_path(study_of()) as (endpoints, _names):
+        left = endpoints["left"].host
         lost = Spoiled(left, 'exec "$0" "$@"', then=lambda: close_hosts({"left": left}))
         with pytest.raises(HostError) as caught:
-            made(tool_named("iperf3"), stations, {"left": lost})
+            made(tool_named("iperf3"), endpoints, {"left": lost})
         assert caught.value.host == "left"
 
 
 def test_nuttcp_runs_what_its_route_says_and_the_route_is_gone():
-    with lab_path(study_of()) as (stations, _names):
-        host, peer = stations["left"].host, stations["right"].address
+    with lab_path(study_of()) as (endpoints, _names):
+        host, peer = endpoints["left"].host, endpoints["right"].address
         routes = host.run(("ip", "route", "show", peer)).stdout
-        run = made(tool_named("nuttcp"), stations)
+        run = made(tool_named("nuttcp"), endpoints)
         assert run.outcome.flows[0].sink["total_bytes"] > 1_000_000
         assert host.run(("ip", "route", "show", peer)).stdout == routes
         assert "congctl" not in routes

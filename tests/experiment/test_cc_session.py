@@ -1,4 +1,4 @@
-"""Stacks on this machine, and on a machine whose kernel lists and modules are files."""
+"""CcSession on this machine, and on a machine whose kernel lists and modules are files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from local_host import LocalHost
 
 from netlab import core
 from netlab.errors import HostError, NetlabError, Unsupported
-from netlab.experiment.cc_session import Held, Stacks, hold, words_for
+from netlab.experiment.cc_session import CcSession, CongestionControl, open_cc_session, words_for
 from netlab.study import Stack
 
 LISTS = Path("/proc/sys/net/ipv4")
@@ -38,20 +38,20 @@ def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
     before = kernels_own()
     defined = {"wad": Stack(law="aimd", increase=6.0, decrease=0.3, max_ssthresh_segments=100)}
     names = ("wad", "reno", "fast", "wad")
-    with hold(host, str(core.gensink_path()), names, defined, version="9.9") as stacks:
-        assert list(stacks.held) == ["fast", "reno", "wad"]
-        assert stacks.held["reno"].kernel_name == "reno"
-        assert stacks.held["reno"].text() == f"kernel reno (Linux {os.uname().release})"
-        wad = stacks.held["wad"]
+    with open_cc_session(host, str(core.gensink_path()), names, defined, version="9.9") as session:
+        assert list(session.controls) == ["fast", "reno", "wad"]
+        assert session.controls["reno"].kernel_name == "reno"
+        assert session.controls["reno"].text() == f"kernel reno (Linux {os.uname().release})"
+        wad = session.controls["wad"]
         assert wad.kernel_name in lists()[0] and wad.kernel_name in lists()[1]
         assert wad.text().startswith("bpf aimd 1 (netlab 9.9, sha256 ")
         assert wad.text().endswith(
             "), increase_millionths 6000000, decrease_millionths 300000, max_ssthresh_segments 100"
         )
-        assert stacks.kernel_names("wad+reno") == f"{wad.kernel_name}+reno"
-        assert stacks.text("wad+reno") == f"{wad.text()} + {stacks.held['reno'].text()}"
-        assert stacks.knobs == ()
-        brought = {held.kernel_name for held in stacks.held.values() if held.source == "bpf"}
+        assert session.kernel_names("wad+reno") == f"{wad.kernel_name}+reno"
+        assert session.text("wad+reno") == f"{wad.text()} + {session.controls['reno'].text()}"
+        assert session.knobs == ()
+        brought = {held.kernel_name for held in session.controls.values() if held.source == "bpf"}
         assert len(brought) == 2
     assert not brought & {name for names in lists() for name in names}
     assert kernels_own() == before
@@ -61,8 +61,8 @@ def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
 def test_they_are_taken_back_when_the_study_fails(host):
     brought = []
     gensink = str(core.gensink_path())
-    with pytest.raises(KeyError), hold(host, gensink, ("scalable",), {}) as stacks:
-        brought.append(stacks.held["scalable"].kernel_name)
+    with pytest.raises(KeyError), open_cc_session(host, gensink, ("scalable",), {}) as session:
+        brought.append(session.controls["scalable"].kernel_name)
         assert brought[0] in lists()[0]
         raise KeyError
     assert brought[0] not in lists()[0]
@@ -90,12 +90,12 @@ def pretended(tmp_path) -> LocalHost:
 
 def test_a_module_is_a_knob_of_the_tuning(pretended):
     pretended.__dict__["is_root"] = True
-    with hold(pretended, "gensink", ("highspeed", "cubic"), {}) as stacks:
-        held = stacks.held["highspeed"]
+    with open_cc_session(pretended, "gensink", ("highspeed", "cubic"), {}) as session:
+        held = session.controls["highspeed"]
         assert (held.source, held.kernel_name) == ("module", "highspeed")
         release = os.uname().release
         assert held.version == f"highspeed (Linux {release}, srcversion 0123456789ABCDEF)"
-        assert [(knob.kind, knob.name, knob.value) for knob in stacks.knobs] == [
+        assert [(knob.kind, knob.name, knob.value) for knob in session.knobs] == [
             ("module", "tcp_highspeed", "loaded")
         ]
 
@@ -103,13 +103,13 @@ def test_a_module_is_a_knob_of_the_tuning(pretended):
 def test_a_user_who_is_not_root_is_allowed_what_the_study_names(pretended):
     """In the order of the kernel's list, in which the knob reads back."""
     pretended.__dict__["is_root"] = False
-    with hold(pretended, "gensink", ("highspeed", "cubic"), {}) as stacks:
-        assert [(knob.name, knob.value) for knob in stacks.knobs] == [
+    with open_cc_session(pretended, "gensink", ("highspeed", "cubic"), {}) as session:
+        assert [(knob.name, knob.value) for knob in session.knobs] == [
             ("tcp_highspeed", "loaded"),
             ("net.ipv4.tcp_allowed_congestion_control", "reno bbr cubic highspeed"),
         ]
-    with hold(pretended, "gensink", ("reno",), {}) as stacks:
-        assert stacks.knobs == ()
+    with open_cc_session(pretended, "gensink", ("reno",), {}) as session:
+        assert session.knobs == ()
 
 
 def holder(pretended: LocalHost, *lines: str) -> str:
@@ -144,7 +144,7 @@ def test_what_a_holder_refuses_is_said_with_the_host(pretended, lines, kind, sai
     pretended.__dict__["is_root"] = True
     with (
         pytest.raises(kind, match=said),
-        hold(pretended, holder(pretended, *lines), ("fast",), {}),
+        open_cc_session(pretended, holder(pretended, *lines), ("fast",), {}),
     ):
         pass
 
@@ -165,13 +165,13 @@ def test_a_name_that_stays_listed_is_waited_for_and_reported(pretended, tmp_path
         binary = holder(pretended, READY, LOADED)
         times = {"clock": lambda: next(clock), "sleep": sleep if leaves else waits.append}
         if leaves:
-            with hold(pretended, binary, ("fast",), {}, **times):
+            with open_cc_session(pretended, binary, ("fast",), {}, **times):
                 listed.write_text("reno nl_fast_00\n")
             assert len(waits) == 3
         else:
             with (
                 pytest.raises(HostError, match="still lists nl_fast_00 after they were taken"),
-                hold(pretended, binary, ("fast",), {}, **times),
+                open_cc_session(pretended, binary, ("fast",), {}, **times),
             ):
                 listed.write_text("reno nl_fast_00\n")
 
@@ -185,6 +185,8 @@ def test_parameters_are_told_in_millionths():
 
 def test_two_hosts_that_use_the_same_say_the_same():
     """The name differs from host to host; what it stands for does not."""
-    one, other = (Held("fast", f"nl_fast_{i}", "bpf", "fast 1", {"alpha": 2}) for i in (0, 1))
+    one, other = (
+        CongestionControl("fast", f"nl_fast_{i}", "bpf", "fast 1", {"alpha": 2}) for i in (0, 1)
+    )
     assert one.text() == other.text() == "bpf fast 1, alpha 2"
-    assert Stacks({"fast": one}).kernel_names("fast+fast") == "nl_fast_0+nl_fast_0"
+    assert CcSession({"fast": one}).kernel_names("fast+fast") == "nl_fast_0+nl_fast_0"

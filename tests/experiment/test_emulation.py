@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from lab_study import lab_study
 
+from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
 from netlab.study import Study
 from netlab.study.schedule import blocks
@@ -53,10 +54,9 @@ def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
     asked = study(sender, force_loss_at_s=0.5)
     (block,) = blocks(asked)
     lab, listener = up("netlab")
-    emulation = Emulation.of(asked, block, lab)
-    before = emulation.begin(block.runs[0])
-    emulated = emulation.end(block.runs[0], before)
-    emulation.forget(block.runs[0])
+    emulation = Emulation.of(asked, block.path, lab)
+    made, emulated = emulation.around(block.runs[0].group, lambda: "a result")
+    assert made == "a result"
     assert listener.heard == [
         ("force", forward, pytest.approx(0.5 + way_s)),
         ("report", False, asked.timing.interval_ms),
@@ -71,15 +71,26 @@ def test_a_run_that_wants_no_loss_orders_none():
     asked = study()
     (block,) = blocks(asked)
     lab, listener = up("netlab")
-    emulation = Emulation.of(asked, block, lab)
-    emulation.begin(block.runs[0])
-    emulation.forget(block.runs[0])
-    assert [word for word, *_ in listener.heard] == ["report"]
+    Emulation.of(asked, block.path, lab).around(block.runs[0].group, lambda: None)
+    assert [word for word, *_ in listener.heard] == ["report", "report"]
+
+
+def test_a_run_that_fails_leaves_no_order_for_a_loss():
+    asked = study(force_loss_at_s=0.5)
+    (block,) = blocks(asked)
+    lab, listener = up("netlab")
+
+    def fails():
+        raise RunError("failed")
+
+    with pytest.raises(RunError):
+        Emulation.of(asked, block.path, lab).around(block.runs[0].group, fails)
+    assert listener.heard[-1] == ("forget", "ab")
 
 
 @pytest.mark.parametrize("emulated_with", ["netem", None])
 def test_a_path_without_netlabs_own_emulator_is_not_asked(emulated_with):
     asked = study()
     (block,) = blocks(asked)
-    assert Emulation.of(asked, block, up(emulated_with)[0]) is None
-    assert Emulation.of(asked, block, None) is None
+    assert Emulation.of(asked, block.path, up(emulated_with)[0]) is None
+    assert Emulation.of(asked, block.path, None) is None

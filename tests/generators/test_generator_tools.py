@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from netlab.errors import RunError
-from netlab.generators.tools import TOOLS, Transfer, Variant
+from netlab.generators.tools import TOOLS, TransferRequest, Variant
 
 RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
 ALIKE = Variant(131072)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def transfer(streams: int = 4) -> Transfer:
-    return Transfer(
+def transfer(streams: int = 4) -> TransferRequest:
+    return TransferRequest(
         address="198.18.0.2",
         port=12000,
         data_port=12001,

@@ -9,7 +9,7 @@ from statistics import median
 
 from netlab.generators.tools import Variant
 from netlab.qualify.bench.contenders import OwnVariant
-from netlab.qualify.bench.rounds import Cell, Stage
+from netlab.qualify.bench.rounds import BenchCell, EnvironmentSchedule
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Standing:
         What the last failed heat said; empty if none failed.
     """
 
-    cell: Cell
+    cell: BenchCell
     contender: str
     variant: str
     heats: int
@@ -45,14 +45,16 @@ class Standing:
         return {**self.cell.as_dict(), **own}
 
 
-def choose(stage: Stage, heats: Sequence[Mapping]) -> dict[tuple[Cell, str], OwnVariant | Variant]:
+def choose(
+    stage: EnvironmentSchedule, heats: Sequence[Mapping]
+) -> dict[tuple[BenchCell, str], OwnVariant | Variant]:
     """The variant of each contender in each cell of an environment.
 
     Of equals the first is taken, and so it is where every heat failed, or there is no choice.
 
     Parameters
     ----------
-    stage : Stage
+    stage : EnvironmentSchedule
         The environment, with the variants that there are.
     heats : sequence of mapping
         Samples of heats, with the columns of the cell, ``contender``, ``variant`` (its label),
@@ -67,7 +69,9 @@ def choose(stage: Stage, heats: Sequence[Mapping]) -> dict[tuple[Cell, str], Own
 
 
 def standings(
-    stage: Stage, heats: Sequence[Mapping], chosen: Mapping[tuple[Cell, str], OwnVariant | Variant]
+    stage: EnvironmentSchedule,
+    heats: Sequence[Mapping],
+    chosen: Mapping[tuple[BenchCell, str], OwnVariant | Variant],
 ) -> tuple[Standing, ...]:
     """What came of the heats of each variant, where :func:`choose` had a choice to make."""
     return tuple(
@@ -79,7 +83,7 @@ def standings(
 
 
 def _standing(
-    pair: tuple[Cell, str], one: OwnVariant | Variant, heats: Sequence[Mapping], chosen: bool
+    pair: tuple[BenchCell, str], one: OwnVariant | Variant, heats: Sequence[Mapping], chosen: bool
 ) -> Standing:
     errors = [heat["error"] for heat in heats if heat["variant"] == one.label]
     failed = [error for error in errors if error]
@@ -88,7 +92,7 @@ def _standing(
     return Standing(*pair, one.label, len(errors), len(failed), goodput_MBps, chosen, reason)
 
 
-def _of(pair: tuple[Cell, str], heats: Sequence[Mapping]) -> list[Mapping]:
+def _of(pair: tuple[BenchCell, str], heats: Sequence[Mapping]) -> list[Mapping]:
     cell, contender = pair
     whose = {**cell.as_dict(), "contender": contender}
     return [heat for heat in heats if whose.items() <= heat.items()]

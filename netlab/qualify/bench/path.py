@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from netlab.errors import HostError, RunError
-from netlab.experiment.endpoint import Station, open_stations
-from netlab.generators.tools import Received, Transfer, Variant
+from netlab.experiment.endpoint import Endpoint, open_endpoints
+from netlab.experiment.lab_pair import RECEIVER, SENDER, lab_pair
+from netlab.experiment.measurement import request_of, side_of
+from netlab.generators.meters import snapshot
+from netlab.generators.tools import Received, TransferRequest, Variant
+from netlab.generators.transfer import run_transfer
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
-from netlab.measure import Side, measure
-from netlab.measure.exchange import Request
+from netlab.measure import measure
 from netlab.measure.record import goodput_MBps
 from netlab.qualify.bench.contenders import OwnVariant
 from netlab.qualify.bench.installed import Installed
-from netlab.qualify.bench.processes import run_tool
-from netlab.qualify.bench.rounds import Cell, Environment, Heat, Turn
+from netlab.qualify.bench.rounds import BenchCell, Environment, Heat, Turn
 from netlab.study import Study, Timing
 
 CONGESTION = "cubic"
-SENDER, RECEIVER = "gen", "sink"
 HEADERS_B = 20 + 32
 """IPv4 and TCP with timestamps; a veth counts what it receives without the Ethernet header."""
 
 DISAGREEMENT = 0.02
 """A tool may say so much more than the interface carried: rounding and the ends of its window."""
 
-METER_S = 5.0
 FIRST_PORT, PORTS_A_RUN, PORT_SETS = 10_000, 512, 40
 """Below the ephemeral range; a tool takes as many ports as it has streams, at most."""
 
@@ -39,32 +39,26 @@ ALL = (*BUSY, "idle", "iowait", "steal")
 
 
 def bench_study(queues: int) -> Study:
-    """Two lab hosts joined twice, unshaped: with the offloads that veth has, and without.
+    """Two lab hosts joined by two unshaped paths: with veth's offloads, and without.
 
     Both links have `queues` pairs of queues.
     """
-    paths = {}
-    for level in ("on", "off"):
-        link = {
+    links = {
+        level: {
             "interrupt_delay_us": 0.0,
             "segmentation_offload": level == "on",
             "checksum_offload": level == "on",
             "queues": queues,
         }
-        paths[level] = {"ends": [{"host": SENDER}, {"host": RECEIVER}], "link": link}
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": "bench",
-            "title": "netlab beside other tools",
-            "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
-            "paths": paths,
-            "groups": [{"name": "bench", "path": "on", "sender": SENDER}],
-            "tunings": [{"name": "none", "mtus_B": [1500]}],
-            "streams": [1],
-            "congestion": CONGESTION,
-            "timing": Timing(repeats=1),
-        }
+        for level in ("on", "off")
+    }
+    return lab_pair(
+        "bench",
+        "netlab beside other tools",
+        links,
+        [{"name": "bench", "path": "on"}],
+        congestion=CONGESTION,
+        timing=Timing(repeats=1),
     )
 
 
@@ -80,43 +74,43 @@ def open_path(
         An end cannot be reached, or the MTU or the route could not be set.
     """
     with ExitStack() as stack:
-        stations = stack.enter_context(open_stations(study, environment.offloads, lab=lab))
-        for station in stations.values():
-            session = stack.enter_context(station.with_mtu(environment.mtu_B))
+        endpoints = stack.enter_context(open_endpoints(study, environment.offloads, lab=lab))
+        for endpoint in endpoints.values():
+            session = stack.enter_context(endpoint.with_mtu(environment.mtu_B))
             if session.drift():
-                raise HostError(station.name, f"did not take an MTU of {environment.mtu_B} B")
-        sender, receiver = stations[SENDER], stations[RECEIVER]
+                raise HostError(endpoint.name, f"did not take an MTU of {environment.mtu_B} B")
+        sender, receiver = endpoints[SENDER], endpoints[RECEIVER]
         names = {name: lab.namespace(name) for name in (SENDER, RECEIVER)}
         for here, there in ((sender, receiver), (receiver, sender)):
             stack.enter_context(_route_congestion(names[here.name], here, there.address))
-        yield BenchPath(sender, receiver, lab, peers)
+        yield BenchPath(study, sender, receiver, peers)
 
 
 @contextmanager
-def _route_congestion(namespace: str, station: Station, peer: str) -> Iterator[None]:
+def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator[None]:
     """Make :data:`CONGESTION` what every socket to the peer starts with.
 
     A tool without an option for it then runs what the others run. A namespace's default cannot be
     set to an algorithm that the machine restricts; a route's can.
     """
     route = (
-        *(peer, "dev", station.interface, "proto", "kernel", "scope", "link"),
-        *("src", station.address),
+        *(peer, "dev", endpoint.interface, "proto", "kernel", "scope", "link"),
+        *("src", endpoint.address),
     )
     change = ("ip", "-n", namespace, "route", "replace", *route)
-    run_ip((*change, "congctl", CONGESTION), host=station.name)
+    run_ip((*change, "congctl", CONGESTION), host=endpoint.name)
     try:
-        said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=station.name)
+        said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=endpoint.name)
         if f"congctl {CONGESTION}" not in said:
-            raise HostError(station.name, f"its route to {peer} did not take {CONGESTION}")
+            raise HostError(endpoint.name, f"its route to {peer} did not take {CONGESTION}")
         yield
     finally:
-        run_ip(change, host=station.name)
+        run_ip(change, host=endpoint.name)
 
 
 @dataclass(frozen=True)
-class Readings:
-    """What the machine did during one transfer; both ends are on it."""
+class MachineUse:
+    """Activity of the machine during one transfer; it has both ends."""
 
     wall_s: float
     busy_s: float
@@ -139,13 +133,13 @@ class Readings:
         }
 
 
-def readings(before: dict, after: dict) -> Readings:
-    """The difference of two answers of the sink's agent to ``meter``.
+def machine_use(before: dict, after: dict) -> MachineUse:
+    """The difference of two snapshots of the sink's meters.
 
     Raises
     ------
     RunError
-        It has no interface, or a counter went backwards.
+        A snapshot has no interface, or a counter decreased.
     """
     old, new = before.get("interface"), after.get("interface")
     if not old or not new:
@@ -165,7 +159,7 @@ def readings(before: dict, after: dict) -> Readings:
 
     if packets < 0 or payload_B < 0:
         raise RunError("an interface counter went backwards", reason="internal")
-    return Readings(
+    return MachineUse(
         wall_s=(after["t_ns"] - before["t_ns"]) / 1e9,
         busy_s=spent_s(BUSY),
         work_s=spent_s(WORK),
@@ -176,26 +170,27 @@ def readings(before: dict, after: dict) -> Readings:
 
 
 class BenchPath:
-    """A path that is set up, over which contenders take turns; made by :func:`open_path`."""
+    """An open path that the contenders share; made by :func:`open_path`."""
 
     def __init__(
-        self,
-        sender: Station,
-        receiver: Station,
-        lab: Lab,
-        peers: dict[str, Installed],
+        self, study: Study, sender: Endpoint, receiver: Endpoint, peers: dict[str, Installed]
     ):
-        self.sender, self.receiver = sender, receiver
-        self._lab, self._peers = lab, peers
+        self.study, self.sender, self.receiver, self._peers = study, sender, receiver, peers
         self._threads = int(sender.facts.get("cpus") or 1)
+        self._sides = side_of(sender), side_of(receiver)
 
     def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
-        """Make one transfer; its sample, which says in ``error`` what went wrong if it did.
+        """Make one transfer.
+
+        Returns
+        -------
+        dict
+            Its sample; ``error`` is empty if the transfer succeeded.
 
         Raises
         ------
         HostError
-            An end of the path is gone.
+            An end of the path is lost.
         """
         row = {
             **turn.as_dict(),
@@ -206,12 +201,19 @@ class BenchPath:
             "window_s": None,
             "error": "",
         }
+        readings: list[tuple[dict, float]] = []
+
+        def meter() -> None:
+            readings.append((snapshot(self._sides[1]), time.process_time()))
+
         try:
-            before, netlab_s = self._meter(), time.process_time()
-            received, own_s = self._transfer(turn, variant, seconds)
-            netlab_s = time.process_time() - netlab_s
-            found = readings(before, self._meter())
-            row |= found.row(own_s + netlab_s)
+            if isinstance(variant, OwnVariant):
+                received, own_s = self._gensink(turn.cell, variant, seconds, meter)
+            else:
+                received, own_s = self._tool(turn, variant, seconds, meter)
+            (before, before_s), (after, after_s) = readings
+            found = machine_use(before, after)
+            row |= found.row(own_s + after_s - before_s)
             said_B = received.goodput_MBps * 1e6 * received.window_s
             if said_B > found.payload_B * (1 + DISAGREEMENT):
                 raise RunError(
@@ -223,60 +225,50 @@ class BenchPath:
             row["error"] = str(error)
         return row
 
-    def _meter(self) -> dict:
-        """The counters of the machine and of the sink's interface, read by its agent."""
-        agent = self.receiver.agent
-        agent.send("meter", interface=self.receiver.interface)
-        deadline = time.monotonic() + METER_S
-        while (left := deadline - time.monotonic()) > 0:
-            answer = agent.poll(left)
-            if answer is not None and answer.get("event") == "meter":
-                return answer
-        raise HostError(self.receiver.name, f"its agent read no meter within {METER_S:g} s")
-
-    def _transfer(
-        self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int
+    def _tool(
+        self, turn: Turn | Heat, variant: Variant, seconds: int, meter: Callable[[], None]
     ) -> tuple[Received, float]:
-        if isinstance(variant, OwnVariant):
-            return self._gensink(turn.cell, variant, seconds)
+        """Transfer with another tool; its result and its CPU time in s."""
+        peer = self._peers[turn.contender]
         port = FIRST_PORT + PORTS_A_RUN * (turn.order % PORT_SETS)
-        return run_tool(
-            self._peers[turn.contender],
-            Transfer(
-                address=self.receiver.address,
-                port=port,
-                data_port=port + 1,
-                streams=turn.cell.streams,
-                seconds=seconds,
-                record_length_B=variant.record_length_B,
-                congestion=CONGESTION,
-                threads=min(self._threads, turn.cell.streams),
-            ),
+        transfer = TransferRequest(
+            address=self.receiver.address,
+            port=port,
+            data_port=port + 1,
+            streams=turn.cell.streams,
+            seconds=seconds,
+            record_length_B=variant.record_length_B,
+            congestion=CONGESTION,
+            threads=min(self._threads, turn.cell.streams),
+        )
+        return run_transfer(
+            peer.tool,
+            peer.program,
+            transfer,
             variant,
-            lab=self._lab,
-            sender=self.sender.name,
-            receiver=self.receiver.name,
+            sender=self.sender.host,
+            receiver=self.receiver.host,
+            meter=meter,
         )
 
-    def _gensink(self, cell: Cell, variant: OwnVariant, seconds: int) -> tuple[Received, float]:
-        """netlab's own, with the kernel's own buffers and no warm-up, as the others run."""
-        outcome = measure(
-            self._side(self.sender),
-            self._side(self.receiver),
-            Request(
-                streams=cell.streams,
-                record_length_B=variant.record_length_B,
-                congestion=CONGESTION,
-                force_buffer=False,
-                engine=variant.engine,
-                send=variant.send,
-                receive=variant.receive,
-                warmup_ms=0,
-                window_ms=1000 * seconds,
-                interval_ms=100,
-                both=False,
-            ),
+    def _gensink(
+        self, cell: BenchCell, variant: OwnVariant, seconds: int, meter: Callable[[], None]
+    ) -> tuple[Received, float]:
+        """Transfer with netlab's own core: the kernel's buffers and no warm-up, as the tools."""
+        request = request_of(
+            self.study,
+            Timing(repeats=1, seconds=seconds, warmup_s=0.0),
+            streams=cell.streams,
+            record_length_B=variant.record_length_B,
+            congestion=CONGESTION,
+            force_buffer=False,
+            engine=variant.engine,
+            send=variant.send,
+            receive=variant.receive,
         )
+        meter()
+        outcome = measure(*self._sides, request)
+        meter()
         (flow,) = outcome.flows
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             if result["status"] != "ok":
@@ -291,13 +283,3 @@ class BenchPath:
         )
         window = flow.sink["window"]
         return Received(goodput, (window["t1_ns"] - window["t0_ns"]) / 1e9), own_us / 1e6
-
-    def _side(self, station: Station) -> Side:
-        return Side(
-            host=station.name,
-            channel=station.agent,
-            address=station.address,
-            interface=station.interface,
-            sndbuf_B=0,
-            rcvbuf_B=0,
-        )

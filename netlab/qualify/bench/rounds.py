@@ -26,7 +26,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BenchCell:
     """What contenders are compared in."""
 
     offloads: Literal["on", "off"]
@@ -104,10 +104,10 @@ class Matrix:
                 raise BadInput(f"is from 1 to {high}", key=key, value=getattr(self, key))
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[BenchCell, ...]:
         """Every combination of levels."""
         levels = itertools.product(self.offloads, self.mtus_B, self.streams, self.modes)
-        return tuple(Cell(*level) for level in dict.fromkeys(levels))
+        return tuple(BenchCell(*level) for level in dict.fromkeys(levels))
 
 
 QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1, heats=1, most_variants=2)
@@ -119,7 +119,7 @@ class Turn:
 
     order: int
     round: int
-    cell: Cell
+    cell: BenchCell
     contender: str
 
     def as_dict(self) -> dict:
@@ -134,7 +134,7 @@ class Heat:
 
     order: int
     heat: int
-    cell: Cell
+    cell: BenchCell
     contender: str
     variant: OwnVariant | Variant
 
@@ -145,14 +145,14 @@ class Heat:
 
 
 @dataclass(frozen=True)
-class Stage:
+class EnvironmentSchedule:
     """All that is done in one environment: first the heats, then the rounds.
 
     `variants` are those of each contender in each cell.
     """
 
     environment: Environment
-    variants: Mapping[tuple[Cell, str], tuple[OwnVariant | Variant, ...]]
+    variants: Mapping[tuple[BenchCell, str], tuple[OwnVariant | Variant, ...]]
     heats: tuple[Heat, ...]
     turns: tuple[Turn, ...]
 
@@ -161,14 +161,14 @@ class Stage:
 class LeftOut:
     """A contender that cannot take part in a cell."""
 
-    cell: Cell
+    cell: BenchCell
     contender: str
     reason: str
 
 
 def schedule(
     matrix: Matrix, taking_part: Sequence[Contender]
-) -> tuple[tuple[Stage, ...], tuple[LeftOut, ...]]:
+) -> tuple[tuple[EnvironmentSchedule, ...], tuple[LeftOut, ...]]:
     """Order the transfers of a benchmark; the same seed gives the same order.
 
     Environments come in shuffled order. Within one, each heat holds every variant of those that
@@ -190,7 +190,7 @@ def schedule(
     cannot = {(out.cell, out.contender) for out in left_out}
     environments = list(dict.fromkeys(cell.environment for cell in matrix.cells))
     generator.shuffle(environments)
-    stages: list[Stage] = []
+    stages: list[EnvironmentSchedule] = []
     order = itertools.count()
     for environment in environments:
         variants = {
@@ -213,5 +213,5 @@ def schedule(
             for number in range(1, matrix.rounds + 1)
             for pair in generator.sample(list(variants), len(variants))
         ]
-        stages.append(Stage(environment, variants, tuple(heats), tuple(turns)))
+        stages.append(EnvironmentSchedule(environment, variants, tuple(heats), tuple(turns)))
     return tuple(stages), left_out

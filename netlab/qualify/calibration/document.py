@@ -9,7 +9,7 @@ import netlab
 from netlab import core
 from netlab.files.json_file import write_json
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
-from netlab.qualify.calibration.run import Calibration
+from netlab.qualify.calibration.rate_run import Calibration
 from netlab.qualify.calibration.verdicts import WITHIN
 
 SCHEMA = 2

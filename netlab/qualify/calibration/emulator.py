@@ -17,8 +17,8 @@ from netlab.qualify.calibration.emulator_cells import (
     PATH_MTU_B,
     PING_INTERVAL_S,
     RATE_WITHIN_PERCENT,
-    Cell,
     EmulatedRate,
+    EmulatorCell,
     EmulatorPlan,
     RoundTrip,
     as_asked,
@@ -177,9 +177,9 @@ def _text(frame: pd.DataFrame) -> str:
 
 
 def _judged(
-    cells: Iterable[Cell],
+    cells: Iterable[EmulatorCell],
     samples: list[dict],
-    figures: Callable[[Cell, dict], dict],
+    figures: Callable[[EmulatorCell, dict], dict],
     columns: tuple[str, ...],
 ) -> pd.DataFrame:
     """Cells as rows: each with the figures of its nearest try, and what is said of it."""
@@ -202,7 +202,7 @@ def _judged(
     return frame.astype(dict.fromkeys(numbers, float))
 
 
-def judge(cell: Cell, tries: list[dict]) -> tuple[str, dict]:
+def judge(cell: EmulatorCell, tries: list[dict]) -> tuple[str, dict]:
     """What is said of a cell, and the try that came nearest; none if none gave a figure."""
     told = [one for one in tries if cell.excess(one) is not None]
     if not told:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netlab.errors import BadInput
-from netlab.qualify.calibration.cells import RateCell, study_of_links
+from netlab.qualify.calibration.rate_cells import RateCell, study_of_links
 from netlab.qualify.calibration.stream import Stream
 from netlab.study import Study
 
@@ -177,7 +177,7 @@ class EmulatedRate:
         return percent / RATE_WITHIN_PERCENT
 
 
-Cell = RoundTrip | EmulatedRate
+EmulatorCell = RoundTrip | EmulatedRate
 
 
 def as_asked(sample: dict) -> bool:
@@ -236,7 +236,7 @@ class EmulatorPlan:
         return tuple(RoundTrip(rtt_ms, load) for rtt_ms in known for load in self.loads)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[EmulatorCell, ...]:
         """Round trips, then rates."""
         return (*self.round_trips, *self.rates)
 

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from netlab.experiment.block import stable_facts
-from netlab.experiment.endpoint import Station, host_facts, open_stations
+from netlab.experiment.lab_pair import RECEIVER, SENDER
+from netlab.experiment.measurement import side_of
 from netlab.generators.meters import difference, snapshot
 from netlab.hosts.pathcheck import PathCheck, ping
-from netlab.lab.emulator import LabEmulator
-from netlab.lab.lab import Lab
-from netlab.measure import Emulated
 from netlab.measure.flags import interference
 from netlab.measure.record import others_load, own_us
-from netlab.qualify.calibration.cells import RECEIVER, SENDER
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import (
     LOAD_SHORT,
     LOAD_SHORT_PERCENT,
     PING_INTERVAL_S,
-    Cell,
+    EmulatorCell,
     EmulatorPlan,
     RoundTrip,
     as_asked,
     emulator_study,
 )
-from netlab.qualify.calibration.stream import INTERVAL_MS, run_stream, set_mtu, side
+from netlab.qualify.calibration.stream import CalibratedPath, measure_cells
 from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
-from netlab.study import Study
 
 
 def calibrate_emulator(
@@ -52,25 +46,17 @@ def calibrate_emulator(
     HostError
         An end of a path, or an emulator, was lost.
     """
-    study = emulator_study(plan)
-    samples: list[dict] = []
-    # A lab of its own, since what is set in it is not put back.
-    with Lab.up(study, owned=True) as lab:
-        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
-        for path, cells in itertools.groupby(plan.cells, lambda cell: cell.path):
-            with open_stations(study, path, lab=lab) as stations:
-                path_emulator = lab.emulator(path)
-                for cell in cells:
-                    for station in stations.values():
-                        set_mtu(lab, station, cell.mtu_B)
-                    attempt = _attempt(study, stations, path_emulator, plan, cell)
-                    samples += tried(cell, attempt, plan.tries)
-                    progress(samples[-1], len(plan.cells))
+    samples, facts = measure_cells(
+        emulator_study(plan),
+        plan.cells,
+        lambda path, cell: tried(cell, _attempt(path, plan, cell), plan.tries),
+        lambda sample: progress(sample, len(plan.cells)),
+    )
     return EmulatorAccuracy.of(plan, samples, facts)
 
 
 def tried(
-    cell: Cell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
+    cell: EmulatorCell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
 ) -> list[dict]:
     """Measure a cell again while other work on the machine can be why it is off its bound.
 
@@ -101,31 +87,28 @@ def tried(
     return samples
 
 
-def _attempt(
-    study: Study,
-    stations: dict[str, Station],
-    path_emulator: LabEmulator,
-    plan: EmulatorPlan,
-    cell: Cell,
-) -> Callable[[], dict]:
-    """What measures a cell once."""
+def _attempt(path: CalibratedPath, plan: EmulatorPlan, cell: EmulatorCell) -> Callable[[], dict]:
+    """Measure a cell once."""
     if not isinstance(cell, RoundTrip):
         stream = cell.stream(plan.seconds)
-        return lambda: run_stream(study, stations, stream, path_emulator)
+        return lambda: path.send(stream)
     if cell.load.paced_Mbps:
-        return lambda: _loaded(study, stations, path_emulator, plan, cell)
-    return lambda: _idle(stations, path_emulator, plan)
+        return lambda: _loaded(path, plan, cell)
+    return lambda: _idle(path, plan)
 
 
-def _idle(stations: dict[str, Station], path_emulator: LabEmulator, plan: EmulatorPlan) -> dict:
-    """Pings while nothing else passes."""
-    ends = [side(station) for station in stations.values()]
-    reported = path_emulator.report(restart_ms=INTERVAL_MS)
-    before = [snapshot(end) for end in ends]
-    pings = _ping(stations, plan)
-    meters = [difference(old, snapshot(end)) for old, end in zip(before, ends, strict=True)]
-    emulated = Emulated(reported, path_emulator.report(samples=True), "ab")
-    # one machine: both ends meter the same processors
+def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
+    """Ping an idle path."""
+    ends = [side_of(endpoint) for endpoint in path.endpoints.values()]
+
+    def metered() -> tuple[PathCheck, list[dict]]:
+        before = [snapshot(end) for end in ends]
+        pings = _ping(path, plan)
+        after = [snapshot(end) for end in ends]
+        return pings, [difference(*both) for both in zip(before, after, strict=True)]
+
+    (pings, meters), emulated = path.emulation.around(path.group, metered)
+    # Both ends are on one machine, so each meter has all its processors.
     spent_us = sum(own_us(meter) for meter in meters)
     spent_us += emulated.cpu_us(meters[0]["t0_ns"], meters[0]["t1_ns"])
     load = others_load(meters[0], spent_us)
@@ -141,20 +124,14 @@ def _idle(stations: dict[str, Station], path_emulator: LabEmulator, plan: Emulat
     }
 
 
-def _loaded(
-    study: Study,
-    stations: dict[str, Station],
-    path_emulator: LabEmulator,
-    plan: EmulatorPlan,
-    cell: RoundTrip,
-) -> dict:
-    """Pings while the stream of the cell passes; they do not count if the stream failed."""
+def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
+    """Ping while the stream of the cell loads the path; a failed stream voids the pings."""
     stream = cell.stream(plan.pings * PING_INTERVAL_S)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        load = pool.submit(run_stream, study, stations, stream, path_emulator)
+        load = pool.submit(path.send, stream)
         # The handshake takes two round trips before the warm-up begins.
         time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
-        pings = _ping(stations, plan)
+        pings = _ping(path, plan)
         sample = load.result()
     sample = {**_figures(pings, plan), **sample, "message": _message(sample["message"], pings)}
     if sample["goodput_MBps"] is None:
@@ -164,8 +141,8 @@ def _loaded(
     return sample
 
 
-def _ping(stations: dict[str, Station], plan: EmulatorPlan) -> PathCheck:
-    near, far = stations[SENDER], stations[RECEIVER]
+def _ping(path: CalibratedPath, plan: EmulatorPlan) -> PathCheck:
+    near, far = path.endpoints[SENDER], path.endpoints[RECEIVER]
     often = {"count": plan.pings, "interval_s": PING_INTERVAL_S}
     return ping(near.host, near.address, far.address, **often)
 

@@ -1,19 +1,22 @@
-"""One stream over a calibrated path: its goodput, and what of it cannot be relied on."""
+"""Calibrated paths: open each, set its MTU, and send one stream over it."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from netlab.errors import RunError
-from netlab.experiment.endpoint import Station
-from netlab.lab.emulator import LabEmulator
+from netlab.experiment.block import stable_facts
+from netlab.experiment.emulation import Emulation
+from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
+from netlab.experiment.lab_pair import RECEIVER, SENDER
+from netlab.experiment.measurement import core_run, measured, request_of, side_of
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
-from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
-from netlab.measure.exchange import Request
-from netlab.measure.flags import flags_of
-from netlab.qualify.calibration.cells import RECEIVER, SENDER
-from netlab.study import Socket, Study, Timing
+from netlab.measure import Setting
+from netlab.study import Group, Socket, Study, Timing
 
 RECORD_LENGTH_B = 65536
 INTERVAL_MS = 50
@@ -21,15 +24,28 @@ KEPT = (
     *("window_s", "window_B", "mss_B", "retransmits", "ledger_error_B"),
     *("steal_percent", "foreign_cpu_percent", "busiest_core_percent"),
 )
-"""Columns of a run that a calibration keeps."""
+"""Columns of a run that a calibration stores."""
 
 KEPT_OF_EMULATOR = ("emulator_late_us", "emulator_waited_percent", "path_drops")
-"""And those where the path has an emulator."""
+"""Further columns of a run over an emulated path."""
+
+
+class CalibratedCell(Protocol):
+    """A cell of a calibration: a path and the MTU it is measured with."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def mtu_B(self) -> int: ...
+
+
+AnyCell = TypeVar("AnyCell", bound=CalibratedCell)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What is asked of a stream.
+    """The parameters of one stream.
 
     Parameters
     ----------
@@ -38,13 +54,13 @@ class Stream:
     buffer_B : int
         Socket buffers of both ends.
     warmup_s, window_s : float
-        Before the window, and the window.
+        Warm-up and measured window.
     congestion : str
         Congestion control.
     pacing_MBps : float, optional
-        Rate it is paced to, 10^6 B/s.
+        Pacing rate, 10^6 B/s.
     record_length_B : int
-        Bytes of one send, and of one read at most.
+        Bytes of one send, and the most of one read.
     """
 
     mtu_B: int
@@ -56,85 +72,124 @@ class Stream:
     record_length_B: int = RECORD_LENGTH_B
 
 
-def set_mtu(lab: Lab, station: Station, mtu_B: int) -> None:
-    """Set the MTU of a lab end, for good: a tuning would refuse one that ends its IPv6."""
-    line = ("link", "set", "dev", station.interface, "mtu", str(mtu_B))
-    run_ip(("ip", "-n", lab.namespace(station.name), *line), host=station.name)
+@dataclass(frozen=True)
+class CalibratedPath:
+    """An open path of a calibration.
+
+    Parameters
+    ----------
+    study, group : Study, Group
+        The study, and the group of this path.
+    lab : Lab
+        The lab of the hosts.
+    endpoints : dict of str to Endpoint
+        Both ends.
+    emulation : Emulation or None
+        The emulator of the path.
+    """
+
+    study: Study
+    group: Group
+    lab: Lab
+    endpoints: dict[str, Endpoint]
+    emulation: Emulation | None
+
+    def set_mtu(self, mtu_B: int) -> None:
+        """Set the MTU of both ends for good: a tuning refuses one that ends IPv6."""
+        for name, endpoint in self.endpoints.items():
+            line = ("link", "set", "dev", endpoint.interface, "mtu", str(mtu_B))
+            run_ip(("ip", "-n", self.lab.namespace(name), *line), host=name)
+
+    def send(self, stream: Stream) -> dict:
+        """Send one stream.
+
+        Returns
+        -------
+        dict
+            ``goodput_MBps`` (None if it failed), the columns of :data:`KEPT` and, for an emulated
+            path, of :data:`KEPT_OF_EMULATOR`, comma-separated ``flags`` and a ``message``.
+
+        Raises
+        ------
+        HostError
+            An end of the path, or the emulator, was lost.
+        """
+        timing = Timing(
+            repeats=1,
+            seconds=stream.window_s,
+            warmup_s=stream.warmup_s,
+            interval_ms=INTERVAL_MS,
+        )
+        request = request_of(
+            self.study,
+            timing,
+            streams=1,
+            record_length_B=stream.record_length_B,
+            congestion=stream.congestion,
+            socket=Socket(pacing_MBps=stream.pacing_MBps),
+        )
+        sender, receiver = (
+            side_of(self.endpoints[name], buffer_B=stream.buffer_B) for name in (SENDER, RECEIVER)
+        )
+        try:
+            made = measured(
+                lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
+                # The path's rate is under test here, so it is not a ceiling for flags.
+                setting=Setting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True),
+                timing=timing,
+                group=self.group,
+                endpoints=self.endpoints.values(),
+                run_id="calibration",
+                emulation=self.emulation,
+            )
+        except RunError as error:
+            return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
+        columns = KEPT + (KEPT_OF_EMULATOR if self.emulation else ())
+        return {name: made.row[name] for name in ("goodput_MBps", *columns, "flags", "message")}
 
 
-def side(station: Station, buffer_B: int = 0) -> Side:
-    """An end of a path as a run has it."""
-    return Side(
-        host=station.name,
-        channel=station.agent,
-        address=station.address,
-        interface=station.interface,
-        sndbuf_B=buffer_B,
-        rcvbuf_B=buffer_B,
-    )
-
-
-def run_stream(
+def measure_cells(
     study: Study,
-    stations: dict[str, Station],
-    stream: Stream,
-    emulator: LabEmulator | None = None,
-) -> dict:
-    """Send one stream.
+    cells: Iterable[AnyCell],
+    measure: Callable[[CalibratedPath, AnyCell], list[dict]],
+    progress: Callable[[dict], None],
+) -> tuple[list[dict], dict]:
+    """Measure every cell of a calibration on a lab of its own.
 
     Parameters
     ----------
     study : Study
-        Of the calibration.
-    stations : dict of str to Station
-        Both ends of the path.
-    stream : Stream
-        What to send.
-    emulator : LabEmulator, optional
-        The emulator of the path.
+        A study with a group of each path, by the path's name.
+    cells : iterable of cell
+        Cells with the same path next to each other.
+    measure : callable
+        Open path and cell to the samples of all tries.
+    progress : callable
+        Called after each cell with its last sample.
 
     Returns
     -------
-    dict
-        ``goodput_MBps`` (None if it failed), :data:`KEPT` (with an emulator also
-        :data:`KEPT_OF_EMULATOR`), ``flags`` with commas between them and a ``message``.
+    list of dict, dict
+        All samples, and the facts of the machine.
 
     Raises
     ------
+    Unsupported
+        This machine cannot make the lab.
     HostError
-        An end of the path, or the emulator, was lost.
+        An end of a path, or an emulator, was lost.
     """
-    request = Request(
-        streams=1,
-        record_length_B=stream.record_length_B,
-        congestion=stream.congestion,
-        force_buffer=study.force_buffer,
-        receive=study.receive,
-        warmup_ms=round(1e3 * stream.warmup_s),
-        window_ms=round(1e3 * stream.window_s),
-        interval_ms=INTERVAL_MS,
-        both=False,
-        socket=Socket(pacing_MBps=stream.pacing_MBps),
-    )
-    sender, receiver = (side(stations[name], stream.buffer_B) for name in (SENDER, RECEIVER))
-    before = emulator.report(restart_ms=INTERVAL_MS) if emulator else None
-    try:
-        outcome = measure(sender, receiver, request)
-    except RunError as error:
-        return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
-    emulated = Emulated(before, emulator.report(samples=True), "ab") if emulator else None
-    flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-    ledger = audit(flows, mtu_B=stream.mtu_B, both=False)
-    # The rate is what is examined here, so it is no ceiling that a figure could be held to.
-    setting = Setting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True)
-    row = record(outcome, setting, ledger, emulated)
-    intervals = interval_rows("calibration", outcome.flows)
-    timing = Timing(repeats=1, seconds=stream.window_s, interval_ms=INTERVAL_MS)
-    flags = flags_of(row, outcome, ledger.problems, [], intervals, timing, emulated)
-    kept = KEPT + (KEPT_OF_EMULATOR if emulator else ())
-    return {
-        "goodput_MBps": row["goodput_MBps"],
-        **{name: row[name] for name in kept},
-        "flags": ",".join(flags),
-        "message": "; ".join(flags.values()),
-    }
+    samples: list[dict] = []
+    groups = {group.path: group for group in study.groups}
+    # Never a lab that is up already: the MTUs set here are not reverted.
+    with Lab.up(study, owned=True) as lab:
+        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
+        for name, part in itertools.groupby(cells, lambda cell: cell.path):
+            with open_endpoints(study, name, lab=lab) as endpoints:
+                emulation = Emulation.of(study, name, lab, interval_ms=INTERVAL_MS)
+                path = CalibratedPath(study, groups[name], lab, endpoints, emulation)
+                for cell in part:
+                    path.set_mtu(cell.mtu_B)
+                    samples += measure(path, cell)
+                    progress(samples[-1])
+    return samples, facts

@@ -13,7 +13,7 @@ from netlab.errors import BadInput, RunError
 from netlab.qualify.bench.document import Conclusions
 from netlab.qualify.bench.heats import Standing
 from netlab.qualify.bench.limits import CopyLimits, copy_limits
-from netlab.qualify.bench.path import readings
+from netlab.qualify.bench.path import machine_use
 from netlab.qualify.bench.rounds import LeftOut, Matrix
 from netlab.qualify.bench.run import Bench
 
@@ -188,7 +188,7 @@ def meter(t_ns: int, rx_bytes: int, rx_packets: int, user_us: int, steal_us: int
 
 
 def test_a_transfer_costs_what_the_machine_spent_on_the_payload_that_arrived():
-    found = readings(meter(0, 0, 0, 0), meter(10**9, 10**9 + 52_000, 1000, 500_000, 100_000))
+    found = machine_use(meter(0, 0, 0, 0), meter(10**9, 10**9 + 52_000, 1000, 500_000, 100_000))
     row = found.row(own_s=0.4)
     assert row["payload_B"] == 10**9
     assert row["cpu_s_per_GB"] == pytest.approx(0.5)
@@ -198,7 +198,7 @@ def test_a_transfer_costs_what_the_machine_spent_on_the_payload_that_arrived():
 
 def test_a_counter_that_went_backwards_is_a_failed_run():
     with pytest.raises(RunError, match="backwards"):
-        readings(meter(0, 10**6, 10, 0), meter(10**9, 0, 0, 0))
+        machine_use(meter(0, 10**6, 10, 0), meter(10**9, 0, 0, 0))
 
 
 def test_the_limits_are_of_one_core_and_of_all():

@@ -4,13 +4,13 @@ import pytest
 
 from netlab.errors import BadInput
 from netlab.lab.topology import topology
-from netlab.qualify.calibration.cells import QUICK, Plan, RateCell, calibration_study
-from netlab.qualify.calibration.run import CELL_COLUMNS, Calibration, judge, tried
+from netlab.qualify.calibration.rate_cells import QUICK, RateCell, RatePlan, calibration_study
+from netlab.qualify.calibration.rate_run import CELL_COLUMNS, Calibration, judge, tried
 
-ONE = Plan(rates_Mbps=(100.0,), mtus_B=(1500,))
+ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
 
 
-def run(percent_off: float, flags: str = "", plan: Plan = ONE, number: int = 1) -> dict:
+def run(percent_off: float, flags: str = "", plan: RatePlan = ONE, number: int = 1) -> dict:
     (cell,) = plan.cells
     goodput = cell.expected_MBps * (1 + percent_off / 100)
     return {
@@ -27,7 +27,7 @@ def outcome(percent_off: float, flags: str = "") -> dict:
     return {name: run(percent_off, flags)[name] for name in ("goodput_MBps", "flags")}
 
 
-def judged(*runs: dict, plan: Plan = ONE) -> dict:
+def judged(*runs: dict, plan: RatePlan = ONE) -> dict:
     (row,) = judge(plan, list(runs)).to_dict("records")
     return row
 
@@ -43,7 +43,7 @@ def test_the_bound_is_half_a_per_cent_and_one_from_ten_gigabit():
 
 
 def test_the_plan_covers_the_rates_and_mtus_asked_for():
-    cells = Plan().cells
+    cells = RatePlan().cells
     assert {cell.rate_Mbps for cell in cells} >= {10.0, 10_000.0}
     assert {cell.mtu_B for cell in cells} >= {576, 16114}
     assert len(QUICK.cells) < len(cells)
@@ -61,7 +61,7 @@ def test_offloads_are_on_only_where_frames_come_too_fast_for_a_small_machine():
 
 
 def test_the_lab_has_one_path_a_rate_shaped_to_it():
-    plan = Plan(rates_Mbps=(1, 1.0001, 10.0, 1e4, 1e6))
+    plan = RatePlan(rates_Mbps=(1, 1.0001, 10.0, 1e4, 1e6))
     rates = {path.name: path.settings.rate_bps for path in topology(calibration_study(plan)).paths}
     for cell in plan.cells:
         assert rates[cell.path] == round(cell.rate_Mbps * 1e6)
@@ -136,4 +136,4 @@ def test_the_calibration_says_itself_as_text_table_and_json():
 )
 def test_a_level_that_cannot_be_is_refused_by_name(wrong, key):
     with pytest.raises(BadInput, match=key):
-        Plan(**wrong)
+        RatePlan(**wrong)

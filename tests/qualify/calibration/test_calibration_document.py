@@ -7,11 +7,11 @@ from click.testing import CliRunner
 from emulator_samples import filled, pinged
 
 from netlab.cli.calibrate import calibrate_command
-from netlab.qualify.calibration.cells import Plan
 from netlab.qualify.calibration.document import Document
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import EmulatedRate, EmulatorPlan
-from netlab.qualify.calibration.run import Calibration, judge
+from netlab.qualify.calibration.rate_cells import RatePlan
+from netlab.qualify.calibration.rate_run import Calibration, judge
 
 RATE = EmulatedRate(100.0, 20.0, 1500)
 PLAN = EmulatorPlan(rtts_ms=(10.0,), rates=(RATE,))
@@ -24,7 +24,7 @@ def accuracy(off_us: float = 0.0) -> EmulatorAccuracy:
 
 
 def rates() -> Calibration:
-    plan = Plan(rates_Mbps=(100.0,), mtus_B=(1500,))
+    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
     return Calibration(plan, judge(plan, []), [], MACHINE)
 
 

@@ -6,9 +6,9 @@ import pytest
 from lab_study import lab_study
 from measure.scripted import Clock, ScriptedAgent, good_agent, result
 
-from netlab.autotune.ask import Ask
-from netlab.autotune.candidate import Candidate
-from netlab.autotune.path import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
+from netlab.autotune.candidates import Candidate
+from netlab.autotune.request import SearchRequest
+from netlab.autotune.trial import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
 from netlab.errors import HostError
 from netlab.measure.exchange import Flow, Outcome
 from netlab.study import Timing
@@ -18,8 +18,8 @@ CANDIDATE = Candidate(131072, 1 << 20, 2, (("receive", "copy"),))
 
 
 @dataclass
-class ScriptedStation:
-    """What a search asks of a station, answered from a script."""
+class ScriptedEndpoint:
+    """What a search asks of a endpoint, answered from a script."""
 
     name: str
     agent: ScriptedAgent
@@ -44,22 +44,22 @@ class ScriptedStation:
 
 def path_of(clock: Clock, end_s: float = 10_000.0, **more) -> tuple[PathUnderTest, dict]:
     agents = {"a": good_agent(clock), "b": good_agent(clock), **more}
-    stations = {name: ScriptedStation(name, agent) for name, agent in agents.items()}
-    group = Ask(STUDY, "a-b").group
+    endpoints = {name: ScriptedEndpoint(name, agent) for name, agent in agents.items()}
+    group = SearchRequest(STUDY, "a-b").group
     timing = Timing(repeats=1, seconds=1.0, warmup_s=0.3)
-    path = PathUnderTest(STUDY, group, stations, mtu_B=1500, timing=timing, end_s=end_s, now=clock)
-    return path, stations
+    path = PathUnderTest(STUDY, group, endpoints, mtu_B=1500, timing=timing, end_s=end_s, now=clock)
+    return path, endpoints
 
 
 def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
-    path, stations = path_of(Clock())
+    path, endpoints = path_of(Clock())
     sample = path.take(CANDIDATE)
     assert sample["flags"] == "" and sample["message"] == ""
     assert sample["goodput_MBps"] == pytest.approx(20.0)
     # 0.3 s of each agent and 0.2 s of the one machine's interrupts for 20 MB
     assert sample["cpu_s_per_GB"] == pytest.approx(0.8 / 0.02)
-    (sink,) = stations["b"].agent.told("sink")
-    (gen,) = stations["a"].agent.told("gen")
+    (sink,) = endpoints["b"].agent.told("sink")
+    (gen,) = endpoints["a"].agent.told("gen")
     for words in (sink, gen):
         assert (words["record_B"], words["streams"], words["buffer_B"]) == (131072, 2, 1 << 20)
         assert words["congestion"] == STUDY.congestion
@@ -67,38 +67,38 @@ def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
 
 
 def test_a_word_of_the_engine_reaches_the_agent():
-    path, stations = path_of(Clock())
+    path, endpoints = path_of(Clock())
     words = (("engine", "epoll"), ("receive", "discard"), ("send", "splice"))
     path.take(replace(CANDIDATE, words=words))
-    (sink,), (gen,) = stations["b"].agent.told("sink"), stations["a"].agent.told("gen")
+    (sink,), (gen,) = endpoints["b"].agent.told("sink"), endpoints["a"].agent.told("gen")
     assert (sink["receive"], sink["engine"]) == ("discard", "epoll")
     assert (gen["send"], gen["engine"]) == ("splice", "epoll")
 
 
 def test_a_receiver_may_have_a_buffer_of_its_own():
-    path, stations = path_of(Clock())
+    path, endpoints = path_of(Clock())
     path.take(replace(CANDIDATE, receive_buffer_B=777))
-    assert stations["a"].agent.told("gen")[0]["buffer_B"] == 1 << 20
-    assert stations["b"].agent.told("sink")[0]["buffer_B"] == 777
+    assert endpoints["a"].agent.told("gen")[0]["buffer_B"] == 1 << 20
+    assert endpoints["b"].agent.told("sink")[0]["buffer_B"] == 777
 
 
 def test_buffers_stay_below_what_the_tuning_allows():
-    path, stations = path_of(Clock())
-    stations["a"].clamps, stations["b"].clamps = (1000, 2000), (3000, 4000)
+    path, endpoints = path_of(Clock())
+    endpoints["a"].clamps, endpoints["b"].clamps = (1000, 2000), (3000, 4000)
     path.take(CANDIDATE)
-    assert stations["a"].agent.told("gen")[0]["buffer_B"] == 1000
-    assert stations["b"].agent.told("sink")[0]["buffer_B"] == 4000
+    assert endpoints["a"].agent.told("gen")[0]["buffer_B"] == 1000
+    assert endpoints["b"].agent.told("sink")[0]["buffer_B"] == 4000
 
 
 def test_a_run_that_hangs_is_given_up_after_its_time_and_stopped():
     clock = Clock()
     mute = ScriptedAgent(clock)
-    path, stations = path_of(clock, b=mute)
+    path, endpoints = path_of(clock, b=mute)
     began_s = clock.now_s
     sample = path.take(CANDIDATE)
     assert clock.now_s - began_s <= path.run_s + HANG_S + 0.01
     assert (sample["flags"], sample["code"]) == ("failed", "timeout")
-    assert mute.told("stop") and stations["a"].agent.told("stop")
+    assert mute.told("stop") and endpoints["a"].agent.told("stop")
 
 
 def test_no_run_is_waited_for_beyond_the_end_of_the_budget():
@@ -132,8 +132,8 @@ def test_a_lost_host_is_no_sample():
 
 
 def test_a_knob_that_drifted_is_a_flag():
-    path, stations = path_of(Clock())
-    stations["a"].drifted = ["a: mtu was 9000, is 1500"]
+    path, endpoints = path_of(Clock())
+    endpoints["a"].drifted = ["a: mtu was 9000, is 1500"]
     assert path.take(CANDIDATE)["flags"] == "tuning_drift"
 
 

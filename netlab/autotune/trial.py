@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from netlab.autotune.candidate import ENGINE_WORDS, Candidate
-from netlab.autotune.space import USUAL_BUFFER_B, Found, drained_B
+from netlab.autotune.candidates import (
+    ENGINE_WORDS,
+    USUAL_BUFFER_B,
+    Candidate,
+    PathLimits,
+    drained_B,
+)
 from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import Station
-from netlab.measure import Emulated, Setting, Side, audit, interval_rows, measure, record
-from netlab.measure.exchange import TAIL_MS, Channel, Outcome, Request
-from netlab.measure.flags import flags_of
+from netlab.experiment.endpoint import Endpoint
+from netlab.experiment.measurement import (
+    core_run,
+    link_MBps,
+    measured,
+    request_of,
+    setting_of,
+    sides_of,
+)
+from netlab.generators import TrialResult
+from netlab.measure import Outcome
+from netlab.measure.exchange import TAIL_MS, Channel
 from netlab.study import Group, Study, Timing
-from netlab.study.schedule import Run
 
 HANG_S = 3.0
 """A run that is so much longer than its warm-up and window is given up."""
@@ -58,7 +70,7 @@ class PathUnderTest:
         Whose path it is.
     group : Group
         Path, sender and direction; its record length and buffer are the candidate's to choose.
-    stations : dict of str to Station
+    endpoints : dict of str to Endpoint
         Both ends.
     mtu_B : int
         MTU of the path.
@@ -76,7 +88,7 @@ class PathUnderTest:
         self,
         study: Study,
         group: Group,
-        stations: dict[str, Station],
+        endpoints: dict[str, Endpoint],
         *,
         mtu_B: int,
         timing: Timing,
@@ -87,28 +99,16 @@ class PathUnderTest:
         self.study, self.group, self.mtu_B = study, group, mtu_B
         self.timing, self._end_s, self._now = timing, end_s, now
         self._emulation = emulation
-        self._run = Run("autotune", 0, group, study.streams[0], 1)
-        self._ends = [stations[group.sender], stations[study.receiver(group)]]
-
-    @property
-    def one_machine(self) -> bool:
-        """Whether both ends run on this machine, as lab hosts do."""
-        return self.study.hosts[self.group.sender].kind == "lab"
-
-    @property
-    def link_MBps(self) -> float | None:
-        """The link's rate as the study has it, 10^6 B/s of frames."""
-        path = self.study.paths[self.group.path]
-        if path.link is not None and path.link.shaped_Mbps is not None:
-            return path.link.shaped_Mbps / 8
-        return path.link_MBps
+        self._link_MBps = link_MBps(study, group.path)
+        self._endpoints = endpoints
+        self._ends = [endpoints[group.sender], endpoints[study.receiver(group)]]
 
     @property
     def run_s(self) -> float:
         """What a run is expected to take."""
         return self.timing.warmup_s + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
-    def scout(self, start: Candidate) -> Found:
+    def scout(self, start: Candidate) -> PathLimits:
         """Look at the path with one short run: how long it is, and what buffers it gives.
 
         Raises
@@ -116,7 +116,7 @@ class PathUnderTest:
         HostError
             An end was lost.
         """
-        asked_B = max(start.buffer_B, min(USUAL_BUFFER_B, drained_B(self.link_MBps)))
+        asked_B = max(start.buffer_B, min(USUAL_BUFFER_B, drained_B(self._link_MBps)))
         sample = self.take(start.at("buffer_B", asked_B))
         cpus = min(int(end.facts.get("cpus") or 1) for end in self._ends)
         files = [count for end in self._ends if (count := end.open_files()) is not None]
@@ -128,13 +128,13 @@ class PathUnderTest:
         if sample.get("min_rtt_us"):
             speeds = [end.facts.get("link_speed_Mbps") for end in self._ends]
             card_MBps = min(speeds) / 8 if all(speeds) else None
-            rate_MBps = self.link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
+            rate_MBps = self._link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
-        return Found(
+        return PathLimits(
             bdp_B=bdp_B,
             granted_B=granted_B,
-            rate_MBps=self.link_MBps,
+            rate_MBps=self._link_MBps,
             cpus=cpus,
             open_files=min(files) if files else None,
         )
@@ -155,82 +155,55 @@ class PathUnderTest:
         """
         started_s = self._now()
         limit_s = min(self._end_s, started_s + self.run_s + HANG_S)
-        sender, receiver = (self._side(end, candidate, limit_s) for end in self._ends)
-        both = self.group.direction == "<->"
+        setting = setting_of(self.study, self.group.path, self.mtu_B)
         try:
-            outcome, emulated = self._exchanged(sender, receiver, self._request(candidate, both))
+            made = measured(
+                lambda: self._run(candidate, limit_s),
+                setting=setting,
+                timing=self.timing,
+                group=self.group,
+                endpoints=self._ends,
+                run_id="autotune",
+                emulation=self._emulation,
+            )
         except RunError as error:
             wall_s = self._now() - started_s
             failed = {"flags": "failed", "message": str(error), "code": error.reason}
             return {**failed, "wall_s": wall_s}
-        drift = [line for end in self._ends for line in end.drift()]
-        flows = [(flow.gen, flow.sink) for flow in outcome.flows]
-        ledger = audit(flows, mtu_B=self.mtu_B, both=both)
-        row = record(outcome, self._setting(), ledger, emulated)
-        intervals = interval_rows("autotune", outcome.flows)
-        flags = flags_of(row, outcome, ledger.problems, drift, intervals, self.timing, emulated)
         return {
-            **{name: row[name] for name in KEPT},
-            "cpu_s_per_GB": cpu_s_per_GB(outcome, self.one_machine),
-            "flags": ",".join(flags),
-            "message": "; ".join(flags.values()),
+            **{name: made.row[name] for name in KEPT},
+            "cpu_s_per_GB": cpu_s_per_GB(made.outcome, setting.one_machine),
+            "flags": made.row["flags"],
+            "message": made.row["message"],
             "wall_s": self._now() - started_s,
         }
 
-    def _exchanged(
-        self, sender: Side, receiver: Side, request: Request
-    ) -> tuple[Outcome, Emulated | None]:
-        if self._emulation is None:
-            return measure(sender, receiver, request, now=self._now), None
-        before = self._emulation.begin(self._run)
-        outcome = measure(sender, receiver, request, now=self._now)
-        return outcome, self._emulation.end(self._run, before)
-
-    def _request(self, candidate: Candidate, both: bool) -> Request:
-        study, timing = self.study, self.timing
-        own = {name: getattr(study, name) for name in ENGINE_WORDS}
-        words = {**own, **dict(candidate.words)}
-        return Request(
+    def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
+        """Run a candidate once; give up at `limit_s`."""
+        study, group = self.study, self.group
+        sides = sides_of(
+            study,
+            group,
+            self._endpoints,
+            buffer_B=candidate.buffer_B,
+            receive_buffer_B=candidate.receive_buffer_B,
+        )
+        sender, receiver = (
+            replace(side, channel=_Until(side.channel, side.host, limit_s, self._now))
+            for side in sides
+        )
+        words = {name: getattr(study, name) for name in ENGINE_WORDS} | dict(candidate.words)
+        request = request_of(
+            study,
+            self.timing,
             streams=candidate.streams,
             record_length_B=candidate.record_length_B,
-            congestion=study.congestion_of(self.group),
-            force_buffer=study.force_buffer,
-            warmup_ms=round(1e3 * timing.warmup_s),
-            window_ms=round(1e3 * timing.seconds),
-            interval_ms=timing.interval_ms,
-            both=both,
+            congestion=study.congestion_of(group),
+            both=group.direction == "<->",
             threads=0 if words["engine"] == "blocking" else study.threads,
-            socket=study.socket,
             **words,
         )
-
-    def _side(self, station: Station, candidate: Candidate, limit_s: float) -> Side:
-        send_max_B, receive_max_B = station.buffer_clamps()
-        sends, socket = station is self._ends[0], self.study.socket
-        asked_B = candidate.buffer_B
-        if not sends and candidate.receive_buffer_B is not None:
-            asked_B = candidate.receive_buffer_B
-        return Side(
-            host=station.name,
-            channel=_Until(station.agent, station.name, limit_s, self._now),
-            address=station.address,
-            interface=station.interface,
-            sndbuf_B=min(asked_B, send_max_B or asked_B),
-            rcvbuf_B=min(asked_B, receive_max_B or asked_B),
-            congestion=station.kernel_names(self.study.congestion_of(self.group)),
-            cpus=socket.cpus_sender if sends else socket.cpus_receiver,
-        )
-
-    def _setting(self) -> Setting:
-        path = self.group.path
-        return Setting(
-            mtu_B=self.mtu_B,
-            bus_MBps=self.study.bus_MBps(path),
-            link_MBps=self.link_MBps,
-            memory_MBps=None,
-            bus_shared=self.study.bus_shared(path),
-            one_machine=self.one_machine,
-        )
+        return core_run(sender, receiver, request, mtu_B=self.mtu_B, now=self._now)
 
 
 def timing_for(seconds: float) -> Timing:

@@ -3,7 +3,7 @@
 import pytest
 from lab_study import lab_study
 
-from netlab.autotune.ask import Ask, default_study
+from netlab.autotune.request import SearchRequest, default_study
 from netlab.errors import BadInput
 from netlab.study import Study
 
@@ -43,21 +43,21 @@ WRONG = {
 def test_what_cannot_be_asked_is_bad_input(case):
     wrong, said = WRONG[case]
     with pytest.raises(BadInput, match=said):
-        Ask(**{"study": study(), "path": "a-b", **wrong})
+        SearchRequest(**{"study": study(), "path": "a-b", **wrong})
 
 
 def test_the_present_setting_is_the_groups_with_the_first_stream_count():
-    start = Ask(study(), "a-b").start
+    start = SearchRequest(study(), "a-b").start
     assert (start.record_length_B, start.buffer_B, start.streams) == (1000, 262144, 4)
     assert dict(start.words)["receive"] == "copy"
-    assert dict(Ask(study(receive="discard"), "a-b").start.words)["receive"] == "discard"
+    assert dict(SearchRequest(study(receive="discard"), "a-b").start.words)["receive"] == "discard"
 
 
 def test_a_group_may_have_its_own_streams_and_another_receivers_buffer():
     content = study().model_dump(mode="python")
     own = {"streams": (1,), "receive_buffer_B": 99, "congestion": "reno"}
     content["groups"][0].update(own)
-    start = Ask(Study.model_validate(content), "a-b").start
+    start = SearchRequest(Study.model_validate(content), "a-b").start
     assert (start.streams, start.buffer_B, start.receive_buffer_B) == (1, 262144, 99)
     assert start.at("buffer_B", 262144) == start  # the present level stays as it is
     assert start.at("buffer_B", 0).receive_buffer_B is None
@@ -67,29 +67,29 @@ def test_a_group_may_have_its_own_streams_and_another_receivers_buffer():
 def test_groups_of_other_tools_are_passed_over():
     content = study().model_dump(mode="python")
     content["groups"][0]["generator"] = "iperf3"
-    assert Ask(Study.model_validate(content), "a-b").group.name == "both"
+    assert SearchRequest(Study.model_validate(content), "a-b").group.name == "both"
     content["groups"] = content["groups"][:1]
     with pytest.raises(BadInput, match="iperf3"):
-        Ask(Study.model_validate(content), "a-b")
+        SearchRequest(Study.model_validate(content), "a-b")
 
 
 def test_direction_and_sender_choose_the_group():
-    assert Ask(study(), "a-b", direction="<->").group.name == "both"
-    assert Ask(study(), "a-b", direction="<->").start.buffer_B == 7
-    assert Ask(study(), "a-b", sender="b").group.name == "back"
-    forced = Ask(study(), "a-b", direction="<->", sender="b").group
+    assert SearchRequest(study(), "a-b", direction="<->").group.name == "both"
+    assert SearchRequest(study(), "a-b", direction="<->").start.buffer_B == 7
+    assert SearchRequest(study(), "a-b", sender="b").group.name == "back"
+    forced = SearchRequest(study(), "a-b", direction="<->", sender="b").group
     assert (forced.direction, forced.sender) == ("<->", "b")
     assert forced.name not in {group.name for group in study().groups}
     assert forced.buffer_B == 7
 
 
 def test_a_path_without_a_group_starts_from_the_defaults():
-    group = Ask(study(), "bare").group
+    group = SearchRequest(study(), "bare").group
     assert (group.name, group.sender, group.direction) == ("bare", "b", "->")
     assert group.record_length_B == 65536
 
 
 def test_without_a_study_there_is_a_lab_path():
-    ask = Ask(default_study(), "lab")
+    ask = SearchRequest(default_study(), "lab")
     assert ask.group.sender == "gen"
     assert ask.error == pytest.approx(0.05)

@@ -5,15 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab import core
-from netlab.autotune.candidate import Candidate, shown
-from netlab.autotune.space import (
-    Found,
+from netlab.autotune.candidates import (
+    Candidate,
+    PathLimits,
     buffer_levels,
     check_levels,
     engine_levels,
     engine_options,
     factors,
     neighbours,
+    shown,
     stream_levels,
     thinned,
 )
@@ -25,7 +26,7 @@ START = Candidate(65536, 262144, 1, WORDS)
 
 def test_every_factor_holds_the_present_level():
     odd = Candidate(1000, 12345, 3, START.words)
-    levels, _ = factors(odd, Found(cpus=2))
+    levels, _ = factors(odd, PathLimits(cpus=2))
     assert {"record_length_B", "buffer_B", "streams"} <= set(levels)
     for name, some in levels.items():
         assert odd.level(name) in some
@@ -35,9 +36,9 @@ def test_every_factor_holds_the_present_level():
 
 
 def test_bytes_stay_copied_unless_all_engines_are_asked_for():
-    same, refused = factors(START, Found())
+    same, refused = factors(START, PathLimits())
     assert "receive" not in same and "send" not in same
-    every, refused = factors(START, Found(), engines="all")
+    every, refused = factors(START, PathLimits(), engines="all")
     assert set(every["receive"]) >= {"copy", "discard"}
     assert every["receive"][0] == "copy"
     for word, why in refused.items():
@@ -51,7 +52,7 @@ def test_the_core_says_which_words_it_takes():
 
 
 def test_given_levels_take_the_place_of_netlabs_own():
-    levels, _ = factors(START, Found(), given={"streams": (7, 5)})
+    levels, _ = factors(START, PathLimits(), given={"streams": (7, 5)})
     assert levels["streams"] == (1, 5, 7)
 
 
@@ -65,20 +66,20 @@ def test_a_level_beyond_the_cores_limits_is_bad_input(name, level):
 
 
 def test_buffers_go_from_the_kernels_own_to_beyond_what_the_path_holds():
-    assert buffer_levels(Found())[:3] == (0, 64 << 10, 256 << 10)
-    assert max(buffer_levels(Found())) == 4 << 20
-    assert max(buffer_levels(Found(bdp_B=60e6))) >= 60e6
-    assert max(buffer_levels(Found(rate_MBps=1.25))) == 1 << 20
-    assert max(buffer_levels(Found(rate_MBps=0.01))) == 256 << 10
-    assert buffer_levels(Found(bdp_B=60e6, granted_B=212_992)) == (0, 65536, 212_992)
+    assert buffer_levels(PathLimits())[:3] == (0, 64 << 10, 256 << 10)
+    assert max(buffer_levels(PathLimits())) == 4 << 20
+    assert max(buffer_levels(PathLimits(bdp_B=60e6))) >= 60e6
+    assert max(buffer_levels(PathLimits(rate_MBps=1.25))) == 1 << 20
+    assert max(buffer_levels(PathLimits(rate_MBps=0.01))) == 256 << 10
+    assert buffer_levels(PathLimits(bdp_B=60e6, granted_B=212_992)) == (0, 65536, 212_992)
 
 
 def test_streams_are_bounded_by_processors_and_open_files():
-    assert stream_levels(Found(cpus=1)) == (1, 2, 4, 8)
-    assert stream_levels(Found(cpus=8))[-1] == 32
-    assert stream_levels(Found(cpus=999))[-1] == 64
-    assert stream_levels(Found(cpus=8, open_files=70)) == (1, 2, 4)
-    assert stream_levels(Found(open_files=10)) == (1,)
+    assert stream_levels(PathLimits(cpus=1)) == (1, 2, 4, 8)
+    assert stream_levels(PathLimits(cpus=8))[-1] == 32
+    assert stream_levels(PathLimits(cpus=999))[-1] == 64
+    assert stream_levels(PathLimits(cpus=8, open_files=70)) == (1, 2, 4)
+    assert stream_levels(PathLimits(open_files=10)) == (1,)
 
 
 @given(st.sets(st.integers(0, 1000), min_size=1, max_size=30), st.integers(0, 40), st.data())

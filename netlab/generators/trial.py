@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from netlab.errors import RunError
-from netlab.generators.keeper import LISTEN_S, Ended, Kept
+from netlab.generators.answers import audit_counts, flow_of, is_complete, parse_answers
 from netlab.generators.meters import Readings, received_B, snapshot
+from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess
 from netlab.generators.route import congestion_route
-from netlab.generators.told import audit_told, flow_of, is_whole, understood
-from netlab.generators.tools import Tool, Transfer
+from netlab.generators.tools import Tool, TransferRequest
 from netlab.hosts.host import Host
 from netlab.measure.exchange import Outcome, Request, Side
 from netlab.measure.ledger import Ledger, audit_interfaces
@@ -40,7 +40,7 @@ FIRST_PORT, LAST_PORT, PORT_TRIES = 10_000, 30_000, 8
 
 
 @dataclass(frozen=True)
-class Made:
+class TrialResult:
     """What came of a run by another tool.
 
     Attributes
@@ -67,11 +67,11 @@ class _Way:
 
     sender: Side
     receiver: Side
-    transfer: Transfer
-    server: Kept
+    transfer: TransferRequest
+    server: RemoteProcess
 
 
-def make_run(
+def run_trial(
     tool: Tool,
     sender: Side,
     receiver: Side,
@@ -82,7 +82,7 @@ def make_run(
     mtu_B: int,
     one_machine: bool,
     ports: random.Random | None = None,
-) -> Made:
+) -> TrialResult:
     """Make one run with another tool; in both directions it is called twice at the same time.
 
     Parameters
@@ -114,7 +114,7 @@ def make_run(
     seconds = _seconds(tool, request)
     draw = ports or random.Random()
     with ExitStack() as stack:
-        if not tool.telling.sets_congestion:
+        if not tool.reporting.sets_congestion:
             for of, to in ways:
                 stack.enter_context(
                     congestion_route(
@@ -135,7 +135,11 @@ def make_run(
         opens, closes = _window(open_ways, clients, before, request)
         sent = [client.result() for client in clients]
         after = {side.host: snapshot(side) for side in (sender, receiver)}
-        got = [_ended(way.server, tool, request.streams) for way in open_ways]
+
+        def complete(text: str) -> bool:
+            return is_complete(tool, text, request.streams)
+
+        got = [end_server(way.server, tool, complete) for way in open_ways]
     own_s = time.process_time() - own_s
     meters = {
         name: Readings(before[name], opens[name], closes[name], after[name]).meter()
@@ -149,10 +153,10 @@ def make_run(
         meter["total"]["controller_us"] = 1e6 * own_s * one_machine / len(meters)
     flows, ledger = [], Ledger(error_B=None)
     for way, client, server in zip(open_ways, sent, got, strict=True):
-        heard = understood(tool, client.text, server.text, way.transfer)
+        heard = parse_answers(tool, client.text, server.text, way.transfer)
         gen_meter, sink_meter = meters[way.sender.host], meters[way.receiver.host]
         flow = flow_of(heard, request, way.transfer.interval_s, gen_meter, sink_meter)
-        error_B, problems = audit_told(flow, heard, tool)
+        error_B, problems = audit_counts(flow, heard, tool)
         if error_B is not None:
             ledger.error_B = max(error_B, ledger.error_B or 0)
         ledger.problems += problems
@@ -165,21 +169,21 @@ def make_run(
         "engine": tool.name,
         "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9,
     }
-    called = [(tool.program, *way) for way in tool.telling_arguments(open_ways[0].transfer)]
+    called = [(tool.program, *way) for way in tool.reporting_arguments(open_ways[0].transfer)]
     provenance = {
         "name": tool.name,
         "versions": dict(versions),
         "server": called[0],
         "client": called[1],
     }
-    return Made(outcome, ledger, columns, provenance)
+    return TrialResult(outcome, ledger, columns, provenance)
 
 
 def _seconds(tool: Tool, request: Request) -> float:
     """How long the tool is to send, so that the window lies within it."""
     step_s = max(STEP_S, request.interval_ms / 1e3)
     seconds = (request.warmup_ms + request.window_ms) / 1e3 + 2 * step_s + SKEW_S * request.both
-    return math.ceil(seconds) if tool.telling.whole_seconds else seconds
+    return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
 
 
 def _served(
@@ -195,7 +199,7 @@ def _served(
     """A server that listens on a port that nobody had."""
     for _ in range(PORT_TRIES):
         port = draw.randrange(FIRST_PORT, LAST_PORT - request.streams - 1)
-        transfer = Transfer(
+        transfer = TransferRequest(
             address=receiver.address,
             port=port,
             data_port=port + 1,
@@ -208,12 +212,12 @@ def _served(
             sndbuf_B=sender.sndbuf_B,
             rcvbuf_B=receiver.rcvbuf_B,
         )
-        argv = (tool.program, *tool.telling_arguments(transfer)[0])
+        argv = (tool.program, *tool.reporting_arguments(transfer)[0])
         limit_s = LISTEN_S + seconds + SLACK_S + END_S
         server = stack.enter_context(
-            Kept(host, f"{tool.name}'s server", argv, limit_s=limit_s, port=port)
+            RemoteProcess(host, f"{tool.name}'s server", argv, limit_s=limit_s, port=port)
         )
-        if server.listens():
+        if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
     raise RunError(
         f"{host.name}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, all in use",
@@ -221,14 +225,17 @@ def _served(
     )
 
 
-def _client(tool: Tool, host: Host, way: _Way) -> Kept:
-    argv = (tool.program, *tool.telling_arguments(way.transfer)[1])
+def _client(tool: Tool, host: Host, way: _Way) -> RemoteProcess:
+    argv = (tool.program, *tool.reporting_arguments(way.transfer)[1])
     limit_s = way.transfer.seconds + SLACK_S
-    return Kept(host, f"{tool.name}'s client", argv, limit_s=limit_s)
+    return RemoteProcess(host, f"{tool.name}'s client", argv, limit_s=limit_s)
 
 
 def _window(
-    ways: Sequence[_Way], clients: Sequence[Kept], before: dict[str, dict], request: Request
+    ways: Sequence[_Way],
+    clients: Sequence[RemoteProcess],
+    before: dict[str, dict],
+    request: Request,
 ) -> tuple[dict[str, dict], dict[str, dict]]:
     """Snapshots of both hosts at the ends of the window, counted from when data flow.
 
@@ -238,27 +245,34 @@ def _window(
     deadline = time.monotonic() + GO_S
     waiting = [way.receiver for way in ways]
     while waiting and time.monotonic() < deadline:
-        if any(client.ended(LOOK_S / len(clients)) is not None for client in clients):
+        if any(client.wait(LOOK_S / len(clients)) is not None for client in clients):
             break
         waiting = [side for side in waiting if received_B(before[side.host], snapshot(side)) < GO_B]
-    clients[0].ended(request.warmup_ms / 1e3)
+    clients[0].wait(request.warmup_ms / 1e3)
     opens = {name: snapshot(side) for name, side in sides.items()}
-    clients[0].ended(request.window_ms / 1e3)
+    clients[0].wait(request.window_ms / 1e3)
     return opens, {name: snapshot(side) for name, side in sides.items()}
 
 
-def _ended(server: Kept, tool: Tool, streams: int) -> Ended:
-    """The end of a server whose client has ended."""
+def end_server(server: RemoteProcess, tool: Tool, is_complete: Callable[[str], bool]) -> Exit:
+    """Wait for the exit of a server whose client has exited; terminate one that does not exit.
+
+    Raises
+    ------
+    RunError
+        It failed, or is still there after :data:`END_S`.
+    """
     if tool.server_stays:
-        server.settle(lambda text: is_whole(tool, text, streams), END_S)
-    if server.ended(END_S) is None:
+        server.wait_output(is_complete, END_S)
+        server.terminate()
+    if server.wait(END_S) is None:
         raise RunError(
             f"{server.what} on {server.host.name}: did not end in time", reason="timeout"
         )
     return server.result()
 
 
-def _spent(ways: Sequence[_Way], sent: Sequence[Ended], got: Sequence[Ended]) -> dict[str, float]:
+def _spent(ways: Sequence[_Way], sent: Sequence[Exit], got: Sequence[Exit]) -> dict[str, float]:
     """CPU time of the tool on each host, s."""
     spent_s: dict[str, float] = {}
     for way, client, server in zip(ways, sent, got, strict=True):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.errors import RunError
+from netlab.generators.answers import audit_counts, counts_of, flow_of, parse_answers, window_of
 from netlab.generators.installed import tool_named
-from netlab.generators.told import audit_told, counts_of, flow_of, understood, window_of
-from netlab.generators.tools import Transfer
+from netlab.generators.tools import TransferRequest
 from netlab.measure.exchange import Request
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.results.imports.records import Sample
@@ -45,12 +45,12 @@ def printed(name: str) -> tuple[str, str]:
     return (RECORDED / client).read_text(), (RECORDED / server).read_text() if server else ""
 
 
-def transfer(*, streams: int = 2, congestion: str = "cubic") -> Transfer:
-    return Transfer("127.0.0.1", 12000, 12001, streams, 1, 131072, congestion, 1)
+def transfer(*, streams: int = 2, congestion: str = "cubic") -> TransferRequest:
+    return TransferRequest("127.0.0.1", 12000, 12001, streams, 1, 131072, congestion, 1)
 
 
 def heard(name: str, **asked):
-    return understood(tool_named(name), *printed(name), transfer(**asked))
+    return parse_answers(tool_named(name), *printed(name), transfer(**asked))
 
 
 def flow(name: str, **changes):
@@ -69,7 +69,7 @@ def test_the_window_begins_past_the_warm_up_and_is_as_long_as_asked_for(name):
 @tools
 def test_both_ends_counts_agree_as_the_tool_printed_them(name):
     one = flow(name)
-    error_B, problems = audit_told(one, heard(name), tool_named(name))
+    error_B, problems = audit_counts(one, heard(name), tool_named(name))
     assert problems == []
     assert error_B == (None if name == "iperf3" else 0)
     assert 0.98 < one.sink["interval_sum_bytes"] / one.sink["total_bytes"] <= 1
@@ -80,7 +80,7 @@ def test_both_ends_counts_agree_as_the_tool_printed_them(name):
 def test_a_receiver_that_read_more_than_was_sent_is_a_problem(name):
     one = flow(name)
     one.gen["total_bytes"] -= 100_000_000
-    _, problems = audit_told(one, heard(name), tool_named(name))
+    _, problems = audit_counts(one, heard(name), tool_named(name))
     assert any("but the receiver read" in problem for problem in problems)
 
 
@@ -88,7 +88,7 @@ def test_a_receiver_that_read_more_than_was_sent_is_a_problem(name):
 def test_intervals_beyond_the_total_are_a_problem(name):
     one = flow(name)
     one.sink["total_bytes"] -= 100_000_000
-    _, problems = audit_told(one, heard(name), tool_named(name))
+    _, problems = audit_counts(one, heard(name), tool_named(name))
     assert any("its intervals sum to" in problem for problem in problems)
 
 
@@ -145,13 +145,13 @@ def test_damaged_output_is_a_failed_run_that_says_whose(name, end):
     texts = list(printed(name))
     texts[end] = texts[end][: len(texts[end]) // 2]
     with pytest.raises(RunError, match=f"{name}'s {('client', 'server')[end]} printed what"):
-        understood(tool_named(name), *texts, transfer())
+        parse_answers(tool_named(name), *texts, transfer())
 
 
 def test_several_results_are_not_one_run():
     client, server = printed("iperf3")
     with pytest.raises(RunError, match="2 results for one run"):
-        understood(tool_named("iperf3"), client, server + server, transfer())
+        parse_answers(tool_named("iperf3"), client, server + server, transfer())
 
 
 samples = st.lists(

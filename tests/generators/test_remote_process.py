@@ -1,4 +1,4 @@
-"""A tool on a host is bounded in time, heard to its end, and never outlives who asked for it."""
+"""A tool on a host has a timeout, returns its output, and never outlives its controller."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import RunError
-from netlab.generators.keeper import MAX_OUTPUT_B, Kept
+from netlab.generators.remote_process import MAX_OUTPUT_B, RemoteProcess
 
 PATIENCE_S = 8.0
 
@@ -30,9 +30,9 @@ def temporary(tmp_path, monkeypatch):
     wait_until(lambda: not list(directory.iterdir()))
 
 
-def kept(host, script: str, *words: str, limit_s: float = 20.0, port: int = 0) -> Kept:
+def started(host, script: str, *words: str, limit_s: float = 20.0, **how) -> RemoteProcess:
     argv = ("sh", "-c", script, "tool", *words)
-    return Kept(host, "a tool", argv, limit_s=limit_s, port=port)
+    return RemoteProcess(host, "a tool", argv, limit_s=limit_s, **how)
 
 
 def wait_until(condition) -> None:
@@ -54,38 +54,53 @@ def is_running(pid_file: Path) -> bool:
 WAITS = 'echo $$ >"$1"; sleep 60'
 
 
-def test_what_a_tool_prints_at_either_end_and_its_cpu_time_are_heard(host, temporary):
+def test_what_a_tool_prints_at_either_end_and_its_cpu_time_are_returned(host, temporary):
     busy = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo one; echo two >&2"
-    with kept(host, busy) as tool:
+    with started(host, busy) as tool:
         ended = tool.result()
     assert (ended.status, ended.text) == (0, "one\ntwo\n")
     assert 0.01 < ended.cpu_s < 20
 
 
 def test_a_tool_is_ended_when_the_block_is_left(host, temporary, tmp_path):
-    with kept(host, WAITS, str(tmp_path / "pid")) as tool:
+    with started(host, WAITS, str(tmp_path / "pid")) as tool:
         wait_until(lambda: is_running(tmp_path / "pid"))
-        assert tool.ended(0.1) is None
+        assert tool.wait(0.1) is None
     assert not is_running(tmp_path / "pid")
 
 
 def test_a_tool_that_will_not_end_is_killed(host, temporary, tmp_path):
     stubborn = "trap '' TERM; " + WAITS.replace("sleep 60", "while :; do sleep 0.2; done")
-    with kept(host, stubborn, str(tmp_path / "pid")):
+    with started(host, stubborn, str(tmp_path / "pid")):
         wait_until(lambda: is_running(tmp_path / "pid"))
     wait_until(lambda: not is_running(tmp_path / "pid"))
 
 
-def test_a_tool_does_not_outlive_its_keeper(host, temporary, tmp_path):
-    """As when the controller is killed: nobody says anything more."""
-    tool = kept(host, WAITS, str(tmp_path / "pid"))
+def test_a_tool_does_not_outlive_its_controller(host, temporary, tmp_path):
+    """As when the controller is killed: its end of the pipes closes."""
+    tool = started(host, WAITS, str(tmp_path / "pid"))
     wait_until(lambda: is_running(tmp_path / "pid"))
     tool._process._pipe.kill()
     wait_until(lambda: not is_running(tmp_path / "pid"))
 
 
+def test_a_held_tool_starts_when_told_to_and_not_before(host, temporary, tmp_path):
+    with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
+        tool.wait_ready()
+        assert tool.wait(0.2) is None and not (tmp_path / "pid").exists()
+        tool.go()
+        wait_until(lambda: is_running(tmp_path / "pid"))
+    assert not is_running(tmp_path / "pid")
+
+
+def test_a_held_tool_that_never_starts_leaves_nothing(host, temporary, tmp_path):
+    with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
+        tool.wait_ready()
+    assert not (tmp_path / "pid").exists()
+
+
 def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, tmp_path):
-    with kept(host, WAITS, str(tmp_path / "pid"), limit_s=0.5) as tool:
+    with started(host, WAITS, str(tmp_path / "pid"), limit_s=0.5) as tool:
         with pytest.raises(RunError, match=r"a tool on here: did not end within 0.5 s"):
             tool.result()
         assert not is_running(tmp_path / "pid")
@@ -100,13 +115,13 @@ def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, tmp_p
     ],
 )
 def test_a_tool_that_fails_is_a_failed_run_with_what_it_said(host, temporary, script, how):
-    with kept(host, script) as tool, pytest.raises(RunError, match=how):
+    with started(host, script) as tool, pytest.raises(RunError, match=how):
         tool.result()
 
 
 def test_a_tool_that_prints_without_end_is_a_failed_run(host, temporary):
     script = f"head -c {MAX_OUTPUT_B + 1} /dev/zero"
-    with kept(host, script) as tool, pytest.raises(RunError, match="printed over 8 MiB"):
+    with started(host, script) as tool, pytest.raises(RunError, match="printed over 8 MiB"):
         tool.result()
 
 
@@ -125,8 +140,8 @@ SERVES = (
 def test_a_server_is_waited_for_until_it_listens(host, temporary):
     port = free_port()
     argv = ("python3", "-c", SERVES, str(port))
-    with Kept(host, "a server", argv, limit_s=20.0, port=port) as server:
-        assert server.listens()
+    with RemoteProcess(host, "a server", argv, limit_s=20.0, port=port) as server:
+        assert server.wait_listening()
         socket.create_connection(("127.0.0.1", port)).close()
         assert server.result().status == 0
 
@@ -134,30 +149,32 @@ def test_a_server_is_waited_for_until_it_listens(host, temporary):
 def test_a_port_that_somebody_has_is_left_alone(host, temporary, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with kept(host, WAITS, str(tmp_path / "pid"), port=port) as server:
-            assert server.listens() is False
+        with started(host, WAITS, str(tmp_path / "pid"), port=port) as server:
+            assert server.wait_listening() is False
     assert not os.path.exists(tmp_path / "pid")
 
 
 def test_a_server_that_finds_its_port_taken_is_not_a_failure_but_another_try(host, temporary):
     script = "echo 'unable to bind: Address already in use' >&2; exit 1"
-    with kept(host, script, port=free_port()) as server:
-        assert server.listens() is False
+    with started(host, script, port=free_port()) as server:
+        assert server.wait_listening() is False
 
 
 def test_a_server_that_ends_in_place_of_listening_is_a_failed_run(host, temporary):
     with (
-        kept(host, "echo no server today", port=free_port()) as server,
+        started(host, "echo no server today", port=free_port()) as server,
         pytest.raises(RunError, match="does not listen: no server today"),
     ):
-        server.listens()
+        server.wait_listening()
 
 
 def test_a_server_that_stays_is_ended_when_what_it_printed_is_whole(host, temporary):
     script = "echo half; sleep 0.3; echo whole; sleep 60"
-    with kept(host, script) as server:
-        server.settle(lambda text: text.endswith("whole\n"), PATIENCE_S)
+    with started(host, script) as server:
+        server.wait_output(lambda text: text.endswith("whole\n"), PATIENCE_S)
+        server.terminate()
         assert server.result().text == "half\nwhole\n"
-    with kept(host, script) as server:
-        server.settle(lambda text: False, 0.2)
+    with started(host, script) as server:
+        server.wait_output(lambda text: False, 0.2)
+        server.terminate()
         assert server.result().text == "half\n"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netlab.errors import BadInput, RunError
-from netlab.generators.tools import Tool, Transfer
+from netlab.generators.tools import Tool, TransferRequest
 from netlab.measure.exchange import Flow, Request
 from netlab.results.imports.records import Record, Sample
 
@@ -20,7 +20,7 @@ EDGE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Heard:
+class Answers:
     """One direction of a run as a tool told it.
 
     Parameters
@@ -33,7 +33,7 @@ class Heard:
     receiver: Record
 
 
-def understood(tool: Tool, client: str, server: str, asked: Transfer) -> Heard:
+def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) -> Answers:
     """The runs that both ends printed.
 
     Raises
@@ -43,7 +43,7 @@ def understood(tool: Tool, client: str, server: str, asked: Transfer) -> Heard:
         or not what the receiver counted.
     """
     sent = _record(tool, client, f"{tool.name}'s client", asked.streams)
-    if tool.telling.intervals_at == "client":
+    if tool.reporting.intervals_at == "client":
         got = sent
     else:
         got = _record(tool, server, f"{tool.name}'s server", asked.streams)
@@ -53,10 +53,10 @@ def understood(tool: Tool, client: str, server: str, asked: Transfer) -> Heard:
         raise RunError(
             f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", reason="peer"
         )
-    return Heard(sent, got)
+    return Answers(sent, got)
 
 
-def is_whole(tool: Tool, server: str, streams: int) -> bool:
+def is_complete(tool: Tool, server: str, streams: int) -> bool:
     """Whether a server that is still there has printed the results of all streams."""
     try:
         _record(tool, server, "the server", streams)
@@ -67,7 +67,7 @@ def is_whole(tool: Tool, server: str, streams: int) -> bool:
 
 def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
     try:
-        records = tool.telling.records(text)
+        records = tool.reporting.records(text)
     except BadInput as error:
         raise RunError(f"{what} printed what cannot be read: {error}", reason="peer") from None
     if len(records) != 1:
@@ -121,7 +121,7 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
 
 
 def flow_of(
-    heard: Heard, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
+    heard: Answers, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
 ) -> Flow:
     """One direction of a run as :func:`netlab.measure.record.record` takes it.
 
@@ -177,7 +177,7 @@ def flow_of(
     return Flow(gen, sink)
 
 
-def audit_told(flow: Flow, heard: Heard, tool: Tool) -> tuple[int | None, list[str]]:
+def audit_counts(flow: Flow, heard: Answers, tool: Tool) -> tuple[int | None, list[str]]:
     """The counts of a direction against each other, as far as the tool tells them.
 
     Returns
@@ -196,9 +196,9 @@ def audit_told(flow: Flow, heard: Heard, tool: Tool) -> tuple[int | None, list[s
         problems.append(f"the receiver read {read_B} B, but its intervals sum to {summed_B} B")
     if sent_B is None:
         return None, problems
-    if read_B > sent_B + slack_B or (tool.telling.reads_all and read_B < sent_B - slack_B):
+    if read_B > sent_B + slack_B or (tool.reporting.reads_all and read_B < sent_B - slack_B):
         problems.append(f"the sender gave away {sent_B} B, but the receiver read {read_B} B")
-    return (abs(sent_B - read_B) if tool.telling.reads_all else None), problems
+    return (abs(sent_B - read_B) if tool.reporting.reads_all else None), problems
 
 
 ROUNDED_B = 128

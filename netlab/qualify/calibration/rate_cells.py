@@ -8,10 +8,10 @@ from itertools import product
 
 from netlab.congestion.window_laws import mss_B
 from netlab.errors import BadInput
+from netlab.experiment.lab_pair import lab_pair
 from netlab.study import Study
 from netlab.units import ETHERNET_HEADER_B
 
-SENDER, RECEIVER = "gen", "sink"
 CONGESTION = "cubic"
 WITHIN_PERCENT = 0.5
 FAST_Mbps, FAST_WITHIN_PERCENT = 10_000.0, 1.0
@@ -83,7 +83,7 @@ class RateCell:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RatePlan:
     """Which cells are measured, how long and how often.
 
     Parameters
@@ -127,7 +127,7 @@ class Plan:
         return tuple(RateCell(*level) for level in levels)
 
 
-QUICK = Plan(
+QUICK = RatePlan(
     rates_Mbps=(100.0, 1000.0),
     mtus_B=(576, 1500, 16114),
     seconds=0.8,
@@ -137,7 +137,7 @@ QUICK = Plan(
 )
 
 
-def calibration_study(plan: Plan) -> Study:
+def calibration_study(plan: RatePlan) -> Study:
     """Two lab hosts joined by one path of each rate."""
     links = {
         cell.path: {
@@ -154,32 +154,24 @@ def calibration_study(plan: Plan) -> Study:
 def study_of_links(
     links: Mapping[str, dict], mtus_B: Iterable[int], *, title: str, congestion: str
 ) -> Study:
-    """A study of the two lab hosts of a calibration.
+    """A study with one group for each path between the two lab hosts.
 
     Parameters
     ----------
     links : mapping of str to dict
-        Name of each path to its link, as a study has it.
+        Path name to its link, as in a study file.
     mtus_B : iterable of int
-        MTUs that they are used with.
+        MTUs of the paths.
     title, congestion : str
         Of the study.
     """
-    ends = [{"host": SENDER}, {"host": RECEIVER}]
-    return Study.model_validate(
-        {
-            "netlab": 1,
-            "name": "calibration",
-            "title": title,
-            "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
-            "paths": {name: {"ends": ends, "link": link} for name, link in links.items()},
-            "groups": [
-                {"name": name, "path": name, "sender": SENDER, "record_length_B": 65536}
-                for name in links
-            ],
-            "tunings": [{"name": "none", "mtus_B": sorted(set(mtus_B))}],
-            "streams": [1],
-            "congestion": congestion,
-            "force_buffer": True,
-        }
+    groups = [{"name": name, "path": name, "record_length_B": 65536} for name in links]
+    return lab_pair(
+        "calibration",
+        title,
+        links,
+        groups,
+        mtus_B=sorted(set(mtus_B)),
+        congestion=congestion,
+        force_buffer=True,
     )

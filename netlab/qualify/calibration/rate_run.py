@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 
-from netlab.experiment.block import stable_facts
-from netlab.experiment.endpoint import Station, host_facts, open_stations
 from netlab.files.tables import Table
-from netlab.lab.lab import Lab
-from netlab.qualify.calibration.cells import CONGESTION, SENDER, Plan, RateCell, calibration_study
-from netlab.qualify.calibration.stream import Stream, run_stream, set_mtu
+from netlab.qualify.calibration.rate_cells import (
+    CONGESTION,
+    RateCell,
+    RatePlan,
+    calibration_study,
+)
+from netlab.qualify.calibration.stream import CalibratedPath, Stream, measure_cells
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
     NOT_MEASURED,
@@ -26,7 +27,6 @@ from netlab.qualify.calibration.verdicts import (
     numbered,
     undisturbed,
 )
-from netlab.study import Study
 
 CELL_COLUMNS = (
     *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
@@ -48,7 +48,7 @@ class Calibration:
         Every run.
     """
 
-    plan: Plan
+    plan: RatePlan
     cells: pd.DataFrame
     samples: list[dict]
     machine: dict
@@ -97,13 +97,13 @@ class Calibration:
 
 
 def calibrate(
-    plan: Plan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
+    plan: RatePlan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
 ) -> Calibration:
     """Measure a calibration on a lab of its own.
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         What to measure.
     progress : callable
         Called after each cell with its last sample and how many cells there are.
@@ -115,27 +115,21 @@ def calibrate(
     HostError
         An end of a path was lost.
     """
-    study = calibration_study(plan)
-    samples: list[dict] = []
-    # A lab of its own, since what is set in it is not put back.
-    with Lab.up(study, owned=True) as lab:
-        facts = stable_facts(next(iter(host_facts(study, lab=lab).values()))[SENDER])
-        for path, cells in itertools.groupby(_by_path(plan), lambda cell: cell.path):
-            with open_stations(study, path, lab=lab) as stations:
-                for cell in cells:
-                    for station in stations.values():
-                        set_mtu(lab, station, cell.mtu_B)
-                    samples += tried(plan, cell, _attempt(study, stations, plan, cell))
-                    progress(samples[-1], len(plan.cells))
+    samples, facts = measure_cells(
+        calibration_study(plan),
+        _by_path(plan),
+        lambda path, cell: tried(plan, cell, _attempt(path, plan, cell)),
+        lambda sample: progress(sample, len(plan.cells)),
+    )
     return Calibration(plan, judge(plan, samples), samples, facts)
 
 
-def _by_path(plan: Plan) -> list[RateCell]:
+def _by_path(plan: RatePlan) -> list[RateCell]:
     return sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
 
 
 def tried(
-    plan: Plan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
+    plan: RatePlan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
 ) -> list[dict]:
     """Measure a cell as often as the plan says, again while its figure is too low.
 
@@ -143,7 +137,7 @@ def tried(
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         How often a cell is repeated, and tried.
     cell : RateCell
         What is measured.
@@ -167,10 +161,8 @@ def tried(
     return samples
 
 
-def _attempt(
-    study: Study, stations: dict[str, Station], plan: Plan, cell: RateCell
-) -> Callable[[], dict]:
-    """What measures a cell once: a run with its flags, without a goodput if it failed."""
+def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[], dict]:
+    """Measure a cell once: a run with its flags, without a goodput if it failed."""
     stream = Stream(
         mtu_B=cell.mtu_B,
         buffer_B=cell.buffer_B,
@@ -179,7 +171,7 @@ def _attempt(
         congestion=CONGESTION,
         record_length_B=cell.record_length_B,
     )
-    return lambda: run_stream(study, stations, stream)
+    return lambda: path.send(stream)
 
 
 def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
@@ -190,12 +182,12 @@ def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
     return cell.deviation_percent(float(median_MBps)), used
 
 
-def judge(plan: Plan, samples: list[dict]) -> pd.DataFrame:
+def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     """Samples to cells, each with its error and verdict.
 
     Parameters
     ----------
-    plan : Plan
+    plan : RatePlan
         Its cells and their bounds.
     samples : list of dict
         ``rate_Mbps mtu_B try goodput_MBps flags`` of every run.

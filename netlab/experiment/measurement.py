@@ -1,0 +1,256 @@
+"""One measurement between two endpoints: its ends, its request, its record and its flags.
+
+Studies, preflight, autotune, benchmark and calibration put a run together with these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from netlab.experiment.emulation import Emulation
+from netlab.experiment.endpoint import Endpoint
+from netlab.generators import TrialResult
+from netlab.measure import (
+    Emulated,
+    Outcome,
+    Setting,
+    Side,
+    audit,
+    interval_rows,
+    measure,
+    record,
+)
+from netlab.measure.exchange import Request
+from netlab.measure.flags import flags_of
+from netlab.study import Group, Study, Timing
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run, recorded and flagged.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        The answers of both ends.
+    row : dict
+        Columns of the runs table, with ``flags`` and ``message``.
+    intervals : DataFrame
+        Rows of the intervals table.
+    emulated : Emulated or None
+        Activity of the path's emulator during the run.
+    """
+
+    outcome: Outcome
+    row: dict
+    intervals: pd.DataFrame
+    emulated: Emulated | None
+
+
+def side_of(
+    endpoint: Endpoint,
+    *,
+    buffer_B: int = 0,
+    congestion: str | None = None,
+    cpus: str | None = None,
+) -> Side:
+    """One end of a run, its socket buffers clipped to the tuning's limits.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        An open endpoint.
+    buffer_B : int
+        Send and receive buffer; 0 leaves the kernel's.
+    congestion : str, optional
+        Congestion control, by its name in the study; the request's when left out.
+    cpus : str, optional
+        CPUs of the threads on this host.
+    """
+    send_max_B, receive_max_B = endpoint.buffer_clamps()
+    return Side(
+        host=endpoint.name,
+        channel=endpoint.agent,
+        address=endpoint.address,
+        interface=endpoint.interface,
+        sndbuf_B=min(buffer_B, send_max_B or buffer_B),
+        rcvbuf_B=min(buffer_B, receive_max_B or buffer_B),
+        congestion=None if congestion is None else endpoint.kernel_names(congestion),
+        cpus=cpus,
+    )
+
+
+def sides_of(
+    study: Study,
+    group: Group,
+    endpoints: Mapping[str, Endpoint],
+    *,
+    buffer_B: int,
+    receive_buffer_B: int | None = None,
+) -> tuple[Side, Side]:
+    """Sender and receiver of a group's run.
+
+    Parameters
+    ----------
+    study, group : Study, Group
+        The study, and the group that names the sender.
+    endpoints : mapping of str to Endpoint
+        Both ends of the path.
+    buffer_B, receive_buffer_B : int
+        Socket buffers of the sender and the receiver; the sender's for both when left out.
+    """
+    congestion = study.congestion_of(group)
+    if receive_buffer_B is None:
+        receive_buffer_B = buffer_B
+    sender = side_of(
+        endpoints[group.sender],
+        buffer_B=buffer_B,
+        congestion=congestion,
+        cpus=study.socket.cpus_sender,
+    )
+    receiver = side_of(
+        endpoints[study.receiver(group)],
+        buffer_B=receive_buffer_B,
+        congestion=congestion,
+        cpus=study.socket.cpus_receiver,
+    )
+    return sender, receiver
+
+
+def request_of(
+    study: Study,
+    timing: Timing,
+    *,
+    streams: int,
+    record_length_B: int,
+    congestion: str,
+    both: bool = False,
+    **options: object,
+) -> Request:
+    """The request of a run: engine, socket and buffer options of the study, times of `timing`.
+
+    Parameters
+    ----------
+    study : Study
+        Source of the options.
+    timing : Timing
+        Warm-up, window, interval and drain.
+    streams, record_length_B, congestion, both
+        As in :class:`~netlab.measure.exchange.Request`.
+    **options
+        Other fields of the request, in place of the study's.
+    """
+    defaults = {
+        "force_buffer": study.force_buffer,
+        "engine": study.engine,
+        "threads": study.threads,
+        "send": study.send,
+        "receive": study.receive,
+        "socket": study.socket,
+        "warmup_ms": round(1e3 * timing.warmup_s),
+        "window_ms": round(1e3 * timing.seconds),
+        "interval_ms": timing.interval_ms,
+        "drain_ms": round(1e3 * timing.drain_s),
+    }
+    return Request(
+        streams=streams,
+        record_length_B=record_length_B,
+        congestion=congestion,
+        both=both,
+        **(defaults | options),
+    )
+
+
+def link_MBps(study: Study, path: str) -> float | None:
+    """Link rate of a path, 10^6 B/s of frames; None when unknown."""
+    link = study.paths[path].link
+    if link is not None and link.shaped_Mbps is not None:
+        return link.shaped_Mbps / 8
+    return study.paths[path].link_MBps
+
+
+def setting_of(study: Study, path: str, mtu_B: int, *, memory_MBps: float | None = None) -> Setting:
+    """Ceilings of a path, and whether one machine has both ends."""
+    return Setting(
+        mtu_B=mtu_B,
+        bus_MBps=study.bus_MBps(path),
+        link_MBps=link_MBps(study, path),
+        memory_MBps=memory_MBps,
+        bus_shared=study.bus_shared(path),
+        one_machine=study.one_machine(path),
+    )
+
+
+def core_run(
+    sender: Side, receiver: Side, request: Request, *, mtu_B: int, **clock: Callable[[], float]
+) -> TrialResult:
+    """Run netlab's own generator and audit its ledger.
+
+    Parameters
+    ----------
+    sender, receiver, request
+        As :func:`netlab.measure.measure` takes them.
+    mtu_B : int
+        MTU of the path.
+    **clock
+        ``now``, a monotonic clock in seconds.
+
+    Raises
+    ------
+    RunError, HostError
+        As :func:`netlab.measure.measure`.
+    """
+    outcome = measure(sender, receiver, request, **clock)
+    flows = [(flow.gen, flow.sink) for flow in outcome.flows]
+    return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
+
+
+def measured(
+    run: Callable[[], TrialResult],
+    *,
+    setting: Setting,
+    timing: Timing,
+    group: Group,
+    endpoints: Iterable[Endpoint],
+    run_id: str,
+    emulation: Emulation | None = None,
+    named: Callable[[TrialResult], dict] = lambda result: {},
+) -> Measurement:
+    """Make one run, record it and flag it.
+
+    Parameters
+    ----------
+    run : callable
+        Makes the run.
+    setting, timing : Setting, Timing
+        Ceilings and times of the run.
+    group : Group
+        Sender and forced loss of the run.
+    endpoints : iterable of Endpoint
+        Both ends; their knobs are read again after the run.
+    run_id : str
+        Value of that column in the intervals.
+    emulation : Emulation, optional
+        The emulator of the path.
+    named : callable
+        Result to the columns that name the run.
+
+    Raises
+    ------
+    RunError, HostError
+        The run failed, or a host or the emulator was lost.
+    """
+    if emulation is None:
+        result, emulated = run(), None
+    else:
+        result, emulated = emulation.around(group, run)
+    drift = [line for endpoint in endpoints for line in endpoint.drift()]
+    outcome, ledger = result.outcome, result.ledger
+    row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
+    intervals = interval_rows(run_id, outcome.flows)
+    flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated)
+    row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
+    return Measurement(outcome, row, intervals, emulated)

@@ -1,0 +1,242 @@
+"""Run an external tool on a host with a timeout; kill it if the controller disappears."""
+
+from __future__ import annotations
+
+import base64
+import re
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from netlab.errors import RunError
+from netlab.hosts.host import Host
+
+MAX_OUTPUT_B = 8 << 20
+LISTEN_S = 5.0
+POLL_S = 0.05
+KILL_S = 2
+"""A tool that ignores SIGTERM is killed after this time."""
+
+OVERHEAD_S = 10.0
+"""Time beyond the tool's limit for the script to start and to return the output."""
+
+# End of input, a closed output, a signal and the time limit each end the tool. `timeout` gives the
+# tool a process group of its own, and the script kills that group.
+SCRIPT = r"""
+port=$1 limit=$2 kill=$3 most=$4 hold=$5
+shift 5
+PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
+export PATH LC_ALL
+hex=$(printf %04X "$port")
+printed() { head -c "$most" out | base64 | tr -d '\n'; }
+say() { printf '{"event":"%s"%s}\n' "$1" "$2"; }
+listens() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ":$hex 0*:0000 0A "; }
+if [ "$port" != 0 ] && listens; then say taken; exit 0; fi
+dir=$(mktemp -d "${TMPDIR:-/tmp}/netlab-tool.XXXXXX") && cd "$dir" || exit 1
+tool= watch=
+trap '[ -z "$tool" ] || kill -KILL -- "-$tool"; [ -z "$watch" ] || kill "$watch"
+cd /; rm -rf "$dir"' EXIT 2>/dev/null
+trap 'exit 1' HUP INT TERM PIPE
+exec 2>/dev/null 3<&0
+: >out
+if [ "$hold" = 1 ]; then say ready; read -r _ || exit 0; fi
+timeout -k "$kill" "$limit" "$@" </dev/null >out 2>&1 3<&- &
+tool=$!
+(
+  while read -r word; do
+    case $word in
+      report) say printed ",\"size\":$(wc -c <out),\"output\":\"$(printed)\"" ;;
+      end) kill -TERM "$tool" ;;
+    esac
+  done <&3
+  kill -TERM "$tool"
+  sleep "$kill"
+  kill -KILL -- "-$tool"
+  rm -rf "$dir"
+) &
+watch=$!
+if [ "$port" != 0 ]; then
+  until listens; do
+    state=Z
+    read -r _ _ state _ <"/proc/$tool/stat"
+    [ "$state" = Z ] && break
+    sleep 0.02
+  done
+  listens && say listening
+else
+  say started
+fi
+wait "$tool"
+status=$?
+times >times
+say ended ",\"status\":$status,\"times\":\"$(tail -n 1 times)\",\"size\":$(wc -c <out)\
+,\"output\":\"$(printed)\""
+"""
+
+_TIMES = re.compile(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s")
+
+
+@dataclass(frozen=True)
+class Exit:
+    """The exit status of a tool, its output, and its CPU time in s."""
+
+    status: int
+    text: str
+    cpu_s: float
+
+
+class RemoteProcess:
+    """A tool that runs on a host until the ``with`` block ends.
+
+    Parameters
+    ----------
+    host : Host
+        An open host.
+    what : str
+        Name for messages, such as ``iperf3's server``.
+    argv : sequence of str
+        Program and arguments.
+    limit_s : float
+        Timeout, enforced on the host.
+    port : int
+        TCP port that the tool listens on; 0 for a tool that does not listen.
+    hold : bool
+        Prepare everything, and start the tool at :meth:`go`.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        what: str,
+        argv: Sequence[str],
+        *,
+        limit_s: float,
+        port: int = 0,
+        hold: bool = False,
+    ):
+        self.host, self.what, self.limit_s = host, what, limit_s
+        words = (str(port), f"{limit_s:g}", str(KILL_S), str(MAX_OUTPUT_B), str(int(hold)))
+        self._process = host.start(("sh", "-c", SCRIPT, "netlab-tool", *words, *argv))
+        self._exit: Exit | None = None
+        self._printed = ""
+        self._terminated = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._process.close(KILL_S + 3.0)
+
+    def wait_ready(self) -> None:
+        """Wait until a tool with ``hold`` can start.
+
+        Raises
+        ------
+        RunError
+            The host did not prepare it in time.
+        HostError
+            The host is lost.
+        """
+        if (self._answer(time.monotonic() + LISTEN_S) or {}).get("event") != "ready":
+            raise RunError(f"{self._name}: did not start within {LISTEN_S:g} s", reason="timeout")
+
+    def go(self) -> None:
+        """Start a tool with ``hold``."""
+        self._process.send("go")
+
+    def wait_listening(self) -> bool:
+        """Wait until it listens; False if its port is in use.
+
+        Raises
+        ------
+        RunError
+            It exited instead, or does not listen in time.
+        HostError
+            The host is lost.
+        """
+        deadline = time.monotonic() + LISTEN_S
+        while (answer := self._answer(deadline)) is not None:
+            if answer["event"] == "ended":
+                if re.search("address (already )?in use", self._exit.text, re.IGNORECASE):
+                    return False
+                raise self.error("does not listen")
+            return answer["event"] != "taken"
+        raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", reason="timeout")
+
+    def wait(self, timeout_s: float) -> Exit | None:
+        """Wait for its exit; None if it still runs after `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while self._exit is None and self._answer(deadline) is not None:
+            pass
+        return self._exit
+
+    def wait_output(self, is_complete: Callable[[str], bool], timeout_s: float) -> None:
+        """Poll its output until it is complete, it exits or the time is up."""
+        deadline = time.monotonic() + timeout_s
+        while self._exit is None and time.monotonic() < deadline:
+            self._process.send("report")
+            if (answer := self._answer(deadline)) is None or answer["event"] == "ended":
+                break
+            if is_complete(self._printed):
+                break
+            time.sleep(POLL_S)
+
+    @property
+    def output(self) -> str:
+        """Its output as of the last poll or of its exit."""
+        return self._printed
+
+    def terminate(self) -> None:
+        """Send SIGTERM; an exit by it then counts as success."""
+        if self._exit is None:
+            self._terminated = True
+            self._process.send("end")
+
+    def result(self) -> Exit:
+        """Wait for its exit, and require success.
+
+        Raises
+        ------
+        RunError
+            It failed, was killed, timed out or printed too much.
+        HostError
+            The host is lost.
+        """
+        if self.wait(self.limit_s + OVERHEAD_S) is None:
+            raise RunError(f"{self._name}: did not end in time", reason="timeout")
+        if self._exit.status == 124:
+            raise self.error(f"did not end within {self.limit_s:g} s")
+        if self._terminated and self._exit.status == 128 + signal.SIGTERM:
+            return self._exit
+        if self._exit.status > 128:
+            raise self.error(f"was ended by signal {self._exit.status - 128}")
+        if self._exit.status != 0:
+            raise self.error(f"exit status {self._exit.status}")
+        return self._exit
+
+    def error(self, problem: str) -> RunError:
+        """An error with the last lines of its output."""
+        lines = self._exit.text.strip().splitlines()[-3:] if self._exit else []
+        return RunError(
+            ": ".join((self._name, problem, *map(str.strip, lines)))[:400], reason="peer"
+        )
+
+    @property
+    def _name(self) -> str:
+        return f"{self.what} on {self.host.name}"
+
+    def _answer(self, deadline: float) -> dict | None:
+        answer = self._process.poll(max(0.0, deadline - time.monotonic()))
+        if answer is None or "output" not in answer:
+            return answer
+        if answer["size"] > MAX_OUTPUT_B:
+            raise RunError(f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB", reason="limit")
+        self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
+        if answer["event"] == "ended":
+            found = _TIMES.search(answer["times"])
+            minutes = [float(part) for part in found.groups()] if found else [0.0] * 4
+            cpu_s = 60 * (minutes[0] + minutes[2]) + minutes[1] + minutes[3]
+            self._exit = Exit(answer["status"], self._printed, cpu_s)
+        return answer
