@@ -86,9 +86,7 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     NetlabError
         It holds no runs, or files that cannot be read as results.
     """
-    directory = Path(results)
-    if not directory.is_dir():
-        directory = paths.root_dir() / directory
+    directory = paths.results_at(results)
     if not directory.is_dir():
         raise BadInput(
             "there is no such directory; measure the study first", key="results", value=str(results)
@@ -100,7 +98,7 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     names = sorted(runs["study"].unique())
     file = paths.study_file(study)
     design = studies.load(file)
-    if names == [design.name + QUICK_SUFFIX] and design.quick is not None:
+    if names == [design.name + QUICK_SUFFIX]:
         design = studies.load(file, quick=True)
     if names != [design.name]:
         raise BadInput(
