@@ -86,7 +86,9 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     NetlabError
         It holds no runs, or files that cannot be read as results.
     """
-    directory = paths.results_at(results)
+    directory = Path(results)
+    if not directory.is_dir():
+        directory = paths.root_dir() / directory
     if not directory.is_dir():
         raise BadInput(
             "there is no such directory; measure the study first", key="results", value=str(results)

@@ -24,6 +24,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -130,7 +131,7 @@ def load(results: str, study: str) -> Measured:
     names = (name, name + QUICK_SUFFIX)
     places = [paths.results_dir(name) for name in names]
     if results:
-        places = [paths.results_at(results)]
+        places = [Path(results), paths.root_dir() / results]
     directory = next((place for place in places if place.is_dir()), places[0])
     frozen = directory / "study.yml"
     if frozen.is_file() and studies.load(frozen).name in names:

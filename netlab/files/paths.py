@@ -13,6 +13,7 @@ from pathlib import Path
 from netlab.errors import BadInput
 
 HOME, DATA = "NETLAB_HOME", "NETLAB_DATA"
+NOTEBOOKS, FIRST_NOTEBOOK = "notebooks", "00-start-here.ipynb"
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _INSTALLED_DATA = Path(__file__).resolve().parents[1] / "_data"
@@ -67,25 +68,28 @@ def root_dir() -> Path:
     -------
     Path
         ``$NETLAB_HOME`` if set, else the parent of ``$NETLAB_DATA``, else the checkout, else the
-        current directory.
+        current directory; its parent where that is a copy of netlab's notebooks, so that they and
+        the command share results.
     """
     home = _from_environment(HOME)
     if home is not None:
         return home
     if _from_environment(DATA) is not None:
         return data_dir().parent
-    return _checkout() or Path.cwd()
+    return _checkout() or _above_notebooks(Path.cwd())
+
+
+def _above_notebooks(here: Path) -> Path:
+    """The directory `here`, or its parent where `here` is a copy of netlab's notebooks."""
+    copied = here.name == NOTEBOOKS and (here / FIRST_NOTEBOOK).is_file()
+    return here.parent if copied else here
 
 
 def notebooks_dir() -> Path:
     """Directory of the notebooks that come with netlab."""
-    beside, inside = data_dir().parent / "notebooks", data_dir() / "notebooks"
-    own = (_checkout() or _INSTALLED_DATA) / "notebooks"
-    return next((place for place in (beside, inside, own) if _has_notebooks(place)), own)
-
-
-def _has_notebooks(place: Path) -> bool:
-    return place.is_dir() and any(place.glob("*.ipynb"))
+    beside, inside = data_dir().parent / NOTEBOOKS, data_dir() / NOTEBOOKS
+    own = (_checkout() or _INSTALLED_DATA) / NOTEBOOKS
+    return next((place for place in (beside, inside) if (place / FIRST_NOTEBOOK).is_file()), own)
 
 
 def notebook(name: str) -> Path:
@@ -144,19 +148,6 @@ def results_root() -> Path:
 def results_dir(study_name: str) -> Path:
     """Where the results of a study go, without an option that says otherwise."""
     return results_root() / study_name
-
-
-def results_at(given: str | Path) -> Path:
-    """A directory of results from what a user typed, whether it exists or not.
-
-    A relative path is tried from the current directory, then from :func:`root_dir`;
-    ``data/results/NAME`` is the default place of a study's results, wherever that is.
-    """
-    text = str(given)
-    candidates = [Path(text).expanduser(), root_dir() / text]
-    if text.startswith("data/results/"):
-        candidates.append(results_root() / text.removeprefix("data/results/"))
-    return next((place for place in candidates if place.is_dir()), candidates[-1])
 
 
 def site_dir() -> Path:

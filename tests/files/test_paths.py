@@ -93,6 +93,17 @@ def test_an_installation_writes_into_the_current_directory(installed):
     )
 
 
+def test_a_copy_of_the_notebooks_shares_results_with_the_directory_it_is_in(installed, monkeypatch):
+    work = Path.cwd()
+    copied = work / "notebooks"
+    copied.mkdir()
+    monkeypatch.chdir(copied)
+    assert paths.root_dir() == copied
+    (copied / "00-start-here.ipynb").write_text("{}")
+    assert paths.root_dir() == work
+    assert paths.results_dir("mine") == work / "results" / "mine"
+
+
 def test_a_directory_called_data_beside_the_package_does_not_make_a_checkout(installed):
     (installed.parent.parent / "data").mkdir()
     assert paths.data_dir() == installed
@@ -101,7 +112,6 @@ def test_a_directory_called_data_beside_the_package_does_not_make_a_checkout(ins
 def test_paths_of_a_checkout_mean_the_same_in_an_installation(installed):
     assert paths.study_file("mine") == installed / "studies" / "mine.yml"
     assert paths.study_file("data/studies/mine.yml") == installed / "studies" / "mine.yml"
-    assert paths.results_at("data/results/mine") == Path.cwd() / "results" / "mine"
 
 
 def test_a_study_beside_the_user_comes_before_the_one_that_is_shipped(installed):
@@ -144,13 +154,3 @@ def test_given_data_keep_their_results_beside_them(tmp_path, monkeypatch):
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
     assert paths.results_dir("mine") == tmp_path.resolve() / "results" / "mine"
     assert paths.notebooks_dir() == ROOT / "notebooks"
-
-
-def test_results_are_looked_for_here_and_then_where_netlab_works(tmp_path, monkeypatch):
-    monkeypatch.setenv("NETLAB_HOME", str(tmp_path / "home"))
-    (tmp_path / "home" / "mine").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    assert paths.results_at("mine") == tmp_path / "home" / "mine"
-    (tmp_path / "mine").mkdir()
-    assert paths.results_at("mine").resolve() == tmp_path / "mine"
-    assert paths.results_at(tmp_path / "absent") == tmp_path / "absent"
