@@ -100,7 +100,7 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
     names = sorted(runs["study"].unique())
     file = paths.study_file(study)
     design = studies.load(file)
-    if names == [design.name + QUICK_SUFFIX] and design.quick is not None:
+    if names == [design.name + QUICK_SUFFIX]:
         design = studies.load(file, quick=True)
     if names != [design.name]:
         raise BadInput(

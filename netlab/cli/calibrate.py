@@ -1,4 +1,4 @@
-"""``netlab calibrate``: how far netlab's figures and emulated paths are from what is known."""
+"""``netlab calibrate``: compare netlab's figures and emulated paths with known values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.exitcodes import guarded
+from netlab.cli.options import results_option
 from netlab.errors import BadInput, NetlabError
 
 RATES, EMULATOR = "rates", "emulator"
@@ -23,41 +24,45 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
 
 
 @click.command("calibrate")
-@click.option("--quick", is_flag=True, help="A few cells of each, one short run each.")
+@click.option("--quick", is_flag=True, help="Measure a few cells of each part, one short run each.")
 @click.option(
     "--only",
     type=click.Choice([RATES, EMULATOR]),
-    help="rates: shaped lab paths; emulator: the path emulator. Both when left out.",
+    help="rates: shaped lab paths; emulator: the path emulator. Default: both.",
 )
-@click.option("--rate", "rates_Mbps", multiple=True, type=float, help="Mb/s of frames; repeatable.")
-@click.option("--mtu", "mtus_B", multiple=True, type=int, help="Of a rate; repeatable.")
-@click.option("--seconds", type=float, help="Measured seconds a run, more where frames are long.")
-@click.option("--repeats", type=int, help="Runs of a rate.")
+@click.option(
+    "--rate", "rates_Mbps", multiple=True, type=float, help="Rate of frames, Mb/s; repeatable."
+)
+@click.option(
+    "--mtu", "mtus_B", multiple=True, type=int, help="MTU of the shaped paths, B; repeatable."
+)
+@click.option("--seconds", type=float, help="Measured seconds of each run; long frames take more.")
+@click.option("--repeats", type=int, help="Runs of each rate.")
 @click.option(
     "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory for tables and JSON; data/results/calibration when left out.",
-)
+@results_option("--out", place="calibration")
 @guarded
-def calibrate_command(quick: bool, only: str | None, out: Path | None, **levels: object) -> None:
+def calibrate_command(
+    quick: bool, only: str | None, results: Path | None, **levels: object
+) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
-    The core is held to 0.5 % of what TCP can carry at the rate, and to 1 % from 10 Gb/s. The
-    emulator is held to its round trips, idle and under load, whose mean may be off by 0.2 ms or
-    0.5 %, whichever is more, and to its rates, within 1 %.
+    Limits: goodput within 0.5 % of what TCP can carry at the rate, 1 % from 10 Gb/s; the mean round
+    trip of the emulator, idle and under load, within 0.2 ms or 0.5 %, whichever is more; its rates
+    within 1 %.
     """
     given = {key: value for key, value in levels.items() if value not in (None, ())}
     for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
-        unheard = [options[key] for key in options if key in given]
-        if only == part and unheard:
-            raise BadInput(f"--only {part} takes no {', '.join(unheard)}")
-    _calibrate(quick, only, out, given)
+        unused = [options[key] for key in options if key in given]
+        if only == part and unused:
+            raise BadInput(
+                f"--only {part} does not use {', '.join(unused)}; leave out one or the other"
+            )
+    _calibrate(quick, only, results, given)
 
 
-def _calibrate(quick: bool, only: str | None, out: Path | None, given: dict) -> None:
+def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
     from netlab.files import paths
     from netlab.lab import emulator
     from netlab.qualify.calibration.document import Document
@@ -71,16 +76,16 @@ def _calibrate(quick: bool, only: str | None, out: Path | None, given: dict) -> 
         levels = {key: given[key] for key in OF_RATES if key in given}
         parts[RATES] = calibrate, replace(QUICK if quick else RatePlan(), **levels)
     if only != RATES:
-        # Before minutes of rates, not after them.
+        # Fail before minutes of rates, not after them.
         emulator.check()
         levels = {key: given[key] for key in OF_EMULATOR if key in given}
         plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
         parts[EMULATOR] = calibrate_emulator, plan
-    directory = out or paths.results_dir("calibration")
+    directory = results or paths.results_dir("calibration")
     document = Document(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     for name, (measure, plan) in parts.items():
         part = _with_bar(name, measure, plan)
-        # Saved part by part, so that what fails later costs nothing.
+        # Save each part, so that a later failure loses nothing.
         document = replace(document, **{name: part})
         path = document.save(directory)
         click.echo(part.to_text())
@@ -90,7 +95,7 @@ def _calibrate(quick: bool, only: str | None, out: Path | None, given: dict) -> 
 
 
 def _with_bar(name: str, measure: Callable, plan: object) -> object:
-    """Measure a part, with a bar that shows how far it is."""
+    """Measure a part, with a progress bar."""
     from tqdm import tqdm
 
     with tqdm(desc=f"netlab calibrate: {name}", unit="cell") as bar:

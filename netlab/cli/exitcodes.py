@@ -1,4 +1,4 @@
-"""What a shell sees when a command ends on one of netlab's errors."""
+"""Exit codes and messages of commands that end on one of netlab's errors."""
 
 from __future__ import annotations
 

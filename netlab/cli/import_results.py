@@ -1,14 +1,15 @@
-"""``netlab import``: other tools' output into the results."""
+"""``netlab import``: add the output of other tools to the results."""
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from netlab.errors import BadInput, NetlabError
+from netlab.cli.exitcodes import guarded
+from netlab.cli.options import results_option
+from netlab.errors import BadInput
 
 
 def _name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -29,11 +30,9 @@ def _moment(
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise click.BadParameter(
-            "neither mtime nor a time like 2003-03-03T07:07:34+01:00"
-        ) from None
+        raise click.BadParameter("write mtime, or a time like 2003-03-03T07:07:34+01:00") from None
     if not 1970 < moment.year < 2190:
-        raise click.BadParameter("no year in which this was measured")
+        raise click.BadParameter("the year must be from 1971 to 2189")
     return moment
 
 
@@ -44,43 +43,34 @@ def _moment(
 @click.option("--study-name", required=True, callback=_name, help="Study the runs belong to.")
 @click.option("--sender", required=True, callback=_name, help="Host that sent.")
 @click.option("--receiver", required=True, callback=_name, help="Host that received.")
-@click.option("--path", callback=_name, help="Name of the path; SENDER-RECEIVER when left out.")
-@click.option("--group", callback=_name, help="Group of the study; the tool when left out.")
-@click.option("--tuning", callback=_name, default="unknown", show_default=True)
-@click.option("--mtu", type=click.IntRange(68, 65536), help="MTU, B, where no MSS tells it.")
-@click.option("--streams", type=click.IntRange(1, 100_000), help="Where the file does not tell.")
+@click.option("--path", callback=_name, help="Name of the path. Default: SENDER-RECEIVER.")
+@click.option("--group", callback=_name, help="Group of the study. Default: the tool.")
+@click.option("--tuning", callback=_name, default="unknown", show_default=True, help="Tuning.")
+@click.option("--mtu", type=click.IntRange(68, 65536), help="MTU, B, if the file has no MSS.")
+@click.option(
+    "--streams", type=click.IntRange(1, 100_000), help="Streams, if the file has no number."
+)
 @click.option("--record-length", type=click.IntRange(1, 2**40), help="Bytes of one send().")
-@click.option("--buffer", type=click.IntRange(0, 2**40), help="Socket buffer asked for, B.")
+@click.option("--buffer", type=click.IntRange(0, 2**40), help="Requested socket buffer, B.")
 @click.option("--congestion", callback=_name, help="Congestion control.")
 @click.option(
     "--started-at",
     callback=_moment,
-    help="When the runs began, or mtime for each file's modification time.",
+    help="Start of the runs, or mtime: the modification time of each file.",
 )
 @click.option(
     "--measured-at",
     type=click.Choice(["sender", "receiver"]),
-    help="End that wrote a report which does not tell (GenSink's).",
+    help="End that wrote the report, if the report does not say (GenSink's).",
 )
-@click.option(
-    "--into",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Results directory; the study's own when left out.",
-)
-def import_command(files: tuple[Path, ...], **options: object) -> None:
-    """Import what iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent wrote.
+@results_option("--into")
+@guarded
+def import_command(files: tuple[Path, ...], results: Path | None, **options: object) -> None:
+    """Import results of iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent.
 
-    FILE may be a directory: every file in it, hidden ones left out. All files are understood before
-    anything is written; a file that was imported before is left alone.
+    FILE may be a directory: all files in it, except hidden ones. All files are parsed before
+    anything is written. A file that was imported before is skipped.
     """
-    try:
-        _import(files, options)
-    except NetlabError as error:
-        click.echo(f"netlab: {error.with_code()}", err=True)
-        sys.exit(error.exit_code)
-
-
-def _import(files: tuple[Path, ...], options: dict) -> None:
     from netlab.files import paths
     from netlab.results.imports.batch import import_files
     from netlab.results.imports.rows import Facts
@@ -102,7 +92,7 @@ def _import(files: tuple[Path, ...], options: dict) -> None:
     )
     if facts.sender == facts.receiver:
         raise BadInput("sender and receiver are the same host", value=facts.sender)
-    directory = options["into"] or paths.results_dir(facts.study)
+    directory = results or paths.results_dir(facts.study)
     done = import_files(_expanded(files), facts, directory)
     for path in done.known:
         click.echo(f"{path}: imported before", err=True)
@@ -119,7 +109,7 @@ def _expanded(files: tuple[Path, ...]) -> list[Path]:
                 one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
             )
             if not inside:
-                raise BadInput("the directory has no files", where=str(path))
+                raise BadInput("the directory has no files to import", where=str(path))
             found += inside
         else:
             found.append(path)

@@ -38,18 +38,25 @@ class Check:
         return f"{self.status:4}  {self.subject}: {self.text}"
 
 
-def preflight(study: Study) -> Iterator[Check]:
+def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
     """Check everything a study needs, and revert every change.
 
     The MTU probe sets each MTU on both ends, sends full segments with don't-fragment set (as TCP
     does), and reverts.
+
+    Parameters
+    ----------
+    study : Study
+        What is to be measured.
+    directory : Path, optional
+        Where its results will go; the study's own place when left out.
 
     Yields
     ------
     Check
         In the order made; a host that cannot be reached ends the checks of its paths only.
     """
-    yield from _space(study)
+    yield from _space(study, directory or paths.results_dir(study.name))
     try:
         with study_lab(study) as lab:
             for path in study.paths:
@@ -62,10 +69,9 @@ def preflight(study: Study) -> Iterator[Check]:
         yield Check("fail", "lab", str(error))
 
 
-def _space(study: Study) -> Iterator[Check]:
+def _space(study: Study, where: Path) -> Iterator[Check]:
     runs = sum(len(block.runs) for block in blocks(study))
     need_B = runs * RESULT_B_PER_RUN
-    where: Path = paths.results_dir(study.name)
     while not where.exists():
         where = where.parent
     free_B = shutil.disk_usage(where).free

@@ -1,4 +1,9 @@
-"""Where netlab's own data files are."""
+"""Where netlab's own data are, and where its results go.
+
+Two places, never mixed. What comes with netlab (figures, studies, tunings, notebooks) is read from
+the checkout or from the installed package. What netlab makes (results, sites) goes to a directory
+of the user's, never into an installation.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,23 @@ from pathlib import Path
 
 from netlab.errors import BadInput
 
-_CHECKOUT_DATA = Path(__file__).resolve().parents[2] / "data"
+HOME, DATA = "NETLAB_HOME", "NETLAB_DATA"
+NOTEBOOKS, FIRST_NOTEBOOK = "notebooks", "00-start-here.ipynb"
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_INSTALLED_DATA = Path(__file__).resolve().parents[1] / "_data"
+
+
+def _from_environment(name: str) -> Path | None:
+    """Absolute path that an environment variable holds; None where it is unset or empty."""
+    given = os.environ.get(name)
+    return Path(given).expanduser().absolute() if given else None
+
+
+def _checkout() -> Path | None:
+    """The checkout this package is in; None for an installed one."""
+    there = (_CHECKOUT / "pyproject.toml").is_file() and (_CHECKOUT / "data").is_dir()
+    return _CHECKOUT if there else None
 
 
 def data_dir() -> Path:
@@ -16,31 +37,59 @@ def data_dir() -> Path:
     Returns
     -------
     Path
-        ``$NETLAB_DATA`` if set, else ``data/`` beside the package in a checkout.
+        ``$NETLAB_DATA`` if set, else ``data/`` of the checkout, else the installed package's own.
 
     Raises
     ------
     BadInput
-        ``NETLAB_DATA`` names no directory, or netlab is installed without its checkout and
-        the variable is not set.
+        ``NETLAB_DATA`` is not a directory, or the installation is incomplete.
     """
-    given = os.environ.get("NETLAB_DATA")
-    if given:
-        path = Path(given).expanduser()
-        if not path.is_dir():
-            raise BadInput("is not a directory", where="NETLAB_DATA", value=given)
-        return path.resolve()
-    if not _CHECKOUT_DATA.is_dir():
+    given = _from_environment(DATA)
+    if given is not None:
+        if not given.is_dir():
+            raise BadInput("is not a directory", where=DATA, value=os.environ[DATA])
+        return given.resolve()
+    checkout = _checkout()
+    if checkout is not None:
+        return checkout / "data"
+    if not _INSTALLED_DATA.is_dir():
         raise BadInput(
-            f"no data directory at {_CHECKOUT_DATA}; "
-            "set NETLAB_DATA to the data/ directory of a netlab checkout"
+            "the installation is incomplete: the directory is missing; install netlab again, or "
+            f"set {DATA} to the data/ directory of a netlab checkout",
+            where=str(_INSTALLED_DATA),
         )
-    return _CHECKOUT_DATA
+    return _INSTALLED_DATA
 
 
 def root_dir() -> Path:
-    """The checkout (or whatever directory holds ``data/``), with ``notebooks/`` beside it."""
-    return data_dir().parent
+    """Directory that netlab works in: relative paths of notebooks, results and sites start here.
+
+    Returns
+    -------
+    Path
+        ``$NETLAB_HOME`` if set, else the parent of ``$NETLAB_DATA``, else the checkout, else the
+        current directory; its parent where that is a copy of netlab's notebooks, so that they and
+        the command share results.
+    """
+    home = _from_environment(HOME)
+    if home is not None:
+        return home
+    if _from_environment(DATA) is not None:
+        return data_dir().parent
+    return _checkout() or _above_notebooks(Path.cwd())
+
+
+def _above_notebooks(here: Path) -> Path:
+    """The directory `here`, or its parent where `here` is a copy of netlab's notebooks."""
+    copied = here.name == NOTEBOOKS and (here / FIRST_NOTEBOOK).is_file()
+    return here.parent if copied else here
+
+
+def notebooks_dir() -> Path:
+    """Directory of the notebooks that come with netlab."""
+    beside, inside = data_dir().parent / NOTEBOOKS, data_dir() / NOTEBOOKS
+    own = (_checkout() or _INSTALLED_DATA) / NOTEBOOKS
+    return next((place for place in (beside, inside) if (place / FIRST_NOTEBOOK).is_file()), own)
 
 
 def notebook(name: str) -> Path:
@@ -49,18 +98,19 @@ def notebook(name: str) -> Path:
     Raises
     ------
     BadInput
-        There is no such notebook beside the data directory.
+        There is no such notebook.
     """
-    path = root_dir() / "notebooks" / name
+    path = notebooks_dir() / name
     if not path.is_file():
         raise BadInput("no such notebook", where=str(path.parent), key=name)
     return path
 
 
 def study_file(given: str | Path) -> Path:
-    """A study file from what a user typed: a path, a path from the checkout, or a bare name.
+    """A study file from what a user typed: a path, a path from :func:`root_dir`, or a bare name.
 
-    ``openlab-2003`` means ``data/studies/openlab-2003.yml``.
+    ``openlab-2003`` and ``data/studies/openlab-2003.yml`` are the study that comes with netlab,
+    wherever its data are.
 
     Raises
     ------
@@ -71,6 +121,8 @@ def study_file(given: str | Path) -> Path:
     candidates = [Path(text).expanduser(), root_dir() / text]
     if "/" not in text:
         candidates.append(data_dir() / "studies" / f"{text}.yml")
+    elif text.startswith("data/"):
+        candidates.append(data_dir() / text.removeprefix("data/"))
     for candidate in candidates:
         if candidate.is_file():
             return candidate.resolve()
@@ -78,6 +130,26 @@ def study_file(given: str | Path) -> Path:
     raise BadInput(f"no such study file; by name there are {', '.join(named)}", value=text)
 
 
+def results_root() -> Path:
+    """Directory that holds the results of every study.
+
+    Returns
+    -------
+    Path
+        ``$NETLAB_HOME/results`` if set; ``data/results`` in a checkout, or below ``$NETLAB_DATA``;
+        ``results`` in the current directory for an installed netlab.
+    """
+    in_data = _from_environment(DATA) is not None or _checkout() is not None
+    if _from_environment(HOME) is None and in_data:
+        return data_dir() / "results"
+    return root_dir() / "results"
+
+
 def results_dir(study_name: str) -> Path:
-    """Where the results of a study go: ``data/results/<name>``."""
-    return data_dir() / "results" / study_name
+    """Where the results of a study go, without an option that says otherwise."""
+    return results_root() / study_name
+
+
+def site_dir() -> Path:
+    """Where a report goes without an option that says otherwise: ``site`` in :func:`root_dir`."""
+    return root_dir() / "site"

@@ -140,7 +140,7 @@ def _published(notebook: Path) -> Path:
 
     It is executed once for the same package, notebook and data.
     """
-    cache = paths.data_dir() / "results" / ".published" / _digest(notebook)
+    cache = paths.results_root() / ".published" / _digest(notebook)
     output = cache / notebook.name
     return output if output.is_file() else execute(notebook, output, {})
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
-from netlab.study.base import QUICK
 from netlab.study.design import Study
+from netlab.study.short import short_form
 
 
 def load(path: Path | str, *, quick: bool = False, **timing: float | int | None) -> Study:
@@ -18,7 +18,8 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
     path : path-like
         The YAML file.
     quick : bool
-        Take the study's ``quick`` timing; its name then ends in ``-quick``.
+        Take the study's short form: its ``quick`` timing, or one derived from its own where
+        it gives none. The name then ends in ``-quick``.
     **timing
         ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
         the file's; None leaves the file's value.
@@ -31,11 +32,7 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
     where = str(path)
     study = validated(Study, read_yaml(path), where)
     if quick:
-        if study.quick is None:
-            raise BadInput("has no quick timing", where=where, key="quick")
-        groups = tuple(group.in_short() for group in study.groups if group.short)
-        changed = {"timing": study.quick, "quick": None, "name": f"{study.name}{QUICK}"}
-        study = study.model_copy(update={**changed, "groups": groups})
+        study = short_form(study, where)
     given = {key: value for key, value in timing.items() if value is not None}
     known = {"repeats", "seconds", "warmup_s", "interval_ms", "drain_s", "seed"}
     for key in given:

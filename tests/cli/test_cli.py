@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
+from click.testing import CliRunner
+
+from netlab.cli import main, tune
+from netlab.errors import NetlabError, Unsupported
+from netlab.experiment import endpoint, preflight
+from netlab.study import load
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "data" / "studies" / "openlab-2003.yml"
@@ -143,3 +151,113 @@ def test_tune_plan_names_the_tunings_there_are():
     assert done.returncode == 2
     assert "turbo" in done.stderr
     assert "kernel" in done.stderr
+
+
+# Names that nothing goes by: one message, before a host is reached and before a line is printed.
+
+
+@pytest.mark.parametrize(
+    "command", [("check",), ("tune", "plan"), ("run",), ("study",), ("autotune", "64-64")]
+)
+def test_an_unknown_tuning_is_found_before_anything_is_printed(tmp_path, command):
+    def change(content):
+        content["tunings"].append({"name": "turbo", "mtus_B": [1500]})
+
+    path = str(written(tmp_path, change))
+    argv = ("--study", path) if command[0] == "autotune" else (path,)
+    done = netlab(*command, *argv, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "turbo" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == ["mine.yml"]
+
+
+def test_tune_plan_names_the_paths_there_are():
+    done = netlab("tune", "plan", str(STUDY), "--path", "moon")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "moon" in done.stderr
+    assert "64-64" in done.stderr
+
+
+def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
+    class Station:
+        host = object()
+
+        def planned(self, profile, mtu_B):
+            raise AssertionError("planned before the names were known")
+
+    @contextmanager
+    def opened(*_argv, **_more):
+        yield {"left": Station()}
+
+    monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())
+    monkeypatch.setattr(endpoint, "open_stations", opened)
+
+    def refuse(study, path, host):
+        raise Unsupported("left: its kernel has no congestion control 'bbx'")
+
+    monkeypatch.setattr(tune, "_require_congestions", refuse)
+    done = CliRunner().invoke(main, ["tune", "plan", str(STUDY)])
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert "bbx" in done.stderr
+
+
+class KernelHost:
+    """A host whose kernel has reno and cubic, and modules of these names."""
+
+    def __init__(self, *modules: str):
+        self.name, self.modules = "left", modules
+
+    def run(self, argv, *, check: bool = True):
+        if argv[0] == "cat":
+            return SimpleNamespace(stdout="reno cubic\n", exit_status=0)
+        return SimpleNamespace(stdout="", exit_status=0 if argv[-1] in self.modules else 1)
+
+
+def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_own():
+    study = load(STUDY)
+
+    def of(name: str):
+        return study.model_copy(update={"congestion": name})
+
+    host = KernelHost("tcp_htcp")
+    for known in ("cubic", "htcp", "scalable", "cubic+fast"):
+        tune._require_congestions(of(known), "64-64", host)
+    with pytest.raises(Unsupported, match="no congestion control 'bbx'"):
+        tune._require_congestions(of("cubic+bbx"), "64-64", host)
+
+
+def test_check_prints_nothing_before_all_is_checked(monkeypatch):
+    def findings(study, directory):
+        yield preflight.Finding("ok", "left", "reached")
+        raise NetlabError("the second host is lost")
+
+    monkeypatch.setattr(preflight, "preflight", findings)
+    done = CliRunner().invoke(main, ["check", str(STUDY)])
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert "the second host is lost" in done.stderr
+
+
+def test_check_looks_for_space_where_the_results_will_be(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        preflight, "preflight", lambda study, directory: seen.append(directory) or ()
+    )
+    assert CliRunner().invoke(main, ["check", str(STUDY)]).exit_code == 0
+    where = str(tmp_path / "results")
+    assert CliRunner().invoke(main, ["check", str(STUDY), "--results", where]).exit_code == 0
+    assert seen == [None, tmp_path / "results"]
+
+
+def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(preflight, "preflight", lambda study, directory: seen.append(study) or ())
+    seen = []
+    path = written(tmp_path, lambda content: content.pop("quick"))
+    done = CliRunner().invoke(main, ["check", str(path), "--quick"])
+    assert done.exit_code == 0, done.output
+    assert seen[0].name == "openlab-2003-quick"
+    assert seen[0].timing.repeats == 2

@@ -1,9 +1,36 @@
-"""Where the data files are looked for."""
+"""Where data are read from and where results go: in a checkout, in an installation, as told."""
+
+from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from netlab.errors import BadInput
 from netlab.files import paths
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    monkeypatch.delenv(paths.DATA, raising=False)
+    monkeypatch.delenv(paths.HOME, raising=False)
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch) -> Path:
+    """An installed package's data, and an empty current directory."""
+    data = tmp_path / "site-packages" / "netlab" / "_data"
+    for folder in ("published", "studies", "tunings", "notebooks"):
+        (data / folder).mkdir(parents=True)
+    (data / "studies" / "mine.yml").write_text("netlab: 1\n")
+    (data / "notebooks" / "00-start-here.ipynb").write_text("{}")
+    (tmp_path / "work").mkdir()
+    monkeypatch.setattr(paths, "_CHECKOUT", tmp_path / "site-packages")
+    monkeypatch.setattr(paths, "_INSTALLED_DATA", data)
+    monkeypatch.chdir(tmp_path / "work")
+    return data
 
 
 def test_the_environment_decides_first(tmp_path, monkeypatch):
@@ -11,8 +38,7 @@ def test_the_environment_decides_first(tmp_path, monkeypatch):
     assert paths.data_dir() == tmp_path.resolve()
 
 
-def test_a_checkout_has_its_own_data(monkeypatch):
-    monkeypatch.delenv("NETLAB_DATA", raising=False)
+def test_a_checkout_has_its_own_data():
     assert (paths.data_dir() / "published").is_dir()
 
 
@@ -22,8 +48,109 @@ def test_a_variable_that_names_no_directory_is_refused(tmp_path, monkeypatch):
         paths.data_dir()
 
 
-def test_an_installation_without_data_says_what_to_set(tmp_path, monkeypatch):
-    monkeypatch.delenv("NETLAB_DATA", raising=False)
-    monkeypatch.setattr(paths, "_CHECKOUT_DATA", tmp_path / "data")
+def test_an_installation_without_data_says_what_to_set(installed, monkeypatch):
+    monkeypatch.setattr(paths, "_INSTALLED_DATA", installed / "absent")
     with pytest.raises(BadInput, match="set NETLAB_DATA"):
         paths.data_dir()
+
+
+# In a checkout.
+
+
+def test_a_checkout_keeps_results_below_data_wherever_netlab_is_started(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert paths.results_dir("mine") == ROOT / "data" / "results" / "mine"
+    assert paths.site_dir() == ROOT / "site"
+    assert paths.notebooks_dir() == ROOT / "notebooks"
+    assert paths.notebook("00-start-here.ipynb").is_file()
+
+
+def test_a_study_of_the_checkout_is_found_by_name_and_by_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = ROOT / "data" / "studies" / "openlab-2003.yml"
+    for given in ("openlab-2003", "data/studies/openlab-2003.yml", str(file)):
+        assert paths.study_file(given) == file
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    assert paths.study_file("data/studies/openlab-2003.yml") == file
+
+
+# In an installation.
+
+
+def test_an_installation_has_its_data_and_notebooks_inside(installed):
+    assert paths.data_dir() == installed
+    assert paths.notebooks_dir() == installed / "notebooks"
+    assert paths.notebook("00-start-here.ipynb").parent == installed / "notebooks"
+
+
+def test_an_installation_writes_into_the_current_directory(installed):
+    here = Path.cwd()
+    assert paths.results_dir("mine") == here / "results" / "mine"
+    assert paths.site_dir() == here / "site"
+    assert not any(
+        place.is_relative_to(installed.parent)
+        for place in (paths.results_root(), paths.site_dir(), paths.root_dir())
+    )
+
+
+def test_a_copy_of_the_notebooks_shares_results_with_the_directory_it_is_in(installed, monkeypatch):
+    work = Path.cwd()
+    copied = work / "notebooks"
+    copied.mkdir()
+    monkeypatch.chdir(copied)
+    assert paths.root_dir() == copied
+    (copied / "00-start-here.ipynb").write_text("{}")
+    assert paths.root_dir() == work
+    assert paths.results_dir("mine") == work / "results" / "mine"
+
+
+def test_a_directory_called_data_beside_the_package_does_not_make_a_checkout(installed):
+    (installed.parent.parent / "data").mkdir()
+    assert paths.data_dir() == installed
+
+
+def test_paths_of_a_checkout_mean_the_same_in_an_installation(installed):
+    assert paths.study_file("mine") == installed / "studies" / "mine.yml"
+    assert paths.study_file("data/studies/mine.yml") == installed / "studies" / "mine.yml"
+
+
+def test_a_study_beside_the_user_comes_before_the_one_that_is_shipped(installed):
+    own = Path.cwd() / "data" / "studies" / "mine.yml"
+    own.parent.mkdir(parents=True)
+    own.write_text("netlab: 1\n")
+    assert paths.study_file("data/studies/mine.yml") == own
+
+
+def test_a_study_that_is_not_there_is_named_with_those_that_are(installed):
+    with pytest.raises(BadInput, match=r"by name there are mine .*yours"):
+        paths.study_file("yours")
+
+
+# As told.
+
+
+@pytest.mark.parametrize("checkout", [True, False])
+def test_netlab_home_takes_results_and_site_but_not_the_data(
+    checkout, tmp_path, monkeypatch, request
+):
+    if not checkout:
+        request.getfixturevalue("installed")
+    data = paths.data_dir()
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path / "home"))
+    assert paths.results_dir("mine") == tmp_path / "home" / "results" / "mine"
+    assert paths.site_dir() == tmp_path / "home" / "site"
+    assert paths.data_dir() == data
+
+
+def test_netlab_home_may_be_relative_or_below_the_users_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given in ("lab", "~/lab"):
+        monkeypatch.setenv("NETLAB_HOME", given)
+        assert paths.root_dir() == tmp_path / "lab"
+
+
+def test_given_data_keep_their_results_beside_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
+    assert paths.results_dir("mine") == tmp_path.resolve() / "results" / "mine"
+    assert paths.notebooks_dir() == ROOT / "notebooks"

@@ -95,13 +95,6 @@ def test_the_longest_name_has_a_quick_form_that_takes_timing(tmp_path):
     assert load(path, quick=True, seed=1).name == "x" * 42 + "-quick"
 
 
-def test_a_study_without_quick_timing_has_no_quick_form(tmp_path):
-    path = tmp_path / "slow.yml"
-    path.write_text(yaml.safe_dump({k: v for k, v in CONTENT.items() if k != "quick"}))
-    with pytest.raises(BadInput, match=r"slow\.yml: quick: has no quick timing"):
-        load(path, quick=True)
-
-
 def test_the_short_form_has_the_groups_that_are_for_it_with_their_own_amounts(tmp_path):
     groups = [
         {**CONTENT["groups"][0], "records": 1000, "quick_records": 60},

@@ -1,0 +1,49 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+study_argument = click.argument("study")
+
+
+def _absolute(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> Path | None:
+    return None if value is None else value.expanduser().absolute()
+
+
+def timing_options(function: Callable) -> Callable:
+    """Add the options that change how long and how often a study measures."""
+    for option in (  # the last one is the first of the help
+        click.option("--seed", type=int, help="Seed of the randomised order."),
+        click.option("--seconds", type=float, help="Measured seconds of each run."),
+        click.option("--repeats", type=int, help="Repeats of each cell, instead of the study's."),
+        click.option("--quick", is_flag=True, help="Take the short form of the study."),
+    ):
+        function = option(function)
+    return function
+
+
+def directory_option(*names: str, help: str) -> Callable:
+    """Add an option that takes a directory; the command gets an absolute path, or None."""
+    kind = click.Path(path_type=Path, file_okay=False)
+    return click.option(*names, type=kind, callback=_absolute, help=help)
+
+
+def results_option(*names: str, place: str = "STUDY") -> Callable:
+    """Add ``--results`` and other names of it: the directory of the results."""
+    text = (
+        f"Directory of the results. Default: results/{place} in $NETLAB_HOME or here, "
+        f"data/results/{place} in a checkout."
+    )
+    return directory_option("--results", *names, help=text)
+
+
+site_option = directory_option(
+    "--site",
+    help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here.",
+)

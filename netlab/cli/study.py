@@ -1,0 +1,33 @@
+"""``netlab study``: a whole study, from the first run to the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from netlab.cli.exitcodes import guarded
+from netlab.cli.options import results_option, site_option, study_argument, timing_options
+from netlab.cli.report import publish_site
+from netlab.cli.run import measure
+from netlab.cli.validation import load_measurable
+
+
+@click.command("study")
+@study_argument
+@timing_options
+@results_option()
+@site_option
+@guarded
+def study_command(study: str, results: Path | None, site: Path | None, **timing: object) -> None:
+    """Measure STUDY and write its report: `run`, then `report`.
+
+    Print the path of the report. STUDY is the name of a study or the path of its file.
+    """
+    loaded = load_measurable(study, **timing)
+    from netlab.experiment.progress import Bar
+
+    with Bar() as bar:
+        directory = measure(loaded, results, bar)
+        index = publish_site(loaded, directory, site, bar)
+    click.echo(index)

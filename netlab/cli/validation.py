@@ -1,0 +1,56 @@
+"""Refuse what cannot be used before a host is reached and before what takes long to import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netlab.errors import BadInput
+
+
+def load_study(given: str, *, quick: bool = False, **timing: float | int | None):
+    """Load a study from what a user typed: a name, or the path of a file.
+
+    Raises
+    ------
+    BadInput
+        There is no such study, or a mistake in the file or in `timing`.
+    """
+    from netlab.files import paths
+    from netlab.study import load
+
+    return load(paths.study_file(given), quick=quick, **timing)
+
+
+def load_measurable(given: str, **how: object):
+    """Load a study that is to be measured: each of its tunings must exist.
+
+    Raises
+    ------
+    BadInput
+        As of :func:`load_study`, or a tuning that does not exist or has a mistake.
+    """
+    from netlab.tuning.profiles import load_profile
+
+    study = load_study(given, **how)
+    names = {
+        study.profile(end.host, level.name)
+        for path in study.paths.values()
+        for end in path.ends
+        for level in study.tunings
+    }
+    for name in sorted(names):
+        load_profile(name)
+    return study
+
+
+def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
+    """Refuse a name that the study does not have; None means all.
+
+    Raises
+    ------
+    BadInput
+        `given` is not one of `names`.
+    """
+    known = list(names)
+    if given is not None and given not in known:
+        raise BadInput(f"the study has the {key}s {', '.join(known)}", key=key, value=given)

@@ -1,0 +1,75 @@
+"""The short form of a study: a first look that takes a fraction of the time."""
+
+from __future__ import annotations
+
+from netlab.errors import BadInput
+from netlab.study.base import MAX_NAME, QUICK
+from netlab.study.design import Study
+from netlab.study.groups import Timing
+
+REPEATS = 2
+"""The fewest that give an interval from repeats."""
+SHARE = 0.25
+"""Of the study's measured seconds."""
+LEAST_S, MOST_S = 0.5, 10.0
+SAMPLES = 5
+"""The fewest samples of a run."""
+
+
+def derived_timing(study: Study) -> Timing:
+    """Timing of the short form of a study that does not give one under ``quick``.
+
+    At most two repeats of a quarter of the seconds, within 0.5 and 10 s and never more than the
+    study's own. The warm-up stays: how long a path needs to settle does not depend on the form.
+    The seconds stay too where a shorter run would be over before a loss that a group forces.
+    """
+    timing = study.timing
+    seconds = min(timing.seconds, max(LEAST_S, min(MOST_S, timing.seconds * SHARE)))
+    for group in study.groups:
+        late = group.short and group.records is None and group.force_loss_at_s is not None
+        if late and group.force_loss_at_s >= timing.warmup_s + seconds:
+            seconds = timing.seconds
+    interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
+    return timing.model_copy(
+        update={
+            "repeats": min(timing.repeats, REPEATS),
+            "seconds": seconds,
+            "interval_ms": interval_ms,
+        }
+    )
+
+
+def short_form(study: Study, where: str) -> Study:
+    """The study with its short timing and the groups that are for it; its name ends in ``-quick``.
+
+    Raises
+    ------
+    BadInput
+        The study is a short form already, its name leaves no room for ``-quick``, or no group of
+        it is for the short form.
+    """
+    if study.quick is None and study.name.endswith(QUICK):
+        raise BadInput(
+            "this is the short form of a study already; leave out --quick",
+            where=where,
+            key="name",
+            value=study.name,
+        )
+    if len(study.name) > MAX_NAME - len(QUICK):
+        raise BadInput(
+            f"the short form adds {QUICK!r}, and a name has {MAX_NAME} characters at most; "
+            f"shorten it to {MAX_NAME - len(QUICK)}",
+            where=where,
+            key="name",
+            value=study.name,
+        )
+    groups = tuple(group.in_short() for group in study.groups if group.short)
+    if not groups:
+        raise BadInput(
+            "no group is for the short form; leave out `short: false` of one, or --quick",
+            where=where,
+            key="groups",
+        )
+    timing = study.quick or derived_timing(study)
+    changed = {"timing": timing, "quick": None, "name": f"{study.name}{QUICK}", "groups": groups}
+    return study.model_copy(update=changed)

@@ -1,0 +1,90 @@
+"""The command as a whole: one module a command, help for all, nothing heavy for help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from netlab.cli import main
+
+CLI = Path(__file__).resolve().parents[2] / "netlab" / "cli"
+MODULES = {"import": "import_results"}
+"""Commands whose name is no name of a module."""
+
+HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
+
+
+def all_commands() -> list[tuple[str, ...]]:
+    """Every command and subcommand, by its words."""
+    found: list[tuple[str, ...]] = [()]
+    for name, command in main.commands.items():
+        found.append((name,))
+        if isinstance(command, click.Group):
+            found += [(name, inner) for inner in command.commands]
+    return found
+
+
+def test_there_is_a_module_for_every_command():
+    assert set(main.commands) == {
+        *("study", "run", "report", "check", "tune", "lab", "notebooks"),
+        *("autotune", "bench", "calibrate", "import"),
+    }
+    for name, command in main.commands.items():
+        module = f"netlab.cli.{MODULES.get(name, name)}"
+        inside = command.commands.values() if isinstance(command, click.Group) else [command]
+        for one in inside:
+            assert one.callback.__module__ == module
+
+
+@pytest.mark.parametrize("words", all_commands(), ids=" ".join)
+def test_help_is_there_for_every_command_and_every_option(words):
+    done = CliRunner().invoke(main, [*words, "--help"])
+    assert done.exit_code == 0
+    command: click.Command = main
+    for word in words:
+        command = command.commands[word]
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{words}: {parameter.opts}"
+
+
+def test_every_command_that_writes_results_takes_results():
+    taking = {
+        name
+        for name, command in main.commands.items()
+        if any("--results" in parameter.opts for parameter in command.params)
+    }
+    assert taking >= {"study", "run", "report", "check", "autotune", "bench", "calibrate", "import"}
+
+
+def test_help_imports_nothing_that_takes_long():
+    code = (
+        "import sys\nfrom netlab.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code), capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr.strip() == "[]"
+    assert "Commands:" in done.stdout
+
+
+def test_a_directory_that_is_given_is_made_absolute(tmp_path, monkeypatch):
+    from netlab.cli.options import results_option
+
+    @click.command()
+    @results_option("--into")
+    def show(results):
+        click.echo(results)
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("--results", "--into"):
+        assert CliRunner().invoke(show, [name, "here"]).output == f"{tmp_path / 'here'}\n"
+    assert CliRunner().invoke(show, []).output == "\n"
