@@ -1,5 +1,7 @@
 """Where the data files are looked for."""
 
+from pathlib import Path
+
 import pytest
 
 from netlab.errors import BadInput
@@ -27,3 +29,18 @@ def test_an_installation_without_data_says_what_to_set(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "_CHECKOUT_DATA", tmp_path / "data")
     with pytest.raises(BadInput, match="set NETLAB_DATA"):
         paths.data_dir()
+
+
+def test_a_relative_path_is_taken_from_the_current_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert paths.given_path("site") == tmp_path / "site"
+    assert paths.given_path("/site") == Path("/site")
+    assert paths.given_path("~/site") == Path.home() / "site"
+
+
+def test_a_notebook_in_the_checkout_and_papermill_above_it_mean_the_same_path(monkeypatch):
+    root = paths.root_dir()
+    monkeypatch.chdir(root)
+    above = paths.given_path("site")
+    monkeypatch.chdir(root / "notebooks")
+    assert paths.given_path("site") == above == root / "site"
