@@ -12,7 +12,7 @@ import pandas as pd
 from netlab.analysis.longpath import after_slow_start, stack_of_stream
 from netlab.analysis.longpath_fairness import fairness, shares
 from netlab.analysis.longpath_recovery import recoveries
-from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.measured import Measured
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths as root_paths
 from netlab.results import Store
@@ -193,26 +193,14 @@ def on_long_path(measured: Measured) -> bool:
     return emulated and traced(measured.results)
 
 
-def load(results: str | Path, study: str | Path) -> LongPath:
-    """Load the results of a study of a long path.
-
-    Parameters
-    ----------
-    results, study : path-like
-        As :func:`netlab.analysis.measured.load_measured` takes them.
+def samples_of(measured: Measured) -> LongPath:
+    """Add the samples of its runs to a study of a long path.
 
     Raises
     ------
-    BadInput
-        There is no such directory, or it holds results of another study.
     NetlabError
-        It holds no runs, or none whose senders were traced.
+        The results hold no traces.
     """
-    return samples_of(load_measured(results, study))
-
-
-def samples_of(measured: Measured) -> LongPath:
-    """A study that is loaded, with the samples of its runs; raises as :func:`load`."""
     store = Store(measured.results)
     if not traced(measured.results):
         raise NetlabError(f"{measured.results} holds no traces; the study needs trace: true")

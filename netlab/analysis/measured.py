@@ -14,9 +14,10 @@ from netlab.analysis.cells import Cells
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import Store
-from netlab.study import Study
+from netlab.study import QUICK, Study, is_name
 
-QUICK_SUFFIX = "-quick"
+KEPT = "study.yml"
+"""Name of the file beside results that holds the study as it was measured."""
 
 
 @dataclass(frozen=True)
@@ -67,41 +68,35 @@ def from_frames(
     return Measured(study, runs, cells, verdicts(runs), results)
 
 
-def load_measured(results: str | Path, study: str | Path) -> Measured:
+def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """Load a store and the study it was measured for.
 
     Parameters
     ----------
     results : path-like
-        Directory of a :class:`netlab.results.Store`; a relative path that is not found from here
-        is taken from the checkout.
+        Directory of a :class:`netlab.results.Store`, see :func:`netlab.files.paths.given_path`; one
+        that is not found from here is taken from the checkout. Empty for where the results of
+        `study` go: of its whole or its short form, whichever was measured last.
     study : path-like
-        The study's YAML file, or the name of one in ``data/studies``. Results of its quick
-        timing are recognised by their name.
+        The study's YAML file, or its name. The study kept beside the results is what was measured
+        and takes its place; results of its short form are recognised by their name. Empty for the
+        study kept beside the results.
 
     Raises
     ------
     BadInput
-        The directory does not exist, or holds results of another study.
+        The directory does not exist, holds results of another study, or lacks its study.
     NetlabError
         It holds no runs, or files that cannot be read as results.
     """
-    directory = Path(results)
-    if not directory.is_dir():
-        directory = paths.root_dir() / directory
-    if not directory.is_dir():
-        raise BadInput(
-            "there is no such directory; measure the study first", key="results", value=str(results)
-        )
+    file, name = _named(study) if str(study) else (None, "")
+    directory = _directory(results, name)
     store = Store(directory)
     runs = store.runs()
     if runs.empty:
         raise NetlabError(f"{directory} holds no runs; measure the study first")
     names = sorted(runs["study"].unique())
-    file = paths.study_file(study)
-    design = studies.load(file)
-    if names == [design.name + QUICK_SUFFIX]:
-        design = studies.load(file, quick=True)
+    design = _design(directory, file, name, names)
     if names != [design.name]:
         raise BadInput(
             f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}",
@@ -109,3 +104,61 @@ def load_measured(results: str | Path, study: str | Path) -> Measured:
             key="study",
         )
     return from_frames(design, runs, store.intervals(), directory)
+
+
+def _named(study: str | Path) -> tuple[Path | None, str]:
+    """File and name of a study; no file for a name that only results go by."""
+    text = str(study)
+    try:
+        file = paths.study_file(study)
+    except BadInput:
+        if is_name(text) and paths.results_dir(text).is_dir():
+            return None, text
+        if not (is_name(text) and text.endswith(QUICK)):
+            raise
+        return paths.study_file(text.removesuffix(QUICK)), text
+    return file, studies.load(file).name
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    """Names that results of a study go by: of the study, and of its short form."""
+    return (name,) if name.endswith(QUICK) else (name, name + QUICK)
+
+
+def _directory(results: str | Path, name: str) -> Path:
+    if str(results):
+        places = [paths.given_path(results), paths.root_dir() / results]
+    elif name:
+        forms = [paths.results_dir(form) for form in _forms(name)]
+        places = sorted(forms, key=_measured_at, reverse=True)
+    else:
+        raise BadInput("name a study, or the directory of its results", key="results")
+    for place in places:
+        if place.is_dir():
+            return place
+    raise BadInput(
+        "there is no such directory; measure the study first",
+        key="results",
+        value=str(results or places[0]),
+    )
+
+
+def _measured_at(directory: Path) -> float:
+    """Time of the last change of a directory of results, s since the epoch; 0 without one."""
+    files = [directory / KEPT, *directory.glob("runs/*.parquet")]
+    return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
+
+
+def _design(directory: Path, file: Path | None, name: str, measured: list[str]) -> Study:
+    """The study as it was measured: kept beside its results, else from its file."""
+    kept = directory / KEPT
+    if kept.is_file():
+        design = studies.load(kept)
+        if not name or design.name in _forms(name):
+            return design
+    if file is None:
+        file = paths.study_file(measured[0].removesuffix(QUICK))
+    design = studies.load(file)
+    if measured == [design.name + QUICK] and design.quick is not None:
+        return studies.load(file, quick=True)
+    return design

@@ -24,18 +24,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from netlab import published
-from netlab import study as studies
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.effects import mean_ratio
 from netlab.analysis.findings import AGREEMENT
-from netlab.analysis.measured import QUICK_SUFFIX, Measured, load_measured
-from netlab.files import paths
+from netlab.analysis.measured import Measured
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 
 TABLES = (2, 3, 4, 5, 6)
@@ -105,37 +102,6 @@ class Finding:
             part = cells[keep]
             sides.append(part.rename(columns={c: c + ending for c in part if c not in self.match}))
         return sides[0].merge(sides[1], on=list(self.match))
-
-
-def load(results: str, study: str) -> Measured:
-    """Load a measured study for the comparison.
-
-    Parameters
-    ----------
-    results : str
-        Directory of the results; empty for where the study's results go, the quick ones where
-        there are no others. A study frozen beside them is what was measured, and is used.
-    study : str
-        The study's file or name.
-
-    Raises
-    ------
-    BadInput
-        There are no results, or they are another study's.
-    NetlabError
-        The results cannot be read.
-    """
-    file = paths.study_file(study)
-    name = studies.load(file).name
-    names = (name, name + QUICK_SUFFIX)
-    places = [paths.results_dir(name) for name in names]
-    if results:
-        places = [Path(results), paths.root_dir() / results]
-    directory = next((place for place in places if place.is_dir()), places[0])
-    frozen = directory / "study.yml"
-    if frozen.is_file() and studies.load(frozen).name in names:
-        file = frozen
-    return load_measured(directory, file)
 
 
 def published_cells() -> pd.DataFrame:

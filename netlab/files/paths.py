@@ -106,6 +106,23 @@ def notebook(name: str) -> Path:
     return path
 
 
+def given_path(given: str | Path) -> Path:
+    """Resolve a path that a user gave for results, a site or an export.
+
+    A relative path is taken from the current directory; in ``notebooks/`` of the checkout, from
+    the checkout. A path so means the same in JupyterLab, with papermill and in a script.
+
+    Parameters
+    ----------
+    given : path-like
+        Absolute, relative, or with ``~``.
+    """
+    here = Path.cwd()
+    if here == root_dir() / "notebooks":
+        here = root_dir()
+    return here / Path(given).expanduser()
+
+
 def study_file(given: str | Path) -> Path:
     """A study file from what a user typed: a path, a path from :func:`root_dir`, or a bare name.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from netlab.errors import BadInput
@@ -10,13 +11,13 @@ from netlab.study.design import Study
 from netlab.study.short import short_form
 
 
-def load(path: Path | str, *, quick: bool = False, **timing: float | int | None) -> Study:
+def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | int | None) -> Study:
     """Load a study from YAML.
 
     Parameters
     ----------
-    path : path-like
-        The YAML file.
+    path : path-like or mapping
+        The YAML file, or the content of one.
     quick : bool
         Take the study's short form: its ``quick`` timing, or one derived from its own where
         it gives none. The name then ends in ``-quick``.
@@ -29,8 +30,11 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
     BadInput
         Anything in the file or in ``timing`` that cannot be used.
     """
-    where = str(path)
-    study = validated(Study, read_yaml(path), where)
+    if isinstance(path, Mapping):
+        content, where = dict(path), "study"
+    else:
+        content, where = read_yaml(path), str(path)
+    study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)
     given = {key: value for key, value in timing.items() if value is not None}

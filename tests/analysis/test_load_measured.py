@@ -1,11 +1,16 @@
 """A store and its study are loaded together, or refused with a clear message."""
 
+import os
+
 import pytest
 import synthetic
+import yaml
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
+from netlab.analysis.then_and_now import comparable
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
 
 
 def test_a_store_is_loaded_with_its_study(tmp_path, foreign):
@@ -59,3 +64,94 @@ def test_a_missing_study_file_is_bad_input(tmp_path, foreign):
     synthetic.store_of(tmp_path / "store", foreign)
     with pytest.raises(BadInput):
         load_measured(tmp_path / "store", tmp_path / "gone.yml")
+
+
+def freeze(study, directory):
+    content = study.model_dump(mode="json") | {"quick": None}
+    (directory / "study.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
+
+
+def quick_store(directory):
+    """A few quick results, with the study frozen beside them."""
+    quick = studies.load(synthetic.openlab_file(), quick=True)
+    quick = quick.model_copy(update={"title": "as it was measured"})
+    runs = synthetic.runs_of(quick, change=synthetic.only(tuning=("none",), streams=(1,)))
+    synthetic.store_of(directory, quick, runs)
+    freeze(quick, directory)
+    return quick
+
+
+def test_the_study_frozen_beside_the_results_is_used(tmp_path):
+    quick = quick_store(tmp_path / "results")
+    m = load_measured(str(tmp_path / "results"), "openlab-2003")
+    assert m.study.title == quick.title and len(comparable(m)) == 10
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A place of its own for data and results, with the openlab study; its quick results' path."""
+    study = synthetic.openlab_file().read_bytes()
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "openlab-2003.yml").write_bytes(study)
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    return paths.results_dir("openlab-2003-quick")
+
+
+def test_without_a_directory_the_quick_results_are_found(home):
+    quick_store(home)
+    m = load_measured("", "openlab-2003")
+    assert m.study.name == "openlab-2003-quick"
+
+
+def test_of_the_whole_and_the_short_form_the_one_measured_last_is_loaded(home, openlab):
+    quick_store(home)
+    whole = paths.results_dir("openlab-2003")
+    few = synthetic.only(tuning=("none",), streams=(1,))
+    synthetic.store_of(whole, openlab, synthetic.runs_of(openlab, change=few))
+    freeze(openlab, whole)
+    assert load_measured("", "openlab-2003").study.name == "openlab-2003"
+    later = (whole / "study.yml").stat().st_mtime + 5
+    os.utime(home / "study.yml", (later, later))
+    assert load_measured("", "openlab-2003").study.name == "openlab-2003-quick"
+    assert load_measured("", "openlab-2003-quick").study.name == "openlab-2003-quick"
+    assert load_measured(whole).study == openlab.model_copy(update={"quick": None})
+
+
+def test_the_short_form_of_a_study_without_results_is_not_measured(home):
+    with pytest.raises(BadInput, match="measure the study first"):
+        load_measured("", "openlab-2003-quick")
+
+
+def test_results_are_loaded_by_a_name_that_no_file_has(home, foreign):
+    there = paths.results_dir("two-racks")
+    synthetic.store_of(there, foreign)
+    freeze(foreign, there)
+    assert load_measured("", "two-racks").study == foreign
+
+
+def test_a_relative_directory_is_taken_from_here_or_else_from_the_checkout(
+    tmp_path, foreign, monkeypatch
+):
+    synthetic.store_of(tmp_path / "store", foreign)
+    freeze(foreign, tmp_path / "store")
+    monkeypatch.chdir(tmp_path)
+    assert load_measured("store").results == tmp_path / "store"
+    (tmp_path / "data" / "studies").mkdir(parents=True)
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir("/")
+    assert load_measured("store").results == tmp_path / "store"
+
+
+def test_neither_a_study_nor_a_directory_is_bad_input():
+    with pytest.raises(BadInput, match="name a study"):
+        load_measured()
+
+
+def test_results_of_another_study_or_none_are_refused(tmp_path, foreign):
+    synthetic.store_of(tmp_path / "store", foreign)
+    freeze(foreign, tmp_path / "store")
+    with pytest.raises(BadInput, match="the study is 'openlab-2003'"):
+        load_measured(str(tmp_path / "store"), "openlab-2003")
+    with pytest.raises(BadInput, match="measure the study first"):
+        load_measured(str(tmp_path / "nowhere"), "openlab-2003")

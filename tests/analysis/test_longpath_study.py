@@ -10,7 +10,13 @@ from synthetic import openlab, openlab_file
 from synthetic import store_of as openlab_store
 
 from netlab.analysis import longpath_study
-from netlab.analysis.longpath_study import LongPath, on_long_path, seconds_mean, thinned
+from netlab.analysis.longpath_study import (
+    LongPath,
+    on_long_path,
+    samples_of,
+    seconds_mean,
+    thinned,
+)
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.experiment.campaign import freeze
@@ -21,7 +27,7 @@ def lp(tmp_path_factory) -> LongPath:
     directory = tmp_path_factory.mktemp("long")
     study = short_study()
     store_of(directory, study)
-    return longpath_study.load(directory, freeze(study, directory))
+    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_the_parts_have_the_studys_groups_in_its_order(lp):
@@ -77,4 +83,4 @@ def test_results_without_traces_are_no_long_path(tmp_path, lp):
     assert not on_long_path(load_measured(tmp_path, openlab_file()))
     assert on_long_path(lp.measured)
     with pytest.raises(NetlabError, match="trace: true"):
-        longpath_study.load(tmp_path, openlab_file())
+        samples_of(load_measured(tmp_path, openlab_file()))

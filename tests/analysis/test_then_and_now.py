@@ -5,14 +5,11 @@ import math
 import pandas as pd
 import pytest
 import synthetic
-import yaml
 from openlab import changed
 
 from netlab import published
-from netlab import study as studies
 from netlab.analysis import then_and_now as tn
 from netlab.analysis.measured import from_frames
-from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study
 
@@ -234,42 +231,3 @@ def test_a_finding_needs_two_thirds_of_the_groups():
     assert found["verdict"].tolist() == ["recurs", "does not recur", "undecided"]
     assert found["then_ratio"].tolist() == pytest.approx([1.0] * 3)
     assert found[["rises", "falls", "stays"]].to_numpy().tolist() == [[1, 1, 1]] * 3
-
-
-def freeze(study, directory):
-    content = study.model_dump(mode="json") | {"quick": None}
-    (directory / "study.yml").write_text(yaml.safe_dump(content), encoding="utf-8")
-
-
-def quick_store(directory):
-    """A few quick results, with the study frozen beside them."""
-    quick = studies.load(synthetic.openlab_file(), quick=True)
-    quick = quick.model_copy(update={"title": "as it was measured"})
-    runs = synthetic.runs_of(quick, change=synthetic.only(tuning=("none",), streams=(1,)))
-    synthetic.store_of(directory, quick, runs)
-    freeze(quick, directory)
-    return quick
-
-
-def test_the_study_frozen_beside_the_results_is_used(tmp_path):
-    quick = quick_store(tmp_path / "results")
-    m = tn.load(str(tmp_path / "results"), "openlab-2003")
-    assert m.study.title == quick.title and len(tn.comparable(m)) == 10
-
-
-def test_without_a_directory_the_quick_results_are_found(tmp_path, monkeypatch):
-    quick_store(tmp_path / "results" / "openlab-2003-quick")
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "openlab-2003.yml").write_bytes(synthetic.openlab_file().read_bytes())
-    monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
-    m = tn.load("", "openlab-2003")
-    assert m.study.name == "openlab-2003-quick"
-
-
-def test_results_of_another_study_or_none_are_refused(tmp_path, foreign):
-    synthetic.store_of(tmp_path / "store", foreign)
-    freeze(foreign, tmp_path / "store")
-    with pytest.raises(BadInput, match="the study is 'openlab-2003'"):
-        tn.load(str(tmp_path / "store"), "openlab-2003")
-    with pytest.raises(BadInput, match="measure the study first"):
-        tn.load(str(tmp_path / "nowhere"), "openlab-2003")

@@ -7,8 +7,8 @@ import re
 import pytest
 from long_path import short_study, store_of
 
-from netlab.analysis import longpath_study
-from netlab.analysis.longpath_study import LongPath
+from netlab.analysis.longpath_study import LongPath, samples_of
+from netlab.analysis.measured import load_measured
 from netlab.charts import longpath as charts
 from netlab.experiment.campaign import freeze
 
@@ -18,7 +18,7 @@ def lp(tmp_path_factory) -> LongPath:
     directory = tmp_path_factory.mktemp("long")
     study = short_study()
     store_of(directory, study)
-    return longpath_study.load(directory, freeze(study, directory))
+    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_runs_over_time_are_columns_of_all_that_is_known(lp):
@@ -69,6 +69,6 @@ def test_a_part_without_runs_has_no_chart(lp):
 def test_a_flagged_run_says_so(tmp_path):
     study = short_study()
     store_of(tmp_path, study, flagged="interference")
-    lp = longpath_study.load(tmp_path, freeze(study, tmp_path))
+    lp = samples_of(load_measured(tmp_path, freeze(study, tmp_path)))
     (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames").charts
     assert "Reno*" in chart.svg and "flagged" in chart.caption

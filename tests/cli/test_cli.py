@@ -193,7 +193,7 @@ def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(m
         yield {"left": Station()}
 
     monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())
-    monkeypatch.setattr(endpoint, "open_stations", opened)
+    monkeypatch.setattr(endpoint, "open_endpoints", opened)
 
     def refuse(study, path, host):
         raise Unsupported("left: its kernel has no congestion control 'bbx'")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from netlab.analysis import longpath_study
+from netlab.analysis.longpath_study import samples_of
+from netlab.analysis.measured import load_measured
 from netlab.results import Store
 from tests.e2e.conftest import run_netlab
 
@@ -88,7 +89,7 @@ def test_an_amount_is_timed_by_its_bytes(done):
 
 def test_reno_halves_and_scalable_keeps_seven_eighths(done):
     """Judged in the runs that lost nothing else about then; a busy machine may lose more."""
-    lp = longpath_study.load(done / "r", done / "far.yml")
+    lp = samples_of(load_measured(done / "r", done / "far.yml"))
     found = lp.recoveries.set_index("stack")
     assert set(found.index) == {"Reno", "Scalable"}
     assert (found["loss_s"].between(1.1, 1.5)).all(), found["loss_s"].tolist()

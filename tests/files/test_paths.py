@@ -154,3 +154,18 @@ def test_given_data_keep_their_results_beside_them(tmp_path, monkeypatch):
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
     assert paths.results_dir("mine") == tmp_path.resolve() / "results" / "mine"
     assert paths.notebooks_dir() == ROOT / "notebooks"
+
+
+def test_a_relative_path_is_taken_from_the_current_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert paths.given_path("site") == tmp_path / "site"
+    assert paths.given_path("/site") == Path("/site")
+    assert paths.given_path("~/site") == Path.home() / "site"
+
+
+def test_a_notebook_in_the_checkout_and_papermill_above_it_mean_the_same_path(monkeypatch):
+    root = paths.root_dir()
+    monkeypatch.chdir(root)
+    above = paths.given_path("site")
+    monkeypatch.chdir(root / "notebooks")
+    assert paths.given_path("site") == above == root / "site"

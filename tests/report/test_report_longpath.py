@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from long_path import short_study, store_of
 
-from netlab.analysis import longpath_study
-from netlab.analysis.longpath_study import LongPath
+from netlab.analysis.longpath_study import LongPath, samples_of
+from netlab.analysis.measured import load_measured
 from netlab.experiment.campaign import freeze
 from netlab.report import longpath as tables
 from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
@@ -19,7 +19,7 @@ def lp(tmp_path_factory) -> LongPath:
     directory = tmp_path_factory.mktemp("long")
     study = short_study()
     store_of(directory, study)
-    return longpath_study.load(directory, freeze(study, directory))
+    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_the_short_form_says_that_it_is_short(lp):
