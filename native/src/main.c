@@ -15,7 +15,7 @@ static int agent_main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1) {
-		fprintf(stderr, "gensink: agent takes no arguments; requests come on standard input\n");
+		fprintf(stderr, "gensink: agent takes no arguments; it reads requests from standard input\n");
 		return 2;
 	}
 	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO);
@@ -25,7 +25,7 @@ static int emulate_main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1) {
-		fprintf(stderr, "gensink: emulate takes no arguments; requests come on standard input\n");
+		fprintf(stderr, "gensink: emulate takes no arguments; it reads requests from standard input\n");
 		return 2;
 	}
 	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
@@ -35,7 +35,7 @@ static int stacks_main(int argc, char **argv)
 {
 	(void)argv;
 	if (argc > 1) {
-		fprintf(stderr, "gensink: stacks takes no arguments; requests come on standard input\n");
+		fprintf(stderr, "gensink: stacks takes no arguments; it reads requests from standard input\n");
 		return 2;
 	}
 	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO);
@@ -58,20 +58,20 @@ static const struct {
 } command[] = {
 	{"gen", nl_gen_main, "send over parallel TCP streams to a sink"},
 	{"sink", nl_sink_main, "receive from a gen and measure"},
-	{"meter", nl_meter_main, "throughput of an interface from its counters"},
-	{"agent", agent_main, "be driven by a controller over standard input and output"},
-	{"emulate", emulate_main, "be the path between two hosts: rate, delay, queue, loss"},
-	{"stacks", stacks_main, "hold congestion controls of our own, driven over standard input"},
+	{"meter", nl_meter_main, "measure the throughput of an interface from its counters"},
+	{"agent", agent_main, "serve a controller over standard input and output"},
+	{"emulate", emulate_main, "emulate the path between two hosts: rate, delay, queue, loss"},
+	{"stacks", stacks_main, "register BPF congestion controls, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
-	{"help", help_main, "print this, or with a name the options of gen, sink or meter"},
+	{"help", help_main, "print this help, or the options of gen, sink or meter"},
 };
 
 enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
 
 static void print_commands(FILE *to)
 {
-	fprintf(to, "Usage: gensink FACE [--option value ...]\n\n");
+	fprintf(to, "Usage: gensink COMMAND [--option value ...]\n\n");
 	for (int i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-8s %s\n", command[i].name, command[i].help);
 	fprintf(to, "\nCalled as gen4 or sink4: hostname server_port record_length setsockopt\n");

@@ -58,7 +58,7 @@ def test_a_cpu_that_is_not_there_is_told_by_the_check_and_by_the_runs(tmp_path):
     study = asked(tmp_path, cpus_receiver="4095")
     checked = run_netlab("check", study)
     assert checked.returncode == 1
-    assert "there is no CPU 4095 here" in checked.stdout
+    assert "CPU 4095 does not exist" in checked.stdout
     done = run_netlab("run", study, "--results", str(tmp_path / "results"))
     assert done.returncode == 1
-    assert "there is no CPU 4095 here" in done.stderr
+    assert "CPU 4095 does not exist" in done.stderr

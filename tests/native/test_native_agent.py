@@ -318,7 +318,7 @@ def test_stop_ends_both_roles_and_results_still_come(agent):
     assert {r["status"] for r in results.values()} == {"stopped"}
     sink = results["sink_result", 1]
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
-    assert sink["code"] is None and sink["message"] == "told to stop"
+    assert sink["code"] is None and sink["message"] == "stopped on request"
 
 
 def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):

@@ -73,7 +73,7 @@ def test_congestion_controls_are_dealt_to_the_streams_in_turn(agent):
     [
         ("mss_B=20", "refused", "Invalid argument (errno 22)"),
         ("congestion=cubic,nosuchcc", "refused", "No such file or directory (errno 2)"),
-        ("cpus=0,4095", "bad_request", "there is no CPU 4095 here"),
+        ("cpus=0,4095", "bad_request", "CPU 4095 does not exist"),
     ],
 )
 def test_what_cannot_be_had_names_the_option_and_the_reason(agent, word, code, reason):

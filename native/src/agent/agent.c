@@ -108,7 +108,7 @@ static int request_stop(void *context, struct nl_request *request, struct nl_err
 	uint64_t id;
 
 	if (nl_request_u64(request, "run", 0, UINT64_MAX, &id))
-		return nl_fail_key(err, "run", "stop wants the number of a run");
+		return nl_fail_key(err, "run", "run: expected the number of a run");
 	if (nl_request_only_known(request, err))
 		return err->code;
 	nl_run_table_stop(agent->table, &id);

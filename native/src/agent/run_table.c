@@ -105,11 +105,11 @@ static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts 
 	}
 	pthread_mutex_unlock(&table->lock);
 	if (twice) {
-		nl_fail_key(err, "run", "run %llu is going on already", (unsigned long long)opts->run);
+		nl_fail_key(err, "run", "run %llu exists already", (unsigned long long)opts->run);
 		return NULL;
 	}
 	if (!free_place)
-		nl_fail(err, NL_LIMIT, "%d runs are going on already", RUNS_MAX);
+		nl_fail(err, NL_LIMIT, "limit of %d concurrent runs reached", RUNS_MAX);
 	return free_place;
 }
 

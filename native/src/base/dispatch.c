@@ -17,12 +17,12 @@ int nl_dispatch(const struct nl_verb *verbs, size_t count, void *context, const 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(verbs[i].name, request->verb) == 0)
 			return verbs[i].handle(context, request, err);
-	return nl_fail(err, NL_BAD_REQUEST, "there is no request %s", request->verb);
+	return nl_fail(err, NL_BAD_REQUEST, "unknown request %s", request->verb);
 }
 
 int nl_request_only_known(const struct nl_request *request, struct nl_err *err)
 {
 	const char *key = nl_request_unread(request);
 
-	return key ? nl_fail_key(err, key, "%s has no key %s", request->verb, key) : NL_OK;
+	return key ? nl_fail_key(err, key, "%s: unknown key %s", request->verb, key) : NL_OK;
 }

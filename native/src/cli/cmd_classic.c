@@ -45,16 +45,16 @@ static int parse(struct classic *classic, char **argv, struct nl_err *err)
 	nl_run_opts_init(opts, gen ? NL_GEN : NL_SINK);
 	if (strlen(argv[1]) >= NL_ADDRESS_MAX || nl_address_parse(argv[1], 0, &address))
 		return nl_fail_key(err, "hostname",
-				   "hostname %s: give the numeric IPv4 or IPv6 address, names are not "
-				   "looked up", argv[1]);
+				   "hostname %s: expected a numeric IPv4 or IPv6 address; names are not "
+				   "resolved", argv[1]);
 	if (nl_run_opts_set(opts, gen ? "to" : "bind", argv[1], err))
 		return err->code;
 	if (nl_decimal_parse(argv[2], 1, 65535, &opts->port))
-		return nl_fail_key(err, "server_port", "server_port is a whole number from 1 to 65535");
+		return nl_fail_key(err, "server_port", "server_port: expected an integer from 1 to 65535");
 	if (nl_run_opts_set(opts, "record_B", argv[3], err))
-		return nl_fail_key(err, "record_length", "record_length is a number of bytes from 1 to 64 Mi");
+		return nl_fail_key(err, "record_length", "record_length: expected 1 to 64 Mi bytes");
 	if (nl_run_opts_set(opts, "buffer_B", argv[4], err))
-		return nl_fail_key(err, "setsockopt", "setsockopt is a number of bytes up to 1 Gi");
+		return nl_fail_key(err, "setsockopt", "setsockopt: expected at most 1 Gi bytes");
 	return NL_OK;
 }
 

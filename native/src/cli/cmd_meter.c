@@ -20,7 +20,7 @@ enum { DEFAULT_S = 60, MAX_S = 24 * 3600 };
 static void print_help(void)
 {
 	printf("Usage: gensink meter INTERFACE [--seconds %d] [--json]\n\n"
-	       "Counts what the interface receives and transmits for a while, or until SIGINT.\n",
+	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n--seconds.\n",
 	       DEFAULT_S);
 }
 
@@ -38,12 +38,12 @@ static void print_report(const struct nl_meter_span *span)
 	printf("\tTransmit: %.2f KB/s\n", tx_Bps / 1000);
 	printf("\tTotal   : %.2f KB/s\n", (rx_Bps + tx_Bps) / 1000);
 	if (span->reset)
-		fprintf(stderr, "meter: the counters of %s were reset meanwhile\n", span->name);
+		fprintf(stderr, "meter: the counters of %s were reset during the measurement\n", span->name);
 	if (span->wraps)
-		fprintf(stderr, "meter: the counters of %s went past 2^32 %u times; put right\n",
+		fprintf(stderr, "meter: the counters of %s wrapped at 2^32 %u times; corrected\n",
 			span->name, span->wraps);
 	if (span->clock_steps)
-		fprintf(stderr, "meter: the clock was set meanwhile, by %.3f s\n",
+		fprintf(stderr, "meter: the clock was set during the measurement, by %.3f s\n",
 			(double)span->clock_step_ns / 1e9);
 }
 
@@ -128,16 +128,16 @@ int nl_meter_main(int argc, char **argv)
 			 nl_decimal_parse(argv[i + 1], 1, MAX_S, &seconds) == 0)
 			i++;
 		else if (strcmp(argv[i], "--seconds") == 0)
-			nl_fail_key(&err, "seconds", "--seconds is a whole number from 1 to %d", MAX_S);
+			nl_fail_key(&err, "seconds", "--seconds: expected an integer from 1 to %d", MAX_S);
 		else if (argv[i][0] == '-' || interface)
-			nl_fail_key(&err, argv[i], "there is no option %s", argv[i]);
+			nl_fail_key(&err, argv[i], "unknown option %s", argv[i]);
 		else
 			interface = argv[i];
 		if (err.code)
 			return nl_cli_fail(argv[0], &err);
 	}
 	if (!interface || !*interface) {
-		nl_fail_key(&err, "interface", "the name of an interface is missing");
+		nl_fail_key(&err, "interface", "missing argument: INTERFACE");
 		return nl_cli_fail(argv[0], &err);
 	}
 	return measure(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;

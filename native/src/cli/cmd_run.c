@@ -35,7 +35,7 @@ static void print_help(const char *cmd, int role)
 			       option[i].initial ? option[i].initial : "",
 			       option[i].initial && option[i].initial[0] ? "]" : "");
 	if (role == NL_SINK)
-		printf("\nWithout --token the sink makes one up and prints what to give the gen.\n");
+		printf("\nWithout --token the sink generates one and prints the command for the gen.\n");
 }
 
 static void *execute(void *argument)

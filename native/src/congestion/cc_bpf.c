@@ -105,13 +105,12 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 				       BTF_KIND_STRUCT) > 0;
 	if (!found)
 		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: the kernel takes no congestion control from BPF");
+			 "unsupported: the kernel has no BPF congestion controls");
 	else if (btf__find_by_name_kind(kernel, "bpf_struct_ops_link", BTF_KIND_STRUCT) > 0)
 		known = 1;
 	else
 		snprintf(why, NL_MESSAGE_MAX,
-			 "unsupported: a congestion control would outlive its process; kernels from "
-			 "6.4 on take it back");
+			 "unsupported: a congestion control would outlive its process; needs Linux 6.4");
 	btf__free(kernel);
 	return known;
 }
@@ -189,11 +188,11 @@ static void fail_load(const struct nl_cc_loaded *l, int errnum, struct nl_err *e
 {
 	if (errnum == EPERM || errnum == EACCES) {
 		nl_fail(err, NL_REFUSED,
-			"the kernel takes %s only from root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): %s",
+			"the kernel accepts %s only from root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): %s",
 			l->name, strerror(errnum));
 		return;
 	}
-	nl_fail(err, NL_REFUSED, "the kernel did not take %s: %s%s%s", l->name, strerror(errnum),
+	nl_fail(err, NL_REFUSED, "the kernel rejected %s: %s%s%s", l->name, strerror(errnum),
 		warning[0] ? ": " : "", warning);
 }
 
@@ -235,7 +234,7 @@ struct nl_cc_loaded *nl_cc_load(int cc, const struct nl_cc_params *params, struc
 		nl_cc_unload(l);
 		return NULL;
 	}
-	nl_fail(err, NL_IN_USE, "all names nl_%s_00 to _zz are taken", nl_cc_table[cc].name);
+	nl_fail(err, NL_IN_USE, "all names from nl_%s_00 to _zz are in use", nl_cc_table[cc].name);
 	nl_cc_unload(l);
 	return NULL;
 }

@@ -82,7 +82,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 	if (cc < 0)
 		return err->code;
 	if (s->count == LOADED_MAX)
-		return nl_fail(err, NL_LIMIT, "%d congestion controls are held already", LOADED_MAX);
+		return nl_fail(err, NL_LIMIT, "limit of %d loaded congestion controls reached", LOADED_MAX);
 	s->loaded[s->count] = nl_cc_load(cc, &params, err);
 	if (!s->loaded[s->count])
 		return err->code;
@@ -124,7 +124,7 @@ static int request_unload(void *context, struct nl_request *request, struct nl_e
 			return NL_OK;
 		}
 	}
-	return nl_fail_key(err, "name", "name is one that this process has loaded");
+	return nl_fail_key(err, "name", "name: not loaded by this process");
 }
 
 static int request_ping(void *context, struct nl_request *request, struct nl_err *err)

@@ -84,7 +84,7 @@ int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, 
 		if (strcmp(nl_cc_table[i].name, name) == 0)
 			cc = i;
 	if (cc < 0) {
-		nl_fail_key(err, "law", "law is scalable, highspeed, aimd or fast");
+		nl_fail_key(err, "law", "law: expected scalable, highspeed, aimd or fast");
 		return -1;
 	}
 	memset(params, 0, sizeof(*params));
@@ -94,7 +94,7 @@ int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, 
 		uint32_t small;
 
 		if (nl_request_u64(request, o->key, o->min, o->max, &value) < 0) {
-			nl_fail_key(err, o->key, "%s is a whole number from %" PRIu32 " to %" PRIu32,
+			nl_fail_key(err, o->key, "%s: expected an integer from %" PRIu32 " to %" PRIu32,
 				    o->key, o->min, o->max);
 			return -1;
 		}
@@ -103,7 +103,7 @@ int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, 
 	}
 	key = nl_request_unread(request);
 	if (key) {
-		nl_fail_key(err, key, "%s has no key %s", name, key);
+		nl_fail_key(err, key, "%s: unknown key %s", name, key);
 		return -1;
 	}
 	if (strcmp(nl_cc_table[cc].name, "highspeed") == 0)

@@ -82,7 +82,7 @@ static int request_set(void *context, struct nl_request *request, struct nl_err 
 	if (nl_emulate_set_from_request(request, &i, e->opts, &drops, err))
 		return err->code;
 	if (!e->open && (drops.forget || drops.drops || drops.drop_at_ms != UINT64_MAX))
-		return nl_fail_key(err, "drop_at", "a scripted drop comes after open");
+		return nl_fail_key(err, "drop_at", "forced drops need an open path: send `open` first");
 	if (e->open) {
 		nl_link_set(&e->link[i], &e->opts[i]);
 		if (drops.forget)
@@ -144,13 +144,13 @@ static int request_report(void *context, struct nl_request *request, struct nl_e
 	uint64_t samples = 0, restart_ms = 0;
 
 	if (nl_request_u64(request, "samples", 0, 1, &samples) < 0)
-		return nl_fail_key(err, "samples", "samples is 0 or 1");
+		return nl_fail_key(err, "samples", "samples: expected 0 or 1");
 	if (nl_request_u64(request, "restart_ms", 1, 60000, &restart_ms) < 0)
-		return nl_fail_key(err, "restart_ms", "restart_ms is from 1 to 60000");
+		return nl_fail_key(err, "restart_ms", "restart_ms: expected an integer from 1 to 60000");
 	if (nl_request_only_known(request, err))
 		return err->code;
 	if (!e->open)
-		return nl_fail(err, NL_BAD_REQUEST, "no path is open: `open` comes first");
+		return nl_fail(err, NL_BAD_REQUEST, "no path is open: send `open` first");
 	send_report(e, 0, (int)samples);
 	if (restart_ms)
 		nl_emulate_report_restart(&e->report, e->link, nl_now_ns(), restart_ms);

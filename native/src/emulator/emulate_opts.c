@@ -34,7 +34,7 @@ static int number(struct nl_request *request, const char *key, uint64_t min, uin
 {
 	if (nl_request_u64(request, key, min, max, out) >= 0)
 		return NL_OK;
-	return nl_fail_key(err, key, "%s is a whole number from %" PRIu64 " to %" PRIu64, key, min,
+	return nl_fail_key(err, key, "%s: expected an integer from %" PRIu64 " to %" PRIu64, key, min,
 			   max);
 }
 
@@ -42,7 +42,7 @@ static int nothing_else(const struct nl_request *request, struct nl_err *err)
 {
 	const char *key = nl_request_unread(request);
 
-	return key ? nl_fail_key(err, key, "%s has no key %s", request->verb, key) : NL_OK;
+	return key ? nl_fail_key(err, key, "%s: unknown key %s", request->verb, key) : NL_OK;
 }
 
 /* Parse ascending numbers, comma-separated. */
@@ -84,7 +84,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	struct nl_link_opts changed;
 
 	if (!direction || (strcmp(direction, "ab") != 0 && strcmp(direction, "ba") != 0))
-		return nl_fail_key(err, "direction", "direction is ab or ba");
+		return nl_fail_key(err, "direction", "direction: expected ab or ba");
 	*link = direction[0] == 'b';
 	changed = opts[*link];
 	for (int i = 0; i < LANE_OPTIONS; i++) {
@@ -106,7 +106,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	    nothing_else(request, err))
 		return err->code;
 	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)
-		return nl_fail_key(err, "rate_bps", "a queue needs a rate to wait for");
+		return nl_fail_key(err, "rate_bps", "a queue limit needs rate_bps");
 	opts[*link] = changed;
 	return NL_OK;
 }
@@ -116,7 +116,7 @@ static int text(struct nl_request *request, const char *key, char *to, size_t ma
 	const char *value = nl_request_get(request, key);
 
 	if (!value || !*value || strlen(value) > max)
-		return nl_fail_key(err, key, "%s is wanted, 1 to %zu bytes of it", key, max);
+		return nl_fail_key(err, key, "%s: missing, or not 1 to %zu bytes", key, max);
 	memcpy(to, value, strlen(value) + 1);
 	return NL_OK;
 }
@@ -133,12 +133,12 @@ int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_e
 		    text(request, key[i][1], ends->device[i], NL_DEVICE_MAX, err))
 			return err->code;
 		if (ends->namespace[i][0] != '/')
-			return nl_fail_key(err, key[i][0], "%s is the whole path of a namespace",
+			return nl_fail_key(err, key[i][0], "%s: expected the absolute path of a namespace",
 					   key[i][0]);
 		/* the kernel would replace %d by a number */
 		if (strpbrk(ends->device[i], "/:% ") || strcmp(ends->device[i], ".") == 0 ||
 		    strcmp(ends->device[i], "..") == 0)
-			return nl_fail_key(err, key[i][1], "no kernel takes this as a device name");
+			return nl_fail_key(err, key[i][1], "not a valid device name");
 	}
 	if (number(request, "sample_ms", 10, 60000, &ends->sample_ms, err) ||
 	    number(request, "late_us", 1, 1000000, &ends->late_us, err) || nothing_else(request, err))

@@ -102,9 +102,9 @@ static int fail_cpu(unsigned cpu, int errnum, struct nl_err *err)
 	for (size_t i = 0; i < count; i++)
 		there |= online[i] == cpu;
 	if (!there)
-		return nl_fail_key(err, "cpus", "there is no CPU %u here: %.100s are online", cpu, text);
+		return nl_fail_key(err, "cpus", "CPU %u does not exist: %.100s are online", cpu, text);
 	return nl_fail_option(err, "cpus", errnum,
-			      "CPU %u is there, but this process may not run on it: sched_setaffinity",
+			      "CPU %u exists, but is not allowed for this process: sched_setaffinity",
 			      cpu);
 }
 
@@ -120,10 +120,10 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 	if (opts->cpus[0] == '\0')
 		return NL_OK;
 	if (nl_cpulist_parse(opts->cpus, affinity->cpu, NL_CPUS_MAX, &affinity->count))
-		return nl_fail_key(err, "cpus", "cpus is no list of CPUs");
+		return nl_fail_key(err, "cpus", "cpus: not a list of CPUs, as 0,2-3");
 	errnum = pthread_create(&thread, NULL, try_all, &trial);
 	if (errnum)
-		return nl_fail_errno(err, errnum, "thread to try the CPUs");
+		return nl_fail_errno(err, errnum, "thread to test the CPUs");
 	pthread_join(thread, NULL);
 	return trial.errnum ? fail_cpu(affinity->cpu[trial.failed], trial.errnum, err) : NL_OK;
 }

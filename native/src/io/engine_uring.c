@@ -62,8 +62,8 @@ static int probe(const struct nl_run_opts *opts, struct nl_err *err)
 		return NL_OK;
 	if (op == NL_RING_SEND_ZC)
 		return nl_fail(err, NL_REFUSED,
-			       "engine uring: this kernel does not tell of zero-copy sends whether they "
-			       "were copied: Linux 6.2 does");
+			       "engine uring: this kernel does not report whether zero-copy sends were "
+			       "copied: needs Linux 6.2");
 	return nl_fail_errno(err, errnum, "engine uring: io_uring %s",
 			     op == NL_RING_RECV ? "recv" : "send");
 }

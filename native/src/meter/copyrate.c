@@ -33,7 +33,7 @@ int nl_copy_rate(uint64_t budget_ms, struct nl_copy_report *out, struct nl_err *
 	uint8_t *from, *to;
 
 	if (budget_ms < 1 || budget_ms > 60000)
-		return nl_fail_key(err, "budget_ms", "budget_ms is from 1 to 60000");
+		return nl_fail_key(err, "budget_ms", "budget_ms: expected an integer from 1 to 60000");
 	from = malloc(COLD_B);
 	to = malloc(COLD_B);
 	if (!from || !to) {

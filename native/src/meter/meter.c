@@ -28,12 +28,12 @@ static int read_host(char *text, struct nl_meter *out, struct nl_err *err)
 	if (len < 0)
 		return nl_fail_errno(err, errno, "read /proc/stat");
 	if (nl_procfs_stat(text, (size_t)len, tick_us, out))
-		return nl_fail(err, NL_INTERNAL, "/proc/stat is not as expected");
+		return nl_fail(err, NL_INTERNAL, "/proc/stat: unknown format");
 	len = nl_file_read("/proc/net/softnet_stat", text, TEXT_MAX);
 	if (len < 0)
 		return nl_fail_errno(err, errno, "read /proc/net/softnet_stat");
 	if (nl_procfs_softnet(text, (size_t)len, out))
-		return nl_fail(err, NL_INTERNAL, "/proc/net/softnet_stat is not as expected");
+		return nl_fail(err, NL_INTERNAL, "/proc/net/softnet_stat: unknown format");
 	return NL_OK;
 }
 
@@ -53,7 +53,7 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 	if (interface && *interface) {
 		errnum = nl_rtnl_interface(interface, &now->ifindex, &now->interface);
 		if (errnum == ENODEV)
-			code = nl_fail_key(err, "interface", "there is no interface %s", interface);
+			code = nl_fail_key(err, "interface", "no such interface: %s", interface);
 		else if (errnum)
 			code = nl_fail_errno(err, errnum, "rtnetlink counters of %s", interface);
 		if (code)

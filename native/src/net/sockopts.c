@@ -35,7 +35,7 @@ static int set_row(int fd, const struct row *row, int value, struct nl_err *err)
 	if (errnum)
 		return nl_fail_option(err, row->key, errnum, "getsockopt %s", row->label);
 	if (row->kept && holds != value)
-		return nl_fail_option(err, row->key, 0, "%s was set to %d, but the socket holds %d",
+		return nl_fail_option(err, row->key, 0, "%s was set to %d, but reads back as %d",
 				      row->label, value, holds);
 	return NL_OK;
 }
@@ -99,7 +99,7 @@ static int set_pacing(int fd, uint64_t rate_Bps, struct nl_err *err)
 	}
 	if (holds != rate_Bps)
 		return nl_fail_option(err, "pacing_Bps", 0,
-				      "SO_MAX_PACING_RATE was set to %llu, but the socket holds %llu",
+				      "SO_MAX_PACING_RATE was set to %llu, but reads back as %llu",
 				      (unsigned long long)rate_Bps, (unsigned long long)holds);
 	return NL_OK;
 }
@@ -136,7 +136,7 @@ int nl_sockopts_congestion(int fd, const struct nl_run_opts *opts, uint64_t stre
 		return nl_fail_option(err, "congestion", errno, "getsockopt TCP_CONGESTION");
 	if (strlen(holds) != length || strncmp(holds, name, length) != 0)
 		return nl_fail_option(err, "congestion", 0,
-				      "TCP_CONGESTION was set to %.*s, but the socket holds %s",
+				      "TCP_CONGESTION was set to %.*s, but reads back as %s",
 				      (int)length, name, holds);
 	return NL_OK;
 }

@@ -33,7 +33,7 @@ static int receive_go(struct nl_run *run, uint64_t id, int *released, struct nl_
 		return nl_fail(err, NL_PEER, "the sink closed stream %llu before its start",
 			       (unsigned long long)id);
 	if (byte != 'G')
-		return nl_fail(err, NL_PEER, "the sink said byte %d, not G", byte);
+		return nl_fail(err, NL_PEER, "the sink sent byte %d instead of G", byte);
 	if (run->blocking && nl_sock_blocking(run->transfer.stream[id].fd))
 		return nl_fail_errno(err, errno, "fcntl");
 	*released = 1;
@@ -62,7 +62,7 @@ static int await_go(struct nl_run *run, int set, uint64_t deadline_ns, struct nl
 		if (n < 0 && errno != EINTR)
 			return nl_fail_errno(err, errno, "epoll_wait");
 		if (n == 0)
-			return nl_fail(err, NL_TIMEOUT, "%s port %u did not let the streams go within %llu ms",
+			return nl_fail(err, NL_TIMEOUT, "%s port %u did not release the streams within %llu ms",
 				       run->opts.address, (unsigned)run->opts.port,
 				       (unsigned long long)run->opts.connect_ms);
 		for (int i = 0; !code && i < n; i++) {

@@ -221,7 +221,7 @@ static void watch_streams(struct watch *watch)
 	struct nl_run *run = watch->run;
 	struct nl_err stopped;
 
-	nl_fail(&stopped, NL_OK, "told to stop");
+	nl_fail(&stopped, NL_OK, "stopped on request");
 
 	while (!sleep_until(run, next_due(watch), watch->phase == ABORTING)) {
 		uint64_t now = nl_now_ns(), edge = edge_due(watch);

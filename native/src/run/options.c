@@ -99,7 +99,7 @@ static int set_count(const struct nl_option *option, const char *text, uint64_t 
 	uint64_t n;
 
 	if (nl_decimal_parse(text, option->min, option->max, &n))
-		return nl_fail_key(err, option->name, "%s is a whole number from %llu to %llu",
+		return nl_fail_key(err, option->name, "%s: expected an integer from %llu to %llu",
 				   option->name, (unsigned long long)option->min,
 				   (unsigned long long)option->max);
 	*out = n;
@@ -112,7 +112,7 @@ static int set_token(const struct nl_option *option, const char *text, uint8_t *
 	uint8_t token[NL_TOKEN_B];
 
 	if (nl_hex_parse(text, token, sizeof(token)))
-		return nl_fail_key(err, option->name, "token is %d hex digits", 2 * NL_TOKEN_B);
+		return nl_fail_key(err, option->name, "token: expected %d hex digits", 2 * NL_TOKEN_B);
 	memcpy(out, token, sizeof(token));
 	return NL_OK;
 }
@@ -124,10 +124,10 @@ static int set_name(const struct nl_option *option, const char *text, size_t max
 	size_t len = strlen(text);
 
 	if (len > max)
-		return nl_fail_key(err, option->name, "%s is at most %zu characters", option->name, max);
+		return nl_fail_key(err, option->name, "%s: longer than %zu characters", option->name, max);
 	for (size_t i = 0; i < len; i++)
 		if (text[i] <= ' ' || text[i] > '~' || text[i] == '/')
-			return nl_fail_key(err, option->name, "%s holds a character no kernel takes",
+			return nl_fail_key(err, option->name, "%s: invalid character",
 					   option->name);
 	memcpy(out, text, len + 1);
 	return NL_OK;
@@ -142,15 +142,15 @@ static int set_names(const struct nl_option *option, const char *text, char *out
 	const char *at = text;
 
 	if (strlen(text) >= sizeof(list))
-		return nl_fail_key(err, option->name, "%s is too long a list", option->name);
+		return nl_fail_key(err, option->name, "%s: the list is too long", option->name);
 	do {
 		at += items > 0; /* past the comma */
 		len = strcspn(at, ",");
 		if (++items > NL_CONGESTIONS_MAX)
-			return nl_fail_key(err, option->name, "%s is a list of at most %d",
+			return nl_fail_key(err, option->name, "%s: expected a list of at most %d names",
 					   option->name, NL_CONGESTIONS_MAX);
 		if (len == 0 && (*at || items > 1))
-			return nl_fail_key(err, option->name, "%s holds an empty name", option->name);
+			return nl_fail_key(err, option->name, "%s: empty name in the list", option->name);
 		snprintf(list, sizeof(list), "%.*s", (int)len, at);
 		if (set_name(option, list, sizeof(name) - 1, name, err))
 			return NL_BAD_REQUEST;
@@ -167,7 +167,7 @@ static int set_cpus(const struct nl_option *option, const char *text, char *out,
 
 	if (strlen(text) >= NL_LIST_MAX || (*text && nl_cpulist_parse(text, cpu, NL_CPUS_MAX, &count)))
 		return nl_fail_key(err, option->name,
-				   "%s is a list as 0,2-3 of at most %d CPUs, none twice",
+				   "%s: expected a list as 0,2-3 of at most %d CPUs without repeats",
 				   option->name, NL_CPUS_MAX);
 	memcpy(out, text, strlen(text) + 1);
 	return NL_OK;
@@ -179,7 +179,7 @@ static int set_address(const struct nl_option *option, const char *text, char *o
 	struct nl_address address;
 
 	if (strlen(text) >= NL_ADDRESS_MAX || nl_address_parse(text, 0, &address))
-		return nl_fail_key(err, option->name, "%s is a numeric IPv4 or IPv6 address",
+		return nl_fail_key(err, option->name, "%s: expected a numeric IPv4 or IPv6 address",
 				   option->name);
 	memcpy(out, text, strlen(text) + 1);
 	return NL_OK;
@@ -208,7 +208,7 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 			return NL_OK;
 		}
 	}
-	return nl_fail_key(err, option->name, "%s is %s", option->name, words_of[k].choices);
+	return nl_fail_key(err, option->name, "%s: expected %s", option->name, words_of[k].choices);
 }
 
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
@@ -269,7 +269,7 @@ static int check_limits(const struct nl_run_opts *opts, struct nl_err *err)
 			continue;
 		memcpy(&value, (const char *)opts + option->offset, sizeof(value));
 		if (value < option->min || value > option->max)
-			return nl_fail_key(err, option->name, "%s is a whole number from %llu to %llu",
+			return nl_fail_key(err, option->name, "%s: expected an integer from %llu to %llu",
 					   option->name, (unsigned long long)option->min,
 					   (unsigned long long)option->max);
 	}
@@ -280,17 +280,17 @@ static int check_engine(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	if (opts->engine > NL_ENGINE_URING || opts->send > NL_SEND_SPLICE ||
 	    opts->receive > NL_RECEIVE_ZEROCOPY)
-		return nl_fail_key(err, "engine", "there is no such engine, send or receive");
+		return nl_fail_key(err, "engine", "unknown engine, send or receive");
 	if (opts->engine == NL_ENGINE_BLOCKING && opts->threads)
-		return nl_fail_key(err, "threads", "the blocking engine has a thread for each stream");
+		return nl_fail_key(err, "threads", "threads: the blocking engine always has one per stream");
 	if (opts->engine != NL_ENGINE_URING)
 		return NL_OK;
 	if (opts->role == NL_GEN && opts->send > NL_SEND_ZEROCOPY)
-		return nl_fail_key(err, "send", "engine uring sends by copy or zerocopy; the others also by "
+		return nl_fail_key(err, "send", "engine uring supports send=copy and zerocopy only, not "
 						"sendfile and splice");
 	if (opts->role == NL_SINK && opts->receive > NL_RECEIVE_DISCARD)
-		return nl_fail_key(err, "receive", "engine uring receives by copy or discard; the others "
-						   "also by splice and zerocopy");
+		return nl_fail_key(err, "receive", "engine uring supports receive=copy and discard only, "
+						   "not splice and zerocopy");
 	return NL_OK;
 }
 
@@ -299,12 +299,12 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 	int code;
 
 	if (opts->role != NL_SINK && opts->role != NL_GEN)
-		return nl_fail_key(err, "role", "a run is a sink or a gen");
+		return nl_fail_key(err, "role", "role: expected sink or gen");
 	code = check_limits(opts, err);
 	if (code)
 		return code;
 	if (opts->address[0] == '\0')
-		return nl_fail_key(err, opts->role == NL_GEN ? "to" : "bind", "an address is missing");
+		return nl_fail_key(err, opts->role == NL_GEN ? "to" : "bind", "the address is missing");
 	if (opts->role == NL_GEN && opts->port == 0)
 		return nl_fail_key(err, "port", "the port of the sink is missing");
 	if (opts->role == NL_GEN && opts->bytes && opts->window_ms)
@@ -343,7 +343,7 @@ int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_reques
 	if (nl_request_has(request, "bytes") && !nl_request_has(request, "window_ms"))
 		opts->window_ms = 0;
 	if (role == NL_SINK && nl_request_has(request, "port"))
-		return nl_fail_key(err, "port", "the sink of an agent takes a free port");
+		return nl_fail_key(err, "port", "port: an agent's sink always binds a free port");
 	for (size_t i = 0; !code && i < request->count; i++)
 		code = nl_run_opts_set(opts, request->pair[i].key, request->pair[i].value, err);
 	if (!code)
@@ -378,9 +378,9 @@ int nl_options_from_argv(struct nl_run_opts *opts, int role, int argc, char *con
 	for (int i = 0; !code && i < argc; i += 2) {
 		option = find_argument(argv[i], role);
 		if (!option)
-			return nl_fail_key(err, argv[i], "there is no option %s", argv[i]);
+			return nl_fail_key(err, argv[i], "unknown option %s", argv[i]);
 		if (i + 1 == argc)
-			return nl_fail_key(err, option->name, "%s wants a value", argv[i]);
+			return nl_fail_key(err, option->name, "%s needs a value", argv[i]);
 		code = set(opts, option, argv[i + 1], err);
 		window_given |= strcmp(option->name, "window_ms") == 0;
 		token_given |= option->kind == NL_KIND_TOKEN;

@@ -236,7 +236,7 @@ int nl_run_execute(struct nl_run *run, struct nl_err *err)
 		return code;
 	}
 	if (atomic_load(&run->stop_requested))
-		nl_fail(&why, NL_OK, "told to stop");
+		nl_fail(&why, NL_OK, "stopped on request");
 	run->report.status = unfinished_status(run, code);
 	run->report.err = why;
 	return NL_OK;

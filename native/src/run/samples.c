@@ -62,7 +62,7 @@ int nl_samples_open(const struct nl_run_opts *opts, struct nl_report *report, st
 	    (opts->trace && (!report->trace_rtt_us || !report->trace_cwnd_segments ||
 			     !report->trace_retransmits))) {
 		nl_samples_free(report);
-		return nl_fail(err, NL_LIMIT, "no memory for %llu samples",
+		return nl_fail(err, NL_LIMIT, "out of memory for %llu samples",
 			       (unsigned long long)cells);
 	}
 	return NL_OK;

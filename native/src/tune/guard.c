@@ -59,7 +59,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 	nl_guard_keepalive(g);
 	return 0;
 fail:
-	nl_fail(why, NL_REFUSED, "the guard's memory: %s", strerror(errno));
+	nl_fail(why, NL_REFUSED, "cannot allocate the guard's memory: %s", strerror(errno));
 	if (g->lock_fd >= 0)
 		close(g->lock_fd);
 	g->lock_fd = -1;
@@ -198,7 +198,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		while ((n = read(go[0], &byte, 1)) < 0 && errno == EINTR)
 			;
 		if (n != 1) {
-			nl_fail(why, NL_REFUSED, "the guard died as it started");
+			nl_fail(why, NL_REFUSED, "the guard died at its start");
 			waitpid(pid, NULL, 0);
 			pid = -1;
 		}

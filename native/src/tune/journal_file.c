@@ -189,7 +189,7 @@ int nl_journal_dir(const char *path, struct nl_err *why)
 	} else if (st.st_uid != geteuid()) {
 		nl_fail(why, NL_REFUSED, "the journal's directory %s belongs to another user", path);
 	} else if (st.st_mode & 0022) {
-		nl_fail(why, NL_REFUSED, "the journal's directory %s can be written by others", path);
+		nl_fail(why, NL_REFUSED, "the journal's directory %s is writable by other users", path);
 	} else if (made && fsync(fd) < 0) {
 		nl_fail(why, NL_REFUSED, "the journal's directory %s: %s", path, strerror(errno));
 	} else {
@@ -231,7 +231,7 @@ int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
 			break;
 	}
 	if (fd < 0) {
-		nl_fail(why, NL_REFUSED, "the journal cannot be made: %s", strerror(errno));
+		nl_fail(why, NL_REFUSED, "the journal cannot be created: %s", strerror(errno));
 		return -1;
 	}
 	if (write_open(fd, place, owner) == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 &&

@@ -88,9 +88,9 @@ static int check_name(const struct nl_knob_ops *ops, enum nl_knob_kind kind, con
 	if (strlen(name) > NL_KNOB_NAME_MAX)
 		return nl_fail_key(err, "name", "the name is longer than %d bytes", NL_KNOB_NAME_MAX);
 	if (kind == NL_KNOB_SYSCTL && !sysctl_name_ok(name))
-		return nl_fail_key(err, "name", "not the name of a sysctl under net.");
+		return nl_fail_key(err, "name", "name: expected a sysctl under net.");
 	if (kind == NL_KNOB_MODULE && !module_name_ok(name))
-		return nl_fail_key(err, "name", "not the name of a module tcp_...");
+		return nl_fail_key(err, "name", "name: expected a module tcp_...");
 	if (!ops->names)
 		return NL_OK;
 	for (const char *const *n = ops->names; *n; n++)
@@ -111,7 +111,7 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	ops = find_kind(kind, &out->kind);
 	if (!ops)
 		return nl_fail_key(err, "knob",
-				   "not a kind of knob: sysctl, mtu, txqueuelen, ring, coalesce, "
+				   "knob: expected sysctl, mtu, txqueuelen, ring, coalesce, "
 				   "feature, defer or module");
 	code = check_name(ops, out->kind, name, err);
 	if (code)

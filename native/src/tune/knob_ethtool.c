@@ -123,8 +123,8 @@ static enum nl_knob_code coalesce_write(const struct nl_knob *k, const char *tex
 	c.cmd = ETHTOOL_SCOALESCE;
 	result = nl_ethtool(k->interface, &c);
 	if (result < 0)
-		return failed(k, "ETHTOOL_SCOALESCE", "the device cannot change this part of its "
-			      "interrupt coalescing", -result, why);
+		return failed(k, "ETHTOOL_SCOALESCE", "the device cannot change this "
+			      "coalescing parameter", -result, why);
 	return NL_KNOB_OK;
 }
 
@@ -323,7 +323,7 @@ static enum nl_knob_code features_set(const struct nl_knob *k, const struct feat
 	if (result < 0)
 		return failed(k, "ETHTOOL_SFEATURES", no_feature, -result, why);
 	if (result & ETHTOOL_F_WISH)
-		nl_fail(why, NL_REFUSED, "the kernel kept some of it as it was: offloads need one another");
+		nl_fail(why, NL_REFUSED, "the kernel changed only some bits: offloads depend on each other");
 	return NL_KNOB_OK;
 }
 
@@ -353,7 +353,7 @@ static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *ex
 
 		requested[i] = (uint32_t)strtoul(exact, &end, 16);
 		if (end == exact) {
-			nl_fail(why, NL_REFUSED, "the saved offload bits are not of this kernel");
+			nl_fail(why, NL_REFUSED, "the saved offload bits do not match this kernel");
 			return NL_KNOB_REFUSED;
 		}
 		exact = *end == '.' ? end + 1 : end;

@@ -77,8 +77,8 @@ static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
 	int err;
 
 	if (mtu && would_lose_ipv6(k, value)) {
-		nl_fail(why, NL_REFUSED, "an MTU under %d takes IPv6 off %s, and setting it back would "
-				   "not restore its addresses", IPV6_MIN_MTU, k->interface);
+		nl_fail(why, NL_REFUSED, "an MTU below %d removes IPv6 from %s, and a revert would not "
+				   "restore its addresses", IPV6_MIN_MTU, k->interface);
 		return NL_KNOB_REFUSED;
 	}
 	memset(&ifr, 0, sizeof(ifr));
@@ -217,7 +217,7 @@ static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *ou
 	if (err == 0)
 		return NL_KNOB_OK;
 	if (err == ENOENT)
-		nl_fail(why, NL_REFUSED, "this kernel cannot defer interrupts in software");
+		nl_fail(why, NL_REFUSED, "this kernel does not support software interrupt deferral");
 	else
 		nl_knob_fail_errno(why, "it cannot be read", err);
 	return NL_KNOB_UNSUPPORTED;

@@ -154,7 +154,7 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 		nl_sleep_ms(POLL_MS);
 	}
 	nl_fail(why, NL_REFUSED, "modprobe %s%s: %s", load ? "" : "-r ", k->name,
-		message[0] ? message : status < 0 ? "it did not end" : "it did nothing");
+		message[0] ? message : status < 0 ? "it timed out" : "it had no effect");
 	return NL_KNOB_REFUSED;
 }
 

@@ -26,7 +26,7 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	if (strcmp(found->exact, e->old) == 0)
 		return NL_RESTORED;
 	if (!nl_entry_is_ours(e, found, at_once)) {
-		nl_fail(why, NL_REFUSED, "somebody else changed it since; it is left as found");
+		nl_fail(why, NL_REFUSED, "another process has changed it since; left as found");
 		return NL_CONFLICT;
 	}
 	ops->restore(&e->knob, e->old, why);

@@ -216,7 +216,7 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	err = errno;
 	if (nl_revert_entry(e, 1, &found, &undo) != NL_FAILED)
 		e->done = 1;
-	nl_fail(why, NL_REFUSED, "the journal cannot be written, so it was put back: %s", strerror(err));
+	nl_fail(why, NL_REFUSED, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
 	return -1;
 }
 
@@ -280,7 +280,7 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	if (out->status == NL_SET_APPLIED)
 		out->why.message[0] = '\0';
 	else if (!out->why.message[0])
-		nl_fail(&out->why, NL_REFUSED, "the kernel made another value of it");
+		nl_fail(&out->why, NL_REFUSED, "the kernel changed the value");
 }
 
 int nl_session_set(struct nl_session *s, const struct nl_knob *k,

@@ -45,9 +45,9 @@ static void what_cannot_be_taken_is_an_error_that_says_why(void)
 	static const struct {
 		const char *line, *key, *says;
 	} row[] = {
-		{"subtract n=4", "", "there is no request subtract"},
+		{"subtract n=4", "", "unknown request subtract"},
 		{"add n=11", "n", "n is from 0 to 10"},
-		{"add n=1 m=2", "m", "add has no key m"},
+		{"add n=1 m=2", "m", "add: unknown key m"},
 		{"add n=1 n=2", "n", ""},
 		{"", "", ""},
 		{NULL, "", ""},
