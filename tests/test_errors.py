@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +129,96 @@ def test_a_command_ends_with_the_message_the_code_and_the_exit_status(capsys):
 def test_run_error_carries_the_agents_word():
     assert RunError("no", reason="in_use").reason == "in_use"
     assert RunError("no").reason == "internal"
+
+
+# Codes, found in the source.
+
+PACKAGE = Path(errors.__file__).parent
+CODED = ("core", "files", "hosts", "lab", "measure", "results")
+"""Rooms in which every error has a code."""
+UNCODED = ("files/paths.py", "files/tables.py")
+PREFIXES = {
+    "core": {"CORE"},
+    "files": {"YAML", "FILES"},
+    "hosts": {"HOST"},
+    "lab": {"LAB"},
+    "measure": {"MEASURE"},
+    "results": {"RESULTS", "IMPORT"},
+}
+MAKERS = {kind.__name__ for kind in ALL} | {"damaged", "bad", "_error", "_fail", "_fail_gone"}
+"""Classes and functions that make an error."""
+PROGRAMMING_ERRORS = {
+    "NotImplementedError",
+    "PermissionError",
+    "TimeoutError",
+    "TypeError",
+    "UnknownHostKey",
+    "ValueError",
+}
+"""Raised for a caller, which handles them; the user never sees them."""
+
+
+def sources() -> dict[str, ast.Module]:
+    """Name in the package -> syntax tree of every module."""
+    return {
+        str(path.relative_to(PACKAGE)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+def codes_of(module: ast.Module) -> list[str]:
+    """Every text of a module that is a code, or looks as if it were meant to be one."""
+    texts = [n.value for n in ast.walk(module) if isinstance(n, ast.Constant)]
+    return [text for text in texts if isinstance(text, str) and re.fullmatch(r"[Ee]-\w+-\w+", text)]
+
+
+def uncoded_calls(module: ast.Module) -> list[str]:
+    """Calls that make an error and give it no code."""
+    raised = {id(n.exc) for n in ast.walk(module) if isinstance(n, ast.Raise)}
+    found = []
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        raised_class = id(node) in raised and name[:1].isupper()
+        makes = name in MAKERS or (raised_class and name not in PROGRAMMING_ERRORS)
+        if makes and not any(keyword.arg == "code" for keyword in node.keywords):
+            found.append(f"line {node.lineno}: {name}")
+    return found
+
+
+def test_the_search_for_codes_finds_them():
+    module = ast.parse(
+        "raise BadInput('a', code='E-LAB-001')\n"
+        "raise BadInput('E-lab-2')\n"
+        "raise ValueError('c')\n"
+        "raise other.Strange('d')\n"
+        "raise known\n"
+        "x = HostError('h', 'e')\n"
+    )
+    assert sorted(codes_of(module)) == ["E-LAB-001", "E-lab-2"]
+    assert uncoded_calls(module) == ["line 2: BadInput", "line 4: Strange", "line 6: HostError"]
+
+
+def test_every_code_is_well_formed_and_belongs_to_its_room():
+    for name, module in sources().items():
+        for code in codes_of(module):
+            assert errors.CODE.fullmatch(code), f"{name}: {code}"
+            room = name.split("/")[0]
+            assert code.split("-")[1] in PREFIXES.get(room, {room.upper()}), f"{name}: {code}"
+
+
+def test_every_code_is_written_once():
+    places: dict[str, list[str]] = {}
+    for name, module in sources().items():
+        for code in codes_of(module):
+            places.setdefault(code, []).append(name)
+    assert not {code: names for code, names in places.items() if len(names) > 1}
+
+
+@pytest.mark.parametrize("room", CODED)
+def test_every_error_of_a_room_has_a_code(room):
+    coded = {name: m for name, m in sources().items() if name.split("/")[0] == room}
+    assert coded
+    for name, module in coded.items():
+        assert name in UNCODED or not uncoded_calls(module), name

@@ -36,7 +36,9 @@ def _check(code: int, err: Any) -> None:
         key = _text(err.key)
         message = _text(err.message)
         raise CoreError(
-            f"{key}: {message}" if key else message, reason=_text(lib.nl_code_name(code))
+            f"{key}: {message}" if key else message,
+            reason=_text(lib.nl_code_name(code)),
+            code="E-CORE-001",
         )
 
 
@@ -121,7 +123,7 @@ def _run_opts(role: str, settings: Mapping[str, object]) -> Any:
     for name, value in settings.items():
         text = str(int(value)) if isinstance(value, bool) else str(value)
         if "\0" in text or "\0" in name or not (name + text).isascii():
-            raise CoreError(f"{name}: not printable ASCII", reason="bad_request")
+            raise CoreError(f"{name}: not printable ASCII", reason="bad_request", code="E-CORE-002")
         _check(lib.nl_run_opts_set(opts, name.encode(), text.encode(), err), err)
     _check(lib.nl_run_opts_check(opts, err), err)
     return opts
@@ -216,7 +218,7 @@ class Run:
     def start(self) -> None:
         """Begin, in a thread of its own."""
         if self._thread is not None:
-            raise CoreError("a run starts once", reason="bad_request")
+            raise CoreError("a run starts once", reason="bad_request", code="E-CORE-003")
         self._thread = threading.Thread(target=self._execute, daemon=True)
         self._thread.start()
 
@@ -322,7 +324,9 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Re
     """
     unknown = sorted(set(settings) - set(options()))
     if unknown:
-        raise CoreError(f"{unknown[0]}: there is no such option", reason="bad_request")
+        raise CoreError(
+            f"{unknown[0]}: there is no such option", reason="bad_request", code="E-CORE-004"
+        )
     shared = {"run": 1, "token": secrets.token_hex(16), **settings}
     ours = {
         role: {name: value for name, value in shared.items() if role in options()[name].roles}
@@ -439,6 +443,6 @@ def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
     """
     out, err = ffi.new("struct nl_copy_report *"), ffi.new("struct nl_err *")
     if not 0 <= budget_ms < 2**64:
-        raise CoreError("budget_ms: out of range", reason="bad_request")
+        raise CoreError("budget_ms: out of range", reason="bad_request", code="E-CORE-005")
     _check(lib.nl_copy_rate(budget_ms, out, err), err)
     return CopyRate(hot_MBps=out.hot_Bps / 1e6, cold_MBps=out.cold_Bps / 1e6)

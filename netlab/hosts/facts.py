@@ -1,13 +1,8 @@
-"""What a host is: kernel, processor, card, bus; read in one round trip."""
+"""Facts of a host (kernel, CPU, NIC, bus), read by one command."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from netlab.hosts.host import Host
-
-# Prints NAME, a blank, VALUE for each fact it finds. Only what POSIX and Linux always have.
+# Prints `NAME VALUE` for each fact it finds; uses only what every Linux host has.
 SCRIPT = r"""
 i=$1
 say() { if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }
@@ -68,34 +63,35 @@ TEXTS = (
 )
 
 
-def read(host: Host, interface: str | None = None) -> dict[str, str | int | bool | None]:
-    """What a host is, as a flat dict of JSON scalars; None for what it does not tell.
+def argv(interface: str | None = None) -> tuple[str, ...]:
+    """Return the command that prints the facts for :func:`parse`.
 
     Parameters
     ----------
-    host : Host
-        An open host.
     interface : str, optional
-        The interface to look at.
+        Name of an interface of the host to include.
+    """
+    return ("sh", "-c", SCRIPT, "facts", interface or "")
+
+
+def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool | None]:
+    """Parse the output of the command of :func:`argv`.
+
+    Parameters
+    ----------
+    text : str
+        A name and a value on each line; a later line replaces an earlier one of the same name.
+    interface : str, optional
+        The interface it was asked for.
 
     Returns
     -------
     dict
-        ``hostname kernel machine os cpus cpu_model memory_kB governor interface interface_exists
-        mtu_B link_speed_Mbps duplex operstate mac_address nic_driver nic_driver_version
-        nic_firmware pci_vendor pci_device bus_address bus_width bus_speed bus_max_width
-        bus_max_speed``.
+        A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine os cpus
+        cpu_model memory_kB governor interface interface_exists mtu_B link_speed_Mbps duplex
+        operstate mac_address nic_driver nic_driver_version nic_firmware pci_vendor pci_device
+        bus_address bus_width bus_speed bus_max_width bus_max_speed``.
     """
-    done = host.run(("sh", "-c", SCRIPT, "facts", interface or ""))
-    found = parse(done.stdout)
-    found["interface"] = interface
-    if interface is None:
-        found["interface_exists"] = None
-    return found
-
-
-def parse(text: str) -> dict[str, str | int | bool | None]:
-    """The facts in what the script printed; a later line of a name replaces an earlier one."""
     said: dict[str, str] = {}
     for line in text.splitlines():
         name, _, value = line.partition(" ")
@@ -104,15 +100,16 @@ def parse(text: str) -> dict[str, str | int | bool | None]:
     found: dict[str, str | int | bool | None] = {name: said.get(name) for name in TEXTS}
     for name in INTEGERS:
         found[name] = _integer(name, said.get(name))
-    found["interface_exists"] = said.get("interface_exists") == "1"
+    found["interface"] = interface
+    found["interface_exists"] = None if interface is None else said.get("interface_exists") == "1"
     if found["nic_driver"] == "veth":
-        # It says 10 Gb/s whatever it carries, which would pass for a limit.
+        # veth reports 10 Gb/s at any rate, which would look like a limit
         found["link_speed_Mbps"] = None
     return found
 
 
 def _integer(name: str, text: str | None) -> int | None:
-    # The kernel says -1 for a speed, and 0 or 255 for a width, that it does not know.
+    # The kernel reports -1 for an unknown speed, and 0 or 255 for an unknown width.
     if text is None or not text.isdigit() or (name.startswith("bus") and text in {"0", "255"}):
         return None
     return int(text)

@@ -123,14 +123,11 @@ class Host(ABC):
         finally:
             pipe.kill()
         if lost:
-            raise HostError(self.name, lost, command=shown(command), output=stderr)
-        if status is None:
             raise HostError(
-                self.name,
-                f"did not end within {timeout_s:g} s",
-                command=shown(command),
-                output=stderr,
+                self.name, lost, command=shown(command), output=stderr, code="E-HOST-001"
             )
+        if status is None:
+            raise self._timed_out(command, timeout_s, stderr)
         if check and status != 0:
             raise HostError(
                 self.name,
@@ -138,6 +135,7 @@ class Host(ABC):
                 command=shown(command),
                 exit_status=status,
                 output=stderr or stdout,
+                code="E-HOST-002",
             )
         return Completed(command, stdout, stderr, status)
 
@@ -155,9 +153,9 @@ class Host(ABC):
         pipe = self._spawn(self._privileged(command) if sudo else command)
         return LineProcess(pipe, host=self.name, argv=command)
 
-    def facts(self, interface: str | None = None) -> dict:
-        """What the host is and what its interface sits on; see :func:`netlab.hosts.facts.read`."""
-        return facts.read(self, interface)
+    def facts(self, interface: str | None = None) -> dict[str, str | int | bool | None]:
+        """Read what the host and an interface of it are; see :func:`netlab.hosts.facts.parse`."""
+        return facts.parse(self.run(facts.argv(interface)).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
         if isinstance(argv, str) or not argv or not argv[0]:
@@ -175,8 +173,18 @@ class Host(ABC):
                 "the command needs root, and sudo would ask for a password; log in as root or "
                 "allow this user NOPASSWD in sudoers",
                 command=shown(command),
+                code="E-HOST-003",
             )
         return ("sudo", "-n", "--", *command)
+
+    def _timed_out(self, command: tuple[str, ...], timeout_s: float, stderr: str) -> HostError:
+        return HostError(
+            self.name,
+            f"did not end within {timeout_s:g} s",
+            command=shown(command),
+            output=stderr,
+            code="E-HOST-004",
+        )
 
     def _communicate(
         self,
@@ -197,19 +205,17 @@ class Host(ABC):
             try:
                 chunk = pipe.read(65536, max(0.001, deadline - time.monotonic()))
             except TimeoutError:
-                raise HostError(
-                    self.name,
-                    f"did not end within {timeout_s:g} s",
-                    command=shown(command),
-                    output=pipe.stderr_text(),
-                ) from None
+                raise self._timed_out(command, timeout_s, pipe.stderr_text()) from None
             if not chunk:
                 return b"".join(chunks).decode("utf-8", "surrogateescape")
             chunks.append(chunk)
             size += len(chunk)
             if size > MAX_OUTPUT_BYTES:
                 raise HostError(
-                    self.name, f"printed over {MAX_OUTPUT_BYTES >> 20} MiB", command=shown(command)
+                    self.name,
+                    f"printed over {MAX_OUTPUT_BYTES >> 20} MiB",
+                    command=shown(command),
+                    code="E-HOST-005",
                 )
 
 

@@ -191,7 +191,7 @@ class LineProcess:
             self._pipe.write(line)
         except (OSError, EOFError, ValueError):
             verb = line.split(b" ", 1)[0].decode("ascii").strip()
-            self._fail_gone(f"took no more requests ({verb})")
+            self._fail_gone(f"took no more requests ({verb})", code="E-HOST-006")
 
     def receive(self, timeout_s: float) -> dict:
         """Wait for one answer.
@@ -204,7 +204,7 @@ class LineProcess:
         """
         answer = self.poll(timeout_s)
         if answer is None:
-            self._fail(f"said nothing for {timeout_s:g} s")
+            self._fail(f"said nothing for {timeout_s:g} s", code="E-HOST-007")
         return answer
 
     def poll(self, timeout_s: float) -> dict | None:
@@ -219,13 +219,16 @@ class LineProcess:
                 return self._parsed(line)
             self._searched = len(self._received)
             if self._searched > self._max_answer_bytes:
-                self._fail(f"sent a line of over {self._max_answer_bytes} bytes")
+                self._fail(f"sent a line of over {self._max_answer_bytes} bytes", code="E-HOST-008")
             try:
                 chunk = self._pipe.read(1 << 18, max(0.0, deadline - time.monotonic()))
             except TimeoutError:
                 return None
             if not chunk:
-                self._fail_gone("ended in the middle of a line" if self._received else "ended")
+                self._fail_gone(
+                    "ended in the middle of a line" if self._received else "ended",
+                    code="E-HOST-009",
+                )
             self._received += chunk
 
     def close(self, timeout_s: float = 5.0) -> int | None:
@@ -262,26 +265,31 @@ class LineProcess:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            self._fail(f"said something that is no answer: {line[:120]!r}")
+            self._fail(f"said something that is no answer: {line[:120]!r}", code="E-HOST-010")
         return answer
 
-    def _fail(self, what: str, exit_status: int | None = None) -> NoReturn:
+    def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
         raise HostError(
             self.host,
             f"{os.path.basename(self.argv[0])} {what}",
             command=self.argv,
             exit_status=exit_status,
             output=self._pipe.stderr_text(),
+            code=code,
         )
 
-    def _fail_gone(self, what: str) -> NoReturn:
+    def _fail_gone(self, what: str, *, code: str) -> NoReturn:
         status = self._pipe.exit_status(1.0)
         lost = self._pipe.lost()
         if lost:
             raise HostError(
-                self.host, lost, command=self.argv, output=self._pipe.stderr_text()
+                self.host,
+                lost,
+                command=self.argv,
+                output=self._pipe.stderr_text(),
+                code="E-HOST-011",
             ) from None
-        self._fail(what, status)
+        self._fail(what, status, code=code)
 
 
 def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:

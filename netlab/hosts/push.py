@@ -149,7 +149,9 @@ def push_agent(
             raise
         arrived = _look(host, partial)
         if _digest_there(host, arrived, partial) not in {wanted, None}:
-            raise HostError(host.name, f"what arrived at {path} is not what was sent")
+            raise HostError(
+                host.name, f"what arrived at {path} is not what was sent", code="E-HOST-012"
+            )
         host.run(("sh", "-c", INSTALL, "install", seen["directory"], partial, pushed))
     except BaseException:
         _forget(host, path)
@@ -170,7 +172,9 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     seen: dict[str, str] = {}
     done = host.run(("sh", "-c", LOOK, "look", *names), check=False)
     if done.exit_status != 0:
-        raise HostError(host.name, "the agent cannot be kept there", output=done.stderr)
+        raise HostError(
+            host.name, "the agent cannot be kept there", output=done.stderr, code="E-HOST-013"
+        )
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
         if key in {"file", "noted"}:
@@ -179,7 +183,9 @@ def _look(host: Host, *names: str) -> dict[str, str]:
         seen[key] = value
     if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
         raise HostError(
-            host.name, "a start-up file of its shell prints or changes what commands say"
+            host.name,
+            "a start-up file of its shell prints or changes what commands say",
+            code="E-HOST-014",
         )
     return seen
 
@@ -201,6 +207,7 @@ def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None
             host.name,
             f"no space for the agent: {seen['directory']} has {free_kB} kB free, "
             f"{-(-size // 1024)} kB are needed",
+            code="E-HOST-015",
         ) from None
 
 
@@ -222,7 +229,9 @@ def _compile(
         f"is {seen['machine']}, the agent is built for {' or '.join(machines or ('any machine',))}"
     )
     if source_dir is None or not (source_dir / "BUILD").is_file():
-        raise HostError(host.name, f"{why}, and its sources are not here to be built there")
+        raise HostError(
+            host.name, f"{why}, and its sources are not here to be built there", code="E-HOST-016"
+        )
     packed = _sources(source_dir)
     name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
     seen = _look(host, name)
@@ -234,6 +243,7 @@ def _compile(
         raise HostError(
             host.name,
             f"{why}, and the host has none of cc, gcc and clang to build its own: install one",
+            code="E-HOST-017",
         )
     _, *rest = shlex.split((source_dir / "BUILD").read_text())
     words = (seen["directory"], secrets.token_hex(4), name, seen["compiler"], *rest)
@@ -244,7 +254,9 @@ def _compile(
         timeout_s=COMPILE_TIMEOUT_S,
     )
     if built.exit_status != 0:
-        raise HostError(host.name, "the agent does not build there", output=built.stderr)
+        raise HostError(
+            host.name, "the agent does not build there", output=built.stderr, code="E-HOST-018"
+        )
     return target
 
 

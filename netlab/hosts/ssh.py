@@ -243,7 +243,7 @@ class SshHost(Host):
     def connection(self) -> Connection:
         """The fabric connection; HostError if the host is not open."""
         if self._connection is None:
-            raise HostError(self.name, "is not connected")
+            raise HostError(self.name, "is not connected", code="E-HOST-019")
         return self._connection
 
     def open(self) -> None:
@@ -257,9 +257,8 @@ class SshHost(Host):
             connection.close()
             if not isinstance(problem, Exception):
                 raise
-            raise HostError(
-                self.name, self._explained(problem, connection), output=complaint
-            ) from problem
+            reason, code = self._explained(problem, connection)
+            raise HostError(self.name, reason, output=complaint, code=code) from problem
         self._connection = connection
         self._closing = threading.Event()
         threading.Thread(
@@ -281,7 +280,9 @@ class SshHost(Host):
                 sftp.put(str(local), remote)
                 sftp.chmod(remote, mode)
         except (OSError, EOFError, paramiko.SSHException) as problem:
-            raise HostError(self.name, f"{remote} cannot be written: {problem}") from problem
+            raise HostError(
+                self.name, f"{remote} cannot be written: {problem}", code="E-HOST-021"
+            ) from problem
 
     def read_bytes(self, remote: str) -> bytes:
         content = io.BytesIO()
@@ -289,7 +290,9 @@ class SshHost(Host):
             with self.connection.client.open_sftp() as sftp:
                 sftp.getfo(remote, content)
         except (OSError, EOFError, paramiko.SSHException) as problem:
-            raise HostError(self.name, f"{remote} cannot be read: {problem}") from problem
+            raise HostError(
+                self.name, f"{remote} cannot be read: {problem}", code="E-HOST-022"
+            ) from problem
         return content.getvalue()
 
     def _spawn(self, argv: tuple[str, ...]) -> Pipe:
@@ -301,7 +304,10 @@ class SshHost(Host):
         except (OSError, EOFError, paramiko.SSHException) as problem:
             what = "cannot start a command" if transport.is_active() else "is no longer connected"
             raise HostError(
-                self.name, f"{what}: {problem or type(problem).__name__}", command=shown(argv)
+                self.name,
+                f"{what}: {problem or type(problem).__name__}",
+                command=shown(argv),
+                code="E-HOST-023",
             ) from problem
         return ChannelPipe(channel)
 
@@ -328,42 +334,45 @@ class SshHost(Host):
             connect_kwargs=keys,
         )
 
-    def _explained(self, problem: Exception, connection: Connection) -> str:
+    def _explained(self, problem: Exception, connection: Connection) -> tuple[str, str]:
+        """Return what went wrong, with the remedy, and the code of the error."""
         place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
         match problem:
             case UnknownHostKey():
-                # It may be a jump host's key, so the names come from the problem.
+                # the names come from the problem: it may be the key of a jump host
                 shown_by, option = _name_and_port_option(problem.hostname)
                 return (
                     f"the host key of {problem.hostname} is not known "
                     f"({problem.key.get_name()} {problem.key.fingerprint}); log in once with "
-                    f"`ssh{option} {shown_by}` and check it there, or take it unchecked with "
+                    f"`ssh{option} {shown_by}` and check it there, or accept it unchecked with "
                     f"`ssh-keyscan{option} {shown_by} >> ~/.ssh/known_hosts`"
-                )
+                ), "E-HOST-024"
             case paramiko.BadHostKeyException():
                 return (
                     f"the host key of {problem.hostname} has changed: known is "
-                    f"{problem.expected_key.fingerprint}, shown was {problem.key.fingerprint}; "
-                    "if the host was set up anew, remove the old key with "
+                    f"{problem.expected_key.fingerprint}, received was {problem.key.fingerprint}; "
+                    "if the host was reinstalled, remove the old key with "
                     f"`ssh-keygen -R {shlex.quote(problem.hostname)}`"
-                )
+                ), "E-HOST-025"
             case paramiko.PasswordRequiredException():
-                return "the key needs a passphrase; unlock it with `ssh-add`"
+                return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
             case paramiko.AuthenticationException():
                 return (
                     f"no key or agent was accepted for user {connection.user} at {place} "
                     "(netlab uses no passwords); try `ssh-copy-id`"
-                )
+                ), "E-HOST-027"
             case socket.gaierror():
-                return f"{connection.host} does not resolve: {problem.strerror}"
+                return f"{connection.host} does not resolve: {problem.strerror}", "E-HOST-028"
             case paramiko.ssh_exception.NoValidConnectionsError():
                 reasons = {os.strerror(error.errno or 0) for error in problem.errors.values()}
-                return f"{place} cannot be reached: {', '.join(sorted(reasons))}"
+                return f"{place} cannot be reached: {', '.join(sorted(reasons))}", "E-HOST-029"
             case TimeoutError():
-                return f"{place} did not answer within {self.connect_timeout_s:g} s"
+                message = f"{place} did not answer within {self.connect_timeout_s:g} s"
+                return message, "E-HOST-030"
             case FileNotFoundError() if problem.filename:
-                return f"{problem.filename} is not there"
-        return f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
+                return f"{problem.filename} does not exist", "E-HOST-031"
+        message = f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
+        return message, "E-HOST-020"
 
 
 def _name_and_port_option(known_name: str) -> tuple[str, str]:

@@ -153,7 +153,9 @@ class LabEmulator:
         try:
             requests = os.open(self._requests, os.O_WRONLY | os.O_NONBLOCK)
         except OSError as problem:
-            raise self._error(f"the emulator is gone: {problem.strerror}") from problem
+            raise self._error(
+                f"the emulator is gone: {problem.strerror}", code="E-LAB-001"
+            ) from problem
         try:
             # One who asks at a time: answers carry no name.
             fcntl.flock(requests, fcntl.LOCK_EX)
@@ -178,16 +180,16 @@ class LabEmulator:
                 try:
                     answer = json.loads(line)
                 except ValueError:
-                    raise self._error(f"said {line[:200]!r}") from None
+                    raise self._error(f"said {line[:200]!r}", code="E-LAB-002") from None
                 if answer["event"] == "error":
-                    raise self._error(answer["message"])
+                    raise self._error(answer["message"], code="E-LAB-003")
                 if answer["event"] == event:
                     return answer
             time.sleep(LOOK_S)
-        raise self._error(f"the emulator says no {event} within {ANSWER_S:g} s")
+        raise self._error(f"the emulator says no {event} within {ANSWER_S:g} s", code="E-LAB-004")
 
-    def _error(self, message: str) -> HostError:
-        return HostError("lab", f"path {self.path}: {message}")
+    def _error(self, message: str, *, code: str) -> HostError:
+        return HostError("lab", f"path {self.path}: {message}", code=code)
 
 
 def check() -> None:
@@ -199,7 +201,9 @@ def check() -> None:
         It has no TUN devices.
     """
     if not os.path.exists(TUN):
-        raise Unsupported(f"an emulated path needs TUN devices, and there is no {TUN}")
+        raise Unsupported(
+            f"an emulated path needs TUN devices, and there is no {TUN}", code="E-LAB-005"
+        )
 
 
 def start(

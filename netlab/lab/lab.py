@@ -83,7 +83,9 @@ class Lab:
         """
         plan = topology(study)
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
-            raise BadInput("a lab id is one to eight small letters or digits", value=lab_id)
+            raise BadInput(
+                "a lab id is one to eight small letters or digits", value=lab_id, code="E-LAB-006"
+            )
         if any(path.emulator is not None for path in plan.paths):
             emulator.check()
         needs.check(
@@ -98,7 +100,7 @@ class Lab:
             guard = _Guard(lab_id, token)
             state = reaper.reserve(lab_id, token)
             if state is None:
-                raise BadInput("there is a lab of this id already", value=lab_id)
+                raise BadInput("there is a lab of this id already", value=lab_id, code="E-LAB-007")
             content = {
                 "study": study.name,
                 "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -110,7 +112,7 @@ class Lab:
             with open(state / reaper.BUSY, "w") as busy:
                 fcntl.flock(busy, fcntl.LOCK_EX)
                 if os.fstat(busy.fileno()).st_nlink == 0:
-                    raise HostError("lab", "was taken down while it was made")
+                    raise HostError("lab", "was taken down while it was made", code="E-LAB-008")
                 _make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
         except BaseException as problem:
@@ -118,7 +120,9 @@ class Lab:
             if guard is not None:
                 guard.release()
             if isinstance(problem, OSError):
-                raise HostError("lab", f"could not be made: {problem}") from problem
+                raise HostError(
+                    "lab", f"could not be made: {problem}", code="E-LAB-009"
+                ) from problem
             raise
         lab = cls(state)
         if owned:
@@ -142,7 +146,7 @@ class Lab:
             Only root can.
         """
         if os.geteuid() != 0:
-            raise Unsupported("taking a lab down needs root: run it with sudo")
+            raise Unsupported("taking a lab down needs root: run it with sudo", code="E-LAB-010")
         _shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()
@@ -194,6 +198,7 @@ class Lab:
                 f"lab {self.id} has emulators on the paths {', '.join(emulated) or '(none)'}",
                 where="paths",
                 value=path,
+                code="E-LAB-011",
             )
         return emulator.LabEmulator(self.state, path)
 
@@ -270,6 +275,7 @@ class Lab:
                 f"lab {self.id} has the hosts {', '.join(self.topology.hosts) or '(none)'}",
                 where="hosts",
                 value=host,
+                code="E-LAB-012",
             )
 
 
@@ -311,7 +317,7 @@ def down(lab_id: str | None = None) -> list[str]:
     else:
         chosen = [lab for lab in there if lab.id == lab_id]
         if not chosen:
-            raise BadInput("there is no lab of this id", value=lab_id)
+            raise BadInput("there is no lab of this id", value=lab_id, code="E-LAB-013")
     for lab in chosen:
         lab.down()
     return [lab.id for lab in chosen]
@@ -396,7 +402,9 @@ class _Guard:
         if self._process.stdout.readline() != b"ready\n":
             self._process.kill()
             self._process.communicate()
-            raise HostError("lab", "the process that cleans up after a crash did not start")
+            raise HostError(
+                "lab", "the process that cleans up after a crash did not start", code="E-LAB-014"
+            )
 
     def release(self) -> None:
         """Let the lab live, or let the guard go once the lab is gone."""

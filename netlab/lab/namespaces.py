@@ -49,10 +49,12 @@ def tool(
             check=False,
         )
     except FileNotFoundError:
-        raise HostError(host, f"{argv[0]} is not installed", command=shown(argv)) from None
+        raise HostError(
+            host, f"{argv[0]} is not installed", command=shown(argv), code="E-LAB-015"
+        ) from None
     except subprocess.TimeoutExpired:
         raise HostError(
-            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=shown(argv)
+            host, f"did not end within {TOOL_TIMEOUT_S:g} s", command=shown(argv), code="E-LAB-016"
         ) from None
     if done.returncode != 0:
         raise HostError(
@@ -61,6 +63,7 @@ def tool(
             command=shown(argv),
             exit_status=done.returncode,
             output="\n".join((*lines, done.stderr or done.stdout)),
+            code="E-LAB-017",
         )
     return done.stdout
 

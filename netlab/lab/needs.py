@@ -69,14 +69,19 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
         the one line that installs a tool.
     """
     if os.uname().sysname != "Linux":
-        raise Unsupported("the lab needs Linux; on other systems measure hosts over SSH")
+        raise Unsupported(
+            "the lab needs Linux; on other systems measure hosts over SSH", code="E-LAB-018"
+        )
     if os.geteuid() != 0:
-        raise Unsupported("the lab makes network namespaces, which needs root: run it with sudo")
+        raise Unsupported(
+            "the lab makes network namespaces, which needs root: run it with sudo", code="E-LAB-019"
+        )
     missing = [name for name in PACKAGES if shutil.which(name, path=search_path) is None]
     if missing:
         raise Unsupported(
             f"the lab needs {', '.join(missing)}, not installed here; install with: "
-            f"apt-get install -y {' '.join(sorted({PACKAGES[name] for name in missing}))}"
+            f"apt-get install -y {' '.join(sorted({PACKAGES[name] for name in missing}))}",
+            code="E-LAB-020",
         )
     done = subprocess.run(
         (*NAMELESS, "sh", "-c", PROBE, "probe", "tbf" if shaped else "-", str(queues)),
@@ -90,9 +95,10 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     )
     lacking = [MEANINGS[word] for word in done.stdout.split() if word in MEANINGS]
     if lacking:
-        raise Unsupported(f"this kernel lacks {'; '.join(lacking)}")
+        raise Unsupported(f"this kernel lacks {'; '.join(lacking)}", code="E-LAB-021")
     if done.returncode != 0 and "unshare" in done.stderr:
         raise Unsupported(
             "namespaces cannot be made here (a container needs --privileged): "
-            f"{done.stderr.strip()}"
+            f"{done.stderr.strip()}",
+            code="E-LAB-022",
         )

@@ -112,7 +112,7 @@ def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
     missing = lacking(emulator, there())
     if emulator.with_ == "netem":
         if missing:
-            raise Unsupported(f"the study asks for a path with netem: {missing}")
+            raise Unsupported(f"the study asks for a path with netem: {missing}", code="E-LAB-023")
         return True
     return missing is None and otherwise(emulator) is None
 

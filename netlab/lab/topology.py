@@ -161,7 +161,11 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
     """
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
-        raise BadInput("the study has no lab host, so there is no lab to make", where=study.name)
+        raise BadInput(
+            "the study has no lab host, so there is no lab to make",
+            where=study.name,
+            code="E-LAB-024",
+        )
     names = interfaces(study)
     mtu_B = max(mtu_B for level in study.tunings for mtu_B in level.mtus_B)
     paths = []
@@ -223,7 +227,9 @@ def addresses(study: Study, path: str, version: int) -> dict[str, str]:
     else:
         network = int(IPV4.network_address) + 4 * number
         if 4 * number >= IPV4.num_addresses:
-            raise BadInput(f"the lab has addresses for {IPV4.num_addresses // 4} paths only")
+            raise BadInput(
+                f"the lab has addresses for {IPV4.num_addresses // 4} paths only", code="E-LAB-025"
+            )
         pair = (ipaddress.IPv4Address(network + 1), ipaddress.IPv4Address(network + 2))
     first, second = study.paths[path].ends
     return {first.host: str(pair[0]), second.host: str(pair[1])}
@@ -243,6 +249,7 @@ def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
             "in the lab an address is given for both ends or for none",
             where=f"paths.{path_name}",
             value=given[0],
+            code="E-LAB-026",
         )
     if not given:
         pairs = (addresses(study, path_name, version) for version in (4, 6))
@@ -261,6 +268,7 @@ def _check_ends(paths: list[LabPath]) -> None:
                     where=f"paths.{path.name}.ends",
                     key=end.host,
                     value=end.interface,
+                    code="E-LAB-027",
                 )
             for word in (end.interface, *end.addresses):
                 if (end.host, word) in seen:
@@ -268,5 +276,6 @@ def _check_ends(paths: list[LabPath]) -> None:
                         f"{end.host} has this interface or address on another path too",
                         where=f"paths.{path.name}",
                         value=word,
+                        code="E-LAB-028",
                     )
                 seen.add((end.host, word))

@@ -142,14 +142,20 @@ class _Inbox:
         while (event, run) not in self._kept:
             left = deadline - self._now()
             if left <= 0:
-                raise RunError(f"{self._side.host}: no {event} in time", reason="timeout")
+                raise RunError(
+                    f"{self._side.host}: no {event} in time", reason="timeout", code="E-MEASURE-001"
+                )
             answer = self._side.channel.poll(left)
             if answer is None:
                 continue
             kind, of = answer.get("event"), answer.get("run")
             if kind == "error" and (of is None or of in self._runs):
                 code = str(answer.get("code") or "internal")
-                raise RunError(f"{self._side.host}: {answer.get('message') or code}", reason=code)
+                raise RunError(
+                    f"{self._side.host}: {answer.get('message') or code}",
+                    reason=code,
+                    code="E-MEASURE-002",
+                )
             if of in self._runs:  # else the late echo of an earlier, abandoned run
                 self._kept[str(kind), of] = answer
         return self._checked(self._kept.pop((event, run)))
@@ -161,7 +167,9 @@ class _Inbox:
             value = answer.get(key)
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise RunError(
-                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}", reason="peer"
+                    f"{self._side.host}: {answer['event']} has {key} {shown(value)}",
+                    reason="peer",
+                    code="E-MEASURE-003",
                 )
         return answer
 

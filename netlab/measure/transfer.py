@@ -55,11 +55,19 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
     """
     for name, result in (("sender", gen), ("sink", sink)):
         if result["status"] != "ok":
-            raise RunError(f"{name}: {result.get('message') or result['status']}", reason="peer")
+            raise RunError(
+                f"{name}: {result.get('message') or result['status']}",
+                reason="peer",
+                code="E-MEASURE-004",
+            )
     sent_ns, read_ns = gen["t_first_byte_ns"], sink["t_first_byte_ns"]
     last_ns = max((stream.get("t_last_ns") or 0) for stream in sink["per_stream"])
     if not last_ns:
-        raise RunError("a timed run has no length of its own to measure", reason="bad_request")
+        raise RunError(
+            "a timed run has no length of its own to measure",
+            reason="bad_request",
+            code="E-MEASURE-005",
+        )
     # what the sink's clock is ahead of the gen's: at least, at most
     least_ns, most_ns = sink["t_go_ns"] - gen["t_let_go_ns"], read_ns - sent_ns
     if one_clock:
@@ -69,5 +77,9 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
         ahead_ns, error_ns = (least_ns + most_ns) / 2, (most_ns - least_ns) / 2
         possible = least_ns <= most_ns
     if not possible or last_ns < read_ns:
-        raise RunError("a byte was read before it was sent: a clock was stepped", reason="internal")
+        raise RunError(
+            "a byte was read before it was sent: a clock was stepped",
+            reason="internal",
+            code="E-MEASURE-006",
+        )
     return Transfer(sink["total_bytes"], (last_ns - ahead_ns - sent_ns) / 1e9, error_ns / 1e9)

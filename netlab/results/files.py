@@ -43,7 +43,9 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
         finally:
             os.close(directory)
     except OSError as error:
-        raise NetlabError(f"cannot write {path}: {error.strerror or error}") from None
+        raise NetlabError(
+            f"cannot write {path}: {error.strerror or error}", code="E-RESULTS-006"
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -72,17 +74,24 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
         version = (table.schema.metadata or {}).get(b"netlab.schema_version", b"?").decode()
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())[:200]
-        raise NetlabError(f"{path} cannot be read as results: {reason}") from None
+        raise NetlabError(
+            f"{path} cannot be read as results: {reason}", code="E-RESULTS-007"
+        ) from None
     if version not in map(str, READABLE_VERSIONS):
         known = " and ".join(map(str, READABLE_VERSIONS))
-        raise NetlabError(f"{path} has schema version {shown(version)}, this netlab reads {known}")
+        raise NetlabError(
+            f"{path} has schema version {shown(version)}, this netlab reads {known}",
+            code="E-RESULTS-008",
+        )
     try:
         frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
         if version != str(SCHEMA_VERSION):
             frame = completed(frame, columns)
         return checked(frame, columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
-        raise NetlabError(f"{path} cannot be read as results: {error}") from None
+        raise NetlabError(
+            f"{path} cannot be read as results: {error}", code="E-RESULTS-009"
+        ) from None
 
 
 _EXACT = {pyarrow.int64(): pd.Int64Dtype()}

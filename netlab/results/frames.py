@@ -6,21 +6,9 @@ import math
 import numbers
 
 import pandas as pd
-import pandera.pandas as pa
 
 from netlab.errors import NetlabError, shown
-from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION, TABLES, Column
-
-
-def _schema(columns: tuple[Column, ...]) -> pa.DataFrameSchema:
-    return pa.DataFrameSchema(
-        {c.name: pa.Column(c.dtype, nullable=c.nullable, coerce=True) for c in columns},
-        strict=True,
-        ordered=True,
-    )
-
-
-SCHEMAS = {columns: _schema(columns) for columns in TABLES.values()}
+from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION, Column
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
@@ -33,33 +21,58 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     """
     extra = {key for row in rows for key in row} - {c.name for c in columns}
     if extra:
-        raise NetlabError(f"a record has columns the schema does not know: {sorted(extra)}")
+        raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
     values = {c.name: pd.Series([row.get(c.name) for row in rows], dtype=object) for c in columns}
     return checked(pd.DataFrame(values), columns)
 
 
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Coerce and check a frame against a schema; raises NetlabError with the first failure.
+    """Return a frame with the exact columns and types of a schema.
 
-    Only what loses nothing is coerced: an integer is no float with a fraction, no text, no bool.
+    Values are converted only where nothing is lost: an integer column takes no fraction, no text
+    and no bool.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns of the schema, in its order.
+    columns : tuple of Column
+        One of :data:`netlab.results.TABLES`.
+
+    Raises
+    ------
+    NetlabError
+        A column is missing, unknown or out of order, or holds a value that does not fit.
     """
+    names, found = [c.name for c in columns], list(frame)
+    if found != names:
+        missing = [name for name in names if name not in found]
+        unknown = [name for name in found if name not in names]
+        if missing or unknown:
+            reason = f"columns missing: {missing}, unknown: {unknown}"
+        else:
+            reason = "columns are out of order or given twice"
+        raise _misfit(reason, code="E-RESULTS-001")
+    converted = {}
     for column in columns:
-        if column.name in frame and not _lossless(frame[column.name].dropna(), column.dtype):
-            raise NetlabError(
-                f"results do not fit schema version {SCHEMA_VERSION}: column {column.name!r} "
-                f"is {column.dtype} and holds {shown(frame[column.name].dropna().tolist())}"
-            )
-        if column.name in frame and not column.nullable and frame[column.name].isna().any():
-            raise NetlabError(
-                f"results do not fit schema version {SCHEMA_VERSION}: column {column.name!r} "
-                "may not be missing"
-            )
-    try:
-        return SCHEMAS[columns].validate(frame)
-    except (pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise NetlabError(f"results do not fit schema version {SCHEMA_VERSION}: {reason}") from None
+        values = frame[column.name]
+        if not _lossless(values.dropna(), column.dtype):
+            reason = f"is {column.dtype} and holds {shown(values.dropna().tolist())}"
+            raise _misfit(f"column {column.name!r} {reason}", code="E-RESULTS-002")
+        if not column.nullable and values.isna().any():
+            raise _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
+        try:
+            converted[column.name] = values.astype(column.dtype)
+        except (ValueError, TypeError, OverflowError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise _misfit(f"column {column.name!r}: {reason}", code="E-RESULTS-004") from None
+    return pd.DataFrame(converted, index=frame.index)
+
+
+def _misfit(reason: str, *, code: str) -> NetlabError:
+    message = f"results do not fit schema version {SCHEMA_VERSION}: {reason}"
+    return NetlabError(message, code=code)
 
 
 def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:

@@ -40,9 +40,15 @@ def test_what_the_kernel_does_not_know_is_none():
 
 
 def test_nothing_printed_is_nothing_known():
-    facts = parse("")
+    facts = parse("", "eth0")
+    assert facts.pop("interface") == "eth0"
     assert facts.pop("interface_exists") is False
     assert set(facts.values()) == {None}
+
+
+def test_without_an_interface_none_exists_or_is_missing():
+    assert parse(PRINTED)["interface_exists"] is None
+    assert parse(PRINTED, "eth0")["interface_exists"] is True
 
 
 def test_the_speed_that_veth_makes_up_is_not_taken():

@@ -80,7 +80,11 @@ def _each_once(read: list[ReadFile]) -> None:
     seen: dict[str, Path] = {}
     for one in read:
         if one.sha256 in seen:
-            raise BadInput(f"has the same content as {seen[one.sha256]}", where=str(one.path))
+            raise BadInput(
+                f"has the same content as {seen[one.sha256]}",
+                where=str(one.path),
+                code="E-IMPORT-001",
+            )
         seen[one.sha256] = one.path
 
 
@@ -98,6 +102,7 @@ def _one_way(read: list[ReadFile]) -> None:
                     "the data went the other way than in "
                     f"{first[0]}; import the two apart, --sender and --receiver exchanged",
                     where=f"{one.path}: line {record.line}",
+                    code="E-IMPORT-002",
                 )
 
 
@@ -125,10 +130,14 @@ def _held(directory: Path) -> Iterator[None]:
         directory.mkdir(parents=True, exist_ok=True)
         lock = open(directory / ".lock", "w", encoding="ascii")  # noqa: SIM115
     except OSError as error:
-        raise NetlabError(f"cannot write {directory}: {error.strerror}") from None
+        raise NetlabError(
+            f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
+        ) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise NetlabError(f"another netlab is writing into {directory}") from None
+            raise NetlabError(
+                f"another netlab is writing into {directory}", code="E-IMPORT-004"
+            ) from None
         yield

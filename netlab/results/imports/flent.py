@@ -42,17 +42,19 @@ def parse(text: str) -> tuple[Record, ...]:
 def _record(doc: View) -> Record:
     version = doc.at("version")
     if version.count() != VERSION:
-        raise version.bad(f"format {version.count()}, this netlab reads {VERSION}")
+        raise version.bad(
+            f"format {version.count()}, this netlab reads {VERSION}", code="E-IMPORT-005"
+        )
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")
     if not isinstance(series.value, dict):
-        raise series.bad("is no object")
+        raise series.bad("is no object", code="E-IMPORT-006")
     up = _streams(series, "TCP upload")
     down = _streams(series, "TCP download")
     if not up and not down:
-        raise series.bad("no TCP stream among the series")
+        raise series.bad("no TCP stream among the series", code="E-IMPORT-007")
     if up and down and len(up) != len(down):
-        raise series.bad(f"{len(up)} streams up and {len(down)} down")
+        raise series.bad(f"{len(up)} streams up and {len(down)} down", code="E-IMPORT-008")
     began = metadata.at("T0")
     try:
         moment = datetime.fromisoformat(began.words())
@@ -60,7 +62,7 @@ def _record(doc: View) -> Record:
     except (ValueError, OverflowError, OSError):
         t0_unix_s = None
     if t0_unix_s is None or not 0 <= t0_unix_s <= MAX_UNIX_S:
-        raise began.bad("is no time with its zone")
+        raise began.bad("is no time with its zone", code="E-IMPORT-009")
     flows = [
         _flow(doc, names, t0_unix_s, way) for names, way in ((up, "up"), (down, "down")) if names
     ]
@@ -99,10 +101,10 @@ def _streams(series: View, prefix: str) -> list[str]:
         if meta.at("RUNNER").words() in STREAM_RUNNERS:
             units = meta.at("UNITS")
             if units.words() != "Mbits/s":
-                raise units.bad("a TCP stream is in Mbits/s")
+                raise units.bad("a TCP stream is in Mbits/s", code="E-IMPORT-010")
             found.append(name)
     if len(found) > MAX_STREAMS:
-        raise series.bad("too many streams")
+        raise series.bad("too many streams", code="E-IMPORT-011")
     return found
 
 
@@ -121,7 +123,7 @@ def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
     for stream, name in enumerate(names):
         meta = doc.at("metadata", "SERIES_META", name)
         if "MEAN_VALUE" not in meta:
-            raise meta.bad("the stream gave no data")
+            raise meta.bad("the stream gave no data", code="E-IMPORT-012")
         rate_Mbps += meta.at("MEAN_VALUE").number(0, 1e9)
         lengths.append(meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS))
         for key, into in (("BYTES_SENT", sent), ("BYTES_RECVD", received)):
@@ -130,14 +132,16 @@ def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
         if counted:
             rate = counted * 8e-6 / lengths[-1]
             if abs(rate - meta.at("MEAN_VALUE").number()) > 0.01 * rate:
-                raise meta.at("MEAN_VALUE").bad("bytes, time and mean rate do not agree")
+                raise meta.at("MEAN_VALUE").bad(
+                    "bytes, time and mean rate do not agree", code="E-IMPORT-013"
+                )
         last_s = 0.0
         for one in doc.at("raw_values", name).items():
             t_s = one.at("t").number(0, MAX_UNIX_S) - t0_unix_s
             length_s = one.at("dur").number(1e-6, MAX_SECONDS)
             bytes_ = one.at("val").number(0, 1e9) * length_s * 1e6 / 8
             if t_s <= last_s:
-                raise one.bad("the samples are not in the order of time")
+                raise one.bad("the samples are not in the order of time", code="E-IMPORT-014")
             last_s = t_s
             samples.append(Sample(stream, t_s, length_s, round(bytes_)))
     known_in = None not in received

@@ -59,11 +59,13 @@ def text_of(content: bytes) -> str:
         content = _decompressed(content)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
-        raise damaged(line, "a zero byte; this is no text")
+        raise damaged(line, "a zero byte; this is no text", code="E-IMPORT-015")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise damaged(content[: error.start].count(b"\n") + 1, "is not UTF-8") from None
+        raise damaged(
+            content[: error.start].count(b"\n") + 1, "is not UTF-8", code="E-IMPORT-016"
+        ) from None
 
 
 def _decompressed(content: bytes) -> bytes:
@@ -71,13 +73,17 @@ def _decompressed(content: bytes) -> bytes:
     try:
         text = inflate.decompress(content, MAX_TEXT_B)
     except zlib.error as error:
-        raise damaged(1, f"damaged gzip: {error}") from None
+        raise damaged(1, f"damaged gzip: {error}", code="E-IMPORT-017") from None
     if inflate.unconsumed_tail:
-        raise damaged(1, f"holds more than {MAX_TEXT_B} bytes of text")
+        raise damaged(1, f"holds more than {MAX_TEXT_B} bytes of text", code="E-IMPORT-018")
     if not inflate.eof:
-        raise damaged(text.count(b"\n") + 1, "damaged gzip: it ends before its end")
+        raise damaged(
+            text.count(b"\n") + 1, "damaged gzip: it ends before its end", code="E-IMPORT-019"
+        )
     if inflate.unused_data:
-        raise damaged(text.count(b"\n") + 1, "something follows the compressed text")
+        raise damaged(
+            text.count(b"\n") + 1, "something follows the compressed text", code="E-IMPORT-020"
+        )
     return text
 
 
@@ -93,7 +99,7 @@ def parse(text: str) -> tuple[Record, ...]:
         if form.detect(text):
             return form.parse(text)
     known = ", ".join(form.name for form in FORMATS)
-    raise damaged(1, f"no format that netlab imports ({known})")
+    raise damaged(1, f"no format that netlab imports ({known})", code="E-IMPORT-021")
 
 
 def read_file(path: Path) -> ReadFile:
@@ -108,11 +114,13 @@ def read_file(path: Path) -> ReadFile:
         with open(path, "rb") as source:
             content = source.read(MAX_FILE_B + 1)
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(path), code="E-IMPORT-022"
+        ) from None
     if len(content) > MAX_FILE_B:
-        raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=str(path))
+        raise BadInput(f"is larger than {MAX_FILE_B} bytes", where=str(path), code="E-IMPORT-023")
     try:
         records = parse(text_of(content))
     except BadInput as error:
-        raise BadInput(str(error), where=str(path)) from None
+        raise BadInput(str(error), where=str(path), code=error.code) from None
     return ReadFile(path, hashlib.sha256(content).hexdigest(), records)

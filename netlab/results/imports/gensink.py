@@ -36,14 +36,16 @@ def parse(text: str) -> tuple[Record, ...]:
     for number, line in lines_of(text):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise damaged(number, f"no line of GenSink's report: {line[:60]!r}")
+            raise damaged(
+                number, f"no line of GenSink's report: {line[:60]!r}", code="E-IMPORT-024"
+            )
         now_B, now_s = Printed.read(match["data"], 1e6), Printed.read(match["time"])
         average = Printed.read(match["average"], 1e6)
         check_rate(number, now_B, now_s, average)
         step = Printed(now_B.value - data.value, now_B.error + data.error)
         step_s = Printed(now_s.value - time_s.value, now_s.error + time_s.error)
         if step.value < 0 or step_s.value < 0:
-            raise damaged(number, "data and time only grow within one report")
+            raise damaged(number, "data and time only grow within one report", code="E-IMPORT-025")
         if step_s.value > 0:
             check_rate(number, step, step_s, Printed.read(match["throughput"], 1e6))
             sample = Sample(0, now_s.value, step_s.value, round(step.value))
@@ -53,7 +55,7 @@ def parse(text: str) -> tuple[Record, ...]:
             samples[-1] = Sample(0, last.t_s, last.interval_s, last.bytes + round(step.value))
         data, time_s, first = now_B, now_s, first or number
     if average is None:
-        raise damaged(1, "nothing to import")
+        raise damaged(1, "nothing to import", code="E-IMPORT-026")
     flow = Flow(
         streams=1,
         window_s=time_s.value,

@@ -65,7 +65,7 @@ def parse(text: str) -> tuple[Record, ...]:
             runs.append(_Run(number))
         runs[-1].take(number, line)
     if not runs:
-        raise damaged(1, "nothing to import")
+        raise damaged(1, "nothing to import", code="E-IMPORT-027")
     return tuple(run.record() for run in runs)
 
 
@@ -117,10 +117,12 @@ class _Run:
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
             if match["protocol"] == "UDP":
-                raise damaged(number, "UDP run; the results hold TCP alone")
+                raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-028")
             role = match["role"].startswith("Server")
             if self.is_server not in (None, role):
-                raise damaged(number, "one run cannot be a client's and a server's")
+                raise damaged(
+                    number, "one run cannot be a client's and a server's", code="E-IMPORT-029"
+                )
             self.is_server = role
         elif match := _WINDOW.fullmatch(line):
             self._window(match)
@@ -131,9 +133,9 @@ class _Run:
         elif match := _MSS_AFTER.fullmatch(line):
             self.mss_B = self.mss_B or int(match["mss"])
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
-            raise damaged(number, f"the run failed: {line[:120]}")
+            raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
         elif not (_PASSED_OVER.fullmatch(line) or _PROMPT.fullmatch(line)):
-            raise damaged(number, f"no line of iperf 2: {line[:60]!r}")
+            raise damaged(number, f"no line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
     def _window(self, match: re.Match) -> None:
         asked = re.search(rf"requested +({NUMBER}) ([KMG]?)Byte", match["more"])
@@ -146,7 +148,7 @@ class _Run:
 
     def _connected(self, number: int, match: re.Match) -> None:
         if match["id"] in self.connected:
-            raise damaged(number, f"stream {match['id']} is connected twice")
+            raise damaged(number, f"stream {match['id']} is connected twice", code="E-IMPORT-032")
         self.connected[match["id"]] = number
         self.silent.add(match["id"])
         self.reversed_run |= "(reverse)" in match["more"]
@@ -158,7 +160,7 @@ class _Run:
                 moment = datetime.strptime(started["t"], "%Y-%m-%d %H:%M:%S")
                 self.started_unix_s = moment.replace(tzinfo=UTC).timestamp()
             except ValueError:
-                raise damaged(number, f"no date: {started['t']}") from None
+                raise damaged(number, f"no date: {started['t']}", code="E-IMPORT-033") from None
 
     def _result(self, number: int, match: re.Match) -> None:
         units = BINARY if match["what"] == "Bytes" else DECIMAL
@@ -176,14 +178,16 @@ class _Run:
     def record(self) -> Record:
         """The run, once all its lines are in."""
         if not self.lines:
-            raise damaged(self.first, "the run has no result line")
+            raise damaged(self.first, "the run has no result line", code="E-IMPORT-034")
         stars = {star for star, name in self.lines if name != "SUM"}
         both = stars == {"", "*"}
         flows = [self._flow(star, both) for star in sorted(stars)]
         if not flows:
-            raise damaged(self.first, "the run has totals but no streams")
+            raise damaged(self.first, "the run has totals but no streams", code="E-IMPORT-035")
         if both and flows[0].streams != flows[1].streams:
-            raise damaged(self.first, "the two directions have different streams")
+            raise damaged(
+                self.first, "the two directions have different streams", code="E-IMPORT-036"
+            )
         local_sends = not self.is_server and (both or not (self.reversed_run or "*" in stars))
         if self.is_server and self.reversed_run:
             local_sends = True
@@ -224,13 +228,15 @@ class _Run:
         missing = set(self.connected) - set(names)
         if missing:
             name = min(missing, key=int)
-            raise damaged(self.connected[name], f"stream {name} has no result line")
+            raise damaged(
+                self.connected[name], f"stream {name} has no result line", code="E-IMPORT-037"
+            )
         if self.connected and set(names) - set(self.connected):
             name = min(set(names) - set(self.connected), key=int)
             number = self.lines[star, name][0].number
-            raise damaged(number, f"stream {name} was never connected")
+            raise damaged(number, f"stream {name} was never connected", code="E-IMPORT-038")
         if len(names) > MAX_STREAMS:
-            raise damaged(self.first, "too many streams")
+            raise damaged(self.first, "too many streams", code="E-IMPORT-039")
         totals, samples = [], []
         for index, name in enumerate(names):
             total, intervals = _ordered(self.lines[star, name])
@@ -254,7 +260,9 @@ class _Run:
         if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
             total, _ = _ordered(summed)
             if not total.amount_B.agrees(amount.value, amount.error):
-                raise damaged(total.number, "the sum is not the sum of the streams")
+                raise damaged(
+                    total.number, "the sum is not the sum of the streams", code="E-IMPORT-040"
+                )
             rate_Bps, window_s = total.rate_Bps.value, total.end_s.value
         return Flow(
             streams=len(names),
@@ -270,11 +278,15 @@ def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
     """The total and the intervals of one stream, which must follow each other."""
     *intervals, total = lines
     if total.start_s.value > total.start_s.error:
-        raise damaged(total.number, "the last line is an interval; the total is missing")
+        raise damaged(
+            total.number, "the last line is an interval; the total is missing", code="E-IMPORT-041"
+        )
     reached = Printed(0.0, 0.0)
     for one in intervals:
         if not one.start_s.agrees(reached.value, reached.error + 1e-3):
-            raise damaged(one.number, f"the interval does not begin at {reached.value} s")
+            raise damaged(
+                one.number, f"the interval does not begin at {reached.value} s", code="E-IMPORT-042"
+            )
         reached = one.end_s
     if intervals:
         held = sum(one.amount_B.value for one in intervals)
@@ -282,7 +294,11 @@ def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
         tail_s = total.end_s.value - reached.value
         longest_s = max(one.end_s.value - one.start_s.value for one in intervals)
         if held > total.amount_B.value * 1.001 + error:
-            raise damaged(total.number, "the intervals hold more than the total")
+            raise damaged(
+                total.number, "the intervals hold more than the total", code="E-IMPORT-043"
+            )
         if not -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3:
-            raise damaged(total.number, "the intervals do not reach the total's end")
+            raise damaged(
+                total.number, "the intervals do not reach the total's end", code="E-IMPORT-044"
+            )
     return total, intervals

@@ -35,12 +35,14 @@ def parse(text: str) -> tuple[Record, ...]:
 
 def _record(doc: View) -> Record:
     if "error" in doc:
-        raise doc.at("error").bad(f"the run failed: {doc.at('error').words()}")
+        raise doc.at("error").bad(f"the run failed: {doc.at('error').words()}", code="E-IMPORT-045")
     start, end = doc.at("start"), doc.at("end")
     test = start.at("test_start")
     protocol = test.at("protocol")
     if protocol.words() != "TCP":
-        raise protocol.bad(f"{protocol.words()} run; the results hold TCP alone")
+        raise protocol.bad(
+            f"{protocol.words()} run; the results hold TCP alone", code="E-IMPORT-046"
+        )
     streams = test.at("num_streams").count(1, MAX_STREAMS)
     both = "sum_sent_bidir_reverse" in end
     is_server = "accepted_connection" in start
@@ -48,7 +50,9 @@ def _record(doc: View) -> Record:
     connected = start.at("connected")
     sockets = [one.at("socket").count() for one in connected.items()]
     if len(sockets) != streams * (2 if both else 1) or len(set(sockets)) != len(sockets):
-        raise connected.bad(f"{len(sockets)} connections for {streams} streams")
+        raise connected.bad(
+            f"{len(sockets)} connections for {streams} streams", code="E-IMPORT-047"
+        )
     omit_s = test.at("omit").number(0, MAX_SECONDS)
 
     samples = _samples(doc, sockets, omit_s, local_sends, both)
@@ -151,17 +155,21 @@ def _samples(
         for stream in interval.at("streams").items():
             socket = stream.at("socket")
             if socket.count() not in sockets:
-                raise socket.bad(f"socket {socket.count()} was never connected")
+                raise socket.bad(
+                    f"socket {socket.count()} was never connected", code="E-IMPORT-048"
+                )
             omitted = stream.at("omitted").value is True
             sends = stream.at("sender").value is True if "sender" in stream else local_sends
             if not both and sends != local_sends:
-                raise stream.bad("the direction differs from the run's")
+                raise stream.bad("the direction differs from the run's", code="E-IMPORT-049")
             way = 1 if sends != local_sends else 0
             number = numbers[way].setdefault(socket.count(), len(numbers[way]))
             length_s = stream.at("seconds").number(0, MAX_SECONDS)
             t_s = stream.at("end").number(0, MAX_SECONDS) + (0.0 if omitted else omit_s)
             if length_s <= 0 or t_s <= last_s.get(socket.count(), 0.0):
-                raise stream.bad("the interval does not follow the one before it")
+                raise stream.bad(
+                    "the interval does not follow the one before it", code="E-IMPORT-050"
+                )
             last_s[socket.count()] = t_s
             found[way].append(
                 Sample(number, t_s, length_s, stream.at("bytes").count(), not omitted)
@@ -181,18 +189,24 @@ def _flow(
     sent, received = end.at(f"sum_sent{part}"), end.at(f"sum_received{part}")
     sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
     if received_B == 0:
-        raise received.at("bytes").bad("the receiver read nothing, or did not say what it read")
+        raise received.at("bytes").bad(
+            "the receiver read nothing, or did not say what it read", code="E-IMPORT-051"
+        )
     window_s = received.at("seconds").number(1e-6, MAX_SECONDS)
     rate = received.at("bits_per_second")
     if abs(rate.number() - 8 * received_B / window_s) > 1e-3 * rate.number() + 1:
-        raise rate.bad("bytes, seconds and bits_per_second do not agree")
+        raise rate.bad("bytes, seconds and bits_per_second do not agree", code="E-IMPORT-052")
     local, local_B = (sent, sent_B) if local_sends else (received, received_B)
     total = sum(sample.bytes for sample in samples if sample.in_window)
     if samples and abs(total - local_B) > LOST_SHARE * local_B:
-        raise local.at("bytes").bad(f"the intervals hold {total} bytes, the total {local_B}")
+        raise local.at("bytes").bad(
+            f"the intervals hold {total} bytes, the total {local_B}", code="E-IMPORT-053"
+        )
     per_stream = _streams_total(end, part, local_sends)
     if abs(per_stream - local_B) > LOST_SHARE * local_B:
-        raise local.at("bytes").bad(f"the streams hold {per_stream} bytes, the total {local_B}")
+        raise local.at("bytes").bad(
+            f"the streams hold {per_stream} bytes, the total {local_B}", code="E-IMPORT-054"
+        )
     return Flow(
         streams=streams,
         window_s=window_s,

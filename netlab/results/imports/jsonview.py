@@ -38,11 +38,11 @@ def documents(text: str) -> list[View]:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            raise damaged(error.lineno, f"no JSON: {error.msg}") from None
+            raise damaged(error.lineno, f"no JSON: {error.msg}", code="E-IMPORT-055") from None
         except (ValueError, RecursionError) as error:
-            raise damaged(line, f"no JSON that can be read: {error}") from None
+            raise damaged(line, f"no JSON that can be read: {error}", code="E-IMPORT-056") from None
         if not isinstance(value, dict):
-            raise damaged(line, "a JSON object was expected here")
+            raise damaged(line, "a JSON object was expected here", code="E-IMPORT-057")
         found.append(View(value, (), text[at:end], line))
         line += text.count("\n", at, end)
         at = end
@@ -62,10 +62,10 @@ class View:
         """Line of the file on which this part is, or the nearest part around it that is there."""
         return self.first_line + self.text.count("\n", 0, _offset(self.text, self.path))
 
-    def bad(self, reason: str) -> BadInput:
+    def bad(self, reason: str, *, code: str) -> BadInput:
         """An error about this part."""
         key = ".".join(str(part) for part in self.path)
-        return damaged(self.line, f"{key}: {reason}" if key else reason)
+        return damaged(self.line, f"{key}: {reason}" if key else reason, code=code)
 
     def __contains__(self, key: str) -> bool:
         return isinstance(self.value, dict) and self.value.get(key) is not None
@@ -76,38 +76,38 @@ class View:
         for key in keys:
             below = View(None, (*view.path, key), self.text, self.first_line)
             if not isinstance(view.value, dict):
-                raise view.bad("is no object")
+                raise view.bad("is no object", code="E-IMPORT-058")
             if view.value.get(key) is None:
-                raise below.bad("is missing")
+                raise below.bad("is missing", code="E-IMPORT-059")
             view = View(view.value[key], below.path, self.text, self.first_line)
         return view
 
     def items(self) -> Iterator[View]:
         """The parts of a list."""
         if not isinstance(self.value, list):
-            raise self.bad("is no list")
+            raise self.bad("is no list", code="E-IMPORT-060")
         for index, value in enumerate(self.value):
             yield View(value, (*self.path, index), self.text, self.first_line)
 
     def number(self, least: float = 0.0, most: float = float(MAX_COUNT)) -> float:
         """A finite number within bounds."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.bad("is no number")
+            raise self.bad("is no number", code="E-IMPORT-061")
         if not least <= self.value <= most or not math.isfinite(self.value):
-            raise self.bad(f"{str(self.value)[:40]} is out of bounds")
+            raise self.bad(f"{str(self.value)[:40]} is out of bounds", code="E-IMPORT-062")
         return float(self.value)
 
     def count(self, least: int = 0, most: int = MAX_COUNT) -> int:
         """A whole number within bounds."""
         number = self.number(least, most)
         if number != int(number):
-            raise self.bad(f"{self.value} is no whole number")
+            raise self.bad(f"{self.value} is no whole number", code="E-IMPORT-063")
         return self.value if isinstance(self.value, int) else int(number)
 
     def words(self, limit: int = 200) -> str:
         """A text of bounded length."""
         if not isinstance(self.value, str) or len(self.value) > limit:
-            raise self.bad("is no short text")
+            raise self.bad("is no short text", code="E-IMPORT-064")
         return self.value
 
 

@@ -93,11 +93,11 @@ def parse(text: str) -> tuple[Record, ...]:
         elif side:
             _take_side(runs[-1], number, side)
         elif "drop" in line and "pkt" in line:
-            raise damaged(number, "UDP run; the results hold TCP alone")
+            raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-065")
         else:
-            raise damaged(number, f"no line of nuttcp or ttcp: {line[:60]!r}")
+            raise damaged(number, f"no line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066")
     if not runs:
-        raise damaged(1, "nothing to import")
+        raise damaged(1, "nothing to import", code="E-IMPORT-067")
     return tuple(_record(run) for run in runs)
 
 
@@ -132,7 +132,7 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
     run.tool = "nuttcp" if side["tool"] else "ttcp"
     if total := _TOTAL.fullmatch(rest):
         if way in run.totals:
-            raise damaged(number, "the total is there twice")
+            raise damaged(number, "the total is there twice", code="E-IMPORT-068")
         unit = _MB if total["unit"] == "MB" else 1
         amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
         rate = Printed.read(total["rate"], _KB)
@@ -140,19 +140,19 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
         if total["mbps"]:
             mbps = Printed.read(total["mbps"], _MBIT)
             if not mbps.agrees(rate.value, rate.error):
-                raise damaged(number, "KB/sec and Mbps do not agree")
+                raise damaged(number, "KB/sec and Mbps do not agree", code="E-IMPORT-069")
         run.totals[way] = (amount, _closer(amount, time_s, rate), rate)
     elif shape := _BUFLEN.fullmatch(rest):
         if shape["protocol"] == "udp":
-            raise damaged(number, "UDP run; the results hold TCP alone")
+            raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-070")
         streams = int(shape["nstream"] or 1)
         if not 1 <= streams <= MAX_STREAMS or run.streams not in (None, streams):
-            raise damaged(number, f"{streams} streams cannot be")
+            raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
         run.streams = streams
         run.buflen_B = int(shape["buflen"])
     elif not _PASSED_OVER.fullmatch(rest):
         reason = "the run failed" if "rror" in rest else "no line of nuttcp or ttcp"
-        raise damaged(number, f"{reason}: {rest[:100]!r}")
+        raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
     if version := re.match(r"v([\d.]+): socket", rest):
         run.version = version[1]
     if connected := re.search(rf"with mss=(\d{{1,5}})(?:, RTT=({NUMBER}) ms)?$", rest):
@@ -165,7 +165,7 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
 def _record(run: _Run) -> Record:
     whole = run.brief or run.totals.get("r") or run.totals.get("t")
     if whole is None:
-        raise damaged(run.first, "the run has no total")
+        raise damaged(run.first, "the run has no total", code="E-IMPORT-073")
     amount, time_s, rate = whole
     at: Literal["sender", "receiver"] = "receiver" if run.brief or "r" in run.totals else "sender"
     samples = []
@@ -175,13 +175,15 @@ def _record(run: _Run) -> Record:
         t_s = Printed(t_s.value + some_s.value, t_s.error + some_s.error)
         held = Printed(held.value + some.value, held.error + some.error)
         if held.value > amount.value * 1.001 + held.error + amount.error:
-            raise damaged(number, "the intervals hold more than the total")
+            raise damaged(number, "the intervals hold more than the total", code="E-IMPORT-074")
         if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
-            raise damaged(number, "the intervals are longer than the run")
+            raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
         samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
     sent = run.totals.get("t")
     if sent and "r" in run.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
-        raise damaged(run.first, "what was sent and what was received do not agree")
+        raise damaged(
+            run.first, "what was sent and what was received do not agree", code="E-IMPORT-076"
+        )
     extras: dict[str, object] = {}
     if run.rtt_ms is not None:
         extras["connect_rtt_us"] = run.rtt_ms * 1e3

@@ -34,15 +34,15 @@ class Printed:
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
     """Refuse a line whose amount, time and rate do not belong together."""
     if not 0 < time_s.value <= MAX_SECONDS:
-        raise damaged(line, f"a time of {time_s.value} s")
+        raise damaged(line, f"a time of {time_s.value} s", code="E-IMPORT-077")
     if not 0 <= amount_B.value < MAX_COUNT or not math.isfinite(rate_Bps.value):
-        raise damaged(line, "an amount that no run can have moved")
+        raise damaged(line, "an amount that no run can have moved", code="E-IMPORT-078")
     low = max(0.0, amount_B.value - amount_B.error) / (time_s.value + time_s.error)
     least_s = time_s.value - time_s.error
     high = (amount_B.value + amount_B.error) / least_s if least_s > 0 else math.inf
     slack = rate_Bps.error + 1e-3 * rate_Bps.value
     if not low - slack <= rate_Bps.value <= high + slack:
-        raise damaged(line, "amount, time and rate do not agree")
+        raise damaged(line, "amount, time and rate do not agree", code="E-IMPORT-079")
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:

@@ -73,7 +73,9 @@ def parse(text: str) -> tuple[Record, ...]:
             break
         match = _PHRASE.match(text, begin)
         if match is None:
-            raise damaged(line, f"nothing that rapid says: {text[begin : begin + 50]!r}")
+            raise damaged(
+                line, f"nothing that rapid says: {text[begin : begin + 50]!r}", code="E-IMPORT-080"
+            )
         kind = next(name for name, _ in _PHRASES if match.group(name) is not None)
         if run is None:
             run = _Run(line)
@@ -85,9 +87,13 @@ def parse(text: str) -> tuple[Record, ...]:
             _take(run, kind, match.group(), line)
         at = match.end()
     if run is not None and (run.processes or run.totals):
-        raise damaged(line, "the run does not end; its last word is Done!")
+        raise damaged(line, "the run does not end; its last word is Done!", code="E-IMPORT-081")
     if not runs:
-        raise damaged(line, "nothing to import: a receiver prints the statistics, a sender none")
+        raise damaged(
+            line,
+            "nothing to import: a receiver prints the statistics, a sender none",
+            code="E-IMPORT-082",
+        )
     return tuple(_record(one) for one in runs)
 
 
@@ -104,21 +110,23 @@ def _take(run: _Run, kind: str, phrase: str, line: int) -> None:
         return
     into = run.totals if kind in _TOTALS else run.processes[-1] if run.processes else None
     if into is None:
-        raise damaged(line, f"{phrase.strip()[:40]!r} belongs to no process")
+        raise damaged(line, f"{phrase.strip()[:40]!r} belongs to no process", code="E-IMPORT-083")
     if kind in into:
-        raise damaged(line, f"{phrase.strip()[:40]!r} is there twice")
+        raise damaged(line, f"{phrase.strip()[:40]!r} is there twice", code="E-IMPORT-084")
     into[kind] = (line, Printed.read(re.search(NUMBER, phrase).group()))
 
 
 def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
     for name in names:
         if name not in figures:
-            raise damaged(line, f"{name.replace('_', ' ')} is missing")
+            raise damaged(line, f"{name.replace('_', ' ')} is missing", code="E-IMPORT-085")
     amount, start, stop, elapsed, rate = (figures[name][1] for name in names)
     if not start.value <= stop.value <= MAX_UNIX_S or amount.value >= MAX_COUNT:
-        raise damaged(figures[names[1]][0], "start and stop are no times of one run")
+        raise damaged(
+            figures[names[1]][0], "start and stop are no times of one run", code="E-IMPORT-086"
+        )
     if abs(elapsed.value - (stop.value - start.value)) > 0.002:
-        raise damaged(figures[names[3]][0], "the time is not stop less start")
+        raise damaged(figures[names[3]][0], "the time is not stop less start", code="E-IMPORT-087")
     megabit = Printed(rate.value * 1e6 / 8, rate.error * 1e6 / 8)
     check_rate(figures[names[4]][0], amount, elapsed, megabit)
     return [amount, start, stop, elapsed, rate]
@@ -126,11 +134,15 @@ def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
 
 def _record(run: _Run) -> Record:
     if not run.processes:
-        raise damaged(run.line, "totals without a process")
+        raise damaged(run.line, "totals without a process", code="E-IMPORT-088")
     each = [_whole(one["process"][0], one, _OF_PROCESS) for one in run.processes]
     amount, start, _, elapsed, rate = _whole(run.line, run.totals, _TOTALS)
     if abs(sum(one[0].value for one in each) - amount.value) > 0.5 * len(each):
-        raise damaged(run.totals["total_amount"][0], "the total is not the sum of the processes")
+        raise damaged(
+            run.totals["total_amount"][0],
+            "the total is not the sum of the processes",
+            code="E-IMPORT-089",
+        )
     bytes_ = round(amount.value)
     return Record(
         tool="rapid",

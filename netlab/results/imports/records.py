@@ -13,9 +13,9 @@ MAX_STREAMS = 100_000
 MAX_UNIX_S = 7_000_000_000
 
 
-def damaged(line: int, reason: str) -> BadInput:
+def damaged(line: int, reason: str, *, code: str) -> BadInput:
     """The error of every parser: the line, from 1, and what is wrong with it."""
-    return BadInput(reason, where=f"line {line}")
+    return BadInput(reason, where=f"line {line}", code=code)
 
 
 @dataclass(frozen=True)

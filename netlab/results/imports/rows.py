@@ -85,13 +85,20 @@ def row_of(
 
     def fact(name: str, option: str, own: object, told: object) -> object:
         if own is not None and told is not None and own != told:
-            raise BadInput(f"the file says {own}, {option} says {told}", where=where, key=name)
+            raise BadInput(
+                f"the file says {own}, {option} says {told}",
+                where=where,
+                key=name,
+                code="E-IMPORT-090",
+            )
         return own if own is not None else told
 
     def needed(name: str, option: str, own: object, told: object) -> object:
         value = fact(name, option, own, told)
         if value is None:
-            raise BadInput(f"the file does not tell; give {option}", where=where, key=name)
+            raise BadInput(
+                f"the file does not tell; give {option}", where=where, key=name, code="E-IMPORT-091"
+            )
         return value
 
     streams = needed("streams", "--streams", record.streams, facts.streams)
@@ -144,7 +151,9 @@ def row_of(
     samples = [sample for flow in record.flows for sample in flow.samples]
     interval_sum_B = sum(sample.bytes for sample in samples) if samples else None
     if interval_sum_B is not None and interval_sum_B > 2 * MAX_COUNT:
-        raise BadInput(f"intervals of {interval_sum_B} bytes in all", where=where)
+        raise BadInput(
+            f"intervals of {interval_sum_B} bytes in all", where=where, code="E-IMPORT-092"
+        )
     imported = {
         "tool": record.tool,
         "version": record.version,
@@ -238,28 +247,39 @@ def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
                 f"the file says a path MTU of {record.path_mtu_B} B, --mtu says {facts.mtu_B}",
                 where=where,
                 key="mtu_B",
+                code="E-IMPORT-093",
             )
         return facts.mtu_B, "option"
     if record.path_mtu_B is not None:
         return record.path_mtu_B, "path MTU"
     if record.mss_B is None:
-        raise BadInput("the file does not tell; give --mtu", where=where, key="mtu_B")
+        raise BadInput(
+            "the file does not tell; give --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
+        )
     found = mtu_of(record.mss_B)
     if found is None:
         raise BadInput(
             f"a segment size of {record.mss_B} B is of no usual MTU; give --mtu",
             where=where,
             key="mtu_B",
+            code="E-IMPORT-095",
         )
     return found[0], f"MSS {record.mss_B} and {found[1]} B of headers"
 
 
 def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
     if facts.started_at is None:
-        raise BadInput("the file does not tell; give --started-at", where=where, key="started_at")
+        raise BadInput(
+            "the file does not tell; give --started-at",
+            where=where,
+            key="started_at",
+            code="E-IMPORT-096",
+        )
     if isinstance(facts.started_at, datetime):
         return facts.started_at.astimezone(UTC).timestamp(), "option"
     try:
         return source.path.stat().st_mtime, "file's modification time"
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=where, code="E-IMPORT-097"
+        ) from None
