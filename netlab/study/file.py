@@ -8,6 +8,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import QUICK
 from netlab.study.design import Study
+from netlab.study.wad_conf import with_wad_conf
 
 
 def load(path: Path | str, *, quick: bool = False, **timing: float | int | None) -> Study:
@@ -29,7 +30,7 @@ def load(path: Path | str, *, quick: bool = False, **timing: float | int | None)
         Anything in the file or in ``timing`` that cannot be used.
     """
     where = str(path)
-    study = validated(Study, read_yaml(path), where)
+    study = validated(Study, with_wad_conf(read_yaml(path), Path(path)), where)
     if quick:
         if study.quick is None:
             raise BadInput("has no quick timing", where=where, key="quick")
