@@ -1,1 +1,1 @@
-"""TCP congestion control: window laws, the choice of an implementation, ``wad.conf``."""
+"""TCP congestion control: window laws, and the choice of an implementation on a host."""

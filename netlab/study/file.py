@@ -9,6 +9,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.design import Study
 from netlab.study.short import short_form
+from netlab.study.wad_conf import with_wad_conf
 
 
 def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | int | None) -> Study:
@@ -33,7 +34,7 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
     if isinstance(path, Mapping):
         content, where = dict(path), "study"
     else:
-        content, where = read_yaml(path), str(path)
+        content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)

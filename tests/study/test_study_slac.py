@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from netlab import published
-from netlab.congestion.wad import parse_wad
 from netlab.congestion.window_laws import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
 from netlab.study.schedule import blocks, measuring_s
+from netlab.study.wad_conf import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
 FILE = data_dir() / "studies" / "slac-2003.yml"
