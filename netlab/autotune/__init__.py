@@ -1,1 +1,1 @@
-"""The setting of a run that serves a path best, found by racing candidates on it."""
+"""Find the best run settings of a path by racing candidates."""

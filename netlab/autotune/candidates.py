@@ -1,4 +1,4 @@
-"""A candidate: one choice of everything that a search may choose."""
+"""Candidates: the settings that a search chooses, and the levels of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENGINE_WORDS = {
     "receive": ("copy", "discard", "splice", "zerocopy"),
     "engine": ("blocking", "epoll", "uring"),
 }
-"""Options of a run that are words, and the words that a search may try where the core has them."""
+"""Options of a run with words as values, and the words that a search tries if the core has them."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Candidate:
     record_length_B : int
         Bytes of one send or recv call.
     buffer_B : int
-        Socket buffers asked for; 0 leaves them to the kernel's autotuning.
+        Requested socket buffers; 0 selects the kernel's autotuning.
     receive_buffer_B : int, optional
-        The receiver's, where a study has another for it.
+        The receiver's, if the study has another one for it.
     streams : int
         Parallel TCP streams.
     words : tuple of (str, str)
-        Option and word of :data:`ENGINE_WORDS`, sorted; only options that the core has.
+        Option and word of :data:`ENGINE_WORDS`, sorted; options of the core only.
     """
 
     record_length_B: int
@@ -46,7 +46,7 @@ class Candidate:
         return self.as_dict()[factor]
 
     def at(self, factor: str, level: int | str) -> Candidate:
-        """The same with one factor at another level; another buffer is that of both ends."""
+        """A copy with one factor at another level; a changed buffer applies to both ends."""
         if level == self.level(factor):
             return self
         if factor in ENGINE_WORDS:
@@ -57,24 +57,24 @@ class Candidate:
         return replace(self, **{factor: level})
 
     def as_dict(self) -> dict[str, int | str]:
-        """One flat row of factor to level."""
+        """Factor to level, as one flat row."""
         row = {name: level for name, level in asdict(self).items() if level is not None}
         row.pop("words")
         return {**row, **dict(self.words)}
 
     def label(self) -> str:
-        """All of it in a few words."""
+        """All levels as text."""
         levels = [shown(name, level) for name, level in self.as_dict().items()]
         return ", ".join(levels)
 
     @property
     def discards(self) -> bool:
-        """Whether it does less work than a program that needs the bytes."""
+        """True if it does not copy every byte."""
         return any(name in ("send", "receive") and word != "copy" for name, word in self.words)
 
 
 def shown(factor: str, level: int | str) -> str:
-    """A level as people say it."""
+    """A level as text."""
     if factor == "streams":
         return f"{level} stream" + ("" if level == 1 else "s")
     if factor == "record_length_B":
@@ -94,10 +94,10 @@ BUFFER_STEP = 4
 MOST_STREAMS = 64
 REACH = 2
 FILES_SPARE = 64
-"""Open files that an agent needs beside its streams."""
+"""Open files that an agent needs besides its streams."""
 
 OPTION = {"record_length_B": "record_B", "buffer_B": "buffer_B", "streams": "streams"}
-"""The core's name of each numeric factor; its table has the limits."""
+"""The core's option of each numeric factor; the core has the limits."""
 
 _REQUIRED = {
     "sink": {"bind": "127.0.0.1"},
@@ -107,20 +107,20 @@ _REQUIRED = {
 
 @dataclass(frozen=True)
 class PathLimits:
-    """What a first look at a path told.
+    """Limits of a path, from its first run.
 
     Parameters
     ----------
     bdp_B : float or None
-        Rate times least round-trip time.
+        Bandwidth-delay product: rate times minimum round-trip time.
     granted_B : int or None
-        The largest socket buffer that both kernels give; None where they give what is asked.
+        The largest socket buffer that both kernels grant; None if they grant the request.
     rate_MBps : float or None
-        The link's rate where it is known.
+        Link rate; None when unknown.
     cpus : int
-        Of the host with fewer.
+        The smaller number of CPUs of the two hosts.
     open_files : int or None
-        Allowed to an agent, on the host that allows fewer.
+        The smaller limit of open files of the two agents.
     """
 
     bdp_B: float | None = None
@@ -137,26 +137,26 @@ def factors(
     engines: str = "same",
     given: Mapping[str, Sequence[int]] | None = None,
 ) -> tuple[dict[str, tuple], dict[str, str]]:
-    """Levels of each factor, the present one among them.
+    """Levels of each factor, including the current one.
 
     Parameters
     ----------
     start : Candidate
-        The present setting.
+        The current settings.
     found : PathLimits
         Bounds for buffers and streams.
     engines : {"same", "all"}
-        ``same`` leaves every byte copied in and out, as the present setting has it; ``all`` also
-        tries ways to send and receive that do other work.
+        ``same`` copies every byte in and out, as the current settings; ``all`` also tries other
+        methods to send and receive.
     given : mapping of str to sequence of int, optional
         Levels in place of netlab's own, by factor.
 
     Returns
     -------
     levels : dict of str to tuple
-        In the order they are raced; a factor with one level has nothing to race.
+        In race order; a factor with one level is not raced.
     refused : dict of str to str
-        ``option=word`` -> why this netlab cannot try it.
+        ``option=word`` -> the reason why this netlab cannot try it.
     """
     given = given or {}
     levels: dict[str, tuple] = {
@@ -176,12 +176,12 @@ def factors(
 
 
 def check_levels(given: Mapping[str, Sequence[int]]) -> None:
-    """Hold levels against the core's limits.
+    """Validate levels against the core's limits.
 
     Raises
     ------
     BadInput
-        One is beyond them.
+        A level is out of range.
     """
     for name, levels in given.items():
         option = core.options()[OPTION[name]]
@@ -192,9 +192,9 @@ def check_levels(given: Mapping[str, Sequence[int]]) -> None:
 
 
 def buffer_levels(found: PathLimits) -> tuple[int, ...]:
-    """0, and 64 KiB in steps of 4 to twice the bandwidth-delay product, as far as granted.
+    """0, then 64 KiB and multiples by 4 up to twice the bandwidth-delay product, if granted.
 
-    A buffer that a slow link would drain for over a second is no help and holds every run up.
+    Omit buffers that the link takes over a second to drain: they only delay every run.
     """
     most_B = max(USUAL_BUFFER_B, 2 * BUFFER_STEP * (found.bdp_B or 0))
     most_B = min(most_B, drained_B(found.rate_MBps), found.granted_B or MOST_BUFFER_B)
@@ -209,14 +209,14 @@ def buffer_levels(found: PathLimits) -> tuple[int, ...]:
 
 
 def drained_B(rate_MBps: float | None) -> int:
-    """What a link of that rate drains in a second, and what any link can; never too little."""
+    """Largest useful buffer: one second of the link rate, within the overall limits."""
     if rate_MBps is None:
         return MOST_BUFFER_B
     return min(MOST_BUFFER_B, max(BUFFER_STEP * LEAST_BUFFER_B, int(rate_MBps * 1e6)))
 
 
 def stream_levels(found: PathLimits) -> tuple[int, ...]:
-    """Powers of two from 1 to four for each processor, 8 at least, as far as files are allowed."""
+    """Powers of two up to four per CPU, at least 8, within the limit of open files."""
     most = min(MOST_STREAMS, max(8, 4 * found.cpus))
     if found.open_files is not None:
         most = min(most, max(1, found.open_files - FILES_SPARE))
@@ -224,12 +224,12 @@ def stream_levels(found: PathLimits) -> tuple[int, ...]:
 
 
 def engine_options() -> tuple[str, ...]:
-    """The options of :data:`ENGINE_WORDS` that this netlab's core has."""
+    """Options of :data:`ENGINE_WORDS` that the core has."""
     return tuple(name for name in ENGINE_WORDS if name in core.options())
 
 
 def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The words of an option that the core takes, and why it does not take the others."""
+    """Words of an option that the core accepts, and the reasons for the others."""
     words, refused = [], {}
     for word in ENGINE_WORDS[name]:
         try:
@@ -243,9 +243,9 @@ def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def thinned(levels: Sequence, present: object, most: int) -> tuple:
-    """At most so many of the levels, evenly spread, the present one in place of its nearest.
+    """At most `most` evenly spread levels; the current one replaces its nearest.
 
-    Fewer than two leaves two: a race has an opponent.
+    At least two, since a race needs an opponent.
     """
     most = max(2, most)
     if len(levels) <= most:
@@ -259,9 +259,9 @@ def thinned(levels: Sequence, present: object, most: int) -> tuple:
 
 
 def neighbours(levels: Sequence, present: object, most: int) -> tuple:
-    """The present level and those nearest to it, no further than two steps and at most so many.
+    """The current level and at most `most` neighbours, within two steps.
 
-    Words have no order, so all of them are neighbours.
+    Words have no order: all of them are neighbours.
     """
     if any(isinstance(level, str) for level in levels):
         return tuple(levels)

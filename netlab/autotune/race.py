@@ -1,18 +1,17 @@
-"""A race: arms are measured in rounds, and losers leave as soon as they are known to lose.
+"""A race: measure arms in rounds, and drop each one as soon as it is known to be worse.
 
 The method is that of Hoeffding races (O. Maron, A. W. Moore, "Hoeffding Races: Accelerating Model
 Selection Search for Classification and Function Approximation", NIPS 6, 1994): after a round, an
-arm whose interval lies below the leader's is dropped, and the time goes to those that are left.
+arm whose interval lies below the leader's is dropped, which leaves more time for the others.
 As in racing by blocks (A. W. Moore, M. S. Lee, "Efficient Algorithms for Minimizing Cross
 Validation Error", ICML 1994) and F-Race (M. Birattari et al., "A Racing Algorithm for Configuring
-Metaheuristics", GECCO 2002), arms are compared within rounds, so that what the machine does
-meanwhile cancels. The interval is Student's t of the paired differences to the leader.
+Metaheuristics", GECCO 2002), arms are compared within rounds, so that drift of the machine
+cancels. The interval is Student's t of the paired differences to the leader.
 
-Error: a race of K arms looks at its rounds at the times of :data:`LOOKS`, and once more where time
-ends it between two of them: L looks at most. Every comparison of every look is one-sided at
-``error / ((K - 1) * L)``. The best arm is dropped only when one of its K - 1 comparisons rejects
-wrongly in one of L looks, so by Bonferroni's inequality with probability ``error`` at most, where
-differences are normal.
+Error: a race of K arms has interim analyses after the rounds of :data:`LOOKS`, and one more if time
+runs out between two of them: at most L. Every comparison is one-sided at ``error / ((K - 1) * L)``.
+The best arm is dropped only if one of its K - 1 comparisons wrongly rejects in one of the L
+analyses: by Bonferroni's inequality with probability ``error`` at most, for normal differences.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from netlab.autotune.candidates import Candidate
 from netlab.errors import BadInput
 
 LOOKS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64)
-"""Complete rounds after which arms may be dropped; sparser later, as every look has its price."""
+"""Complete rounds with an interim analysis; sparser later, as each one widens the intervals."""
 
 MIN_ROUNDS, MAX_ROUNDS = LOOKS[0], LOOKS[-1]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How a race is run.
+    """Parameters of a race.
 
     Parameters
     ----------
     error : float
         Probability, at most, that the best arm is dropped.
     max_rounds : int
-        Complete rounds after which the arms that are left count as tied.
+        Complete rounds after which the remaining arms count as tied.
     margin : float
-        A race ends as tied before that where the intervals of all that are left lie less than
-        this below the leader, in units of score; 0 for never.
+        End the race early as tied if the intervals of all remaining arms lie less than this below
+        the leader, in units of score; 0 for never.
 
     Raises
     ------
     BadInput
-        The error is no probability below one half, or there are too few or too many rounds.
+        The error is not between 0 and 0.5, or the number of rounds is out of range.
     """
 
     error: float = 0.05
@@ -66,16 +65,16 @@ class Rules:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """The times of looking before the race ends."""
+        """Rounds with an interim analysis in this race."""
         return tuple(look for look in LOOKS if look <= self.max_rounds)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """How far an arm lies below another, in units of score, over the rounds both have.
+    """Mean difference in score of an arm to another, over their common rounds.
 
-    ``low`` and ``high`` bound it, each at the level of one comparison of the race; infinite
-    where fewer than two rounds are in common.
+    ``low`` and ``high`` bound it, each at the level of one comparison; infinite with fewer than
+    two common rounds.
     """
 
     arm: Hashable
@@ -92,27 +91,27 @@ class Race:
     Parameters
     ----------
     arms : sequence of hashable
-        Who takes part, each once.
+        The arms, each once.
     rules : Rules
-        How.
+        Parameters of the race.
     keep : hashable, optional
-        An arm that is measured to the end also when it is beaten: what others are held against.
+        A reference arm, measured to the end even after it is dropped.
 
     Attributes
     ----------
     alive : list
-        Arms not yet dropped, in the order given.
+        Arms not dropped yet, in the order given.
     dropped : dict of hashable to Gap
-        Arms found below a leader, with what showed it; the kept arm among them when it is beaten.
+        Dropped arms with their gap to the leader, the reference arm included.
     withdrawn : dict of hashable to str
-        Arms that could not be measured, with the reason.
+        Arms that cannot be measured, with the reason.
     tied : bool
-        Whether all that are left were found within the margin of the leader.
+        True if all remaining arms lie within the margin of the leader.
     """
 
     def __init__(self, arms: Sequence[Hashable], rules: Rules, *, keep: Hashable | None = None):
         if len(set(arms)) != len(arms) or not arms:
-            raise BadInput("each arm takes part once, and there is one at least", key="arms")
+            raise BadInput("a race needs one arm at least, and each only once", key="arms")
         self.arms, self.rules, self.keep = tuple(arms), rules, keep
         self.alive: list[Hashable] = list(arms)
         self.dropped: dict[Hashable, Gap] = {}
@@ -129,13 +128,13 @@ class Race:
 
     @property
     def level(self) -> float:
-        """Probability of a wrong rejection that one comparison is given."""
+        """Significance level of one comparison."""
         looks = len(self.rules.looks) + 1
         return self.rules.error / (max(1, len(self.arms) - 1) * looks)
 
     @property
     def complete_rounds(self) -> list[int]:
-        """Rounds in which every arm that still runs has a score."""
+        """Rounds in which every running arm has a score."""
         running = self.running
         if not running:
             return []
@@ -143,49 +142,49 @@ class Race:
 
     @property
     def finished(self) -> bool:
-        """Whether one arm is left at most, all that are left tie, or the rounds are used up."""
+        """True if one arm is left at most, the remaining arms are tied, or all rounds are done."""
         used_up = len(self.complete_rounds) >= self.rules.max_rounds
         return len(self.alive) <= 1 or self.tied or used_up
 
     @property
     def leader(self) -> Hashable | None:
-        """The arm with the highest mean over the complete rounds; None before there is one."""
+        """The arm with the highest mean over the complete rounds; None before the first."""
         rounds = self.complete_rounds
         if not self.alive or not rounds:
             return None
         return max(self.alive, key=lambda arm: self._mean(arm, rounds))
 
     def add(self, round_number: int, arm: Hashable, score: float) -> None:
-        """Note what an arm reached in a round.
+        """Record the score of an arm in a round.
 
         Raises
         ------
         BadInput
-            The arm has a score of this round, does not run, or the score is no number.
+            The arm has a score for this round or is not running, or the score is not finite.
         """
         if arm not in self.running or round_number in self._scores[arm]:
-            raise BadInput("an arm that runs has one score a round", key="arm", value=arm)
+            raise BadInput("a running arm has one score per round", key="arm", value=arm)
         if not math.isfinite(score):
-            raise BadInput("is no number", key="score", value=score)
+            raise BadInput("is not a finite number", key="score", value=score)
         self._scores[arm][round_number] = score
 
     def withdraw(self, arm: Hashable, reason: str) -> None:
-        """Take out an arm that cannot be measured."""
+        """Remove an arm that cannot be measured."""
         self.withdrawn[arm] = reason
         self.alive.remove(arm)
 
     def look(self, *, last: bool = False) -> list[Gap]:
-        """Drop the arms that lie below the leader, if this is a time of looking.
+        """Run an interim analysis if one is due: drop the arms below the leader.
 
         Parameters
         ----------
         last : bool
-            Look whatever the time, as the race is over; each pair is judged by the rounds it has.
+            Run it in any case, as the race is over; each pair uses all its common rounds.
 
         Returns
         -------
         list of Gap
-            One for each arm dropped now.
+            The gap of each arm dropped now.
         """
         rounds = len(self.complete_rounds)
         leader = self.leader
@@ -206,7 +205,7 @@ class Race:
         return found
 
     def gap(self, arm: Hashable, against: Hashable) -> Gap:
-        """How far an arm lies below another, with its interval."""
+        """The gap of an arm to another, with its interval."""
         rounds = sorted(self._scores[arm].keys() & self._scores[against].keys())
         differences = np.array(
             [self._scores[against][number] - self._scores[arm][number] for number in rounds]
@@ -220,7 +219,7 @@ class Race:
         return Gap(arm, against, n, mean, mean - half, mean + half)
 
     def scores(self, arm: Hashable) -> list[float]:
-        """What an arm reached, in the order of the rounds."""
+        """Scores of an arm, in the order of the rounds."""
         return [self._scores[arm][number] for number in sorted(self._scores[arm])]
 
     def _mean(self, arm: Hashable, rounds: list[int]) -> float:
@@ -229,7 +228,7 @@ class Race:
 
 LAST_RACE = "last race"
 DISTURBED = frozenset({"interference", "emulator_late"})
-"""Flags of a run that other work was in: steal, foreign load, an emulator kept waiting."""
+"""Flags of a run disturbed by other work: steal, foreign load, a late emulator."""
 
 BETTER = "better than what you had"
 NO_BETTER = "no better than what you had"
@@ -239,21 +238,21 @@ NO_CONCLUSION = "no conclusion"
 
 @dataclass(frozen=True)
 class ArmResult:
-    """What became of a candidate in a race.
+    """The result of a candidate in a race.
 
     Parameters
     ----------
     candidate : Candidate
     rounds : int
-        In which it has a valid figure.
+        Rounds with a valid figure.
     score : float or None
-        Mean over them.
+        Mean over these rounds.
     gap : Gap or None
-        To the arm that the race went to, as known at its end; for one dropped, what dropped it.
+        Gap to the winner at the end of the race, or the gap at which the candidate was dropped.
     dropped_after : int or None
-        Rounds it took to drop it.
+        Rounds before it was dropped.
     reason : str
-        Why it could not be measured; empty if it could.
+        Why it could not be measured; empty otherwise.
     """
 
     candidate: Candidate
@@ -266,17 +265,17 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class RaceResult:
-    """One race of the search, as it ended.
+    """The result of one race of the search.
 
     Parameters
     ----------
     number : int
         From 1.
     factor : str
-        What was raced; ``last race`` for the last.
+        The raced factor; ``last race`` for the last.
     arms : tuple of ArmResult
     winner : Candidate or None
-        Where the search went on from; None where the race told nothing.
+        The search continues from it; None if the race had no valid runs.
     ended : str
         ``one left``, ``tied``, ``rounds``, ``time`` or ``flagged runs``.
     """
@@ -290,16 +289,16 @@ class RaceResult:
 
 @dataclass
 class Outcome:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     verdict : str
         :data:`BETTER`, :data:`NO_BETTER`, :data:`NO_START` or :data:`NO_CONCLUSION`.
     winner : Candidate
-        What to use: the present setting unless another is known to be better.
+        The settings to use: the current ones unless others are known to be better.
     gain : Gap or None
-        How far the present setting lies below the last race's leader, on that race's samples.
+        Gap of the current settings to the last race's leader, from that race's samples.
     stages : list of RaceResult
     samples : list of dict
         Every run in the order made, with ``stage``, ``factor``, ``round`` and ``counted``.

@@ -1,4 +1,4 @@
-"""A search as people and programs read it: a sentence, a table and one JSON file."""
+"""Output of a search: a conclusion, a table, a JSON document, and the winner as study keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 def conclusion(tuned: Tuned) -> str:
-    """What was found, in a sentence or two."""
+    """The result in a sentence or two."""
     outcome, aim = tuned.outcome, objective(tuned.ask.aim)
     valid = sum(sample["counted"] for sample in outcome.samples)
     counts = f"{valid} of {len(outcome.samples)} runs valid"
@@ -56,12 +56,13 @@ def conclusion(tuned: Tuned) -> str:
         nearest = ""
         if outcome.gain is not None and outcome.gain.against != outcome.winner:
             against = outcome.gain.against.label()
-            nearest = f"; {against} would bring {gained(aim, outcome.gain)}, not told from nothing"
+            gain = gained(aim, outcome.gain)
+            nearest = f"; {against}: {gain}, not distinguishable from zero"
         text = f"{outcome.verdict}: {outcome.winner.label()}{nearest}; {counts}"
     if outcome.winner.discards:
         text += (
-            "; it does not copy every byte in and out, which is less work than a program does "
-            "that needs the bytes"
+            "; it does not copy every byte in and out, which is less work than in a program that "
+            "needs the bytes"
         )
     if tuned.ask.noisy:
         text += "; disturbed runs count"
@@ -69,7 +70,7 @@ def conclusion(tuned: Tuned) -> str:
 
 
 def gained(aim: Objective, gap: Gap) -> str:
-    """A gap of the present setting as what the change brings, with its interval."""
+    """A gap of the current settings as a gain in per cent, with its interval."""
 
     mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
     low, high = sorted(ends)
@@ -85,9 +86,9 @@ def table(tuned: Tuned) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        :data:`COLUMNS`. ``figure`` is the objective's, as a geometric mean; ``worse_percent`` and
-        its bounds compare with the arm the race went to, or for a dropped one with what dropped
-        it, round by round; NaN where there is nothing to compare.
+        :data:`COLUMNS`. ``figure`` is the geometric mean of the objective. ``worse_percent`` and
+        its bounds compare with the winner, or for a dropped arm with the leader that dropped it,
+        round by round; NaN without a comparison.
     """
     rows = [_row(tuned, stage, arm) for stage in tuned.outcome.stages for arm in stage.arms]
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
@@ -143,7 +144,7 @@ def to_text(tuned: Tuned) -> str:
 
 
 def as_json(tuned: Tuned) -> dict:
-    """The document, as JSON values: every run is in it."""
+    """The document as JSON values, with every run."""
     ask, outcome = tuned.ask, tuned.outcome
     asked = {
         name: getattr(ask, name)
@@ -189,7 +190,7 @@ def as_json(tuned: Tuned) -> dict:
 
 
 def _gap(gap: Gap | None) -> dict | None:
-    """A gap in log units; a bound that is not finite becomes null in the file."""
+    """A gap in log units; the file has null for an infinite bound."""
     if gap is None:
         return None
     return {**asdict(gap), "arm": gap.arm.as_dict(), "against": gap.against.as_dict()}
@@ -199,12 +200,12 @@ WIDTH = 96
 
 
 def fragment_text(tuned: Tuned, samples_file: str) -> str:
-    """The winner as keys that a study takes.
+    """The winner as keys of a study.
 
     Parameters
     ----------
     tuned : Tuned
-        What was found.
+        The search.
     samples_file : str
         Name of the JSON file with every run, for the comments.
     """
@@ -232,7 +233,7 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
 
 
 def seed(tuned: Tuned) -> int:
-    """Of the order within rounds."""
+    """Seed of the order within rounds."""
     return tuned.ask.study.seed if tuned.ask.seed is None else tuned.ask.seed
 
 
@@ -251,7 +252,7 @@ def _keys(tuned: Tuned) -> dict:
         entry["receive_buffer_B"] = winner.receive_buffer_B
     for name in ("records", "quick_records"):
         records = getattr(group, name)
-        if records is not None:  # as many bytes as before, in records of another length
+        if records is not None:  # The same number of bytes in records of another length.
             amount_B = records * group.record_length_B
             entry[name] = max(1, round(amount_B / winner.record_length_B))
     keys: dict = {"groups": [entry], "streams": [winner.streams]}
@@ -264,12 +265,12 @@ def _keys(tuned: Tuned) -> dict:
 
 
 def write_fragment(tuned: Tuned, path: Path, samples_file: str) -> Path:
-    """Write the winner and read it back into the study.
+    """Write the winner, and validate the study with it.
 
     Raises
     ------
     BadInput
-        The study does not take it.
+        The study with the winner is invalid.
     """
     write_text(path, fragment_text(tuned, samples_file))
     taken(tuned.ask.study, path)
@@ -277,11 +278,11 @@ def write_fragment(tuned: Tuned, path: Path, samples_file: str) -> Path:
 
 
 def taken(study: Study, fragment: Path | str) -> Study:
-    """A study with the keys of a fragment in place of its own.
+    """Merge a fragment into a study.
 
-    A group of the fragment changes the keys it names in the study's group of that name, or is
-    added. Stream counts join the study's, and the groups that the fragment does not name keep
-    those they had. Every other key replaces the study's.
+    A group of the fragment updates the study's group of that name, or is added. Stream counts are
+    added to the study's; groups that the fragment does not name keep theirs. Every other key
+    replaces the study's.
 
     Parameters
     ----------
@@ -293,7 +294,7 @@ def taken(study: Study, fragment: Path | str) -> Study:
     Raises
     ------
     BadInput
-        The file cannot be read, or the study would not be valid with it.
+        The file cannot be read, or the merged study is invalid.
     """
     where = str(fragment)
     keys = read_yaml(fragment)
@@ -301,7 +302,7 @@ def taken(study: Study, fragment: Path | str) -> Study:
     groups = {group["name"]: group for group in content["groups"]}
     given = keys.pop("groups", [])
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise BadInput("holds mappings of a group's keys", where=where, key="groups")
+        raise BadInput("must be a list of mappings", where=where, key="groups")
     had, new = list(content["streams"]), keys.get("streams")
     if isinstance(new, list):
         keys["streams"] = had + [n for n in new if type(n) is not int or n not in had]

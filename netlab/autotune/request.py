@@ -1,4 +1,4 @@
-"""What a search is asked: a path of a study, an objective and a budget."""
+"""A search request: a path of a study, an objective and a time budget."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TAKEN_OVER = (
     *("sender", "direction", "record_length_B", "buffer_B", "receive_buffer_B"),
     *("congestion", "streams"),
 )
-"""What a group for another direction or sender takes over from the nearest."""
+"""Keys that a group for another direction or sender copies from the most similar group."""
 
 
 def default_study() -> Study:
-    """Two lab hosts joined by one unshaped path: veth's offloads, a queue for each processor."""
+    """Two lab hosts joined by one unshaped path: veth's offloads, one queue per CPU."""
     link = {
         "interrupt_delay_us": 0.0,
         "segmentation_offload": True,
@@ -39,39 +39,39 @@ def default_study() -> Study:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A search to be made.
+    """The parameters of a search.
 
     Parameters
     ----------
     study : Study
-        Hosts, paths and the present settings.
+        Hosts, paths and the current settings.
     path : str
         Name of one of its paths.
     aim : {"goodput", "cpu"}
         Highest goodput, or least CPU time per byte.
     seconds : float
-        Budget for everything, from :data:`LEAST_S` to :data:`MOST_S`.
+        Total time budget, from :data:`LEAST_S` to :data:`MOST_S`.
     direction : {"->", "<->"}, optional
-        One way or both; as the group has it when left out.
+        One way or both; the group's when left out.
     sender : str, optional
-        The end that sends; as the group has it when left out.
+        The sending end; the group's when left out.
     tuning : str, optional
-        A tuning of the study that both hosts are held at; as they are when left out.
+        A tuning of the study to apply to both hosts; none when left out.
     mtu_B : int, optional
-        MTU that both ends are held at; the tuning's first, or as it is, when left out.
+        MTU of both ends; the tuning's first, or the present one, when left out.
     engines : {"same", "all"}
-        Whether ways to send and receive that do other work are tried.
+        ``all`` also tries methods that do not copy every byte.
     given : mapping of str to tuple of int
         Levels in place of netlab's own: ``record_length_B``, ``buffer_B``, ``streams``.
     seed : int, optional
-        Of the order within rounds; the study's when left out.
+        Seed of the order within rounds; the study's when left out.
     noisy : bool
-        Count runs that met steal, foreign load or a late emulator.
+        Count runs with steal, foreign load or a late emulator.
 
     Raises
     ------
     BadInput
-        Anything of it cannot be used.
+        A parameter is invalid.
     """
 
     study: Study
@@ -91,7 +91,7 @@ class SearchRequest:
         objective(self.aim)
         study = self.study
         if self.path not in study.paths:
-            there = f"no path is called that; {study.name} has {', '.join(study.paths)}"
+            there = f"unknown path; {study.name} has {', '.join(study.paths)}"
             raise BadInput(there, key="PATH", value=self.path)
         if not LEAST_S <= self.seconds <= MOST_S:
             limits = f"is from {LEAST_S:g} to {MOST_S:g}"
@@ -110,17 +110,17 @@ class SearchRequest:
         if self.mtu_B is not None and not 576 <= self.mtu_B <= 65535:
             raise BadInput("is from 576 to 65535", key="mtu", value=self.mtu_B)
         if self.group.generator != "netlab":
-            only = f"{self.group.name} is measured with {self.group.generator}, not with netlab"
+            only = f"{self.group.name} uses {self.group.generator}; autotune needs netlab"
             raise BadInput(only, key="PATH", value=self.path)
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise BadInput("is from 0 to 2^63 - 1", key="seed", value=self.seed)
 
     @property
     def group(self) -> Group:
-        """The group whose setting is the present one: the first on this path that fits.
+        """The group with the current settings: the first on this path that matches.
 
-        Where none has the direction and the sender asked for, a group of its own that has them, and
-        else what the nearest has; without any on the path, the defaults.
+        If none has the requested direction and sender, a new group with them and with the settings
+        of the most similar one; defaults if the path has no group.
         """
         on_path = [group for group in self.study.groups if group.path == self.path]
         wanted = {"direction": self.direction, "sender": self.sender}
@@ -141,7 +141,7 @@ class SearchRequest:
 
     @property
     def start(self) -> Candidate:
-        """The present setting: the group's, with the first of its stream counts."""
+        """The current settings: the group's, with the first of its stream counts."""
         group = self.group
         words = {}
         for name in engine_options():
@@ -157,27 +157,27 @@ class SearchRequest:
 
     @property
     def error(self) -> float:
-        """Of each race: one less the study's confidence."""
+        """Error probability of each race: one minus the study's confidence."""
         return 1 - self.study.confidence
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One figure of a run that is to be as high, or as low, as can be.
+    """One figure of a run to maximise or minimise.
 
-    Scores are natural logarithms, so that a difference of two is a ratio: figures of a path
-    spread by a share of themselves.
+    Scores are natural logarithms, so that a difference of two is a ratio: the spread of figures is
+    proportional to their size.
 
     Parameters
     ----------
     name : str
-        As the command takes it.
+        Value of the command's option.
     column : str
-        Of a sample.
+        Column of a sample.
     label, unit : str
-        As people read it.
+        For display.
     sign : int
-        1 where more is better, -1 where less is.
+        1 to maximise, -1 to minimise.
     """
 
     name: str
@@ -187,30 +187,29 @@ class Objective:
     sign: int
 
     def score(self, sample: dict) -> float | None:
-        """The score of a sample; None where it has no such figure."""
+        """The score of a sample; None without the figure."""
         value = sample.get(self.column)
         if value is None or not math.isfinite(value) or value <= 0:
             return None
         return self.sign * math.log(value)
 
     def value(self, score: float) -> float:
-        """The figure that a score stands for."""
+        """The figure of a score."""
         return math.exp(self.sign * score)
 
     def said(self, score: float) -> str:
-        """A score as a figure with its unit."""
+        """The figure of a score, with its unit."""
         return f"{self.value(score):.4g} {self.unit}"
 
     def lag_percent(self, gap: float) -> float:
-        """By how many per cent of the better figure an arm is worse, from a gap in score.
+        """A gap in score as per cent of the better figure.
 
-        For a goodput at most 100: so much of it is lacking. For a cost without limit: so much
-        more is spent.
+        At most 100 for a goodput (the missing share); unlimited for a cost (the excess).
         """
         return -self.sign * self.change_percent(-gap)
 
     def change_percent(self, score: float) -> float:
-        """By how many per cent a change of score changes the figure: infinite beyond a float's."""
+        """A change of score as a change of the figure in per cent; infinite on overflow."""
         try:
             return 100 * math.expm1(self.sign * score)
         except OverflowError:
@@ -229,7 +228,7 @@ def objective(name: str) -> Objective:
     Raises
     ------
     BadInput
-        There is none of that name.
+        The name is unknown.
     """
     if name not in OBJECTIVES:
         raise BadInput(f"is one of {', '.join(OBJECTIVES)}", key="for", value=name)

@@ -1,4 +1,4 @@
-"""A whole search: hosts opened and held tuned, the path looked at, candidates raced."""
+"""A whole search: open and tune the hosts, probe the path, race the candidates."""
 
 from __future__ import annotations
 
@@ -21,36 +21,35 @@ from netlab.study import Timing
 from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0
-"""RemoteProcess back for writing what was found."""
+"""Part of the budget reserved for writing the result."""
 
 SLACK_S = 30.0
-"""How long after its budget a search ends at the latest where hosts hang: opening and closing a
-host have limits of their own."""
+"""Longest overrun of the budget if a host hangs: opening and closing have timeouts of their own."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """A search that was made, with what it was made on.
+    """A finished search and its conditions.
 
     Attributes
     ----------
     ask : SearchRequest
-        What was asked.
+        The request.
     start : Candidate
-        The present setting.
+        The current settings.
     outcome : Outcome
-        What was found.
+        The result.
     levels : dict of str to tuple
-        What could be tried of each factor.
+        Available levels of each factor.
     refused : dict of str to str
-        ``option=word`` -> why this netlab cannot try it.
+        ``option=word`` -> the reason why this netlab cannot try it.
     timing : Timing
         Of each run.
     mtu_B : int
     hosts : dict of str to dict
         Facts of both ends.
     unsupported : list of dict
-        Knobs of the tuning that a host does not have.
+        Knobs of the tuning that a host lacks.
     started_at : str
         UTC.
     used_s : float
@@ -78,25 +77,25 @@ def autotune(
     now: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda line: None,
 ) -> Tuned:
-    """Search for the best setting of a path.
+    """Search for the best settings of a path.
 
     Parameters
     ----------
     ask : SearchRequest
-        What to search.
+        The request.
     began_s : float
-        When the budget began, on `now`'s clock.
+        Start of the budget, on `now`'s clock.
     closing_s : float
-        What is to be left of the budget when the hosts are closed again.
+        Part of the budget to leave after the hosts are closed.
     now : callable
         Monotonic clock in seconds.
     say : callable
-        Takes one line of what the search does.
+        Takes one line of the search's log.
 
     Raises
     ------
     HostError, TuningError
-        A host was lost, or did not take the tuning; what was changed is reverted.
+        A host was lost, or a tuning could not be applied; changes are reverted.
     NetlabError
         The budget was used up before the first run.
     """
@@ -107,7 +106,7 @@ def autotune(
         open_endpoints(ask.study, ask.path, lab=lab) as endpoints,
         _held(ask, endpoints) as mtu_B,
     ):
-        opened_s = now() - entered_s  # and as long to close them again
+        opened_s = now() - entered_s  # Closing takes as long as opening.
         end_s = began_s + ask.seconds - closing_s - opened_s
         path = PathUnderTest(
             ask.study,
@@ -124,7 +123,7 @@ def autotune(
         start = ask.start
         found = path.scout(start)
         levels, refused = factors(start, found, engines=ask.engines, given=ask.given)
-        say(f"present setting: {start.label()}; runs of {path.run_s:.2g} s")
+        say(f"current settings: {start.label()}; runs of {path.run_s:.2g} s")
         for word, why in refused.items():
             say(f"not tried: {word}: {why}")
         search = Search(
@@ -160,7 +159,7 @@ def autotune(
 
 @contextmanager
 def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
-    """Hold both ends at the tuning and MTU asked for, or leave them as they are; the MTU."""
+    """Apply the requested tuning and MTU to both ends; yield the MTU."""
     with ExitStack() as stack:
         mtu_B = ask.mtu_B
         names = ask.study.congestions((ask.group,))

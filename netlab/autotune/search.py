@@ -1,12 +1,12 @@
-"""The search: a race for each factor in turn, again where something moved, and a last race.
+"""The search: race each factor in turn until no factor improves, then a last race.
 
-Coordinate passes start from the present setting. Each factor is raced with the others held, and
-the search goes on from the race's leader; the first pass spreads its levels over the whole range,
-as thinly as the time asks, later passes look at the neighbours. It ends when no factor moves, or
-when the time that the last race needs is all that is left. The last race holds the best few
-against the present setting on samples of its own, since samples that chose a winner flatter it.
-Among the best few is what changes only where a race dropped the level that there was; of
-finalists within 1 % of the leader that one is chosen that changes least.
+Coordinate passes start from the current settings. Each factor is raced with the others fixed, and
+the search continues from the race's leader. The first pass spreads levels over the whole range, as
+time permits; later passes race neighbours. The passes end when no factor improves, or when only the
+time of the last race is left. The last race compares the best few with the current settings on new
+samples, since the samples that selected a winner are biased in its favour. One finalist changes
+only factors whose current level a race dropped. Of finalists within 1 % of the leader, the one
+with the fewest changes wins.
 """
 
 from __future__ import annotations
@@ -34,64 +34,63 @@ from netlab.autotune.race import (
 from netlab.autotune.request import Objective
 
 LAST_RACE_SHARE = 0.35
-"""Of the measuring time, kept for the last race."""
+"""Share of the measuring time reserved for the last race."""
 
 FINALISTS = 3
-"""Beside the present setting."""
+"""Finalists of the last race, besides the current settings."""
 
 SPARE_ROUNDS = 2
-"""The last race has fewer finalists if it had no time for so many times the least rounds: it is
-what the answer stands on, and runs may be flagged."""
+"""Reduce the finalists until the last race has time for this many times the minimum of rounds,
+since runs may be flagged."""
 
 STAGE_ROUNDS = 6
 RETRIES = 2
-"""How often a flagged run is repeated in its round."""
+"""Repeats of a flagged run within its round."""
 
 STRIKES = 3
-"""A candidate with so many runs on end that failed by themselves cannot be measured."""
+"""Withdraw a candidate after this many consecutive failures of its own."""
 
-PATIENCE = 2
-"""A race may take so many times its rounds where flagged runs leave them incomplete."""
+ROUNDS_FACTOR = 2
+"""Limit of a race, in multiples of its rounds, when flagged runs leave rounds incomplete."""
 
 LEAST_GAIN = 0.01
-"""In log units: what is within 1 % is as good, and a race moves the search for more only."""
+"""Smallest relevant gain, in log units: the search moves only for more than 1 %."""
 
 OUTSIDE = DISTURBED | {"clock_step", "counter_reset", "tuning_drift"}
-"""Flags that are the machine's doing, not the candidate's."""
+"""Flags caused by the machine, not by the candidate."""
 
 REFUSED = frozenset({"bad_request", "refused", "limit"})
-"""An agent's words for what its host does not have: trying again would not help."""
+"""Error codes of an agent that a retry cannot fix."""
 
 
 class Search:
-    """A search that is under way.
+    """A running search.
 
     Parameters
     ----------
     start : Candidate
-        The present setting.
+        The current settings.
     levels : mapping of str to tuple
-        Of each factor, in the order raced; the start's among them.
+        Levels of each factor in race order, including the start's.
     take : callable
-        Makes one run of a candidate and returns its sample: at least the objective's column,
-        ``flags`` (comma-separated, empty if valid), ``message`` and, for a run that was refused,
-        ``code``.
+        Run a candidate once and return its sample: at least the objective's column, ``flags``
+        (comma-separated, empty if valid), ``message`` and, for a refused run, ``code``.
     objective : Objective
-        What is compared.
+        The figure to compare.
     end_s : float
-        When the last run has to be over, on `now`'s clock.
+        Deadline of the last run, on `now`'s clock.
     run_s : float
-        What a run is expected to take; corrected by what runs do take.
+        Expected time of a run; updated from the runs made.
     error : float
-        Of each race, see :mod:`netlab.autotune.race`.
+        Error probability of each race, see :mod:`netlab.autotune.race`.
     count_disturbed : bool
-        Whether runs count that have no flags but those of :data:`DISTURBED`.
+        Count runs whose only flags are those of :data:`DISTURBED`.
     now : callable
         Monotonic clock in seconds.
     generator : random.Random
-        Of the order within rounds.
+        Generator of the order within rounds.
     say : callable
-        Takes one line of what the search does.
+        Takes one line of the search's log.
     """
 
     def __init__(
@@ -121,11 +120,11 @@ class Search:
 
     @property
     def run_s(self) -> float:
-        """What one more run is expected to take: the mean so far, the first guess among it."""
+        """Expected time of the next run: the mean of all so far and the first estimate."""
         return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
 
     def run(self) -> Outcome:
-        """Search until nothing moves or time is up.
+        """Search until no factor improves or time is up.
 
         Raises
         ------
@@ -135,7 +134,7 @@ class Search:
         passes_end_s = self._end_s - LAST_RACE_SHARE * (self._end_s - self._now())
         best, raced = self.start, set()
         while True:
-            before, told = best, True
+            before, conclusive = best, True
             factors = [name for name, levels in self.levels.items() if len(levels) > 1]
             for at, name in enumerate(factors):
                 share_s = (passes_end_s - self._now()) / (len(factors) - at)
@@ -145,41 +144,41 @@ class Search:
                     continue
                 stage = self._race(name, arms, best, self._now() + share_s, STAGE_ROUNDS)
                 if stage.winner is None:
-                    # flagged runs alone: a later pass may tell more
-                    told = told and all(arm.reason for arm in stage.arms)
+                    # All runs were flagged: retry in a later pass.
+                    conclusive = conclusive and all(arm.reason for arm in stage.arms)
                     continue
                 raced |= {(name, arm) for arm in arms}
                 best = stage.winner
             left_s = passes_end_s - self._now()
-            if (best == before and told) or left_s < 2 * MIN_ROUNDS * self.run_s:
+            if (best == before and conclusive) or left_s < 2 * MIN_ROUNDS * self.run_s:
                 break
         return self._last_race(best)
 
     def _arms(self, best: Candidate, name: str, share_s: float) -> list[Candidate]:
-        """The candidates of a race: as many levels as there is time for."""
+        """The candidates of a race: as many levels as time permits."""
         levels, here = self.levels[name], best.level(name)
         most = int(share_s / self.run_s / (MIN_ROUNDS + 1))
-        chosen = (neighbours if name in self._told() else thinned)(levels, here, most)
+        chosen = (neighbours if name in self._raced() else thinned)(levels, here, most)
         return [best.at(name, level) for level in chosen]
 
-    def _told(self) -> set[str]:
-        """Factors of which a race had a result."""
+    def _raced(self) -> set[str]:
+        """Factors with a conclusive race."""
         return {stage.factor for stage in self.stages if stage.winner is not None}
 
     def _rounds(self, time_s: float, arms: int) -> int:
         return int(time_s / (arms * self.run_s))
 
     def _last_race(self, best: Candidate) -> Outcome:
-        """Hold the best few against the present setting."""
+        """Race the best few against the current settings."""
         finalists = [self.start]
         for candidate in (best, self._sure, *self._runners_up(best)):
             if candidate not in finalists and len(finalists) <= FINALISTS:
                 finalists.append(candidate)
         if len(finalists) == 1:
-            # every other candidate was dropped or failed, in races that the start ran in
-            told = self._told()
-            tried = all(stage.factor in told for stage in self.stages)
-            return self._outcome(NO_BETTER if told and tried else NO_CONCLUSION, self.start, None)
+            # Every other candidate was dropped or failed in a race against the start.
+            raced = self._raced()
+            tried = all(stage.factor in raced for stage in self.stages)
+            return self._outcome(NO_BETTER if raced and tried else NO_CONCLUSION, self.start, None)
         rounds = self._rounds(self._end_s - self._now(), len(finalists))
         while rounds < SPARE_ROUNDS * MIN_ROUNDS and len(finalists) > 2:
             finalists.pop()
@@ -197,10 +196,10 @@ class Search:
         return self._outcome(NO_BETTER if known else NO_CONCLUSION, self.start, gain)
 
     def _runners_up(self, best: Candidate) -> list[Candidate]:
-        """Those that a race left tied with where it ended, nearest first; the latest races count.
+        """Arms tied with the winner of their race, smallest gap first; later races take precedence.
 
-        An arm of an earlier race is a runner-up only if it differs from `best` by its factor
-        alone: its gap was found under other levels otherwise.
+        An arm of an earlier race counts only if it differs from `best` in that race's factor alone:
+        otherwise its gap belongs to other levels.
         """
         gaps: dict[Candidate, float] = {}
         for stage in self.stages:
@@ -224,7 +223,7 @@ class Search:
         end_s: float,
         most_rounds: int,
     ) -> RaceResult:
-        """Run a race; `here` is where the search stands, None in the last race."""
+        """Run a race; `here` is the search's current position, None in the last race."""
         end_s = min(end_s, self._end_s)
         last = name == LAST_RACE
         rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
@@ -238,7 +237,7 @@ class Search:
             number += 1
             if not self._round(race, name, number, strikes, end_s):
                 ended = "time"
-            elif number >= PATIENCE * rounds:
+            elif number >= ROUNDS_FACTOR * rounds:
                 ended = "flagged runs"
             for gap in race.look(last=bool(ended)):
                 self._say(f"  out: {self._dropped(name, gap)}")
@@ -254,7 +253,7 @@ class Search:
         return stage
 
     def _onward(self, race: Race, name: str, here: Candidate) -> Candidate | None:
-        """Where a search goes on from after a race: its leader, unless its lead is too small."""
+        """The next position of the search: the race's leader, unless its lead is too small."""
         winner = race.leader
         if winner is None or winner == here:
             return winner
@@ -266,7 +265,7 @@ class Search:
         return winner
 
     def _simplest(self, race: Race) -> Candidate | None:
-        """Of the arms as good as the leader of a last race, the one nearest to the start."""
+        """Of the arms equal to the leader of a last race, the one with the fewest changes."""
         leader = race.leader
         if leader is None or self.start in race.alive:
             return leader
@@ -287,7 +286,7 @@ class Search:
     def _round(
         self, race: Race, name: str, number: int, strikes: dict[Candidate, int], end_s: float
     ) -> bool:
-        """Measure every arm that runs once, flagged runs again; False when time is up."""
+        """Measure every running arm once, repeat flagged runs; False when time is up."""
         waiting = race.running
         for _ in range(1 + RETRIES):
             self._generator.shuffle(waiting)
@@ -346,7 +345,7 @@ class Search:
             reason=race.withdrawn.get(arm, ""),
         )
 
-    # -- what it says ----------------------------------------------------------------------------
+    # -- log lines -------------------------------------------------------------------------------
 
     def _named(self, name: str, arm: Candidate) -> str:
         return arm.label() if name == LAST_RACE else shown(name, arm.level(name))

@@ -1,4 +1,4 @@
-"""The path that candidates are raced on: one bounded run of one candidate becomes one sample."""
+"""Run one candidate on the path with a time limit, and return one sample."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from netlab.measure.exchange import TAIL_MS, Channel
 from netlab.study import Group, Study, Timing
 
 HANG_S = 3.0
-"""A run that is so much longer than its warm-up and window is given up."""
+"""Abort a run this long after its expected end."""
 
 ROUND_TRIP_S = 0.1
-"""What a run takes beside its warm-up, window and tail, as a first guess."""
+"""First estimate of a run's time besides warm-up, window and tail."""
 
 KEPT = (
     *("goodput_MBps", "window_s", "window_B", "rtt_us", "min_rtt_us", "mss_B", "retransmits"),
@@ -44,7 +44,7 @@ KEPT = (
 
 @dataclass(frozen=True)
 class _Until:
-    """An agent that is listened to until a time, whatever patience the run has."""
+    """An agent with a deadline for the whole run."""
 
     channel: Channel
     host: str
@@ -57,19 +57,19 @@ class _Until:
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
         if left_s <= 0:
-            raise RunError(f"{self.host}: the run hung and was given up", reason="timeout")
+            raise RunError(f"{self.host}: the run hung and was aborted", reason="timeout")
         return self.channel.poll(min(timeout_s, left_s))
 
 
 class PathUnderTest:
-    """A path with both ends open, over which candidates take turns.
+    """An open path that candidates share.
 
     Parameters
     ----------
     study : Study
-        Whose path it is.
+        The study of the path.
     group : Group
-        Path, sender and direction; its record length and buffer are the candidate's to choose.
+        Path, sender and direction; each candidate sets record length and buffer.
     endpoints : dict of str to Endpoint
         Both ends.
     mtu_B : int
@@ -77,9 +77,9 @@ class PathUnderTest:
     timing : Timing
         Of each run.
     end_s : float
-        No run is waited for beyond it.
+        Deadline of the last run, on `now`'s clock.
     emulation : Emulation, optional
-        The emulator that the path goes through.
+        The emulator of the path.
     now : callable
         Monotonic clock in seconds.
     """
@@ -105,11 +105,11 @@ class PathUnderTest:
 
     @property
     def run_s(self) -> float:
-        """What a run is expected to take."""
+        """Expected time of a run."""
         return self.timing.warmup_s + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
     def scout(self, start: Candidate) -> PathLimits:
-        """Look at the path with one short run: how long it is, and what buffers it gives.
+        """Probe the path with one short run: round-trip time, granted buffers and limits.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class PathUnderTest:
         files = [count for end in self._ends if (count := end.open_files()) is not None]
         granted_B = bdp_B = None
         if sample.get("sndbuf_B") and sample.get("rcvbuf_B"):
-            # the kernel doubles what it grants, for its own bookkeeping
+            # The kernel doubles the size that it grants, for its own bookkeeping.
             given_B = int(min(sample["sndbuf_B"], sample["rcvbuf_B"])) // 2
             granted_B = given_B if given_B < asked_B else None
         if sample.get("min_rtt_us"):
@@ -145,8 +145,8 @@ class PathUnderTest:
         Returns
         -------
         dict
-            The columns of :data:`KEPT` and ``cpu_s_per_GB``, where the run gave them; ``flags``,
-            ``message``, ``wall_s``, and ``code`` where an agent refused the run or it hung.
+            The columns of :data:`KEPT` and ``cpu_s_per_GB`` if the run succeeded; ``flags``,
+            ``message``, ``wall_s``; ``code`` if an agent refused the run or it timed out.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class PathUnderTest:
         }
 
     def _run(self, candidate: Candidate, limit_s: float) -> TrialResult:
-        """Run a candidate once; give up at `limit_s`."""
+        """Run a candidate once; abort at `limit_s`."""
         study, group = self.study, self.group
         sides = sides_of(
             study,
@@ -207,7 +207,7 @@ class PathUnderTest:
 
 
 def timing_for(seconds: float) -> Timing:
-    """How long a run is, from the budget of the search: short, so that there are many."""
+    """Times of a run from the budget of the search: short, so that many runs fit."""
     window_s = min(max(seconds / 240, 0.2), 2.0)
     return Timing(
         repeats=1, seconds=window_s, warmup_s=0.3 * window_s, interval_ms=round(100 * window_s)
@@ -215,7 +215,7 @@ def timing_for(seconds: float) -> Timing:
 
 
 def lengthened(timing: Timing, rtt_s: float) -> Timing:
-    """The same for a path of that round-trip time: slow start is over, the window holds some."""
+    """Lengthen the times for a round-trip time: ten in the warm-up, five in the window."""
     return timing.model_copy(
         update={
             "seconds": max(timing.seconds, 5 * rtt_s),
@@ -227,13 +227,13 @@ def lengthened(timing: Timing, rtt_s: float) -> Timing:
 def cpu_s_per_GB(outcome: Outcome, one_machine: bool) -> float | None:
     """CPU seconds of both agents and of both machines' interrupts, per 10^9 B of payload.
 
-    Interrupts are hard and soft ones of all cores in the window, whoever's they are; on one
-    machine they are counted once.
+    Interrupt time is hard and soft, of all cores in the window and for any cause; it is counted
+    once if both ends are on one machine.
 
     Returns
     -------
     float or None
-        None where a meter or the window is missing.
+        None without a meter or a window.
     """
     forward = outcome.flows[0]
     meters = [(end.get("meter") or {}).get("window") for end in (forward.gen, forward.sink)]

@@ -1,4 +1,4 @@
-"""One block of a study: hosts, tuning, runs, results. Study file and block id in, Parquet out."""
+"""Measure one block of a study: open its hosts, tune them, make its runs, write Parquet."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from netlab.study.schedule import Block, Run, provenance_key
 from netlab.tuning.profiles import load_profile
 
 SAVE_EVERY_S = 5.0
-"""At most this much measuring is lost when the controller is killed."""
+"""Interval between writes: the most that is lost if the controller is killed."""
 
 MAX_FAILURES = 3
-"""So many failed runs on end and the block is given up: the fault is not the run's."""
+"""Abort the block after this many consecutive failures."""
 
 
 SAMPLES = tuple(table for table in TABLES if table != "runs")
@@ -40,20 +40,20 @@ STABLE_FACTS = (
 
 @dataclass
 class BlockResult:
-    """What a block's notebook shows.
+    """The result of a block, for its notebook.
 
     Attributes
     ----------
     runs, intervals : pandas.DataFrame
         All rows of the block, measured now or before.
     measured, kept : int
-        Runs measured now, and runs that had a valid record.
+        Runs measured now, and runs with an earlier valid record.
     diffs : dict of str to object
         Host -> the tuning's plan, shown as a diff.
     unsupported : list of dict
-        ``host``, ``knob`` and ``reason`` of what a kernel or card does not have.
+        ``host``, ``knob`` and ``reason`` of knobs that a kernel or card lacks.
     conflicts : list of dict
-        Knobs that somebody else changed meanwhile, left as found.
+        Knobs that another program changed meanwhile, left as found.
     """
 
     runs: pd.DataFrame
@@ -66,7 +66,7 @@ class BlockResult:
 
 
 def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | None) -> dict:
-    """What decides whether a stored run still stands, besides the run's own factors."""
+    """Provenance that a stored run must match to stay valid, besides its own factors."""
     hosts = [end.host for end in study.paths[block.path].ends]
     profiles = {host: load_profile(study.profile(host, block.tuning)) for host in hosts}
     return {
@@ -85,12 +85,12 @@ def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | No
 
 
 def stable_facts(facts: dict) -> dict:
-    """The facts of a host that a result depends on: not its load, free space or uptime."""
+    """Facts of a host that a result depends on: without load, free space and uptime."""
     return {name: facts.get(name) for name in STABLE_FACTS}
 
 
 def standing(study: Study, block: Block, context: dict, store: Store) -> set[str]:
-    """Run ids of a block that have a valid record for the same provenance."""
+    """Ids of a block's runs that have a valid record with the same provenance."""
     stored = store.block_runs(block.block_id)
     valid = stored[stored["flags"] == ""]
     have = dict(zip(valid["run_id"], valid["provenance_key"], strict=True))
@@ -116,17 +116,16 @@ def run_block(
     study, block : Study, Block
         What to measure.
     store : Store
-        Where results go; runs that stand there are not repeated.
+        Store for the results; its valid runs are not repeated.
     lab : Lab, optional
-        The lab that the study's lab hosts live in.
+        The lab with the study's lab hosts.
     progress : callable
-        Called with the id of every run that is done, measured or kept.
+        Called with the id of each run, measured or kept.
 
     Raises
     ------
     HostError, TuningError
-        A host was lost, or a tuning could not be applied; what was measured is saved, what was
-        changed is reverted.
+        A host was lost, or a tuning could not be applied; results are saved, changes reverted.
     """
     with ExitStack() as stack:
         endpoints = stack.enter_context(open_endpoints(study, block.path, lab=lab))
@@ -161,7 +160,7 @@ def run_block(
             finally:
                 results.save()
         result = BlockResult(results.runs(), results.samples("intervals"), len(todo), len(keep))
-    # the tunings are reverted here, and what that met is known
+    # The tunings are reverted here, so conflicts are known.
     for name, endpoint in endpoints.items():
         if endpoint.plan is not None:
             result.diffs[name] = endpoint.plan
@@ -171,7 +170,7 @@ def run_block(
 
 
 class _Results:
-    """The growing results of a block while it is measured."""
+    """The results of a block, as its runs finish."""
 
     def __init__(
         self,
@@ -183,7 +182,7 @@ class _Results:
         old_runs = store.block_runs(block.block_id)
         self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
         self._rows: list[dict] = []
-        # of each table besides the runs: the rows kept, and those of every run measured
+        # Each table besides the runs: its kept rows, then the rows of each new run.
         self._samples: dict[str, list[pd.DataFrame]] = {}
         for table in SAMPLES:
             old = store.block(table, block.block_id)
@@ -192,7 +191,7 @@ class _Results:
         self._unsaved = False
 
     def measure_all(self, trials: Trials, todo: list[Run], progress: Callable[[str], None]) -> None:
-        """Measure in the planned order; failed runs are recorded, a lost host ends the block."""
+        """Measure in schedule order; record failed runs, stop at a lost host."""
         failures = 0
         for run in todo:
             try:
@@ -206,7 +205,9 @@ class _Results:
                 self._add(trials.failed_row(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
-                    raise NetlabError(f"{where}: {failures} runs on end failed: {error}") from error
+                    raise NetlabError(
+                        f"{where}: {failures} consecutive runs failed: {error}"
+                    ) from error
                 progress(run.run_id)
                 continue
             self._add(row, **samples)
@@ -221,19 +222,19 @@ class _Results:
             self.save()
 
     def runs(self) -> pd.DataFrame:
-        """Rows kept and rows measured."""
+        """Kept and new rows."""
         new = frame_of(self._rows)
         frames = [frame for frame in (self._old_runs, new) if len(frame)]
         both = pd.concat(frames, ignore_index=True) if frames else new
         return both.sort_values("order", ignore_index=True)
 
     def samples(self, table: str) -> pd.DataFrame:
-        """Samples kept and measured, of one of the store's tables."""
+        """Kept and new samples of one of the store's tables."""
         frames = [frame for frame in self._samples[table] if len(frame)]
         return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
 
     def save(self) -> None:
-        """Write all that is there, whole or not at all."""
+        """Write all results, atomically."""
         if self._unsaved:
             samples = {table: self.samples(table) for table in SAMPLES}
             self.store.write_block(self.block.block_id, self.runs(), **samples)

@@ -1,4 +1,4 @@
-"""A whole study: every block as an executed notebook, resumed where it was left."""
+"""Measure a whole study: execute a notebook for each block, and skip runs with a valid record."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from netlab.study.schedule import blocks
 BLOCK_NOTEBOOK = "02-measure-block.ipynb"
 
 RUN_OVERHEAD_S = 0.11
-"""What a run takes besides warm-up and window, for the estimate of the time left."""
+"""Estimated time of a run besides warm-up and window."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What a campaign did: blocks and runs measured, runs kept, and where it all is."""
+    """The result of a campaign: blocks and runs measured, runs kept, and their directory."""
 
     study: Study
     directory: Path
@@ -40,7 +40,7 @@ class Campaign:
 
 @contextmanager
 def exclusive(directory: Path) -> Iterator[None]:
-    """Hold the results directory; a second campaign on it is refused."""
+    """Lock the results directory against a second campaign."""
     directory.mkdir(parents=True, exist_ok=True)
     with open(directory / ".lock", "w", encoding="ascii") as lock:
         try:
@@ -63,14 +63,14 @@ def run_study(
     study : Study
         What to measure.
     directory : Path, optional
-        Where results go; ``data/results/<name>`` when left out.
+        Directory for the results; ``data/results/<name>`` when left out.
     watcher : Watcher, optional
-        Told of progress.
+        Progress callbacks.
 
     Raises
     ------
     NetlabError
-        A block failed. What was measured before is kept, and a second call goes on from there.
+        A block failed. Earlier results are kept, and a second call resumes.
     """
     directory = directory or paths.results_dir(study.name)
     watcher = watcher or Watcher()
@@ -112,7 +112,7 @@ def run_study(
 
 @contextmanager
 def _followed(path: Path, skip: int, each: Callable[[], None]) -> Iterator[None]:
-    """Call `each` for every line that appears in a file, past the first `skip`."""
+    """Call `each` for every new line of a file after the first `skip`."""
     path.write_text("", encoding="ascii")
     stop = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Hold a study's congestion controls on a host for as long as a block of runs takes."""
+"""Provide a study's congestion controls on a host during a block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 ALLOWED_KNOB = "net.ipv4.tcp_allowed_congestion_control"
 ANSWER_S = 20.0
 GONE_S = 5.0
-LOOK_S = 0.05
+POLL_S = 0.05
 MILLION = 1_000_000
 IN_MILLIONTHS = {"increase", "decrease", "gamma"}
 SOURCE = "the study's congestion controls"
@@ -27,20 +27,20 @@ SOURCE = "the study's congestion controls"
 
 @dataclass(frozen=True)
 class CongestionControl:
-    """A congestion control that a host has.
+    """One available congestion control of a host.
 
     Parameters
     ----------
     name : str
-        As the study says it.
+        Name in the study.
     kernel_name : str
-        What the host's kernel calls it.
+        Name in the host's kernel.
     source : str
         ``kernel``, ``module`` or ``bpf``.
     version : str
-        The kernel's release, the module's digest of its sources, or law, revision and digest.
+        Kernel release, digest of the module's sources, or law, revision and digest.
     parameters : dict
-        What the law was told, in the agent's units; empty for the kernel's.
+        Parameters of the law, in the agent's units; empty for the kernel's.
     """
 
     name: str
@@ -50,32 +50,32 @@ class CongestionControl:
     parameters: dict[str, int] = field(default_factory=dict)
 
     def text(self) -> str:
-        """One phrase for a run's record, the same on every host that uses the same."""
-        told = "".join(f", {key} {value}" for key, value in self.parameters.items())
-        return f"{self.source} {self.version}{told}"
+        """One phrase for a run's record, equal on all hosts with the same control."""
+        parameters = "".join(f", {key} {value}" for key, value in self.parameters.items())
+        return f"{self.source} {self.version}{parameters}"
 
 
 @dataclass(frozen=True)
 class CcSession:
-    """What a host holds, and what the tuning has to do so that runs may use it.
+    """Congestion controls of a host, and the knobs that a tuning must set for them.
 
     Parameters
     ----------
     controls : dict of str to CongestionControl
-        By the study's names.
+        By their names in the study.
     knobs : tuple of Knob
-        Modules to load, and the kernel's list of what any user may choose.
+        Modules to load, and the kernel's list of permitted names.
     """
 
     controls: dict[str, CongestionControl]
     knobs: tuple[Knob, ...] = ()
 
     def kernel_names(self, congestion: str) -> str:
-        """A run's congestion control, one or several joined by ``+``, as the kernel calls it."""
+        """The kernel's name of a congestion control, or of several joined by ``+``."""
         return "+".join(self.controls[name].kernel_name for name in congestion.split("+"))
 
     def text(self, congestion: str) -> str:
-        """What a run's congestion control is, for its record."""
+        """Description of a run's congestion control for its record."""
         return " + ".join(self.controls[name].text() for name in congestion.split("+"))
 
 
@@ -90,11 +90,10 @@ def open_cc_session(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[CcSession]:
-    """Have congestion controls on a host, and take back at the end what netlab brought.
+    """Provide congestion controls on a host, and unload netlab's own at the end.
 
-    What netlab brings lives in a process on the host, ``gensink stacks``, and is gone with it
-    however it ends. Modules and the list of allowed names are left to the tuning, which reverts
-    them even when everything here is killed.
+    A process on the host, ``gensink stacks``, owns those that netlab loads: they end with it.
+    The tuning loads modules and permits names, and reverts both even after a crash.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def open_cc_session(
     defined : mapping of str to Stack
         The study's ``stacks``.
     version : str
-        netlab's, for the record.
+        Version of netlab, for the record.
     clock, sleep : callable
         For tests.
 
@@ -118,32 +117,32 @@ def open_cc_session(
     Raises
     ------
     Unsupported
-        Neither the kernel nor netlab has one of them, or this kernel takes none from netlab.
+        Neither the kernel nor netlab has one of them, or this kernel cannot load netlab's.
     HostError
-        The host is lost, or what was brought is still listed 5 s after it was taken back.
+        The host is lost, or one is still listed 5 s after it was unloaded.
     """
     wanted = sorted(set(names))
     available = words_of(host, AVAILABLE)
     chosen = choose(host.name, wanted, defined, available, lambda module: can_load(host, module))
     with ExitStack() as stack:
-        held, brought = {}, []
+        controls, loaded = {}, []
         if any(choice.source == "bpf" for choice in chosen):
             process = stack.enter_context(_Process(host, binary))
-            # entered later, so looked at after the process has ended
+
             for choice in chosen:
                 if choice.source == "bpf":
-                    held[choice.name] = process.load(choice, version)
-                    brought.append(held[choice.name].kernel_name)
+                    controls[choice.name] = process.load(choice, version)
+                    loaded.append(controls[choice.name].kernel_name)
         for choice in chosen:
             if choice.source != "bpf":
-                held[choice.name] = _of_kernel(host, choice)
+                controls[choice.name] = _of_kernel(host, choice)
         knobs = _knobs(host, chosen, words_of(host, AVAILABLE))
-        yield CcSession({name: held[name] for name in wanted}, knobs)
+        yield CcSession({name: controls[name] for name in wanted}, knobs)
     deadline = clock() + GONE_S
-    while left := [name for name in brought if name in words_of(host, AVAILABLE)]:
+    while left := [name for name in loaded if name in words_of(host, AVAILABLE)]:
         if clock() >= deadline:
-            raise HostError(host.name, f"still lists {', '.join(left)} after they were taken back")
-        sleep(LOOK_S)
+            raise HostError(host.name, f"still lists {', '.join(left)} after they were unloaded")
+        sleep(POLL_S)
 
 
 def words_of(host: Host, path: str) -> tuple[str, ...]:
@@ -152,13 +151,13 @@ def words_of(host: Host, path: str) -> tuple[str, ...]:
 
 
 def can_load(host: Host, module: str) -> bool:
-    """Whether the host's kernel has a module of that name, which is not loaded; loads nothing."""
+    """True if the host's kernel has a module of that name; does not load it."""
     argv = ("sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin exec modprobe -n -q "$1"', "look", module)
     return host.run(argv, check=False).exit_status == 0
 
 
 def _of_kernel(host: Host, choice: Choice) -> CongestionControl:
-    """The kernel's own: built in, or from a module, loaded or to be loaded."""
+    """A congestion control of the kernel: built in, or a module, loaded or not."""
     release = host.run(("uname", "-r")).stdout.strip()
     look = (
         'm=/sys/module/$1; if [ -e "$m/initstate" ]; then echo module; cat "$m/srcversion"; '
@@ -173,7 +172,7 @@ def _of_kernel(host: Host, choice: Choice) -> CongestionControl:
 
 
 def _knobs(host: Host, chosen: tuple[Choice, ...], available: tuple[str, ...]) -> tuple[Knob, ...]:
-    """Modules to load, and what a user who is not root has to be allowed."""
+    """Modules to load, and names to permit to a user who is not root."""
     knobs = [
         Knob(kind="module", name=choice.module, value="loaded", source=SOURCE)
         for choice in chosen
@@ -184,7 +183,7 @@ def _knobs(host: Host, chosen: tuple[Choice, ...], available: tuple[str, ...]) -
     allowed = words_of(host, ALLOWED)
     asked = [choice.name for choice in chosen if choice.source != "bpf"]
     if any(name not in allowed for name in asked):
-        # in the kernel's own order, in which it reads back
+        # The kernel's own order, in which it reads back.
         modules = [choice.name for choice in chosen if choice.source == "module"]
         order = (*available, *(name for name in modules if name not in available))
         value = " ".join(name for name in order if name in (*allowed, *asked))
@@ -204,7 +203,7 @@ class _Process:
         try:
             ready = self._lines.receive(ANSWER_S)
             if ready.get("event") != "ready":
-                raise HostError(self._host.name, f"gensink stacks said {ready}")
+                raise HostError(self._host.name, f"gensink stacks answered {ready}")
             if not ready["supported"]:
                 raise Unsupported(f"{self._host.name}: {ready['reason']}")
         except BaseException:
@@ -216,7 +215,7 @@ class _Process:
         self._lines.close()
 
     def load(self, choice: Choice, version: str) -> CongestionControl:
-        """Bring one law."""
+        """Load one law."""
         self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)
         if answer.get("event") == "error":
@@ -234,7 +233,7 @@ class _Process:
 
 
 def words_for(stack: Stack) -> dict[str, int]:
-    """A law's parameters as ``load`` takes them: shares and segments in millionths."""
+    """Parameters of a law for ``load``: shares and segments in millionths."""
     return {
         f"{key}_millionths" if key in IN_MILLIONTHS else key: round(value * MILLION)
         if key in IN_MILLIONTHS

@@ -1,4 +1,4 @@
-"""A host ready to measure: its agent runs, its card is known, and it can be tuned."""
+"""An open end of a path: host, agent, interface and tuning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from netlab.tuning.session import TuningSession
 READY_S = 10.0
 PROTOCOL = 1
 HOLD_S = 15
-"""A host whose controller was not heard for so long reverts its tuning by itself."""
+"""Dead-man timeout: the host reverts its tuning after this time without the controller."""
 
 NO_KNOBS = Profile(
     name="mtu-only", title="MTU only", source="preflight", lineage=("mtu-only",), notes=(), items=()
@@ -37,7 +37,7 @@ NO_KNOBS = Profile(
 
 @dataclass(frozen=True)
 class TuningPlan:
-    """What a tuning would change on a host, or has changed; shows itself as a diff."""
+    """Changes of a tuning on a host, planned or applied, with a diff for display."""
 
     changes: tuple[Change, ...]
 
@@ -46,12 +46,12 @@ class TuningPlan:
         return plan_text(self.changes)
 
     def to_html(self) -> str:
-        """The same for a notebook."""
+        """The diff for a notebook."""
         return plan_html(self.changes)
 
 
 class _Lines:
-    """A long-lived process as the tuning session wants it: whole lines, standard exceptions."""
+    """Adapter of a LineProcess to the tuning session: whole lines, standard exceptions."""
 
     def __init__(self, process: LineProcess):
         self._process = process
@@ -73,20 +73,20 @@ class _Lines:
 
 
 class Endpoint:
-    """One end of a path while it is open; made by :func:`open_endpoints`.
+    """One open end of a path; made by :func:`open_endpoints`.
 
     Attributes
     ----------
     host : Host
-        How it is reached.
+        The open host.
     agent : LineProcess
-        Its agent, which has said it is ready.
+        Its running agent.
     address, interface : str
         Of the data path.
     facts : dict
-        What the host is, see :mod:`netlab.hosts.facts`.
+        Facts of the host, see :mod:`netlab.hosts.facts`.
     link : dict
-        How its end of a lab link is set, read back; empty elsewhere.
+        Settings of its end of a lab link, read back; empty without a lab.
     """
 
     def __init__(self, name: str, host: Host, study: Study, path: str):
@@ -113,16 +113,16 @@ class Endpoint:
         if ready.get("event") == "error":
             raise HostError(self.name, f"{ready.get('message')} ({ready.get('code')})")
         if ready.get("event") != "ready" or ready.get("protocol") != PROTOCOL:
-            raise HostError(self.name, f"speaks another protocol: {ready}")
+            raise HostError(self.name, f"its agent has another protocol version: {ready}")
         if ready.get("digest") != core.source_digest():
-            raise HostError(self.name, "runs an agent of other sources than this netlab")
+            raise HostError(self.name, "its agent was built from other sources than this netlab")
 
     def close(self) -> None:
         """End the agent."""
         self.agent.close()
 
     def open_files(self) -> int | None:
-        """The hard limit of open files of a process on the host; None if it has none."""
+        """Hard limit of open files of a process on the host; None if unlimited."""
         text = self.host.run(("sh", "-c", "ulimit -Hn")).stdout.strip()
         return int(text) if text.isdigit() else None
 
@@ -138,12 +138,12 @@ class Endpoint:
             process.close()
 
     def planned(self, profile: Profile, mtu_B: int | None) -> TuningPlan:
-        """What a tuning would change; changes nothing."""
+        """The plan of a tuning; changes nothing."""
         with self.tune_process() as lines:
             return TuningPlan(self._session(lines, profile, mtu_B).plan())
 
     def recover(self) -> tuple[dict, ...]:
-        """Put back what a netlab that died together with its guard left; what was looked at."""
+        """Revert the journal of a netlab that died with its dead-man timer; return the knobs."""
         with self.tune_process() as lines:
             session = self._session(lines, NO_KNOBS, None)
             return session.recover() if session.ready["stale"] else ()
@@ -161,9 +161,9 @@ class Endpoint:
 
     @contextmanager
     def congestion_controls(self, study: Study, names: Iterable[str]) -> Iterator[CcSession]:
-        """Have congestion controls on the host; those netlab brings are gone at the end.
+        """Provide congestion controls on the host; unload netlab's own at the end.
 
-        A tuning that is entered inside loads the kernel's modules and allows their names.
+        A tuning entered inside loads the kernel's modules and permits their names.
 
         Raises
         ------
@@ -181,12 +181,12 @@ class Endpoint:
                 self._controls = None
 
     def kernel_names(self, congestion: str) -> str:
-        """What the host's kernel calls a congestion control, or several joined by ``+``."""
+        """The kernel's name of a congestion control, or of several joined by ``+``."""
         return congestion if self._controls is None else self._controls.kernel_names(congestion)
 
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
-        """Hold the host tuned; everything is reverted at the end."""
+        """Tune the host; revert everything at the end."""
         with self.tune_process() as lines:
             self.session, self._profile = self._session(lines, profile, mtu_B), profile
             with self.session:
@@ -203,21 +203,21 @@ class Endpoint:
 
     @contextmanager
     def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
-        """Hold the host tuned as a block of the study asks."""
+        """Tune the host for a block of the study."""
         profile = load_profile(study.profile(self.name, block.tuning))
         with self.tuning(profile, block.mtu_B) as session:
             yield session
 
     @contextmanager
     def with_mtu(self, mtu_B: int | None) -> Iterator[TuningSession]:
-        """Hold the interface at an MTU, None for its own, and change nothing else of a tuning."""
+        """Set the interface's MTU (None leaves it) and no other knob; revert at the end."""
         with self.tuning(NO_KNOBS, mtu_B) as session:
             yield session
 
     def buffer_clamps(self) -> tuple[int | None, int | None]:
-        """What the tuning's wmem_max and rmem_max would clip a socket's buffers to, in B.
+        """The tuning's wmem_max and rmem_max, where netlab must clip socket buffers itself, in B.
 
-        None where the host took the sysctl itself (then its kernel clips) or the tuning sets none.
+        None if the host has the sysctl (its kernel clips), or if the tuning does not set it.
         """
         if self.session is None or self._profile is None:
             return None, None
@@ -229,7 +229,7 @@ class Endpoint:
         )
 
     def drift(self) -> list[str]:
-        """Knobs that are no longer what was applied, one sentence each."""
+        """Knobs that changed since they were applied, one sentence each."""
         if self.session is None:
             return []
         return [
@@ -238,11 +238,11 @@ class Endpoint:
         ]
 
     def unsupported(self) -> list[dict]:
-        """``host``, ``knob`` and ``reason`` of what this host does not have."""
+        """``host``, ``knob`` and ``reason`` of unsupported knobs."""
         return self._unsupported
 
     def conflicts(self) -> list[dict]:
-        """``host``, ``knob`` and ``reason`` of what somebody else changed meanwhile."""
+        """``host``, ``knob`` and ``reason`` of knobs that another program changed meanwhile."""
         if self.session is None:
             return []
         return [
@@ -255,24 +255,24 @@ class Endpoint:
         ]
 
     def knobs(self) -> dict[str, str]:
-        """Every knob of the tuning as read back."""
+        """All knobs of the tuning, read back."""
         return self._knobs
 
     @property
     def plan(self) -> TuningPlan | None:
-        """The tuning's plan, which shows itself as a diff; None before tuning."""
+        """The tuning's plan; None before tuning."""
         return TuningPlan(self.session.plan()) if self.session is not None else None
 
 
 def _label(entry: dict) -> str:
-    """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``: a knob as people name it."""
+    """A knob's display name: ``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``."""
     if entry["knob"] == "sysctl":
         return str(entry["name"])
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
 def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
-    """What a host is, and under ``generators`` the version it has of each, None without it."""
+    """Facts of a host; ``generators`` has the version of each, None if not installed."""
     return {**host.facts(card), "generators": versions(host, generators)}
 
 
@@ -280,15 +280,14 @@ def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
 def open_endpoints(
     study: Study, path: str, *, lab: labs.Lab | None = None
 ) -> Iterator[dict[str, Endpoint]]:
-    """Open both ends of a path: reached, agent pushed and ready.
+    """Open both ends of a path: connect, push the agent and start it.
 
-    Agents start in the sorted order of host names, so that two controllers that want the same
-    hosts cannot each hold one and wait for the other.
+    Agents start in sorted order of host names, so that two controllers cannot deadlock.
 
     Raises
     ------
     HostError
-        A host cannot be reached, or another netlab is using it.
+        A host cannot be reached, or another netlab uses it.
     """
     names = [end.host for end in study.paths[path].ends]
     hosts = open_hosts(study, names, lab)
@@ -310,25 +309,25 @@ def open_endpoints(
 
 @contextmanager
 def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
-    """The lab a study needs: the one of that id, one that is up and fits, or one of its own.
+    """The lab of a study: the one with an id, a matching one that is up, or a new one.
 
     Yields
     ------
     Lab or None
-        None for a study without lab hosts. A lab made here is removed at the end, also when this
+        None for a study without lab hosts. A new lab is removed at the end, also when this
         process is killed.
 
     Raises
     ------
     BadInput
-        There is no lab of that id, or it is not what this study would make.
+        No lab has the id, or it does not match the study.
     """
     if all(host.kind != "lab" for host in study.hosts.values()):
         yield None
         return
     if lab_id:
         if not labs.LAB_ID.fullmatch(lab_id):
-            raise BadInput("is no lab id", key="lab", value=lab_id)
+            raise BadInput("is not a lab id", key="lab", value=lab_id)
         given = labs.Lab(Path(lab_base()) / lab_id)
         if not given.fits(study):
             raise BadInput("no lab of this id fits the study", key="lab", value=lab_id)

@@ -1,4 +1,4 @@
-"""The hosts of a study, whichever way each is reached."""
+"""The hosts of a study, over SSH or in a lab, and their addresses on a path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPENED_AT_ONCE = 16
 
 
 def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
-    """Reach hosts of a study, several at a time.
+    """Connect to hosts of a study, several at a time.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
     names : iterable of str
         Which hosts.
     lab : Lab, optional
-        The lab that stands for the study's lab hosts.
+        The lab with the study's lab hosts.
 
     Returns
     -------
@@ -35,9 +35,9 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
     Raises
     ------
     HostError
-        One cannot be reached; those that were are let go.
+        A host cannot be reached; the others are closed.
     BadInput
-        A name is no host of the study, or a lab host is asked for without a lab.
+        The study has no host of a name, or a lab host has no lab.
     """
     hosts = {name: host_of(study, name, lab) for name in names}
     try:
@@ -52,7 +52,7 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
 
 
 def close_hosts(hosts: dict[str, Host]) -> None:
-    """Let hosts go, several at a time."""
+    """Close hosts, several at a time."""
     if hosts:
         with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
             list(pool.map(lambda host: host.close(), hosts.values()))
@@ -61,11 +61,11 @@ def close_hosts(hosts: dict[str, Host]) -> None:
 def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
     """One host of a study, not yet open."""
     if name not in study.hosts:
-        raise BadInput("no host is called that", where="hosts", value=name)
+        raise BadInput("unknown host", where="hosts", value=name)
     host = study.hosts[name]
     if host.kind == "lab":
         if lab is None:
-            raise BadInput("is a lab host, and there is no lab", where=f"hosts.{name}")
+            raise BadInput("is a lab host, but no lab is up", where=f"hosts.{name}")
         return lab.host(name)
     return SshHost(
         name,
@@ -86,7 +86,7 @@ def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
     path, host : str
         Names.
     version : int
-        4 or 6: which of the two addresses that netlab gives to an end in the lab.
+        4 or 6: the address family, for an end in the lab.
     """
     _check_end(study, path, host)
     end = next(end for end in study.paths[path].ends if end.host == host)
@@ -96,13 +96,13 @@ def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
 
 
 def interface(study: Study, path: str, host: str) -> str:
-    """Name of the interface that carries a path on a host."""
+    """Name of a host's interface on a path."""
     _check_end(study, path, host)
     return interfaces(study)[path, host]
 
 
 def _check_end(study: Study, path: str, host: str) -> None:
     if path not in study.paths:
-        raise BadInput("no path is called that", where="paths", value=path)
+        raise BadInput("unknown path", where="paths", value=path)
     if host not in {end.host for end in study.paths[path].ends}:
-        raise BadInput("is no end of this path", where=f"paths.{path}", value=host)
+        raise BadInput("is not an end of this path", where=f"paths.{path}", value=host)

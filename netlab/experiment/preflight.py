@@ -92,7 +92,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         if endpoint.host.is_root or endpoint.host.can_sudo:
             yield Check("ok", name, "may be tuned")
         else:
-            yield Check("fail", name, "is neither root nor may use sudo -n, so cannot be tuned")
+            yield Check("fail", name, "cannot be tuned: the user is not root, and sudo -n fails")
         if facts.get("interface_exists") is False:
             yield Check("fail", name, f"has no interface {endpoint.interface}")
             continue
@@ -102,7 +102,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         yield Check(
             "fail" if short else "ok",
             name,
-            f"{limit if limit is not None else 'unknown'} open files allowed, {most} streams asked",
+            f"{limit if limit is not None else 'unknown'} open files allowed, {most} streams used",
         )
         for generator, version in facts["generators"].items():
             text = missing(generator) if version is None else f"{generator}: {version}"
@@ -130,14 +130,14 @@ def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check
 def _bus_found(facts: dict) -> str:
     if facts.get("bus_speed"):
         return (
-            f"{facts['bus_speed']} x{facts['bus_width']} in sysfs; name its bandwidth in the "
-            "study to see per cent of it"
+            f"{facts['bus_speed']} x{facts['bus_width']} in sysfs; set its bandwidth in the "
+            "study to get results in per cent of it"
         )
-    return "unknown; name it in the study to see per cent of it"
+    return "unknown; set it in the study to get results in per cent of it"
 
 
 def _cpus(study: Study, path: str) -> dict[str, str | None]:
-    """CPUs of each end's threads in the runs of the path's first group."""
+    """CPU list of each end's threads, from the path's first group."""
     for group in study.groups:
         if group.path == path:
             socket = study.socket

@@ -10,19 +10,19 @@ from netlab.experiment.watcher import Watcher
 from netlab.study.schedule import Block
 
 REPORT_S = 40.0
-"""What executing the analysis notebooks and writing the site takes, for the estimate."""
+"""Estimated time to execute the analysis notebooks and write the site."""
 
 BLOCK_S = 4.0
-"""What starting a block's kernel, reaching its hosts and tuning them takes, for the estimate."""
+"""Estimated time to start a block's kernel, and to connect to and tune its hosts."""
 
 
 class Bar(Watcher):
-    """A bar in seconds of expected work; give it to a campaign and to the report.
+    """A progress bar in seconds of expected work, for a campaign and its report.
 
     Parameters
     ----------
     report : bool
-        Whether a report follows the campaign under the same bar.
+        True if a report follows the campaign under the same bar.
     """
 
     def __init__(self, *, report: bool = True) -> None:
@@ -47,7 +47,7 @@ class Bar(Watcher):
         return self._bar
 
     def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
-        """Size the bar by what is still to be measured."""
+        """Size the bar by the runs left to measure."""
         self._each_s = seconds_per_run
         work_s = (runs - kept) * seconds_per_run + blocks * BLOCK_S
         bar = self._open(work_s + self._report_left_s)
@@ -55,7 +55,7 @@ class Bar(Watcher):
             bar.write(f"netlab: {kept} of {runs} runs have a valid record and are kept")
 
     def block(self, block: Block) -> None:
-        """Name the block that is being measured."""
+        """Show the name of the block under measurement."""
         if self._bar is not None:
             self._bar.set_description(f"{block.path} {block.tuning} {block.mtu_B} B")
             self._bar.update(BLOCK_S)
@@ -66,7 +66,7 @@ class Bar(Watcher):
             self._bar.update(self._each_s)
 
     def step(self, text: str, share: float) -> None:
-        """Advance the report's part: `share` of it is done when `text` has been."""
+        """Advance the report's part by `share`, and show `text`."""
         bar = self._open(self._report_left_s)
         bar.set_description(text)
         step_s = min(self._report_left_s, share * REPORT_S)

@@ -1,4 +1,4 @@
-"""Who is told how a campaign goes, without what runs one: that takes seconds to load."""
+"""Progress callbacks. A module of its own, so that importing it stays fast."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from netlab.study.schedule import Block
 
 
 class Watcher:
-    """Is told of every run that is done; the command line draws a progress bar from it."""
+    """Callbacks of a campaign; the command line draws its progress bar from them."""
 
     def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
-        """The campaign begins: `kept` of `runs` runs stand, `blocks` blocks are to be measured."""
+        """The campaign starts: `kept` of `runs` have a valid record, `blocks` blocks are left."""
 
     def block(self, block: Block) -> None:
-        """A block begins."""
+        """A block starts."""
 
     def run_done(self) -> None:
         """A run is done."""

@@ -1,4 +1,4 @@
-"""Runs of a study made by other tools: the same hosts, tuning, meters and columns."""
+"""Runs by external tools (iperf3, iperf, nuttcp): same hosts, tuning, meters and columns."""
 
 from netlab.generators.installed import missing, require, tool_named, version_text, versions
 from netlab.generators.trial import TrialResult, run_trial

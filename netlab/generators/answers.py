@@ -1,7 +1,7 @@
-"""What the two ends of a tool's transfer printed, in the shape that the agents' answers have.
+"""Parse the output of a tool's two ends into the format of the agents' answers.
 
-So the same code makes a record of it. What a tool does not tell is None. Times are the tool's own,
-from when its receiver began to count.
+The same code then records either. A figure that the tool does not report is None. Times are the
+tool's own, from the start of its receiver's count.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from netlab.measure.exchange import Flow, Request
 from netlab.results.imports.records import Record, Sample
 
 EDGE_SHARE = 0.1
-"""A boundary of the window may lie so much of an interval before its time."""
+"""Share of an interval by which a boundary of the window may be early."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """One direction of a run as a tool told it.
+    """A tool's report of one direction of a run.
 
     Parameters
     ----------
     sender, receiver : Record
-        What each end said; one and the same where one end says it all.
+        The report of each end; the same record if one end reports both.
     """
 
     sender: Record
@@ -34,13 +34,13 @@ class Answers:
 
 
 def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) -> Answers:
-    """The runs that both ends printed.
+    """Parse the output of both ends.
 
     Raises
     ------
     RunError
-        An end printed something damaged, another number of streams, another congestion control,
-        or not what the receiver counted.
+        The output of an end is damaged, has another number of streams or congestion control, or
+        lacks the receiver's count.
     """
     sent = _record(tool, client, f"{tool.name}'s client", asked.streams)
     if tool.reporting.intervals_at == "client":
@@ -48,7 +48,7 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
     else:
         got = _record(tool, server, f"{tool.name}'s server", asked.streams)
     if got.forward.measured_at != "receiver":
-        raise RunError(f"{tool.name} did not tell what its receiver counted", reason="peer")
+        raise RunError(f"{tool.name} did not print its receiver's count", reason="peer")
     if sent.congestion not in (None, asked.congestion):
         raise RunError(
             f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", reason="peer"
@@ -57,7 +57,7 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
 
 
 def is_complete(tool: Tool, server: str, streams: int) -> bool:
-    """Whether a server that is still there has printed the results of all streams."""
+    """True if a running server has printed the results of all streams."""
     try:
         _record(tool, server, "the server", streams)
     except RunError:
@@ -69,7 +69,7 @@ def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
     try:
         records = tool.reporting.records(text)
     except BadInput as error:
-        raise RunError(f"{what} printed what cannot be read: {error}", reason="peer") from None
+        raise RunError(f"{what} printed damaged output: {error}", reason="peer") from None
     if len(records) != 1:
         raise RunError(f"{what} printed {len(records)} results for one run", reason="peer")
     (record,) = records
@@ -79,14 +79,14 @@ def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
 
 
 def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Growing counts of a receiver's streams at common times.
+    """Cumulative counts of a receiver's streams at common times.
 
     Returns
     -------
     t_s : array, shape (samples + 1,)
         Ends of the intervals, mean of the streams, from 0.
     counts : array of int, shape (streams, samples + 1)
-        Bytes so far; a stream that reported less often stands still at its end.
+        Bytes so far; the count of a stream with fewer reports is constant after its last.
     """
     streams = sorted({sample.stream for sample in samples})
     by_stream = [
@@ -105,32 +105,32 @@ def counts_of(samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -> tuple[int, int]:
-    """Samples that open and close the measured window: the first past its warm-up, and past it.
+    """Indices of the first sample after the warm-up, and of the first after the window.
 
     Raises
     ------
     RunError
-        The receiver reported no interval past the warm-up.
+        The receiver reported no interval after the warm-up.
     """
     edge_s = EDGE_SHARE * step_s
     opens = int(np.searchsorted(t_s, warmup_s - edge_s))
     if opens >= len(t_s) - 1:
-        raise RunError("its receiver reported nothing past the warm-up", reason="peer")
+        raise RunError("its receiver reported nothing after the warm-up", reason="peer")
     closes = int(np.searchsorted(t_s, t_s[opens] + seconds - edge_s))
     return opens, min(max(closes, opens + 1), len(t_s) - 1)
 
 
 def flow_of(
-    heard: Answers, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
+    answers: Answers, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
 ) -> Flow:
     """One direction of a run as :func:`netlab.measure.record.record` takes it.
 
     Raises
     ------
     RunError
-        There is no window in what the receiver reported.
+        The receiver's report contains no window.
     """
-    sent, got = heard.sender, heard.receiver
+    sent, got = answers.sender, answers.receiver
     t_s, counts = counts_of(got.forward.samples)
     opens, closes = window_of(t_s, request.warmup_ms / 1e3, request.window_ms / 1e3, step_s)
     t_ns = np.round(t_s * 1e9).astype(np.int64)
@@ -177,20 +177,19 @@ def flow_of(
     return Flow(gen, sink)
 
 
-def audit_counts(flow: Flow, heard: Answers, tool: Tool) -> tuple[int | None, list[str]]:
-    """The counts of a direction against each other, as far as the tool tells them.
+def audit_counts(flow: Flow, answers: Answers, tool: Tool) -> tuple[int | None, list[str]]:
+    """Compare the counts that a tool reports of one direction.
 
     Returns
     -------
     int or None
-        Disagreement of the counts that must be equal, B; None where the receiver may leave unread
-        what was on its way.
+        Difference of sent and received bytes; None if the receiver may stop before the last byte.
     list of str
-        One sentence for each disagreement beyond what the tool rounds.
+        One sentence for each difference beyond the tool's rounding.
     """
     sent_B, read_B = flow.gen["total_bytes"], flow.sink["total_bytes"]
     summed_B = flow.sink["interval_sum_bytes"]
-    slack_B = ROUNDED_B if heard.receiver.rounded else 0
+    slack_B = ROUNDED_B if answers.receiver.rounded else 0
     problems = []
     if summed_B > read_B + slack_B * len(flow.sink["samples"]["t_ns"]):
         problems.append(f"the receiver read {read_B} B, but its intervals sum to {summed_B} B")
@@ -202,4 +201,4 @@ def audit_counts(flow: Flow, heard: Answers, tool: Tool) -> tuple[int | None, li
 
 
 ROUNDED_B = 128
-"""Amounts of nuttcp have four digits behind the 2^20: two of them differ by no more than this."""
+"""nuttcp prints amounts with four decimals of a MiB: rounding of two differs by at most this."""

@@ -1,4 +1,4 @@
-"""Whether a host has a tool, which version, and where."""
+"""Find an external tool on a host: program file and version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netlab.hosts.host import Host
 MAX_VERSION = 120
 VERSION_S = 5
 
-# Prints the program's file and what it says of itself; a tool that hangs is given up.
+# Print the program file and its version output, with a timeout.
 SCRIPT = r"""
 PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
@@ -25,7 +25,7 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 
 def tool_named(name: str) -> Tool:
-    """The description of a generator that is not netlab's own; KeyError for another name."""
+    """The description of an external generator; KeyError for another name."""
     found = {tool.name: tool for tool in TOOLS if tool.reporting is not None}
     return found[name]
 
@@ -36,7 +36,7 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
     Raises
     ------
     HostError
-        The host is lost, or what is there under that name says it is something else.
+        The host is lost, or the program of that name is another tool.
     """
     argv = ("sh", "-c", SCRIPT, "version", tool.program, str(VERSION_S), *tool.version)
     program, *lines = host.run(argv).stdout.strip().splitlines() or [""]
@@ -44,11 +44,11 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
         return None
     said = next((line.strip() for line in lines if line.strip()), "")[:MAX_VERSION]
     if not re.fullmatch(tool.reporting.version_of, said):
-        what = f"says {said!r}" if said else "says nothing"
+        what = f"printed {said!r}" if said else "printed nothing"
         raise HostError(
             host.name,
-            f"{program} is no {tool.name}: asked for its version it {what}; "
-            f"Debian's package of {tool.name} is {tool.reporting.package}",
+            f"{program} is not {tool.name}: its version option {what}; "
+            f"install Debian's package {tool.reporting.package}",
         )
     return program, said
 
@@ -66,20 +66,20 @@ def versions(host: Host, names: Iterable[str]) -> dict[str, str | None]:
 
 
 def missing(name: str) -> str:
-    """What to tell a user whose host lacks a generator."""
+    """The message for a host without a generator."""
     package = tool_named(name).reporting.package
     return f"{name} is not installed; Debian's package of it is {package}"
 
 
 def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) -> None:
-    """Refuse runs whose tools are not installed, before anything is changed for them.
+    """Refuse runs whose tools are not installed, before anything is changed.
 
     Parameters
     ----------
     used : iterable of str
-        Generators of the runs, netlab's own among them or not.
+        Generators of the runs; netlab's own is ignored.
     found : mapping
-        Generator -> host -> version, None without it.
+        Generator -> host -> version; None if it is not installed.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) 
 
 
 def version_text(found: Mapping[str, str | None] | None) -> str | None:
-    """The version of a tool as a record has it, of both hosts where they differ."""
+    """The version of a tool for a record: of both hosts if they differ."""
     if found is None:
         return None
     said = {str(version) for version in found.values()}

@@ -1,4 +1,4 @@
-"""The meters of both hosts around a tool's run: snapshots of their agents, differenced."""
+"""Meters of a tool's run: snapshots of the agents' counters, and their differences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ANSWER_S = 5.0
 
 
 def snapshot(side: Side) -> dict:
-    """What the agent of a host reads of it now, see ``meter`` in native/PROTOCOL.md.
+    """Read a host's counters through its agent, see ``meter`` in native/PROTOCOL.md.
 
     Raises
     ------
     HostError
         The host is lost, or its agent does not answer.
     RunError
-        It cannot read what was asked for.
+        The agent cannot read the interface.
     """
     side.channel.send("meter", interface=side.interface)
     deadline = time.monotonic() + ANSWER_S
@@ -31,16 +31,16 @@ def snapshot(side: Side) -> dict:
             return answer
         if answer.get("event") == "error" and answer.get("run") is None:
             raise RunError(f"{side.host}: {answer.get('message')}", reason="internal")
-    raise HostError(side.host, f"its agent read no meter within {ANSWER_S:g} s")
+    raise HostError(side.host, f"its agent did not answer meter within {ANSWER_S:g} s")
 
 
 def difference(before: dict, after: dict) -> dict:
-    """Two snapshots of one host as the meter object of a run's result; see native/PROTOCOL.md."""
+    """Difference of two snapshots, as the meter of a run's result; see native/PROTOCOL.md."""
     old, new = before.get("interface"), after.get("interface")
     interface = None
     if old and new:
         counts = {name: new[name] - old[name] for name in new if name != "name"}
-        # of what happened between two snapshots they tell no more than this
+        # Two snapshots show a reset only by a count that decreased.
         reset = min(counts.values()) < 0
         interface = {"name": new["name"], **counts, "wraps": None, "reset": reset}
     return {
@@ -62,7 +62,7 @@ def _each(before: dict, after: dict, but: tuple[str, ...] = ()) -> dict:
 
 @dataclass(frozen=True)
 class Readings:
-    """Snapshots of one host: around the run, and around its window."""
+    """Four snapshots of one host: before and after the run and its window."""
 
     before: dict
     opens: dict
@@ -78,6 +78,6 @@ class Readings:
 
 
 def received_B(before: dict, now: dict) -> int:
-    """Bytes that an interface received between two snapshots; 0 where it has no counters."""
+    """Bytes that an interface received between two snapshots; 0 without counters."""
     old, new = before.get("interface"), now.get("interface")
     return new["rx_bytes"] - old["rx_bytes"] if old and new else 0

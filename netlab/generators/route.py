@@ -1,4 +1,4 @@
-"""Congestion control for a tool that has no option for it: an attribute of the route."""
+"""Set the congestion control of a tool without an option for it, by a route attribute."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from netlab.hosts.host import Host
 
 HELD_S = 10.0
 PROTOCOL = 203
-"""By this number of ours the route is told from any other, and nothing but it is removed."""
+"""Protocol number that marks netlab's route, so that no other route is removed."""
 
-# A route is added before the one there is, which stays; the end of input or a signal removes it.
-# The way to the peer is the kernel's own answer. IPv6 has no prepend, and prefers a low metric.
+# Add a route before the present one, which stays; remove it at end of input or at a signal. Take
+# the next hop from the kernel. IPv6 has no prepend, but prefers a low metric.
 SCRIPT = r"""
 peer=$1 dev=$2 src=$3 name=$4 tag=$5
 PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
@@ -43,15 +43,15 @@ fi
 def congestion_route(
     host: Host, *, interface: str, address: str, peer: str, congestion: str
 ) -> Iterator[None]:
-    """Make a congestion control what every new socket of a host to a peer starts with.
+    """Make a congestion control the default of every new socket from a host to a peer.
 
-    The route is gone at the end, also when this process is killed. It has no attribute but the
-    congestion control: those that the route to the peer had are not taken over.
+    The route is removed at the end, also when this process is killed. The congestion control is
+    its only attribute: it inherits none from the present route.
 
     Raises
     ------
     HostError
-        The host is lost, lets nobody change routes, or did not take the congestion control.
+        The host is lost, does not permit route changes, or refused the congestion control.
     """
     words = (peer, interface, address, congestion, str(PROTOCOL))
     process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True)

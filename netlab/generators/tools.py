@@ -21,20 +21,20 @@ from netlab.units import KIB, MIB, size
 
 @dataclass(frozen=True)
 class TransferRequest:
-    """One transfer as every tool is asked for it.
+    """One transfer, as requested of any tool.
 
     Parameters
     ----------
     address : str
         Data address of the receiver.
     port, data_port : int
-        Where its server listens; tools with a control connection take two.
+        Ports of its server; tools with a control connection take two.
     streams, seconds, record_length_B, congestion
-        The same for all.
+        The same for all tools.
     threads : int
-        For tools that spread streams over threads.
+        Threads of tools that spread streams over them.
     interval_s : float
-        How often its receiver reports, where all is to be told.
+        Reporting interval of the receiver, for :class:`Reporting`.
     sndbuf_B, rcvbuf_B : int
         Socket buffers of sender and receiver; 0 leaves the kernel's.
     """
@@ -52,7 +52,7 @@ class TransferRequest:
     rcvbuf_B: int = 0
 
     def fields(self) -> dict[str, object]:
-        """What templates may name: the parameters, ``_KiB`` of the buffers, the lesser of them."""
+        """Fields of the templates: the parameters, buffers in KiB, and the smaller buffer."""
         return {
             **asdict(self),
             "seconds": f"{self.seconds:g}",
@@ -65,28 +65,28 @@ class TransferRequest:
 
 @dataclass(frozen=True)
 class Reporting:
-    """How a tool is made to tell all about a run of a study, and what it can be asked.
+    """Options that make a tool report a study's run in full, and its capabilities.
 
     Parameters
     ----------
     package : str
         Debian's package.
     version_of : str
-        Regular expression of the version line of this tool and no other's.
+        Regular expression that only this tool's version line matches.
     server, client : tuple of str
         Arguments added to the tool's own so that its receiver reports every interval.
     server_rcvbuf, client_sndbuf, client_rcvbuf : tuple of str
-        Those that set a buffer, added when it is not the kernel's.
+        Arguments that set a buffer, added unless it is the kernel's.
     intervals_at : {'client', 'server'}
         The end that prints the receiver's intervals.
     records : callable
-        What an end printed to its runs, see :mod:`netlab.results.imports`.
+        Parser of an end's output, see :mod:`netlab.results.imports`.
     whole_seconds : bool
-        Whether it takes no fraction of a second.
+        True if its duration option takes whole seconds only.
     reads_all : bool
-        Whether its receiver reads until the sender has ended, so that both count the same.
+        True if its receiver reads until the sender has ended, so that both counts are equal.
     sets_congestion : bool
-        Whether it has an option for congestion control.
+        True if it has an option for congestion control.
     """
 
     package: str
@@ -105,14 +105,14 @@ class Reporting:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to run a tool, where it may choose.
+    """One way to run a tool, for mode ``best``.
 
     Parameters
     ----------
     record_length_B : int
-        Record length that the transfer is asked for with.
+        Record length of the transfer.
     how : str
-        What sets it apart beside that, in a word or two.
+        Its other characteristic, in a word or two.
     server, client : tuple of str
         Arguments added.
     """
@@ -130,7 +130,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Received:
-    """What the receiver of a transfer counted."""
+    """The receiver's result of a transfer."""
 
     goodput_MBps: float
     window_s: float
@@ -138,33 +138,33 @@ class Received:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool of netlab's kind.
+    """One external throughput tool.
 
     Parameters
     ----------
     name, program : str
-        As people and the shell call it.
+        Its name, and its program file.
     variable : str
-        Environment variable that names another program file.
+        Environment variable that overrides the program file.
     version : tuple of str
         Arguments that make it print its version.
     server, client : tuple of str
         Argument templates, with ``{field}`` of :class:`TransferRequest`.
     brief_server, brief_client : tuple of str
-        Arguments added when the result alone is wanted.
+        Arguments added for the result alone.
     reads : {'client', 'server'}
-        The end that prints what the receiver counted.
+        The end that prints the receiver's count.
     parse : callable
-        Text of that end and the transfer to what was received.
+        Parser of that end's output; it also takes the transfer.
     variants : tuple of Variant
-        Ways it may choose from, the likeliest to be its best first.
+        Candidates for its best way, the most likely first.
     max_streams : int or None
         Most streams it can run at once.
     server_stays : bool
-        Whether its server is ended when it has told all. iperf's can be made to end with its last
-        stream, and then at times leaves that stream's result out.
+        True if its server must be terminated after its report. iperf has an option to exit after
+        the last stream, but then sometimes omits that stream's result.
     reporting : Reporting or None
-        How it makes a run of a study; None for a tool that cannot.
+        Options for a run of a study; None for a tool that cannot make one.
     """
 
     name: str
@@ -183,22 +183,22 @@ class Tool:
     reporting: Reporting | None = None
 
     def server_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
-        """What its server is called with."""
+        """Arguments of its server."""
         return _filled(self.server + self.brief_server + variant.server, transfer)
 
     def client_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
-        """What its client is called with."""
+        """Arguments of its client."""
         return _filled(self.brief_client + variant.client + self.client, transfer)
 
     def reporting_arguments(
         self, transfer: TransferRequest
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What server and client are called with where all is to be told."""
+        """Arguments of server and client for a full report."""
         if self.reporting is None:
-            raise ValueError(f"{self.name} makes no runs of studies")
-        told, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
-        server = self.server + told.server + told.server_rcvbuf * rcv
-        client = told.client + told.client_sndbuf * snd + told.client_rcvbuf * rcv + self.client
+            raise ValueError(f"{self.name} cannot make a run of a study")
+        full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
+        server = self.server + full.server + full.server_rcvbuf * rcv
+        client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + self.client
         return _filled(server, transfer), _filled(client, transfer)
 
 
@@ -225,7 +225,7 @@ def _imported(
                 f"{record.streams} streams in place of {transfer.streams}", reason="peer"
             )
         if record.forward.measured_at != "receiver":
-            raise RunError("it is not the receiver's count", reason="peer")
+            raise RunError("the result is not the receiver's count", reason="peer")
         return Received(record.forward.goodput_MBps, record.forward.window_s)
 
     return read
@@ -235,10 +235,10 @@ _NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)
 
 
 def _neper(text: str, transfer: TransferRequest) -> Received:
-    """neper's ``key=value`` lines; bit/s over its own samples of the time asked for."""
+    """Parse neper's ``key=value`` lines; its bit/s are over its own samples of the transfer."""
     found = _NEPER.findall(text)
     if len(found) != 1 or int(found[0]) == 0:
-        raise RunError("no local_throughput in what it printed", reason="peer")
+        raise RunError("its output has no local_throughput", reason="peer")
     return Received(int(found[0]) / 8e6, float(transfer.seconds))
 
 
@@ -302,7 +302,7 @@ TOOLS = (
         ),
         server_stays=True,
     ),
-    # It has no option for congestion control; the route's is the one wanted.
+    # It has no option for congestion control: the route sets it.
     Tool(
         name="nuttcp",
         program="nuttcp",

@@ -1,4 +1,4 @@
-"""One run of a study by another tool: server and client on their hosts, meters around them."""
+"""One run of a study by an external tool: server and client on their hosts, metered."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
 
 STEP_S = 0.1
-"""The tools report no more often than this."""
+"""Shortest reporting interval of the tools."""
 
 SLACK_S = 10.0
-"""What a client may take beyond its transfer to connect, to drain and to report."""
+"""Time for a client to connect, drain and report, beyond its transfer."""
 
 END_S = 8.0
-"""What a server may take to end by itself once its client has."""
+"""Time for a server to exit by itself after its client."""
 
-GO_B, GO_S, LOOK_S = 65_536, 5.0, 0.02
-"""Data flow once a receiving interface took so much; looked for this long, this often."""
+FLOW_B, FLOW_S, POLL_S = 65_536, 5.0, 0.02
+"""Data flow once a receiving interface has counted this much; polling timeout and interval."""
 
 SKEW_S = 0.4
-"""How far apart the two clients of a run in both directions may start."""
+"""Largest delay between the starts of the two clients of a run in both directions."""
 
 FIRST_PORT, LAST_PORT, PORT_TRIES = 10_000, 30_000, 8
-"""Below the ephemeral range; nuttcp takes as many ports as it has streams, and one."""
+"""Below the ephemeral range; nuttcp takes one port more than it has streams."""
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What came of a run by another tool.
+    """The result of one run, by netlab or an external tool.
 
     Attributes
     ----------
     outcome : Outcome
-        In the shape of a run by the agents.
+        The answers of the agents, or a tool's output in their format.
     ledger : Ledger
-        Its counts, as far as the tool tells them.
+        The audited counts.
     columns : dict
-        Columns of the results that only this run knows.
+        Columns that replace those of the study.
     provenance : dict
-        What was called, for the record's provenance.
+        Versions and command lines of a tool.
     """
 
     outcome: Outcome
@@ -63,7 +63,7 @@ class TrialResult:
 
 @dataclass(frozen=True)
 class _Way:
-    """One direction of a run: its ends, what the tool is asked, and its server, which listens."""
+    """One direction of a run: its ends, its transfer, and its listening server."""
 
     sender: Side
     receiver: Side
@@ -83,31 +83,31 @@ def run_trial(
     one_machine: bool,
     ports: random.Random | None = None,
 ) -> TrialResult:
-    """Make one run with another tool; in both directions it is called twice at the same time.
+    """Make one run with an external tool, which runs twice at once for both directions.
 
     Parameters
     ----------
     tool : Tool
-        One that can make runs of a study.
+        A tool with :class:`~netlab.generators.tools.Reporting`.
     sender, receiver : Side
         Ends of the forward direction; their agents are read as meters.
     request : Request
-        What to run. The warm-up is cut off by the receiver's own intervals, not by an option.
+        The run. The receiver's intervals, not an option of the tool, cut off the warm-up.
     hosts, versions : mapping
-        By the names of the ends: how each is reached, and its version of the tool.
+        Host name to open host, and to its version of the tool.
     mtu_B : int
         MTU of the path.
     one_machine : bool
-        Whether both ends are on the machine that this runs on.
+        True if both ends are on the controller's machine.
     ports : random.Random, optional
-        Draws the ports to try.
+        Generator of the ports to try.
 
     Raises
     ------
     RunError
-        An end failed, was killed, did not end in time, or printed what cannot be read.
+        An end failed, was killed, timed out, or printed output that cannot be parsed.
     HostError
-        An end is gone. In either case nothing is left running.
+        A host is lost. In either case no process is left.
     """
     started_unix_ns, started, own_s = time.time_ns(), time.monotonic(), time.process_time()
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
@@ -147,16 +147,16 @@ def run_trial(
     }
     spent_s = _spent(open_ways, sent, got)
     for name, meter in meters.items():
-        # what the tool spent comes to what the agent of its host did as a meter
+        # The tool's CPU time adds to that of its host's agent.
         both_us = round(1e6 * spent_s[name] + own_us(meter["total"]))
         meter["total"]["process"] = {"user_us": both_us, "system_us": 0}
         meter["total"]["controller_us"] = 1e6 * own_s * one_machine / len(meters)
     flows, ledger = [], Ledger(error_B=None)
     for way, client, server in zip(open_ways, sent, got, strict=True):
-        heard = parse_answers(tool, client.text, server.text, way.transfer)
+        answers = parse_answers(tool, client.text, server.text, way.transfer)
         gen_meter, sink_meter = meters[way.sender.host], meters[way.receiver.host]
-        flow = flow_of(heard, request, way.transfer.interval_s, gen_meter, sink_meter)
-        error_B, problems = audit_counts(flow, heard, tool)
+        flow = flow_of(answers, request, way.transfer.interval_s, gen_meter, sink_meter)
+        error_B, problems = audit_counts(flow, answers, tool)
         if error_B is not None:
             ledger.error_B = max(error_B, ledger.error_B or 0)
         ledger.problems += problems
@@ -180,7 +180,7 @@ def run_trial(
 
 
 def _seconds(tool: Tool, request: Request) -> float:
-    """How long the tool is to send, so that the window lies within it."""
+    """Duration of the transfer: warm-up, window and a margin."""
     step_s = max(STEP_S, request.interval_ms / 1e3)
     seconds = (request.warmup_ms + request.window_ms) / 1e3 + 2 * step_s + SKEW_S * request.both
     return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
@@ -196,7 +196,7 @@ def _served(
     seconds: float,
     draw: random.Random,
 ) -> _Way:
-    """A server that listens on a port that nobody had."""
+    """Start a server on a free port."""
     for _ in range(PORT_TRIES):
         port = draw.randrange(FIRST_PORT, LAST_PORT - request.streams - 1)
         transfer = TransferRequest(
@@ -237,17 +237,19 @@ def _window(
     before: dict[str, dict],
     request: Request,
 ) -> tuple[dict[str, dict], dict[str, dict]]:
-    """Snapshots of both hosts at the ends of the window, counted from when data flow.
+    """Snapshots of both hosts at the start and end of the window, which begins as data flow.
 
-    A client that ends before its time ends the wait.
+    A client that exits early ends the wait.
     """
     sides = {side.host: side for way in ways for side in (way.sender, way.receiver)}
-    deadline = time.monotonic() + GO_S
+    deadline = time.monotonic() + FLOW_S
     waiting = [way.receiver for way in ways]
     while waiting and time.monotonic() < deadline:
-        if any(client.wait(LOOK_S / len(clients)) is not None for client in clients):
+        if any(client.wait(POLL_S / len(clients)) is not None for client in clients):
             break
-        waiting = [side for side in waiting if received_B(before[side.host], snapshot(side)) < GO_B]
+        waiting = [
+            side for side in waiting if received_B(before[side.host], snapshot(side)) < FLOW_B
+        ]
     clients[0].wait(request.warmup_ms / 1e3)
     opens = {name: snapshot(side) for name, side in sides.items()}
     clients[0].wait(request.window_ms / 1e3)

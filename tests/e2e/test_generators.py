@@ -207,7 +207,7 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
     iperf3 = tool_named("iperf3")
     faults = {
         "killed": ("left", '"$0" "$@" & sleep 0.3; kill -9 $!; wait $!', "was ended by signal 9"),
-        "damaged": ("left", '"$0" "$@" | head -c 700', "printed what cannot be read"),
+        "damaged": ("left", '"$0" "$@" | head -c 700', "printed damaged output"),
         "mute": ("right", "echo no server today; exit 3", "does not listen: no server today"),
         "server killed": (
             "right",

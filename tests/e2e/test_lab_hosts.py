@@ -276,9 +276,9 @@ def test_a_server_that_says_nothing_is_given_up():
 
 
 def test_hosts_are_opened_all_or_none(lab):
-    with pytest.raises(BadInput, match="no host is called that"):
+    with pytest.raises(BadInput, match="unknown host"):
         open_hosts(STUDY, ["a", "nosuch"], lab)
-    with pytest.raises(BadInput, match="there is no lab"):
+    with pytest.raises(BadInput, match="no lab is up"):
         host_of(STUDY, "a")
 
 

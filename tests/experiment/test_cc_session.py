@@ -132,7 +132,7 @@ LOADED = '{"event":"loaded","name":"nl_fast_00","law":"fast","revision":1,"sha25
             Unsupported,
             "here: unsupported: built without BPF",
         ),
-        (['{"event":"pong"}'], HostError, "here: gensink stacks said"),
+        (['{"event":"pong"}'], HostError, "here: gensink stacks answered"),
         (
             [READY, '{"event":"error","code":"refused","message":"only from root"}'],
             NetlabError,
@@ -170,7 +170,7 @@ def test_a_name_that_stays_listed_is_waited_for_and_reported(pretended, tmp_path
             assert len(waits) == 3
         else:
             with (
-                pytest.raises(HostError, match="still lists nl_fast_00 after they were taken"),
+                pytest.raises(HostError, match="still lists nl_fast_00 after they were unloaded"),
                 open_cc_session(pretended, binary, ("fast",), {}, **times),
             ):
                 listed.write_text("reno nl_fast_00\n")

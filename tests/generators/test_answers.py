@@ -133,7 +133,7 @@ def test_another_congestion_control_is_a_failed_run(name):
 
 @tools
 def test_a_window_that_nothing_was_reported_in_is_a_failed_run(name):
-    with pytest.raises(RunError, match="nothing past the warm-up"):
+    with pytest.raises(RunError, match="nothing after the warm-up"):
         flow(name, warmup_ms=5000)
 
 
@@ -144,7 +144,7 @@ def test_a_window_that_nothing_was_reported_in_is_a_failed_run(name):
 def test_damaged_output_is_a_failed_run_that_says_whose(name, end):
     texts = list(printed(name))
     texts[end] = texts[end][: len(texts[end]) // 2]
-    with pytest.raises(RunError, match=f"{name}'s {('client', 'server')[end]} printed what"):
+    with pytest.raises(RunError, match=f"{name}'s {('client', 'server')[end]} printed damaged"):
         parse_answers(tool_named(name), *texts, transfer())
 
 

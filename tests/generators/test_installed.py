@@ -44,17 +44,17 @@ def test_each_tool_is_known_by_what_it_says_of_itself(host, place):
 @pytest.mark.parametrize(
     ("script", "what"),
     [
-        ("echo 'iperf version 2.1.8 (12 August 2022) pthreads'", "it says 'iperf version 2.1.8"),
-        ("echo nonsense", "it says 'nonsense'"),
-        ("exit 0", "it says nothing"),
-        ("head -c 100000 /dev/zero", "it says"),
+        ("echo 'iperf version 2.1.8 (12 August 2022) pthreads'", "printed 'iperf version 2.1.8"),
+        ("echo nonsense", "printed 'nonsense'"),
+        ("exit 0", "printed nothing"),
+        ("head -c 100000 /dev/zero", "printed"),
     ],
 )
 def test_another_program_of_that_name_is_told_from_it(host, place, script, what):
     program(place, "iperf3", script)
-    with pytest.raises(HostError, match="is no iperf3: asked for its version") as caught:
+    with pytest.raises(HostError, match="is not iperf3: its version option printed") as caught:
         versions(host, ["iperf3"])
-    assert what in str(caught.value) and "package of iperf3 is iperf3" in str(caught.value)
+    assert what in str(caught.value) and "package iperf3" in str(caught.value)
 
 
 def test_a_tool_that_is_missing_names_its_host_and_its_package():

@@ -98,7 +98,7 @@ def test_a_study_without_lab_hosts_has_no_lab():
 
 def test_a_name_that_is_not_there_is_bad_input():
     study = lab_study()
-    with pytest.raises(BadInput, match="no path"):
+    with pytest.raises(BadInput, match="unknown path"):
         data_address(study, "nosuch", "a")
-    with pytest.raises(BadInput, match="no end"):
+    with pytest.raises(BadInput, match="not an end"):
         interface(study, "a-b", "nosuch")

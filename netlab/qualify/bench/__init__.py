@@ -1,1 +1,1 @@
-"""netlab beside other tools of its kind, on one path, under the same settings."""
+"""Benchmark: netlab and other tools on one path with the same settings."""

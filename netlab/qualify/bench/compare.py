@@ -1,4 +1,4 @@
-"""Samples of a benchmark to medians, ratios and verdicts. A verdict may be that there is none."""
+"""Turn samples of a benchmark into medians, ratios and verdicts, ``no conclusion`` included."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netlab.qualify.bench.contenders import GENSINK
 
 CELL = ("mode", "offloads", "mtu_B", "streams")
 BEST_PEER = "best peer"
-"""Stands for the peer with the highest median of a cell."""
+"""Name for the peer with the highest median of a cell."""
 
 MIN_ROUNDS = 3
 RESAMPLES = 2000
@@ -36,16 +36,16 @@ RATIO_COLUMNS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """How samples are compared.
+    """Parameters of the comparison of samples.
 
     Parameters
     ----------
     confidence : float
         Level of the bootstrap intervals.
     resamples : int
-        Bootstrap resamples.
+        Number of bootstrap resamples.
     seed : int
-        Of the bootstrap: the same samples give the same intervals.
+        Seed of the bootstrap: equal samples give equal intervals.
     """
 
     confidence: float = 0.95
@@ -64,14 +64,14 @@ class Comparison:
         Parameters
         ----------
         samples : DataFrame
-            As :meth:`netlab.qualify.bench.path.BenchPath.take` makes them.
+            Samples of :meth:`netlab.qualify.bench.path.BenchPath.take`.
         hot_MBps, cold_MBps : float
-            Memory copy rate of all cores; goodputs are shown as shares of both.
+            Memory copy rates of all cores, for goodput in per cent of them.
 
         Returns
         -------
         DataFrame
-            :data:`MEDIAN_COLUMNS`; medians over the rounds that succeeded, NaN if none did.
+            :data:`MEDIAN_COLUMNS`; medians over successful rounds, NaN without one.
         """
         rows = []
         for key, part in samples.groupby([*CELL, "contender"], sort=False):
@@ -99,17 +99,17 @@ class Comparison:
         return pd.DataFrame.from_records(rows, columns=list(MEDIAN_COLUMNS))
 
     def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
-        """netlab's own against each peer, and against the best peer, in every cell.
+        """Compare netlab with each peer, and with the best peer, in every cell.
 
-        Transfers of the same round are compared with each other, so that a slow drift of the
-        machine cancels. The ratio is of medians; its interval comes from resampling rounds.
+        Transfers of the same round are compared, so that a slow drift of the machine cancels. The
+        ratio is of medians; its interval comes from resampling rounds.
 
         Returns
         -------
         DataFrame
-            :data:`RATIO_COLUMNS`, one row a cell and peer; ``peer`` is :data:`BEST_PEER` once a
-            cell, and ``against`` then names it. ``noise_percent`` is the standard deviation of the
-            ratio from round to round.
+            :data:`RATIO_COLUMNS`, one row a cell and peer. One row of a cell has
+            ``peer`` = :data:`BEST_PEER`, with its name in ``against``. ``noise_percent`` is the
+            standard deviation of the ratio between rounds.
         """
         rows = []
         for key, part in samples.groupby(list(CELL), sort=False):
@@ -161,7 +161,7 @@ class Comparison:
     ) -> tuple[float, float]:
         """Bootstrap percentile interval of a statistic of n rounds.
 
-        ``statistic`` takes indices of rounds, shape (resamples, n), and gives one value each.
+        ``statistic`` maps indices of rounds, shape (resamples, n), to one value for each resample.
         """
         if n < 2:
             return math.nan, math.nan
@@ -176,7 +176,7 @@ def _median(resampled: np.ndarray) -> np.ndarray:
 
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:
-    """Samples that somebody else's work is in."""
+    """Mask of the samples disturbed by steal or foreign load."""
     steal = samples["steal_percent"].astype(float) > STEAL_PERCENT
     return steal | (samples["foreign_percent"].astype(float) > FOREIGN_CPU_PERCENT)
 
@@ -184,9 +184,9 @@ def _disturbed(samples: pd.DataFrame) -> pd.Series:
 def _verdict(
     ratio: float, low: float, high: float, noise: float, disturbed: np.ndarray
 ) -> tuple[str, str]:
-    """What can be said of a cell, and why nothing can where that is so."""
+    """The verdict of a cell, and the reason if there is no conclusion."""
     if len(disturbed) < MIN_ROUNDS:
-        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {MIN_ROUNDS} are needed"
+        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {MIN_ROUNDS} needed"
     if 2 * disturbed.sum() > len(disturbed):
         return NO_CONCLUSION, f"steal or foreign load in {disturbed.sum()} of {len(disturbed)}"
     if low <= 1 <= high:
@@ -197,7 +197,7 @@ def _verdict(
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
-    """Over all cells of a mode: netlab's own against the best peer.
+    """Compare netlab with the best peer over all cells of a mode.
 
     Returns
     -------

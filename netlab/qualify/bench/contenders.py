@@ -1,4 +1,4 @@
-"""Who takes part in a benchmark, and between which variants each may choose."""
+"""The contenders of a benchmark, and the variants of each."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from netlab.study.socket import Engine, Receive, Send
 from netlab.units import KIB, MIB, size
 
 GENSINK = "gensink"
-"""The name under which netlab's own core takes part."""
+"""Contender name of netlab's own core."""
 
 RECORD_LENGTH_B = 128 * KIB
-"""Of every tool, where they are to be alike: iperf3's and iperf's own."""
+"""Record length of all tools in mode ``same``: the default of iperf3 and iperf."""
 
 Mode = Literal["same", "best"]
-"""``same``: one record length, every byte copied out. ``best``: whatever suits each tool."""
+"""``same``: one record length, every byte copied out. ``best``: the best variant of each tool."""
 
 
 @dataclass(frozen=True)
 class OwnVariant:
-    """One way to run gensink; the words are those of a study."""
+    """One way to run gensink, with the options of a study."""
 
     record_length_B: int
     send: Send = "copy"
@@ -32,7 +32,7 @@ class OwnVariant:
 
     @property
     def label(self) -> str:
-        """Its name: how it sends and how it receives, and its records."""
+        """Its name: send method, receive method and record length."""
         engine = "" if self.engine == "auto" else f"{self.engine} "
         return f"{engine}{self.send}/{self.receive} {size(self.record_length_B)}"
 
@@ -44,21 +44,21 @@ OWN_VARIANTS = (
     OwnVariant(256 * KIB, "copy"),
     OwnVariant(256 * KIB, "splice"),
 )
-"""The likeliest to be its best first, as in :class:`~netlab.generators.tools.Tool`."""
+"""The most likely best one first, as in :class:`~netlab.generators.tools.Tool`."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """One that takes part.
+    """One contender.
 
     Parameters
     ----------
     name : str
-        As in the tables.
+        Name in the tables.
     same : OwnVariant or Variant
-        How it runs where all are to be alike.
+        Its variant in mode ``same``.
     best : tuple of OwnVariant or of Variant
-        Between which it chooses where it may; never empty.
+        Its variants in mode ``best``; not empty.
     max_streams : int or None
         Most streams it can run at once.
     """
@@ -69,12 +69,12 @@ class Contender:
     max_streams: int | None = None
 
     def variants(self, mode: Mode) -> tuple[OwnVariant | Variant, ...]:
-        """Those it has in a mode."""
+        """Its variants in a mode."""
         return self.best if mode == "best" else (self.same,)
 
 
 def contenders(peers: Sequence[Installed]) -> tuple[Contender, ...]:
-    """netlab's own and the other tools, as they take part."""
+    """netlab's own core and the other tools."""
     own = Contender(GENSINK, OWN_SAME, OWN_VARIANTS)
     tools = (peer.tool for peer in peers)
     alike = Variant(RECORD_LENGTH_B)

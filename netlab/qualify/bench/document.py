@@ -1,4 +1,4 @@
-"""A benchmark as people and programs read it: tables, text and one JSON file."""
+"""Output of a benchmark: tables, text and one JSON file."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SCHEMA = 1
 VARIANT_COLUMNS = (
     *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
 )
-"""Of the table of variants, after those of the cell."""
+"""Columns of the table of variants, after those of the cell."""
 
 MODES = {"same": "same settings", "best": "each at its best"}
 
 
 @dataclass(frozen=True, eq=False)
 class Conclusions:
-    """A benchmark with what follows from it."""
+    """A benchmark with its medians, ratios and verdicts."""
 
     bench: Bench
     medians: pd.DataFrame
@@ -70,7 +70,7 @@ class Conclusions:
         )
 
     def ratios_table(self) -> Table:
-        """netlab's own over each peer, with the verdict of each cell."""
+        """netlab's ratio to each peer, with the verdict of each cell."""
         frame = self.ratios.set_index([*CELL, "peer"])
         return Table(
             frame,
@@ -81,11 +81,11 @@ class Conclusions:
                 **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
                 "noise_percent": ".1f",
             },
-            note="A cell has no conclusion where the noise is larger than the difference.",
+            note="A cell has no conclusion if the noise is larger than the difference.",
         )
 
     def variants_table(self) -> Table:
-        """What the heats say of every variant, and which ran in the rounds."""
+        """The heats of every variant, and the chosen ones."""
         matrix = self.bench.matrix
         return Table(
             self.variants.set_index([*CELL, "contender", "variant"]),
@@ -129,7 +129,7 @@ class Conclusions:
         return " ".join(parts)
 
     def _choices(self) -> str:
-        """In how many cells each contender chose which variant, and which variants failed."""
+        """The chosen variants of each contender by number of cells, and the failed heats."""
         matrix = self.bench.matrix
         chosen = self.variants[self.variants["chosen"]]
         said = []
@@ -146,7 +146,7 @@ class Conclusions:
         return text
 
     def to_text(self) -> str:
-        """All of it for a terminal."""
+        """The document for a terminal."""
         medians = self.medians.drop(columns=["failed", "low_MBps", "high_MBps"])
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs"])
         lines = [self.conditions(), "", "Medians", _text(medians), ""]
@@ -162,7 +162,7 @@ class Conclusions:
         return "\n".join(lines)
 
     def as_json(self) -> dict:
-        """The document, as JSON values: every sample is in it."""
+        """The document as JSON values, with every sample."""
         bench = self.bench
         return {
             "netlab_bench": SCHEMA,
@@ -189,7 +189,7 @@ class Conclusions:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``bench.json`` and the tables as CSV and LaTeX; the JSON file's path."""
+        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
         if len(self.variants):
@@ -209,11 +209,11 @@ def _load(samples: pd.DataFrame) -> str:
         known = samples.get(name, pd.Series(dtype=float)).astype(float).dropna()
         if len(known):
             parts.append(f"{label} {known.median():.1f} % (at most {known.max():.1f} %)")
-    return f"Of all CPU time: {', '.join(parts)}." if parts else "No meter was read."
+    return f"Of all CPU time: {', '.join(parts)}." if parts else "No meter readings."
 
 
 def _text(frame: pd.DataFrame) -> str:
-    """A frame in three or four digits, without what repeats."""
+    """A frame as text, numbers to three or four digits."""
 
     def number(value: float) -> str:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Which variant of a contender runs in a cell: the one with the highest median of its heats."""
+"""Choose the variant of a contender in a cell: the one with the highest median of its heats."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from netlab.qualify.bench.rounds import BenchCell, EnvironmentSchedule
 
 @dataclass(frozen=True)
 class Standing:
-    """What came of the heats of one variant.
+    """The result of one variant's heats.
 
     Attributes
     ----------
     cell, contender, variant
-        Whose heats: `variant` is a label.
+        Cell, contender and label of the variant.
     heats, failed : int
-        How many it ran, and how many of these failed.
+        Number of heats, and of failed ones.
     goodput_MBps : float
-        Median of those that succeeded; NaN if none did.
+        Median of the successful heats; NaN without one.
     chosen : bool
-        Whether it runs in the rounds.
+        True if it runs in the rounds.
     reason : str
-        What the last failed heat said; empty if none failed.
+        Error of the last failed heat; empty if none failed.
     """
 
     cell: BenchCell
@@ -40,7 +40,7 @@ class Standing:
     reason: str
 
     def as_dict(self) -> dict:
-        """Its columns, those of the cell among them."""
+        """Its columns, including those of the cell."""
         own = {name: value for name, value in vars(self).items() if name != "cell"}
         return {**self.cell.as_dict(), **own}
 
@@ -48,14 +48,14 @@ class Standing:
 def choose(
     stage: EnvironmentSchedule, heats: Sequence[Mapping]
 ) -> dict[tuple[BenchCell, str], OwnVariant | Variant]:
-    """The variant of each contender in each cell of an environment.
+    """Choose the variant of each contender in each cell of an environment.
 
-    Of equals the first is taken, and so it is where every heat failed, or there is no choice.
+    Of equal variants the first wins; so it does if every heat failed.
 
     Parameters
     ----------
     stage : EnvironmentSchedule
-        The environment, with the variants that there are.
+        The environment, with its variants.
     heats : sequence of mapping
         Samples of heats, with the columns of the cell, ``contender``, ``variant`` (its label),
         ``goodput_MBps`` (None if it failed) and ``error``.
@@ -73,7 +73,7 @@ def standings(
     heats: Sequence[Mapping],
     chosen: Mapping[tuple[BenchCell, str], OwnVariant | Variant],
 ) -> tuple[Standing, ...]:
-    """What came of the heats of each variant, where :func:`choose` had a choice to make."""
+    """The heats of each variant, where :func:`choose` had several."""
     return tuple(
         _standing(pair, one, _of(pair, heats), one is chosen[pair])
         for pair, some in stage.variants.items()
@@ -99,6 +99,6 @@ def _of(pair: tuple[BenchCell, str], heats: Sequence[Mapping]) -> list[Mapping]:
 
 
 def _goodput_MBps(one: OwnVariant | Variant, heats: Sequence[Mapping], none: float) -> float:
-    told = [heat["goodput_MBps"] for heat in heats if heat["variant"] == one.label]
-    known = [goodput for goodput in told if goodput is not None]
+    goodputs = [heat["goodput_MBps"] for heat in heats if heat["variant"] == one.label]
+    known = [goodput for goodput in goodputs if goodput is not None]
     return median(known) if known else none

@@ -1,4 +1,4 @@
-"""Which of the other tools this machine has."""
+"""Find the external tools installed on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True)
 class Installed:
-    """A tool that this machine has: its program file and what it says its version is."""
+    """An installed tool: its program file and its version line."""
 
     tool: Tool
     program: str
@@ -32,14 +32,14 @@ def find_tools(
     Parameters
     ----------
     wanted : tuple of str
-        Names; all that there are when left empty.
+        Names of tools; all installed ones when empty.
     environment : mapping, optional
-        In place of the process's own.
+        Environment variables; the process's own when left out.
 
     Raises
     ------
     BadInput
-        A name is unknown, a tool that was asked for is not there, or a variable names no program.
+        A name is unknown, a requested tool is not installed, or a variable names no program.
     """
     environment = os.environ if environment is None else environment
     names = [tool.name for tool in TOOLS]
@@ -55,7 +55,7 @@ def find_tools(
         if program is not None:
             found.append(Installed(tool, os.path.abspath(program), _version(tool, program)))
         elif given:
-            raise BadInput("names no program", where=tool.variable, value=given)
+            raise BadInput("is not a program", where=tool.variable, value=given)
         elif wanted:
             raise BadInput(
                 f"{tool.program} is not on PATH, and {tool.variable} does not name it",
@@ -66,9 +66,9 @@ def find_tools(
 
 
 def _version(tool: Tool, program: str) -> str:
-    """The first line that a tool prints when asked for its version."""
+    """The first line of a tool's version output."""
     try:
-        # Elsewhere than here: neper begins a log file wherever it is run.
+        # neper writes a log file to its working directory.
         with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run(
                 (os.path.abspath(program), *tool.version),
@@ -81,6 +81,6 @@ def _version(tool: Tool, program: str) -> str:
                 check=False,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"cannot be asked for its version: {error}", where=program) from None
+        raise BadInput(f"its version option failed: {error}", where=program) from None
     lines = (done.stdout + done.stderr).strip().splitlines()
     return lines[0].strip()[:120] if lines else "unknown"

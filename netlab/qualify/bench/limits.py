@@ -1,4 +1,4 @@
-"""The physical limit of moving bytes on one machine: how fast its cores copy memory."""
+"""The physical limit of a transfer within one machine: its memory copy rate."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ START_S = 30.0
 
 @dataclass(frozen=True)
 class CopyLimits:
-    """Memory copy rates, 10^6 B/s: in the cache (hot) and far beyond it (cold).
+    """Memory copy rates, 10^6 B/s: within the cache (hot) and far beyond it (cold).
 
-    Over a lab path every byte is copied twice, into the kernel and out of it, by the same cores, so
-    a transfer that copies cannot reach the rate of all cores.
+    On a lab path the same cores copy every byte twice, into the kernel and out of it, so a transfer
+    that copies cannot reach the rate of all cores.
     """
 
     cores: int
@@ -30,14 +30,14 @@ class CopyLimits:
 
 
 def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
-    """Measure how fast one core and all cores together copy memory.
+    """Measure the memory copy rate of one core and of all cores together.
 
-    A limit is what is reached undisturbed, so each figure is the highest of :data:`TRIES`.
+    Each figure is the highest of :data:`TRIES`, the least disturbed.
 
     Parameters
     ----------
     budget_ms : int
-        Time each thread copies in one try, half of it hot.
+        Copying time of each thread in one try, half of it hot.
     """
     ones = [core.memory_copy_MBps(budget_ms) for _ in range(TRIES)]
     alls = [_together(budget_ms) for _ in range(TRIES)]
@@ -51,12 +51,12 @@ def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
 
 
 def _together(budget_ms: int) -> list[core.CopyRate]:
-    """The rates of all cores while all of them copy."""
+    """The rate of each core while all of them copy."""
     cores = sorted(os.sched_getaffinity(0))
     together = Barrier(len(cores))
 
     def copy_on(cpu: int) -> core.CopyRate:
-        os.sched_setaffinity(0, {cpu})  # of this thread alone
+        os.sched_setaffinity(0, {cpu})  # Applies to this thread only.
         together.wait(START_S)
         return core.memory_copy_MBps(budget_ms)
 

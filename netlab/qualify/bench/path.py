@@ -1,4 +1,4 @@
-"""The lab path that all contenders share, and one transfer over it with the machine's meters."""
+"""The lab path that all contenders share, and one metered transfer over it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from netlab.study import Study, Timing
 
 CONGESTION = "cubic"
 HEADERS_B = 20 + 32
-"""IPv4 and TCP with timestamps; a veth counts what it receives without the Ethernet header."""
+"""IPv4 and TCP with timestamps; a veth's receive counter omits the Ethernet header."""
 
 DISAGREEMENT = 0.02
-"""A tool may say so much more than the interface carried: rounding and the ends of its window."""
+"""Permitted excess of a tool's count over the interface's: rounding and window boundaries."""
 
 FIRST_PORT, PORTS_A_RUN, PORT_SETS = 10_000, 512, 40
-"""Below the ephemeral range; a tool takes as many ports as it has streams, at most."""
+"""Below the ephemeral range; a tool takes at most one port per stream."""
 
 WORK = ("user", "nice", "system")
 BUSY = (*WORK, "irq", "softirq")
@@ -66,7 +66,7 @@ def bench_study(queues: int) -> Study:
 def open_path(
     study: Study, lab: Lab, environment: Environment, peers: dict[str, Installed]
 ) -> Iterator[BenchPath]:
-    """Set the path of an environment up; everything is as before at the end.
+    """Set up the path of an environment; revert everything at the end.
 
     Raises
     ------
@@ -88,10 +88,10 @@ def open_path(
 
 @contextmanager
 def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator[None]:
-    """Make :data:`CONGESTION` what every socket to the peer starts with.
+    """Make :data:`CONGESTION` the default of every socket to the peer.
 
-    A tool without an option for it then runs what the others run. A namespace's default cannot be
-    set to an algorithm that the machine restricts; a route's can.
+    It applies to tools without an option for it. A route can have an algorithm that the machine
+    restricts; the default of a namespace cannot.
     """
     route = (
         *(peer, "dev", endpoint.interface, "proto", "kernel", "scope", "link"),
@@ -120,7 +120,7 @@ class MachineUse:
     payload_B: int
 
     def row(self, own_s: float) -> dict:
-        """Columns of a sample; `own_s` is the CPU time that was the contender's."""
+        """Columns of a sample; `own_s` is the CPU time of the contender and the controller."""
         return {
             "wall_s": self.wall_s,
             "payload_B": self.payload_B,
@@ -158,7 +158,7 @@ def machine_use(before: dict, after: dict) -> MachineUse:
         )
 
     if packets < 0 or payload_B < 0:
-        raise RunError("an interface counter went backwards", reason="internal")
+        raise RunError("an interface counter decreased", reason="internal")
     return MachineUse(
         wall_s=(after["t_ns"] - before["t_ns"]) / 1e9,
         busy_s=spent_s(BUSY),

@@ -1,4 +1,4 @@
-"""Which transfers a benchmark makes, and in what order."""
+"""The schedule of a benchmark: its transfers and their order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_STREAMS = 10_000
 
 @dataclass(frozen=True)
 class Environment:
-    """What a path is set to while its rounds are run."""
+    """Settings of a path during its rounds."""
 
     offloads: Literal["on", "off"]
     mtu_B: int
@@ -27,7 +27,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class BenchCell:
-    """What contenders are compared in."""
+    """The factor levels of one comparison."""
 
     offloads: Literal["on", "off"]
     mtu_B: int
@@ -36,7 +36,7 @@ class BenchCell:
 
     @property
     def environment(self) -> Environment:
-        """The part that the path has to be set up for."""
+        """Settings of the path for this cell."""
         return Environment(self.offloads, self.mtu_B)
 
     def as_dict(self) -> dict:
@@ -52,28 +52,27 @@ _COUNTS = (
     ("most_variants", 100),
     ("queues", MOST_QUEUES),
 )
-"""Counts of a benchmark and the most of each."""
+"""Counts of a benchmark, and their maxima."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The cells of a benchmark and how often and how long each is measured.
+    """The cells of a benchmark, and the number and duration of transfers.
 
     Parameters
     ----------
     offloads, mtus_B, streams, modes
         Levels; the cells are their combinations.
     rounds, seconds : int
-        Transfers of each contender in each cell, and how long one is.
+        Transfers of each contender in each cell, and their duration.
     heats, heat_s : int
-        Short transfers of each variant before the rounds, where a contender has several, and how
-        long one is.
+        Short transfers of each variant before the rounds, if there are several, and their duration.
     most_variants : int
-        So many variants of a contender take part at most, its first ones.
+        Maximum of variants of a contender: its first ones.
     queues : int
-        Pairs of queues of the links; one for each processor when left out, as present cards have.
+        Pairs of queues of the links; one per CPU when left out, as in current cards.
     seed : int
-        Of the order.
+        Seed of the order.
     """
 
     offloads: tuple[Literal["on", "off"], ...] = ("on", "off")
@@ -115,7 +114,7 @@ QUICK = Matrix(mtus_B=(1500,), streams=(4,), rounds=3, seconds=1, heats=1, most_
 
 @dataclass(frozen=True)
 class Turn:
-    """One transfer: which contender in which cell, in which round from 1; `order` from 0."""
+    """One transfer of a contender in a cell and a round (from 1); `order` counts from 0."""
 
     order: int
     round: int
@@ -123,14 +122,14 @@ class Turn:
     contender: str
 
     def as_dict(self) -> dict:
-        """The columns that tell it from other transfers."""
+        """The columns that identify the transfer."""
         which = {"order": self.order, "round": self.round}
         return {**which, **self.cell.as_dict(), "contender": self.contender}
 
 
 @dataclass(frozen=True)
 class Heat:
-    """One short transfer of a variant, in which heat from 1; `order` is counted as of a turn."""
+    """One short transfer of a variant in a heat (from 1); `order` as of a turn."""
 
     order: int
     heat: int
@@ -139,16 +138,16 @@ class Heat:
     variant: OwnVariant | Variant
 
     def as_dict(self) -> dict:
-        """The columns that tell it from other transfers."""
+        """The columns that identify the transfer."""
         which = {"order": self.order, "heat": self.heat}
         return {**which, **self.cell.as_dict(), "contender": self.contender}
 
 
 @dataclass(frozen=True)
 class EnvironmentSchedule:
-    """All that is done in one environment: first the heats, then the rounds.
+    """The schedule of one environment: first the heats, then the rounds.
 
-    `variants` are those of each contender in each cell.
+    `variants` has those of each contender in each cell.
     """
 
     environment: Environment
@@ -159,7 +158,7 @@ class EnvironmentSchedule:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A contender that cannot take part in a cell."""
+    """A contender excluded from a cell."""
 
     cell: BenchCell
     contender: str
@@ -169,16 +168,16 @@ class LeftOut:
 def schedule(
     matrix: Matrix, taking_part: Sequence[Contender]
 ) -> tuple[tuple[EnvironmentSchedule, ...], tuple[LeftOut, ...]]:
-    """Order the transfers of a benchmark; the same seed gives the same order.
+    """Order the transfers of a benchmark; equal seeds give equal orders.
 
-    Environments come in shuffled order. Within one, each heat holds every variant of those that
-    have several once in every cell, then each round holds every contender in every cell once, all
-    shuffled anew: whatever the machine does meanwhile meets all alike.
+    Environments are shuffled. Within one, each heat runs every variant of contenders with several
+    once in every cell; then each round runs every contender once in every cell. Each is shuffled
+    anew, so that drift of the machine affects all alike.
 
     Returns
     -------
     stages, left_out
-        Left out are the cells of more streams than a contender can run.
+        Left out are cells with more streams than a contender supports.
     """
     generator = random.Random(matrix.seed)
     left_out = tuple(

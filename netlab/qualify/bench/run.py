@@ -1,4 +1,4 @@
-"""A whole benchmark: limits, then every turn of the schedule."""
+"""Run a whole benchmark: memory copy limits, then every transfer of the schedule."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from netlab.qualify.bench.path import SENDER, bench_study, open_path
 from netlab.qualify.bench.rounds import Heat, LeftOut, Matrix, Turn, schedule
 
 MAX_FAILURES = 2
-"""So many failures on end in a cell and a contender is left out of the rest of it."""
+"""Exclude a contender from a cell after this many consecutive failures."""
 
 MACHINE_FACTS = ("machine", "cpu_model", "cpus", "memory_kB", "kernel", "os")
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What was measured, before anything is concluded from it.
+    """The measurements of a benchmark, without conclusions.
 
     Attributes
     ----------
     matrix : Matrix
-        What was asked for.
+        The requested cells.
     machine : dict
-        The one machine that both ends are on, and what they are to its scheduler
+        The machine that has both ends, and their task group
         (:data:`netlab.lab.taskgroup.Kind`).
     limits : CopyLimits
-        How fast it copies memory.
+        Its memory copy rates.
     tools : dict of str to dict
         Contender -> ``version`` and ``program``.
     samples : tuple of dict
-        Every transfer of the rounds in the order measured, failed ones included.
+        All transfers of the rounds in order, failed ones included.
     heats : tuple of dict
-        Those of the heats, likewise.
+        All transfers of the heats, likewise.
     standings : tuple of Standing
-        What the heats say of each variant, and which was chosen.
+        Result of each variant's heats.
     left_out : tuple of LeftOut
-        What was not measured, and why.
+        Contenders excluded from cells.
     started_at : str
         UTC.
     """
@@ -74,22 +74,22 @@ def run_bench(
     matrix : Matrix
         Cells, rounds, seconds and seed.
     peers : sequence of Installed
-        The tools beside netlab's own.
+        The other tools.
     progress : callable
-        Called after each heat and each turn with it, its sample (None if it was skipped) and how
-        many there are of both together.
+        Called after each heat and each turn with it, its sample (None if skipped) and the total
+        number of heats and turns.
 
     Raises
     ------
     NetlabError
-        There is no peer to compare with, or netlab's own transfers all failed.
+        There are no peers, or all of netlab's own transfers failed.
     Unsupported
         This machine cannot make a lab.
     HostError
         An end of the path was lost.
     """
     if not peers:
-        raise NetlabError("none of the tools that netlab is compared with is installed")
+        raise NetlabError("no tool to compare with is installed")
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     stages, unfit = schedule(matrix, contenders(peers))
     total = sum(len(stage.heats) + len(stage.turns) for stage in stages)
@@ -123,7 +123,7 @@ def run_bench(
                     progress(turn, sample, total)
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
-        raise NetlabError(f"no transfer of netlab's own succeeded: {own[-1]}")
+        raise NetlabError(f"all of netlab's own transfers failed: {own[-1]}")
     tools = {GENSINK: {"version": netlab.__version__, "program": core.source_digest()}}
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(

@@ -1,1 +1,1 @@
-"""Paths of known rates and round trips, to see how far netlab is from them."""
+"""Calibration: netlab's error on paths of known rates and round-trip times."""

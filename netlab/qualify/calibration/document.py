@@ -1,4 +1,4 @@
-"""A calibration as people and programs read it: tables, text and one JSON file."""
+"""Output of a calibration: tables, text and one JSON file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = 2
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """What was calibrated: the core at known rates, the path emulator, or both."""
+    """The calibrations of one command: the core at known rates, the path emulator, or both."""
 
     started_at: str
     rates: Calibration | None = None
@@ -30,7 +30,7 @@ class Document:
 
     @property
     def complaint(self) -> str | None:
-        """How many cells are not within their bound, and what they are; None if all are."""
+        """Number and verdicts of the cells off their bound; None if all are within."""
         off = [verdict for verdict in self.verdicts if verdict != WITHIN]
         if not off:
             return None
@@ -42,7 +42,7 @@ class Document:
         return [part for part in (self.rates, self.emulator) if part is not None]
 
     def as_json(self) -> dict:
-        """The document, as JSON values: every run is in it, and no part that was not measured."""
+        """The document as JSON values, with every run; unmeasured parts are left out."""
         return {
             "netlab_calibration": SCHEMA,
             "started_at": self.started_at,
@@ -54,7 +54,7 @@ class Document:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``calibration.json`` and the tables as CSV and LaTeX; the JSON file's path."""
+        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path."""
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)

@@ -1,4 +1,4 @@
-"""How near the path emulator came to what it was asked for: cells, verdicts and tables."""
+"""Accuracy of the path emulator: cells, verdicts and tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorCell,
     EmulatorPlan,
     RoundTrip,
-    as_asked,
+    full_load,
 )
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
@@ -67,13 +67,12 @@ RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
 
 @dataclass(frozen=True, eq=False)
 class EmulatorAccuracy:
-    """The emulator beside what it was asked for.
+    """Measured round trips and rates of the emulator, compared with its settings.
 
     Attributes
     ----------
     round_trips : DataFrame
-        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load; the figures are those of the
-        try that came nearest.
+        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load, from the nearest try.
     rates : DataFrame
         :data:`RATE_COLUMNS`, one row a rate.
     samples : list of dict
@@ -90,7 +89,7 @@ class EmulatorAccuracy:
 
     @classmethod
     def of(cls, plan: EmulatorPlan, samples: list[dict], machine: dict) -> EmulatorAccuracy:
-        """Judge every cell of a plan by its samples."""
+        """Compute cells and verdicts of a plan from its samples."""
         return cls(
             plan,
             _judged(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
@@ -106,7 +105,7 @@ class EmulatorAccuracy:
 
     @property
     def _note(self) -> str:
-        """What is to be said of both tables."""
+        """Note of both tables."""
         return (
             "Late: what all but one in 100 of the emulator's writes stayed within. A figure that "
             "other work on the machine can have put off its bound, or whose load fell short, is "
@@ -114,7 +113,7 @@ class EmulatorAccuracy:
         )
 
     def tables(self) -> dict[str, Table]:
-        """The tables for people, by the name of their file."""
+        """The tables, by the name of their file."""
         trips = Table(
             self.round_trips.set_index(["rtt_ms", "load"]),
             caption="The emulator's accuracy: round trips, idle and loaded, beside what was asked",
@@ -159,7 +158,7 @@ class EmulatorAccuracy:
         return "\n".join([*said, self._trips_note, RATES_NOTE, self._note])
 
     def as_json(self) -> dict:
-        """Settings, cells and every try, as JSON values."""
+        """Settings, cells and every try as JSON values."""
         return {
             "settings": {**asdict(self.plan), "congestion": CONGESTION},
             "round_trips": self.round_trips.to_dict("records"),
@@ -182,7 +181,7 @@ def _judged(
     figures: Callable[[EmulatorCell, dict], dict],
     columns: tuple[str, ...],
 ) -> pd.DataFrame:
-    """Cells as rows: each with the figures of its nearest try, and what is said of it."""
+    """Cells as rows: the figures of the nearest try, and the verdict."""
     rows = []
     for cell in cells:
         tries = [one for one in samples if cell.key.items() <= one.items()]
@@ -203,18 +202,18 @@ def _judged(
 
 
 def judge(cell: EmulatorCell, tries: list[dict]) -> tuple[str, dict]:
-    """What is said of a cell, and the try that came nearest; none if none gave a figure."""
-    told = [one for one in tries if cell.excess(one) is not None]
-    if not told:
+    """The verdict of a cell, and its nearest try; empty if no try has a figure."""
+    known = [one for one in tries if cell.excess(one) is not None]
+    if not known:
         return NOT_MEASURED, {}
-    # where no try was under the whole load, the flag tells
-    told = [one for one in told if as_asked(one) or cell.excess(one) < -1] or told
-    nearest = min(told, key=lambda one: abs(cell.excess(one)))
+    # If no try was under the full load, their flag says so.
+    known = [one for one in known if full_load(one) or cell.excess(one) < -1] or known
+    nearest = min(known, key=lambda one: abs(cell.excess(one)))
     if abs(cell.excess(nearest)) <= 1:
         return WITHIN, nearest
-    # no other work makes a round trip short, or a rate high
-    blamed = [one for one in told if undisturbed(one) or cell.excess(one) < -1]
-    return (OUTSIDE if blamed else DISTURBED), nearest
+    # Other work on the machine never shortens a round trip, nor raises a rate.
+    clean = [one for one in known if undisturbed(one) or cell.excess(one) < -1]
+    return (OUTSIDE if clean else DISTURBED), nearest
 
 
 def _round_trip(cell: RoundTrip, sample: dict) -> dict:
@@ -239,14 +238,14 @@ def half_width_ms(mdev_ms: float | None, pings: int) -> float:
     Parameters
     ----------
     mdev_ms : float or None
-        The standard deviation that ping prints, which divides by their number.
+        The standard deviation that ping prints (divisor: the number of pings).
     pings : int
-        Those that were answered.
+        Answered pings.
 
     Returns
     -------
     float
-        NaN where it cannot be known.
+        NaN if unknown.
     """
     if mdev_ms is None or pings < 2:
         return np.nan

@@ -1,4 +1,4 @@
-"""What the path emulator is held to: round trips, idle and loaded, and rates of long paths."""
+"""Calibrated properties of the path emulator: round trips, idle and loaded, and rates."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from netlab.qualify.calibration.stream import Stream
 from netlab.study import Study
 
 CONGESTION = "reno"
-"""Its slow start ends when the window is full, not, as cubic's may, when the delay has grown."""
+"""Its slow start ends at a full window; cubic's may end when the delay grows."""
 
 BOUND_US, BOUND_PERCENT = 200.0, 0.5
-"""A mean round trip may be off by the larger of the two."""
+"""Permitted error of a mean round trip: the larger of the two."""
 
 RATE_WITHIN_PERCENT = 1.0
 
 LOAD_SHORT_PERCENT, LOAD_SHORT = 5.0, "load_short"
-"""A try whose load fell short by more than so much has this flag."""
+"""Largest shortfall of a load, and the flag of a try beyond it."""
 
 PATH_MTU_B = 9000
 PING_INTERVAL_S = 0.02
 LEAST_PINGS = 2
 
 WARMUP_S, WARMUP_RTTS = 0.5, 16
-"""A window of 60 MB is open after 13 round trips, of which two are the handshake."""
+"""A window of 60 MB is open after 13 round trips, including two for the handshake."""
 
 SPARE_S = 0.5
-"""A stream goes on so much longer than the pings that it loads, their program's start included."""
+"""Margin of a load's window beyond the pings, for the start of ping."""
 
 MIN_BUFFER_B = 1_000_000
 BUFFER_BDPS = 1.25
 LOAD_BUFFER_B, LOAD_BUFFER_BDPS = 8_000_000, 2
-"""A load's buffers outlast an end that waits for a processor, for 0.1 s."""
+"""Buffers of a load: enough for an end that waits 0.1 s for a CPU."""
 
 QUEUE_BUFFERS = 2
-"""The kernel may let a window be twice the buffer asked for; the queue takes all of it."""
+"""The kernel may permit a window of twice the requested buffer; the queue takes all of it."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What passes beside the pings: nothing, or one stream of a pace; ``rate_Mbps`` is the path's.
+    """Traffic besides the pings: none, or one paced stream; ``rate_Mbps`` is the path's.
 
-    On a path with a rate a ping may wait for what is on the link before it, as it would on a real
-    one; where the stream is paced well below the rate that is little.
+    On a path with a rate a ping waits for the packets before it, as on a real link; little if the
+    stream is paced well below the rate.
     """
 
     name: str
@@ -60,14 +60,14 @@ LOADED_LINK = Load("loaded link", 1000.0, 2500.0)
 
 @dataclass(frozen=True)
 class RoundTrip:
-    """A path that is pinged under a load."""
+    """A round-trip time under a load."""
 
     rtt_ms: float
     load: Load
 
     @property
     def bound_us(self) -> float:
-        """How far from what was asked the mean may be, us."""
+        """Permitted error of the mean, us."""
         return max(BOUND_US, 1e3 * self.rtt_ms * BOUND_PERCENT / 100)
 
     @property
@@ -77,7 +77,7 @@ class RoundTrip:
 
     @property
     def link(self) -> dict:
-        """The lab path's link, as a study has it."""
+        """The lab path's link, as in a study file."""
         emulator = {"with": "netlab", "rtt_ms": self.rtt_ms}
         if self.load.rate_Mbps:
             queue_B = QUEUE_BUFFERS * self.buffer_B
@@ -91,7 +91,7 @@ class RoundTrip:
 
     @property
     def key(self) -> dict:
-        """What names the cell in a sample."""
+        """Columns that identify the cell in a sample."""
         return {"rtt_ms": self.rtt_ms, "load": self.load.name}
 
     @property
@@ -101,7 +101,7 @@ class RoundTrip:
         return max(LOAD_BUFFER_B, round(LOAD_BUFFER_BDPS * on_its_way_B))
 
     def stream(self, pinged_s: float) -> Stream:
-        """The load: a stream whose window holds so many seconds of pings."""
+        """The load: a stream whose window contains `pinged_s` of pings."""
         rtt_s = self.rtt_ms / 1e3
         return Stream(
             mtu_B=self.mtu_B,
@@ -113,7 +113,7 @@ class RoundTrip:
         )
 
     def excess(self, sample: dict) -> float | None:
-        """By how many bounds a mean is too long; less than 0: too short, None: there is none."""
+        """Excess of a mean in units of the bound; negative if too short, None without a mean."""
         if sample["mean_ms"] is None:
             return None
         return 1e3 * (sample["mean_ms"] - self.rtt_ms) / self.bound_us
@@ -121,7 +121,7 @@ class RoundTrip:
 
 @dataclass(frozen=True)
 class EmulatedRate:
-    """A path with a rate, filled by one stream; ``rate_Mbps`` as in :class:`RateCell`."""
+    """A path with a rate under one stream; ``rate_Mbps`` as in :class:`RateCell`."""
 
     rate_Mbps: float
     rtt_ms: float
@@ -129,12 +129,12 @@ class EmulatedRate:
 
     @property
     def expected_MBps(self) -> float:
-        """Most payload TCP can carry at the rate, as on a short path."""
+        """Maximum payload of TCP at the rate, as on a short path."""
         return RateCell(self.rate_Mbps, self.mtu_B).expected_MBps
 
     @property
     def buffer_B(self) -> int:
-        """Socket buffers: a little more than is on its way at the rate."""
+        """Socket buffers: somewhat more than the bandwidth-delay product."""
         return max(MIN_BUFFER_B, round(BUFFER_BDPS * self.rate_Mbps / 8 * 1e3 * self.rtt_ms))
 
     @property
@@ -144,7 +144,7 @@ class EmulatedRate:
 
     @property
     def link(self) -> dict:
-        """The lab path's link, as a study has it."""
+        """The lab path's link, as in a study file."""
         return {
             "emulator": {
                 "with": "netlab",
@@ -156,7 +156,7 @@ class EmulatedRate:
 
     @property
     def key(self) -> dict:
-        """What names the cell in a sample."""
+        """Columns that identify the cell in a sample."""
         return {"rate_Mbps": self.rate_Mbps, "rtt_ms": self.rtt_ms, "mtu_B": self.mtu_B}
 
     def stream(self, window_s: float) -> Stream:
@@ -170,7 +170,7 @@ class EmulatedRate:
         )
 
     def excess(self, sample: dict) -> float | None:
-        """By how many bounds a goodput is too low; less than 0: too high, None: there is none."""
+        """Shortfall of a goodput in units of the bound; negative if too high, None without one."""
         if sample["goodput_MBps"] is None:
             return None
         percent = 100 * (1 - sample["goodput_MBps"] / self.expected_MBps)
@@ -180,30 +180,30 @@ class EmulatedRate:
 EmulatorCell = RoundTrip | EmulatedRate
 
 
-def as_asked(sample: dict) -> bool:
-    """Whether a try met the load that it should have."""
+def full_load(sample: dict) -> bool:
+    """True for a try under its full load."""
     return LOAD_SHORT not in sample["flags"].split(",")
 
 
 @dataclass(frozen=True)
 class EmulatorPlan:
-    """Which of the emulator's promises are examined, and how closely.
+    """The cells of an emulator calibration, and the number and duration of measurements.
 
     Parameters
     ----------
     rtts_ms : sequence of float
-        Round-trip times asked for, each under every load.
+        Configured round-trip times, each under every load.
     rates : sequence of EmulatedRate
         Rates of long paths.
     loads : sequence of Load
-        What passes beside the pings.
+        Traffic besides the pings.
     pings : int
-        Of a round trip's mean.
+        Pings of one mean.
     seconds : float
         Window of a rate, s.
     tries : int
-        A figure that other work on the machine can have put off its bound, or whose load fell
-        short, is measured again, up to so many times in all.
+        Maximum of measurements of a cell that other work on the machine can have disturbed, or
+        whose load fell short.
     """
 
     rtts_ms: Sequence[float] = (0.5, 1.0, 2.0, 10.0, 40.0, 183.2)

@@ -1,4 +1,4 @@
-"""Measure what the path emulator is held to, on a lab of its own."""
+"""Calibrate the path emulator on a lab of its own: ping idle and loaded paths, fill rates."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorCell,
     EmulatorPlan,
     RoundTrip,
-    as_asked,
     emulator_study,
+    full_load,
 )
 from netlab.qualify.calibration.stream import CalibratedPath, measure_cells
 from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
@@ -30,14 +30,14 @@ from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
 def calibrate_emulator(
     plan: EmulatorPlan, *, progress: Callable[[dict, int], None] = lambda sample, cells: None
 ) -> EmulatorAccuracy:
-    """Hold the path emulator to what it promises.
+    """Measure the accuracy of the path emulator.
 
     Parameters
     ----------
     plan : EmulatorPlan
-        What to measure.
+        The cells to measure.
     progress : callable
-        Called after each cell with its last sample and how many cells there are.
+        Called after each cell with its last sample and the number of cells.
 
     Raises
     ------
@@ -58,20 +58,20 @@ def calibrate_emulator(
 def tried(
     cell: EmulatorCell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
 ) -> list[dict]:
-    """Measure a cell again while other work on the machine can be why it is off its bound.
+    """Measure a cell, and retry while other work on the machine may explain its error.
 
-    Such work makes a round trip longer, a rate or a load lower, never the reverse.
+    Such work lengthens a round trip and lowers a rate or a load, never the reverse.
 
     Parameters
     ----------
     cell : RoundTrip or EmulatedRate
-        What is measured.
+        The cell.
     attempt : callable
-        Measures it once.
+        Measure it once.
     tries : int
-        Most attempts.
+        Maximum of attempts.
     pause_s : float
-        Between two attempts, s.
+        Pause between two attempts, s.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def tried(
     for number in numbered(tries, pause_s):
         samples.append({**cell.key, "try": number, **attempt()})
         excess = cell.excess(samples[-1])
-        if excess is not None and (excess < -1 or (excess <= 1 and as_asked(samples[-1]))):
+        if excess is not None and (excess < -1 or (excess <= 1 and full_load(samples[-1]))):
             break
     return samples
 
@@ -148,7 +148,7 @@ def _ping(path: CalibratedPath, plan: EmulatorPlan) -> PathCheck:
 
 
 def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
-    """What the pings said; ``pings`` are those that were answered."""
+    """Statistics of the pings; ``pings`` counts the answered ones."""
     lost_percent = 100.0 if pings.loss_percent is None else pings.loss_percent
     return {
         "pings": round(plan.pings * (1 - lost_percent / 100)),
@@ -160,6 +160,6 @@ def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
 
 
 def _message(message: str, pings: PathCheck) -> str:
-    """With what ping printed, if any ping was not answered."""
+    """The message, with ping's output if a ping was not answered."""
     printed = "" if pings.loss_percent == 0 else " / ".join(pings.ping.splitlines()[-3:])
     return "; ".join(filter(None, (message, printed)))

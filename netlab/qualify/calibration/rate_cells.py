@@ -1,4 +1,4 @@
-"""What is calibrated: known rates and MTUs, and the goodput that TCP can have there."""
+"""Calibrated rates and MTUs, and the goodput that TCP can reach with them."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from netlab.units import ETHERNET_HEADER_B
 CONGESTION = "cubic"
 WITHIN_PERCENT = 0.5
 FAST_Mbps, FAST_WITHIN_PERCENT = 10_000.0, 1.0
-"""From this rate on two cores cannot be held to more."""
+"""Wider bound from this rate on: two cores cannot do better."""
 
 WINDOW_FRAMES = 1000
-"""A window is at least so many frames long: one frame more or less is then 0.1 %."""
+"""Minimum window in frames, so that one frame is 0.1 %."""
 
 UNAIDED_FRAMES_PER_S = 250_000.0
-"""Beyond it the offloads are on: the kernel of a small machine cannot send every frame by itself.
-The token bucket counts the headers of the frames that a large segment stands for."""
+"""Above this frame rate the offloads are on: a small machine cannot send single frames so fast.
+The token bucket counts the headers of all frames of a large segment."""
 
 MIN_BUFFER_B, BUFFER_S = 262_144, 0.002
-"""Socket buffers hold this much of the rate, and little enough to drain soon at the lowest."""
+"""Socket buffers in time at the rate, and their minimum, which drains fast at the lowest rate."""
 
 
 @dataclass(frozen=True)
 class RateCell:
     """One known rate with one MTU.
 
-    ``rate_Mbps`` is of Ethernet frames without preamble and check sequence, as tbf counts them.
+    ``rate_Mbps`` counts Ethernet frames without preamble and check sequence, as tbf does.
     """
 
     rate_Mbps: float
@@ -40,22 +40,22 @@ class RateCell:
 
     @property
     def expected_MBps(self) -> float:
-        """Most payload TCP over IPv4 with timestamps can carry: MSS of every MTU + 14 bytes."""
+        """Maximum payload of TCP over IPv4 with timestamps: MSS of every MTU + 14 bytes."""
         return self.rate_Mbps / 8 * mss_B(self.mtu_B) / (self.mtu_B + ETHERNET_HEADER_B)
 
     @property
     def within_percent(self) -> float:
-        """How far from it a figure may be."""
+        """Permitted error."""
         return FAST_WITHIN_PERCENT if self.rate_Mbps >= FAST_Mbps else WITHIN_PERCENT
 
     @property
     def frames_per_s(self) -> float:
-        """Full frames that the rate amounts to."""
+        """The rate in full frames."""
         return self.rate_Mbps * 1e6 / 8 / (self.mtu_B + ETHERNET_HEADER_B)
 
     @property
     def offloads(self) -> bool:
-        """Whether large segments and checksums are left to the device."""
+        """True if segmentation and checksum offload are on."""
         return self.frames_per_s > UNAIDED_FRAMES_PER_S
 
     @property
@@ -65,38 +65,38 @@ class RateCell:
 
     @property
     def buffer_B(self) -> int:
-        """Socket buffers to ask for."""
+        """Requested socket buffers."""
         return max(MIN_BUFFER_B, round(self.rate_Mbps * 1e6 / 8 * BUFFER_S))
 
     @property
     def record_length_B(self) -> int:
-        """Bytes of a record: a quarter of the buffers, of which a slow rate makes 64 KiB."""
+        """Record length: a quarter of the buffers, so 64 KiB at a low rate."""
         return self.buffer_B // 4
 
     def deviation_percent(self, goodput_MBps: float) -> float:
-        """How far a goodput is from what TCP can carry, in per cent of it."""
+        """Error of a goodput, in per cent of the expected one."""
         return 100 * (goodput_MBps / self.expected_MBps - 1)
 
     def window_s(self, seconds: float) -> float:
-        """The window, lengthened where `seconds` hold too few frames."""
+        """The window, lengthened if `seconds` contain too few frames."""
         return max(seconds, WINDOW_FRAMES / self.frames_per_s)
 
 
 @dataclass(frozen=True)
 class RatePlan:
-    """Which cells are measured, how long and how often.
+    """The cells of a rate calibration, and the number and duration of runs.
 
     Parameters
     ----------
     rates_Mbps, mtus_B : sequence
-        Every rate is measured with every MTU.
+        Rates and MTUs; the cells are their combinations.
     seconds, warmup_s : float
         Window and warm-up of a run, s.
     repeats : int
-        Runs of which a cell's figure is the median.
+        Runs of a cell; its figure is their median.
     tries : int
-        A cell whose figure is too low, as other work on the machine can make it, is measured
-        again, up to so many times in all.
+        Maximum of measurements of a cell whose figure is too low: other work on the machine can
+        lower it.
     """
 
     rates_Mbps: Sequence[float] = (10.0, 100.0, 1000.0, 10_000.0)

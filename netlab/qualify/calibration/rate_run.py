@@ -1,4 +1,4 @@
-"""Measure every cell of a calibration and say how far off netlab is."""
+"""Calibrate netlab's core on paths of known rates: measure each cell and its error."""
 
 from __future__ import annotations
 
@@ -36,14 +36,13 @@ CELL_COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What was measured and what follows from it.
+    """The measurements and verdicts of a rate calibration.
 
     Attributes
     ----------
     cells : DataFrame
-        :data:`CELL_COLUMNS`, one row a cell; ``goodput_MBps`` is the median of the repeats without
-        a flag, of all repeats that gave a figure if there is none without; of several tries, it is
-        that of the nearest.
+        :data:`CELL_COLUMNS`, one row a cell. ``goodput_MBps`` is the median of the unflagged
+        repeats, or of all successful ones if every one is flagged; of several tries, the nearest.
     samples : list of dict
         Every run.
     """
@@ -59,11 +58,11 @@ class Calibration:
         return list(self.cells["verdict"])
 
     def tables(self) -> dict[str, Table]:
-        """The table for people, by the name of its file."""
+        """The table, by the name of its file."""
         return {"calibration": self.table()}
 
     def table(self) -> Table:
-        """The cells for people."""
+        """The cells as a table."""
         return Table(
             self.cells.set_index(["rate_Mbps", "mtu_B"]),
             caption="Goodput on paths of known rates, beside what TCP can carry there",
@@ -88,7 +87,7 @@ class Calibration:
         )
 
     def as_json(self) -> dict:
-        """Settings, cells and every run, as JSON values."""
+        """Settings, cells and every run as JSON values."""
         return {
             "settings": {**asdict(self.plan), "congestion": CONGESTION},
             "cells": self.cells.to_dict("records"),
@@ -104,9 +103,9 @@ def calibrate(
     Parameters
     ----------
     plan : RatePlan
-        What to measure.
+        The cells to measure.
     progress : callable
-        Called after each cell with its last sample and how many cells there are.
+        Called after each cell with its last sample and the number of cells.
 
     Raises
     ------
@@ -131,25 +130,25 @@ def _by_path(plan: RatePlan) -> list[RateCell]:
 def tried(
     plan: RatePlan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
 ) -> list[dict]:
-    """Measure a cell as often as the plan says, again while its figure is too low.
+    """Measure a cell, and retry while its figure is too low.
 
-    Other work makes a rate lower, never higher.
+    Other work on the machine lowers a rate, but never raises it.
 
     Parameters
     ----------
     plan : RatePlan
-        How often a cell is repeated, and tried.
+        Numbers of repeats and tries.
     cell : RateCell
-        What is measured.
+        The cell.
     attempt : callable
-        Measures it once.
+        Measure it once.
     pause_s : float
-        Between two tries, s.
+        Pause between two tries, s.
 
     Returns
     -------
     list of dict
-        A sample of each run, with the cell's name, the number of the ``try`` and of the ``repeat``.
+        A sample of each run, with the cell's name and the numbers ``try`` and ``repeat``.
     """
     samples: list[dict] = []
     for number in numbered(plan.tries, pause_s):
@@ -175,20 +174,20 @@ def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[
 
 
 def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
-    """The error of some runs' median, in per cent (NaN of none), and the runs that it is of."""
-    told = [run for run in runs if run["goodput_MBps"] is not None]
-    used = [run for run in told if not run["flags"]] or told
+    """Error of the median of some runs, in per cent (NaN without runs), and the runs used."""
+    succeeded = [run for run in runs if run["goodput_MBps"] is not None]
+    used = [run for run in succeeded if not run["flags"]] or succeeded
     median_MBps = pd.Series([run["goodput_MBps"] for run in used], dtype=float).median()
     return cell.deviation_percent(float(median_MBps)), used
 
 
 def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
-    """Samples to cells, each with its error and verdict.
+    """Turn samples into cells, each with its error and verdict.
 
     Parameters
     ----------
     plan : RatePlan
-        Its cells and their bounds.
+        The cells and their bounds.
     samples : list of dict
         ``rate_Mbps mtu_B try goodput_MBps flags`` of every run.
 
@@ -206,8 +205,8 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
         ]
         tries = sorted({run["try"] for run in runs})
         figures = [_figure(cell, [run for run in runs if run["try"] == n]) for n in tries]
-        told = [figure for figure in figures if figure[1]]
-        error, used = min(told, key=lambda figure: abs(figure[0]), default=(np.nan, []))
+        known = [figure for figure in figures if figure[1]]
+        error, used = min(known, key=lambda figure: abs(figure[0]), default=(np.nan, []))
         rows.append(
             {
                 "rate_Mbps": cell.rate_Mbps,
@@ -217,7 +216,7 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
                 "goodput_MBps": cell.expected_MBps * (1 + error / 100),
                 "error_percent": error,
                 "within_percent": cell.within_percent,
-                "verdict": _verdict(cell, error, told),
+                "verdict": _verdict(cell, error, known),
                 "repeats": len(used),
                 "tries": len(tries),
                 "flags": all_flags(runs),
@@ -226,10 +225,10 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
 
 
-def _verdict(cell: RateCell, error_percent: float, told: list[tuple[float, list[dict]]]) -> str:
-    if not told:
+def _verdict(cell: RateCell, error_percent: float, known: list[tuple[float, list[dict]]]) -> str:
+    if not known:
         return NOT_MEASURED
     if abs(error_percent) <= cell.within_percent:
         return WITHIN
-    blamed = any(undisturbed(run) for _, used in told for run in used)
-    return OUTSIDE if blamed else DISTURBED
+    clean = any(undisturbed(run) for _, used in known for run in used)
+    return OUTSIDE if clean else DISTURBED

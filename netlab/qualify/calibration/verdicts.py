@@ -1,15 +1,13 @@
-"""What is said of a calibrated cell, and what that cell cannot be blamed for."""
+"""Verdicts of calibrated cells, and the flags behind them."""
 
 import time
 from collections.abc import Iterator
 
 WITHIN, OUTSIDE, DISTURBED, NOT_MEASURED = "within", "outside", "disturbed", "not measured"
-"""Disturbed is a cell off its bound of which every run met steal or foreign load: it says nothing
-of netlab."""
-
+"""Disturbed: the cell is off its bound, but every run had steal or foreign load."""
 
 PAUSE_S = 5.0
-"""Before a cell is measured again: other work comes in spells, of seconds more often than not."""
+"""Pause before a retry: other work on the machine often lasts for seconds."""
 
 RATE_HEADS = {
     "rate_Mbps": "Mb/s",
@@ -19,7 +17,7 @@ RATE_HEADS = {
     "error_percent": "error %",
     "within_percent": "bound %",
 }
-"""What people read over the columns of a rate and its error, of a link's and of the emulator's."""
+"""Column headings of a rate and its error, for links and for the emulator."""
 
 
 def numbered(tries: int, pause_s: float) -> Iterator[int]:
@@ -31,10 +29,10 @@ def numbered(tries: int, pause_s: float) -> Iterator[int]:
 
 
 def undisturbed(sample: dict) -> bool:
-    """Whether neither steal nor foreign load was met."""
+    """True for a sample without steal and foreign load."""
     return "interference" not in sample["flags"].split(",")
 
 
 def all_flags(samples: list[dict]) -> str:
-    """Every flag of several samples once, with commas between them."""
+    """All flags of several samples, each once, comma-separated."""
     return ",".join(sorted({f for one in samples for f in one["flags"].split(",") if f}))
