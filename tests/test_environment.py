@@ -202,6 +202,9 @@ def test_the_study_of_the_readme_is_a_study(tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text(text)
     assert load(path).name == "mine"
+    short = load(path, quick=True)
+    assert short.name == "mine-quick"
+    assert short.timing.seconds < load(path).timing.seconds
 
 
 @pytest.mark.parametrize("script", [".ci/run", ".ci/setup", ".ci/wheel"])
