@@ -6,7 +6,7 @@ BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench test lint notebook clean setup
+.PHONY: help study bench test wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,10 +28,13 @@ test: ## set up, then every test, the end-to-end ones included
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff format --check .
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py $(PYTEST_ARGS)
 
+wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on
+	@.ci/wheel dist
+
 notebook: setup ## JupyterLab, opened on notebooks/00-start-here.ipynb
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
 		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
 
-clean: ## remove what was built: .venv, build, site (results stay in data/results)
+clean: ## remove what was built: .venv, build, dist, site (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi
-	@rm -rf .venv .uv build site .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .uv build dist site .pytest_cache .ruff_cache .hypothesis

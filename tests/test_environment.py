@@ -1,4 +1,4 @@
-"""What is said of the project in several files is said the same."""
+"""What several files say of the project agrees; the set-up says what will not work."""
 
 from __future__ import annotations
 
@@ -202,9 +202,12 @@ def test_the_study_of_the_readme_is_a_study(tmp_path):
     path = tmp_path / "mine.yml"
     path.write_text(text)
     assert load(path).name == "mine"
+    short = load(path, quick=True)
+    assert short.name == "mine-quick"
+    assert short.timing.seconds < load(path).timing.seconds
 
 
-@pytest.mark.parametrize("script", [".ci/run", ".ci/setup"])
+@pytest.mark.parametrize("script", [".ci/run", ".ci/setup", ".ci/wheel"])
 def test_a_script_of_ci_is_executable_and_parses(script):
     path = ROOT / script
     assert os.access(path, os.X_OK)
@@ -214,3 +217,97 @@ def test_a_script_of_ci_is_executable_and_parses(script):
 
 def test_ci_runs_the_readmes_test_command():
     assert re.search(r"^exec make test$", (ROOT / ".ci" / "run").read_text(), re.M)
+
+
+def test_an_installation_gets_all_the_data_that_are_tracked_and_no_results():
+    packages = PYPROJECT["tool"]["scikit-build"]["wheel"]["packages"]
+    assert packages.pop("netlab") == "netlab"
+    assert all(name == f"netlab/_data/{Path(name).name}" for name in packages)
+    listed = subprocess.run(
+        ["git", "ls-files", "data", "notebooks"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in listed.stdout.split():
+        assert any(Path(name).is_relative_to(folder) for folder in packages.values()), name
+    assert not any(folder.startswith("data/results") for folder in packages.values())
+
+
+# The set-up, in a tree and on a machine that are pretended.
+
+
+@pytest.fixture
+def set_up(tmp_path):
+    """Run the set-up as a user of that id; only these programs are on the machine."""
+    tree, programs = tmp_path / "tree", tmp_path / "bin"
+    for folder in (tree / ".ci", tree / "native", tree / "netlab", programs):
+        folder.mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "setup", tree / ".ci" / "setup")
+    for name in ("uv.lock", "pyproject.toml"):
+        (tree / name).write_text(name)
+    system = ("sh", "cat", "cut", "dirname", "head", "sha256sum", "sort", "tr", "xargs", "mkdir")
+    for name in system:
+        (programs / name).symlink_to(shutil.which(name))
+
+    def program(name: str, body: str) -> None:
+        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (programs / name).chmod(0o755)
+
+    program("uv", "echo building; mkdir -p .venv")
+    program("find", "echo pyproject.toml")
+    for name in ("cc", "make", "python3", "clang-14"):
+        program(name, "exit 0")
+
+    def run(user_id: int, *installed: str, what: str = "study") -> subprocess.CompletedProcess:
+        program("id", f"echo {user_id}")
+        for name in installed:
+            program(name, "exit 0")
+        text = (tree / ".ci" / "setup").read_text()
+        # the machine's own programs stay out of it
+        assert "PATH=$PATH:/usr/sbin:/sbin\n" in text
+        (tree / ".ci" / "setup").write_text(text.replace("PATH=$PATH:/usr/sbin:/sbin\n", ""))
+        return subprocess.run(
+            [str(programs / "sh"), ".ci/setup", what],
+            cwd=tree,
+            env={"PATH": str(programs)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+LAB = ("ip", "tc", "ethtool", "sshd", "ssh-keygen", "unshare", "ping", "traceroute")
+
+
+def test_without_root_the_set_up_says_before_it_builds_what_will_not_work(set_up):
+    done = set_up(1000)
+    assert done.returncode == 0, done.stderr
+    before, after = done.stdout.split("\nbuilding\n")
+    for said in ("not running as root", "lab of network namespaces", "openlab-2003", "tuning"):
+        assert said in before
+    assert "will work: studies of hosts reached over SSH" in before
+    assert "ready" in after
+
+
+def test_without_root_the_set_up_of_the_tests_says_that_some_will_fail(set_up):
+    done = set_up(1000, what="test")
+    assert "tests of the lab and of tuning" in done.stdout
+
+
+def test_as_root_the_set_up_says_nothing_of_it(set_up):
+    done = set_up(0, *LAB)
+    assert done.returncode == 0, done.stderr
+    assert "root" not in done.stdout
+    assert "ready" in done.stdout
+
+
+def test_as_root_what_the_lab_needs_is_asked_for(set_up):
+    done = set_up(0, *LAB[:-1])
+    assert done.returncode == 1
+    assert "traceroute" in done.stderr
+    assert "building" not in done.stdout

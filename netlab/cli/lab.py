@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.validation import load_study
 from netlab.errors import NetlabError
+
+if TYPE_CHECKING:
+    from netlab.lab.lab import Lab
 
 
 @click.group("lab")
@@ -55,7 +59,7 @@ def shell_command(host: str, argv: tuple[str, ...]) -> None:
     """Run a command, or a shell, on HOST of the lab that is up."""
     from netlab.lab.lab import labs
 
-    known = []
+    known: list[str] = []
     for there in labs():
         if host in there.hosts:
             program = argv or (os.environ.get("SHELL", "/bin/sh"),)
@@ -66,7 +70,7 @@ def shell_command(host: str, argv: tuple[str, ...]) -> None:
     raise NetlabError(f"no lab that is up has a host called {host!r}: {hosts}")
 
 
-def _shown(lab) -> str:
+def _shown(lab: Lab) -> str:
     """What a lab consists of, and whether it is complete, as lines."""
     from netlab.lab import taskgroup
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option, site_option, study_argument, timing_options
 from netlab.cli.validation import load_study
+
+if TYPE_CHECKING:
+    from netlab.experiment.progress import Bar
+    from netlab.study import Study
 
 
 @click.command("report")
@@ -17,7 +22,9 @@ from netlab.cli.validation import load_study
 @results_option()
 @site_option
 @guarded
-def report_command(study: str, results: Path | None, site: Path | None, **timing: object) -> None:
+def report_command(
+    study: str, results: Path | None, site: Path | None, **timing: float | int | None
+) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file.
@@ -30,7 +37,7 @@ def report_command(study: str, results: Path | None, site: Path | None, **timing
     click.echo(index)
 
 
-def publish_site(loaded, results: Path | None, site: Path | None, bar) -> Path:
+def publish_site(loaded: Study, results: Path | None, site: Path | None, bar: Bar) -> Path:
     """Write the site of a measured study; its first page."""
     from netlab.files import paths
     from netlab.report.publish import publish

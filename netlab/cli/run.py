@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,13 +11,17 @@ from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option, study_argument, timing_options
 from netlab.cli.validation import load_measurable
 
+if TYPE_CHECKING:
+    from netlab.experiment.progress import Bar
+    from netlab.study import Study
+
 
 @click.command("run")
 @study_argument
 @timing_options
 @results_option()
 @guarded
-def run_command(study: str, results: Path | None, **timing: object) -> None:
+def run_command(study: str, results: Path | None, **timing: float | int | None) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file.
@@ -29,7 +34,7 @@ def run_command(study: str, results: Path | None, **timing: object) -> None:
     click.echo(directory)
 
 
-def measure(loaded, results: Path | None, bar) -> Path:
+def measure(loaded: Study, results: Path | None, bar: Bar) -> Path:
     """Measure a study, say on standard error what was measured, and return the directory."""
     from netlab.experiment.campaign import run_study
 

@@ -19,7 +19,9 @@ from netlab.cli.validation import load_measurable
 @results_option()
 @site_option
 @guarded
-def study_command(study: str, results: Path | None, site: Path | None, **timing: object) -> None:
+def study_command(
+    study: str, results: Path | None, site: Path | None, **timing: float | int | None
+) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
     Print the path of the report. STUDY is the name of a study or the path of its file.

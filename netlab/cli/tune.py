@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import study_argument
 from netlab.cli.validation import load_measurable, load_study, require_known
+
+if TYPE_CHECKING:
+    from netlab.hosts.host import Host
+    from netlab.study import Study
 
 
 @click.group("tune")
@@ -42,7 +47,7 @@ def recover_command(study: str) -> None:
         click.echo(line)
 
 
-def _plans(study, tuning: str | None, path: str | None) -> Iterator[tuple[str, str]]:
+def _plans(study: Study, tuning: str | None, path: str | None) -> Iterator[tuple[str, str]]:
     """Plan each tuning on each host of each path: a heading and a diff.
 
     Raises
@@ -68,7 +73,7 @@ def _plans(study, tuning: str | None, path: str | None) -> Iterator[tuple[str, s
                             yield heading, endpoint.planned(profile, mtu_B).to_text()
 
 
-def _require_congestions(study, path: str, host) -> None:
+def _require_congestions(study: Study, path: str, host: Host) -> None:
     """Refuse a congestion control that a host cannot have; loads nothing."""
     from netlab.congestion.choice import choose
     from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
@@ -78,7 +83,7 @@ def _require_congestions(study, path: str, host) -> None:
     choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
 
 
-def _recovered(study) -> Iterator[str]:
+def _recovered(study: Study) -> Iterator[str]:
     """Revert on every host what a netlab that was killed together with its guard left behind.
 
     Yields

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from netlab.errors import BadInput
 
+if TYPE_CHECKING:
+    from netlab.study import Study
 
-def load_study(given: str, *, quick: bool = False, **timing: float | int | None):
+
+def load_study(given: str, *, quick: bool = False, **timing: float | int | None) -> Study:
     """Load a study from what a user typed: a name, or the path of a file.
 
     Raises
@@ -21,7 +25,7 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | None)
     return load(paths.study_file(given), quick=quick, **timing)
 
 
-def load_measurable(given: str, **how: object):
+def load_measurable(given: str, **how: float | int | None) -> Study:
     """Load a study that is to be measured: each of its tunings must exist.
 
     Raises

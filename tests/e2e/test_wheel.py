@@ -1,0 +1,164 @@
+"""The wheel: built from the sdist, installed alone, run from an empty directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from netlab.results import Store
+from tests.e2e.conftest import ROOT, small_study
+
+pytestmark = pytest.mark.e2e
+
+UV = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
+
+
+def uv(*argv: str) -> None:
+    """Run uv from its cache, which the set-up has filled; from the network where it was emptied."""
+    for offline in (("--offline",), ()):
+        done = subprocess.run(
+            (UV, *argv, *offline, "--quiet"), cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return
+    raise AssertionError(done.stderr)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """The wheel, built from the sdist as `uv build` does."""
+    target = tmp_path_factory.mktemp("dist")
+    uv("build", "--out-dir", str(target))
+    assert len(list(target.glob("netlab-*.tar.gz"))) == 1
+    (built,) = target.glob("netlab-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory) -> Path:
+    """A fresh environment with the wheel and the locked versions of what it needs."""
+    place = tmp_path_factory.mktemp("installed")
+    locked = place / "requirements.txt"
+    uv("export", "--frozen", "--no-dev", "--no-emit-project", "--output-file", str(locked))
+    uv("venv", str(place / "venv"))
+    python = place / "venv" / "bin" / "python"
+    uv("pip", "install", "--python", str(python), "--requirements", str(locked), str(wheel))
+    return place / "venv"
+
+
+def run(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
+    """The installed command."""
+    return python(venv, cwd, str(venv / "bin" / "netlab"), *argv)
+
+
+def python(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
+    """The environment's Python; nothing of the checkout is in its way."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("NETLAB_", "PYTHON", "VIRTUAL_ENV"))
+    }
+    done = subprocess.run(
+        (venv / "bin" / "python", *argv),
+        cwd=cwd,
+        env={**kept, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert str(ROOT) not in done.stdout + done.stderr
+    return done
+
+
+def files_of(venv: Path) -> dict[str, int]:
+    """Every file of the installed package that is no byte code, with its time of change."""
+    (package,) = venv.glob("lib/python3*/site-packages/netlab")
+    return {
+        str(path): path.stat().st_mtime_ns
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
+    assert "-cp311-abi3-" in wheel.name
+    names = set(zipfile.ZipFile(wheel).namelist())
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "data", "notebooks"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tracked = listed.stdout.rstrip("\0").split("\0")
+    assert len(tracked) > 30
+    for name in tracked:
+        assert f"netlab/_data/{name.removeprefix('data/')}" in names
+    assert {"netlab/_core.abi3.so", "netlab/_bin/gensink", "netlab/_src/BUILD"} <= names
+    templates = ROOT / "netlab" / "report" / "templates"
+    for path in templates.rglob("*"):
+        if path.is_file():
+            assert str(path.relative_to(ROOT)) in names
+
+
+def one_block() -> dict:
+    """The small study with one group, one tuning and one stream: a run of 0.2 s."""
+    whole = small_study("small")
+    return {**whole, "groups": whole["groups"][:1], "tunings": whole["tunings"][:1], "streams": [1]}
+
+
+def test_an_installed_netlab_measures_in_an_empty_directory(
+    installed: Path, tmp_path: Path, machine_untouched
+):
+    before = files_of(installed)
+    (tmp_path / "mine.yml").write_text(yaml.safe_dump(one_block(), sort_keys=False))
+    done = run(installed, tmp_path, "run", "mine.yml", "--quick")
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "results" / "small-quick"
+    assert done.stdout.strip() == str(results)
+    runs = Store(results).runs()
+    assert len(runs) == 1
+    assert (runs["sent_B"] == runs["received_B"]).all()
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.yml", "results"}
+    assert files_of(installed) == before
+
+
+REPORT = """
+from pathlib import Path
+from netlab.files import paths
+from netlab.notebooks.execution import execute
+from netlab.report import ExecutedNotebook, build_site
+
+name = "10-openlab-2003.ipynb"
+page = execute(paths.notebook(name), Path("executed") / name, {})
+print(build_site([ExecutedNotebook(page)], paths.site_dir(), pdf=False))
+"""
+
+
+def test_an_installed_netlab_publishes_into_the_directory_it_is_used_in(
+    installed: Path, tmp_path: Path
+):
+    """The figures of 2003 are found, a notebook runs, the templates make a page of it."""
+    before = files_of(installed)
+    done = python(installed, tmp_path, "-c", REPORT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
+    assert "10-openlab-2003.html" in (tmp_path / "site" / "index.html").read_text()
+    assert {path.name for path in tmp_path.iterdir()} == {"executed", "site"}
+    assert files_of(installed) == before
+
+
+def test_an_installed_netlab_has_its_studies_and_notebooks(installed: Path, tmp_path: Path):
+    done = run(installed, tmp_path, "run", "openlab-2033")
+    assert done.returncode == 2
+    assert "openlab-2003" in done.stderr
+    assert run(installed, tmp_path, "notebooks").returncode == 0
+    copied = {path.name for path in (tmp_path / "notebooks").glob("*.ipynb")}
+    assert copied == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
