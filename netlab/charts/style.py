@@ -11,6 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,19 @@ _RC: dict[str, Any] = {
 def apply_style() -> None:
     """Set seaborn's and matplotlib's defaults to netlab's theme, for this process."""
     sns.set_theme(style="ticks", palette=list(PALETTE), rc=_RC)
+
+
+def theme() -> AbstractContextManager[None]:
+    """netlab's theme for the figures made inside; nothing is set globally.
+
+    Returns
+    -------
+    context manager
+    """
+    style = {**sns.axes_style("ticks"), **sns.plotting_context("notebook"), **_RC}
+    return mpl.rc_context(
+        {**style, "axes.prop_cycle": mpl.cycler(color=sns.color_palette(PALETTE))}
+    )
 
 
 def line_style(i: int) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from netlab.errors import BadInput
 from netlab.experiment.endpoint import open_stations, study_lab
+from netlab.face.changes import planned_changes
 from netlab.study import Study
-from netlab.tuning.profiles import load_profile
+from netlab.tuning.diff import plan_text
 
 
 def plans(
@@ -25,24 +25,8 @@ def plans(
     BadInput
         The study has no such tuning or path.
     """
-    _known("tuning", tuning, [level.name for level in study.tunings])
-    _known("path", path, list(study.paths))
-    with study_lab(study) as lab:
-        for name in study.paths if path is None else (path,):
-            with open_stations(study, name, lab=lab) as stations:
-                for level in study.tunings:
-                    if tuning not in (None, level.name):
-                        continue
-                    for mtu_B in level.mtus_B:
-                        for host, station in stations.items():
-                            profile = load_profile(study.profile(host, level.name))
-                            heading = f"{name}, {level.name}, MTU {mtu_B}: {host}"
-                            yield heading, station.planned(profile, mtu_B).to_text()
-
-
-def _known(kind: str, given: str | None, names: list[str]) -> None:
-    if given is not None and given not in names:
-        raise BadInput(f"the study has the {kind}s {', '.join(names)}", key=kind, value=given)
+    for part in planned_changes(study, tuning, path):
+        yield part.heading, plan_text(part.changes)
 
 
 def recover(study: Study) -> Iterator[str]:

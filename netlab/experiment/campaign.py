@@ -72,7 +72,7 @@ def run_study(
     NetlabError
         A block failed. What was measured before is kept, and a second call goes on from there.
     """
-    directory = directory or paths.results_dir(study.name)
+    directory = (directory or paths.results_dir(study.name)).absolute()
     watcher = watcher or Watcher()
     notebook = paths.notebook(BLOCK_NOTEBOOK)
     with ExitStack() as stack:
