@@ -21,6 +21,7 @@ FLOORS = (
     {"charts"},
     {"experiment"},
     {"report", "autotune", "qualify"},
+    {"face"},
     {"cli"},
     {"__main__"},
 )

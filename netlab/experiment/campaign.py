@@ -72,7 +72,7 @@ def run_study(
     NetlabError
         A block failed. Earlier results are kept, and a second call resumes.
     """
-    directory = directory or paths.results_dir(study.name)
+    directory = (directory or paths.results_dir(study.name)).absolute()
     watcher = watcher or Watcher()
     notebook = paths.notebook(BLOCK_NOTEBOOK)
     with ExitStack() as stack:

@@ -76,6 +76,9 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
         raise kind(f"{message} (notebook {notebook.name}, kept as {failed})") from None
     except OSError as error:
         raise NetlabError(f"cannot write {output}: {error.strerror or error}") from None
+    except KeyboardInterrupt:  # papermill takes it for the end, and the copy for a whole one
+        partial.unlink(missing_ok=True)
+        raise
     except RuntimeError as error:  # the kernel did not start, or died before a cell failed
         raise NetlabError(f"{notebook.name}: {error}") from None
     finally:

@@ -77,6 +77,7 @@ def publish(
     NetlabError
         There are no results, a notebook failed, or the site cannot be written.
     """
+    directory = directory.absolute()
     frozen = directory / "study.yml"
     if not frozen.is_file():
         raise NetlabError(f"{directory} holds no results of a study; run it first")

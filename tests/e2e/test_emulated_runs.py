@@ -9,13 +9,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 from lab_study import lab_study
 
-from netlab.experiment.block import run_block
-from netlab.experiment.views import block_path
+from netlab.experiment.block import BlockResult, run_block
+from netlab.face.block import MeasuredBlock
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
 from netlab.results import Store
@@ -105,7 +104,7 @@ def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
 
 
 def test_the_blocks_notebook_shows_what_the_path_did(stored):
-    shown = block_path(SimpleNamespace(result=SimpleNamespace(runs=stored.runs()))).text
+    shown = MeasuredBlock(None, None, BlockResult(stored.runs(), stored.intervals())).path.text
     assert "5 packets transmitted" in shown and "packets in 3 runs" in shown
 
 

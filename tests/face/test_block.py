@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pandas as pd
 
-from netlab.experiment.views import block_path
+from netlab.experiment.block import BlockResult
+from netlab.face.block import MeasuredBlock
 from netlab.results import RUN_COLUMNS
 
 
@@ -15,8 +15,7 @@ def shown(*rows: dict) -> str:
     """The text shown for runs of these values, the others missing."""
     names = [column.name for column in RUN_COLUMNS]
     runs = pd.DataFrame([dict.fromkeys(names) | row for row in rows], columns=names)
-    block = SimpleNamespace(result=SimpleNamespace(runs=runs))
-    page = block_path(block)
+    page = MeasuredBlock(None, None, BlockResult(runs, pd.DataFrame())).path
     assert "<" not in page.text and page.text.splitlines()[0] in page._repr_html_()
     return page.text
 
@@ -32,7 +31,7 @@ def test_the_latest_look_at_the_path_is_shown_as_printed():
 
 
 def test_a_path_that_nobody_looked_at_is_said_to_be_so():
-    assert "not looked at" in shown({"started_at": 1, "provenance": "{}"})
+    assert "not checked" in shown({"started_at": 1, "provenance": "{}"})
 
 
 def test_what_an_emulator_did_is_summed_and_its_worst_run_is_told():

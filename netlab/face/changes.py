@@ -1,0 +1,148 @@
+"""What a study's tunings change on its hosts, as a diff."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.study import Study
+from netlab.tuning.diff import plan_html, plan_text
+
+if TYPE_CHECKING:
+    from netlab.hosts.host import Host
+    from netlab.tuning.plan import Change
+
+COLUMNS = ("path", "tuning", "mtu_B", "host", "knob", "old", "new", "supported", "reason", "source")
+
+
+@dataclass(frozen=True)
+class HostChanges:
+    """What a tuning changes on one host of a path.
+
+    Parameters
+    ----------
+    path, tuning, mtu_B
+        Of the block; empty and None where one diff stands for itself.
+    host : str
+        Name of the host.
+    changes : tuple of Change
+        One a knob, in the order they are applied.
+    """
+
+    path: str
+    tuning: str
+    mtu_B: int
+    host: str
+    changes: tuple[Change, ...]
+
+    @property
+    def heading(self) -> str:
+        """``path, tuning, MTU: host``."""
+        return f"{self.path}, {self.tuning}, MTU {self.mtu_B}: {self.host}"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of settings, host by host; shows itself as a diff.
+
+    ``-`` is the value found, ``+`` the value applied, ``!`` a knob that the host does not have.
+
+    Parameters
+    ----------
+    hosts : tuple of HostChanges
+        One for each path, tuning, MTU and host.
+    """
+
+    hosts: tuple[HostChanges, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row a knob, with :data:`COLUMNS`; ``old`` is missing where it cannot be read."""
+        rows = [
+            (
+                *(part.path, part.tuning, part.mtu_B, part.host),
+                f"{change.interface} {change.knob.label}"
+                if change.interface
+                else change.knob.label,
+                *(change.old, change.new, change.supported, change.reason, change.source),
+            )
+            for part in self.hosts
+            for change in part.changes
+        ]
+        return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+    def _repr_html_(self) -> str:
+        parts = [
+            f"<h4>{html.escape(part.heading)}</h4>{plan_html(part.changes)}" for part in self.hosts
+        ]
+        return "".join(parts) or "<p>No tuning is applied.</p>"
+
+    def __repr__(self) -> str:
+        parts = [f"# {part.heading}\n{plan_text(part.changes)}" for part in self.hosts]
+        return "\n".join(parts) or "No tuning is applied."
+
+
+def planned_changes(
+    study: Study, tuning: str | None = None, path: str | None = None
+) -> Iterator[HostChanges]:
+    """Read every knob of a study's tunings on its hosts; change nothing.
+
+    Parameters
+    ----------
+    study : Study
+        Its lab is made, and removed again, if it has lab hosts and none is up.
+    tuning, path : str, optional
+        Only this tuning, only this path.
+
+    Yields
+    ------
+    HostChanges
+        One for each path, tuning, MTU and host.
+
+    Raises
+    ------
+    BadInput
+        The study has no such tuning or path.
+    HostError
+        A host cannot be reached.
+    Unsupported
+        A host has no congestion control of a name that the study's groups give.
+    """
+    from netlab.experiment.endpoint import open_endpoints, study_lab
+    from netlab.tuning.profiles import load_profile
+
+    _known("tuning", tuning, [level.name for level in study.tunings])
+    _known("path", path, list(study.paths))
+    with study_lab(study) as lab:
+        for name in study.paths if path is None else (path,):
+            with open_endpoints(study, name, lab=lab) as endpoints:
+                for endpoint in endpoints.values():
+                    _require_congestions(study, name, endpoint.host)
+                for level in study.tunings:
+                    if tuning not in (None, level.name):
+                        continue
+                    for mtu_B in level.mtus_B:
+                        for host, endpoint in endpoints.items():
+                            profile = load_profile(study.profile(host, level.name))
+                            found = endpoint.planned(profile, mtu_B).changes
+                            yield HostChanges(name, level.name, mtu_B, host, found)
+
+
+def _require_congestions(study: Study, path: str, host: Host) -> None:
+    """Refuse a congestion control that a host cannot have; loads nothing."""
+    from netlab.congestion.choice import choose
+    from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
+
+    names = study.congestions(group for group in study.groups if group.path == path)
+    there = words_of(host, AVAILABLE) if names else ()
+    choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
+
+
+def _known(kind: str, given: str | None, names: list[str]) -> None:
+    if given is not None and given not in names:
+        raise BadInput(f"the study has the {kind}s {', '.join(names)}", key=kind, value=given)

@@ -1,0 +1,283 @@
+"""Stored results of a study: runs, cells, samples, a chart and the report."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from netlab.analysis.measured import Measured, load_measured
+from netlab.errors import BadInput
+from netlab.face.shown import Site
+from netlab.files import paths
+from netlab.results import Store
+
+if TYPE_CHECKING:
+    from netlab.charts.cells import Axes
+
+FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
+CELL_COLUMNS = (
+    *FACTORS,
+    *("mean", "low", "high", "n", "n_flagged"),
+    *("percent_of_bus", "percent_low", "percent_high", "bottleneck", "missing_because"),
+)
+SHOWN = 12
+"""Levels that an error lists."""
+_TIDY = {"goodput_MBps": "mean", "low_MBps": "low", "high_MBps": "high", "n_valid": "n"}
+
+
+class Results:
+    """Results of a study, as they are stored.
+
+    Parameters
+    ----------
+    name : str or path
+        Name or file of the study, or the directory of its results. Of a study and its short form
+        the one measured last is taken; ``NAME-quick`` is always the short form.
+    results : path-like
+        Directory of the results, where it is not the study's own.
+
+    Attributes
+    ----------
+    measured : Measured
+        Study, runs, cells and bottlenecks, as the functions of :mod:`netlab.analysis`,
+        :mod:`netlab.charts` and :mod:`netlab.report` take them.
+
+    Raises
+    ------
+    BadInput
+        Unknown study, no results, or results of another study.
+    NetlabError
+        Files that cannot be read as results.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> results = netlab.Results("openlab-2003")
+    >>> results.name
+    'openlab-2003-quick'
+    >>> results
+    The study in short
+    ...
+    """
+
+    def __init__(self, name: str | Path, *, results: str | Path = ""):
+        if str(results):
+            self.measured: Measured = load_measured(results, name)
+        elif _is_directory(name):
+            self.measured = load_measured(name)
+        else:
+            self.measured = load_measured("", name)
+
+    @property
+    def name(self) -> str:
+        """Name of the study as it was measured."""
+        return self.measured.study.name
+
+    @property
+    def directory(self) -> Path:
+        """Where the results are."""
+        return self.measured.results
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups."""
+        return self.measured.groups
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """All runs, one row each, flagged ones included.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> runs = netlab.Results("openlab-2003").runs
+        >>> valid = runs[runs["flags"] == ""]
+        >>> valid.groupby("tuning")["goodput_MBps"].count().to_dict()
+        {'full': 120, 'kernel': 80, 'none': 80}
+        """
+        return self.measured.runs
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """All cells of the design, one row each.
+
+        A cell is all repeats of one combination of factors. ``mean``, ``low`` and ``high`` are
+        goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
+        those left out. ``percent_of_bus`` and its interval are missing without a known bus.
+        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottleneck`.
+        ``missing_because`` gives the reason for a cell without a valid run.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> cells = netlab.Results("openlab-2003").cells
+        >>> cells[["tuning", "mtu_B", "streams", "n", "bottleneck"]].head(2)
+          tuning  mtu_B  streams  n bottleneck
+        0   none   1500        1  2     window
+        1   none   1500        4  2        CPU
+        >>> bool((cells["low"] <= cells["mean"]).all())
+        True
+        """
+        keys = ["group", "tuning", "mtu_B", "streams"]
+        found = self.measured.bottlenecks[[*keys, "bottleneck"]]
+        whole = self.measured.cells.merge(found, on=keys, how="left").rename(columns=_TIDY)
+        return whole[list(CELL_COLUMNS)]
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """Interval samples of all runs: bytes of each stream, sample by sample.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> samples = netlab.Results("openlab-2003").intervals
+        >>> samples.columns.tolist()
+        ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
+        """
+        return Store(self.directory).intervals()
+
+    def runs_of(self, **levels: object) -> pd.DataFrame:
+        """Select runs by the levels of their factors.
+
+        Parameters
+        ----------
+        **levels
+            Column of :attr:`runs` and the value wanted, or a list of values.
+
+        Returns
+        -------
+        DataFrame
+            Rows of :attr:`runs`; empty for a combination that was not measured.
+
+        Raises
+        ------
+        BadInput
+            The runs have no such column, or no run and no cell of the study has the value.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> results = netlab.Results("openlab-2003")
+        >>> found = results.runs_of(tuning="full", mtu_B=9000, streams=[1, 4])
+        >>> found.groupby(["group", "streams"]).size().unique().tolist()
+        [2]
+        """
+        runs = self.runs
+        for column, wanted in levels.items():
+            if column not in runs:
+                near = ", ".join(FACTORS)
+                raise BadInput(f"the runs have no such column; factors are {near}", key=column)
+            values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
+            self._check_levels(column, values)
+            runs = runs[runs[column].isin(values)]
+        return runs
+
+    def _check_levels(self, column: str, values: list) -> None:
+        known = self.runs[column].dropna().unique().tolist()
+        if column in self.cells:
+            known += self.cells[column].unique().tolist()
+        known = sorted(set(known))
+        for value in values:
+            if value not in known:
+                listed = ", ".join(map(str, known[:12])) + (", ..." if len(known) > 12 else "")
+                raise BadInput(
+                    f"no run has this value; there are {listed}", key=column, value=value
+                )
+
+    def plot(
+        self,
+        group: str,
+        *,
+        y: str = "mean",
+        tuning: str | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw the cells of a group over the number of streams.
+
+        Parameters
+        ----------
+        group : str
+            Name of the group.
+        y : {"mean", "percent_of_bus"}
+            Goodput in MB/s, or in per cent of the bus; bars are its interval.
+        tuning : str, optional
+            Only this tuning.
+        ax : Axes, optional
+            Axes to draw on; new ones by default. No global theme is set.
+
+        Returns
+        -------
+        Axes
+            One line a tuning and MTU, each labelled at its end.
+
+        Raises
+        ------
+        BadInput
+            Unknown group, quantity or tuning.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> results = netlab.Results("openlab-2003")
+        >>> ax = results.plot("Linux64 -> Linux64", y="percent_of_bus")
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('TCP streams', 'goodput, % of bus')
+        """
+        from netlab.charts.cells import over_streams
+
+        quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
+        if y not in quantities:
+            raise BadInput(f"choose from {', '.join(quantities)}", key="y", value=y)
+        m = self.measured
+        return over_streams(m.cells, group, y=quantities[y], tuning=tuning, study=m.study, ax=ax)
+
+    def report(self, site: str | Path = "site") -> Site:
+        """Write the report: the analysis notebooks, executed, as a static site.
+
+        Parameters
+        ----------
+        site : path-like
+            Directory of the site, see :func:`netlab.files.paths.given_path`; replaced whole if it
+            is a site, refused if it is anything else.
+
+        Returns
+        -------
+        Site
+            Shows itself as a link to the first page.
+
+        Raises
+        ------
+        NetlabError
+            A notebook failed, or the site cannot be written.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Results("openlab-2003").report("site/")
+        /.../site/index.html
+        """
+        from netlab.report.publish import publish
+
+        return Site(publish(self.measured.study, self.directory, paths.given_path(site)))
+
+    def _tables(self):
+        from netlab.report.tables import Tables, groups, summary
+
+        return Tables((summary(self.measured), groups(self.measured)))
+
+    def _repr_html_(self) -> str:
+        return self._tables()._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self._tables())
+
+
+def _is_directory(name: str | Path) -> bool:
+    """Whether a name is the directory of some results, and not the name of a study."""
+    path = paths.given_path(name)
+    if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
+        return False
+    return path.is_dir() and any((path / "runs").glob("*.parquet"))

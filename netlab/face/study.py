@@ -1,0 +1,295 @@
+"""A study to look at, to run and to take results from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from netlab.files import paths
+from netlab.files.tables import Table
+from netlab.study import Study as Design
+from netlab.study import load, schedule
+
+if TYPE_CHECKING:
+    from netlab.face.block import MeasuredBlock
+    from netlab.face.changes import Changes
+    from netlab.face.results import Results
+
+
+class Study:
+    """A study: what is measured on which hosts, and in which order.
+
+    Parameters
+    ----------
+    study : str, path or mapping
+        Name of a study that comes with netlab, a YAML file, or the content of one.
+    quick : bool
+        Take the study's short form; its name then ends in ``-quick``.
+    **timing
+        ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
+        the study's.
+
+    Attributes
+    ----------
+    design : netlab.study.Study
+        The validated content.
+
+    Raises
+    ------
+    BadInput
+        Unknown study, or content that cannot be used; it names file, key and value.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> study = netlab.Study("openlab-2003", quick=True, repeats=1)
+    >>> study.name
+    'openlab-2003-quick'
+    >>> study
+    10 Gb Ethernet back to back, the 2003 openlab study (openlab-2003-quick)
+    ...
+    """
+
+    def __init__(
+        self,
+        study: str | Path | Mapping,
+        *,
+        quick: bool = False,
+        **timing: float | int | None,
+    ):
+        content = study if isinstance(study, Mapping) else paths.study_file(study)
+        self.design: Design = load(content, quick=quick, **timing)
+
+    @property
+    def name(self) -> str:
+        """Its name; results go by it."""
+        return self.design.name
+
+    @property
+    def title(self) -> str:
+        """Its title."""
+        return self.design.title
+
+    def plan(self) -> pd.DataFrame:
+        """List every run of the study in the order of measuring.
+
+        Returns
+        -------
+        DataFrame
+            One row a run: ``order`` from 0, ``block``, ``group``, ``path``, ``direction``,
+            ``tuning``, ``mtu_B``, ``streams``, ``repeat``, and ``seconds`` of warm-up and window.
+            ``seconds`` is missing for a run that ends with an amount of bytes.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> plan = netlab.Study("openlab-2003", quick=True).plan()
+        >>> plan.columns.tolist()[:7]
+        ['order', 'block', 'group', 'path', 'direction', 'tuning', 'mtu_B']
+        >>> plan.groupby("tuning").size().to_dict()
+        {'full': 120, 'kernel': 80, 'none': 80}
+        >>> f"{plan['seconds'].sum():.0f} s"
+        '78 s'
+        """
+        timing = self.design.timing
+        rows = [
+            {
+                "order": run.order,
+                "block": block.block_id,
+                "group": run.group.name,
+                "path": block.path,
+                "direction": run.group.direction,
+                "tuning": block.tuning,
+                "mtu_B": block.mtu_B,
+                "streams": run.streams,
+                "repeat": run.repeat,
+                "seconds": math.nan
+                if run.group.records is not None
+                else timing.warmup_s + timing.seconds,
+            }
+            for block in schedule.blocks(self.design)
+            for run in block.runs
+        ]
+        return pd.DataFrame(rows)
+
+    def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:
+        """Read what each tuning would change on each host; change nothing.
+
+        Parameters
+        ----------
+        tuning, path : str, optional
+            Only this tuning, only this path.
+
+        Returns
+        -------
+        Changes
+            Shows itself as a diff; its ``frame`` has one row a knob.
+
+        Raises
+        ------
+        BadInput
+            The study has no such tuning or path.
+        HostError
+            A host cannot be reached.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> study = netlab.Study("openlab-2003", quick=True)
+        >>> changes = study.changes(tuning="full", path="64-64")
+        >>> changes
+        # 64-64, full, MTU 1500: linux64-a
+        ...
+        >>> sorted(changes.frame["host"].unique())
+        ['linux64-a', 'linux64-b']
+        """
+        from netlab.face.changes import Changes, planned_changes
+
+        return Changes(tuple(planned_changes(self.design, tuning, path)))
+
+    def run(self, *, results: str | Path = "", progress: bool = True) -> Results:
+        """Measure every run that has no valid record yet.
+
+        Hosts are tuned for the time of each block and put back afterwards. An interrupt ends the
+        study: settings are reverted, lab hosts removed, and what was measured is kept, so that
+        the next call goes on from there.
+
+        Parameters
+        ----------
+        results : path-like
+            Directory for the results, see :func:`netlab.files.paths.given_path`; empty for the
+            study's own.
+        progress : bool
+            Whether to draw a progress bar, with an estimate of the time left.
+
+        Returns
+        -------
+        Results
+            All runs of the study, measured now or before.
+
+        Raises
+        ------
+        NetlabError
+            A block failed; what was measured before is kept.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> host = {"kind": "lab"}
+        >>> study = netlab.Study({
+        ...     "netlab": 1,
+        ...     "name": "two-hosts",
+        ...     "title": "Two hosts and a cable",
+        ...     "hosts": {"left": host, "right": host},
+        ...     "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+        ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
+        ...     "tunings": [{"name": "kernel", "mtus_B": [9000]}],
+        ...     "streams": [1, 4],
+        ...     "timing": {"repeats": 1, "seconds": 0.2, "warmup_s": 0.1, "interval_ms": 20},
+        ... })
+        >>> results = study.run(progress=False)
+        >>> results.runs["streams"].tolist() == study.plan()["streams"].tolist()
+        True
+        """
+        from netlab.experiment.campaign import run_study
+        from netlab.experiment.progress import Bar
+        from netlab.face.results import Results
+
+        directory = self._directory(results)
+        if progress:
+            with Bar(report=False) as bar:
+                done = run_study(self.design, directory=directory, watcher=bar)
+            print(f"{done.runs_measured} runs measured, {done.runs_kept} kept from before")
+        else:
+            run_study(self.design, directory=directory)
+        return Results(self.name, results=directory)
+
+    def measure(
+        self,
+        block: str,
+        *,
+        results: str | Path = "",
+        lab: str = "",
+        progress_file: str | Path = "",
+    ) -> MeasuredBlock:
+        """Measure one block: the runs that share a path, a tuning and an MTU.
+
+        Parameters
+        ----------
+        block : str
+            ``path@tuning@MTU``, as in the column ``block`` of :meth:`plan`.
+        results : path-like
+            As :meth:`run` takes it.
+        lab : str
+            Id of a lab that is up; empty for one of its own, if the study has lab hosts.
+        progress_file : path-like
+            File that gets a line for every run that is done; empty for none.
+
+        Returns
+        -------
+        MeasuredBlock
+            Its changes, notes, path and cells, each ready to be shown.
+
+        Raises
+        ------
+        BadInput
+            The study has no such block.
+        NetlabError
+            A host was lost or a tuning could not be applied; what was measured is kept.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> study = netlab.Study("openlab-2003", quick=True)
+        >>> measured = study.measure("64-64@kernel@9000")
+        >>> measured.result.measured + measured.result.kept
+        16
+        >>> measured.cells
+        64-64@kernel@9000: goodput, MB/s, mean ± half interval
+        ...
+        """
+        from netlab.face.block import measure
+
+        return measure(self.design, block, self._directory(results), lab, progress_file)
+
+    def _directory(self, results: str | Path) -> Path:
+        return paths.given_path(results) if str(results) else paths.results_dir(self.name)
+
+    def _table(self) -> Table:
+        design = self.design
+        rows = [
+            {
+                "group": group.name,
+                "path": group.path,
+                "bus_MBps": design.bus_MBps(group.path),
+                "record_B": group.record_length_B,
+                "buffer_B": group.buffer_B,
+            }
+            for group in design.groups
+        ]
+        planned = schedule.blocks(design)
+        runs = sum(len(block.runs) for block in planned)
+        levels = "; ".join(
+            f"{level.label or level.name}: {', '.join(map(str, level.mtus_B))} B"
+            for level in design.tunings
+        )
+        timing = design.timing
+        note = (
+            f"{levels}. Streams {', '.join(map(str, design.streams))}; {timing.repeats} repeats of "
+            f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up: {runs} runs in "
+            f"{len(planned)} blocks, {schedule.measuring_s(design, runs) / 60:.1f} minutes of "
+            "measuring."
+        )
+        caption = f"{design.title} ({design.name})"
+        return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+    def __repr__(self) -> str:
+        table = self._table()
+        return f"{table!r}\n{table.note}"

@@ -1,0 +1,75 @@
+"""A group's cells over streams on one set of axes."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import synthetic
+
+from netlab.analysis.measured import from_frames
+from netlab.charts.cells import over_streams
+
+GROUP = "Linux64 -> Linux64"
+
+
+@pytest.fixture(scope="module")
+def m(tmp_path_factory):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study, change=synthetic.only(path=("64-64",)))
+    return from_frames(study, runs, None, tmp_path_factory.mktemp("none"))
+
+
+@pytest.fixture
+def ax():
+    figure, ax = plt.subplots()
+    yield ax
+    plt.close(figure)
+
+
+def lines(ax):
+    """The lines that have a name."""
+    return {ln.get_label(): ln for ln in ax.get_lines() if not ln.get_label().startswith("_")}
+
+
+def test_it_draws_a_line_a_tuning_and_mtu_with_the_cells_values(m, ax):
+    over_streams(m.cells, GROUP, study=m.study, ax=ax)
+    drawn = lines(ax)
+    assert len(drawn) == 7 and "Driver Tuning, 16114 B" in drawn
+    cells = m.cells.query("group == @GROUP and tuning == 'none' and mtu_B == 1500")
+    line = drawn["No Tuning, 1500 B"]
+    assert line.get_xdata().tolist() == [1, 4, 12, 20]
+    assert np.allclose(line.get_ydata(), cells.sort_values("streams")["goodput_MBps"])
+
+
+def test_an_mtu_has_one_colour_and_a_tuning_one_dash(m, ax):
+    over_streams(m.cells, GROUP, study=m.study, ax=ax)
+    drawn = lines(ax)
+    colours = {name.split(", ")[1]: line.get_color() for name, line in drawn.items()}
+    assert all(line.get_color() == colours[n.split(", ")[1]] for n, line in drawn.items())
+    assert len(set(colours.values())) == 3
+    dashes = {name.split(", ")[0]: line._unscaled_dash_pattern for name, line in drawn.items()}
+    assert len(set(map(str, dashes.values()))) == 3
+
+
+def test_every_line_is_named_at_its_end_and_the_bus_is_drawn(m, ax):
+    over_streams(m.cells, GROUP, tuning="full", y="percent_of_bus", study=m.study, ax=ax)
+    assert {text.get_text() for text in ax.texts} == set(lines(ax))
+    assert [100.0, 100.0] in [list(line.get_ydata()) for line in ax.get_lines()]
+    assert ax.get_title() == f"{GROUP}: + Driver Tuning" and ax.get_ylim()[0] == 0
+
+
+def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_path, ax):
+    study = synthetic.foreign(tmp_path)
+    m = from_frames(study, synthetic.runs_of(study), None, tmp_path)
+    over_streams(m.cells, m.groups[0], study=study, ax=ax)
+    assert ax.get_xscale() == "log" and len(lines(ax)) == 1
+    over_streams(m.cells, m.groups[0], y="percent_of_bus", study=study, ax=ax)
+
+
+def test_new_axes_have_the_theme_and_nothing_else_has(m):
+    before = dict(plt.rcParams)
+    ax = over_streams(m.cells, GROUP, study=m.study)
+    assert not ax.spines["top"].get_visible()
+    assert dict(plt.rcParams) == before
+    plt.close(ax.figure)

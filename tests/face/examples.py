@@ -1,0 +1,38 @@
+"""The examples of the documentation of netlab's face, each as a test."""
+
+from __future__ import annotations
+
+import doctest
+import io
+from functools import cached_property
+
+import netlab
+from netlab.face import block, changes, loopback, published, results, shown, study
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+ON_A_LAB = {"Study.changes", "Study.run", "Study.measure"}
+"""Examples that make hosts."""
+WHOLE_REPORT = {"Results.report"}
+"""Examples that take a minute."""
+
+
+def examples() -> dict[str, doctest.DocTest]:
+    """Every example of the face, by the name of what it belongs to."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = {}
+    for module in (netlab, study, results, published, loopback, block, changes, shown):
+        for test in finder.find(module, module.__name__):
+            if test.examples:
+                found[test.name.removeprefix(f"{module.__name__}.")] = test
+    for name, member in vars(results.Results).items():
+        if isinstance(member, cached_property):  # the finder sees plain properties only
+            for test in finder.find(member.func, f"Results.{name}", globs={}):
+                found[test.name] = test
+    return found
+
+
+def failures(test: doctest.DocTest) -> str:
+    """What an example printed otherwise than it says; empty if all is as written."""
+    said = io.StringIO()
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.write)
+    return said.getvalue()

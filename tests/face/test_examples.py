@@ -1,0 +1,53 @@
+"""Every public name of the face has an example, and the examples are true."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+from numpydoc.docscrape import FunctionDoc
+
+import netlab
+from tests.face.examples import ON_A_LAB, WHOLE_REPORT, examples, failures
+
+EXAMPLES = examples()
+QUICK = sorted(set(EXAMPLES) - ON_A_LAB - WHOLE_REPORT)
+
+
+def documented() -> dict[str, object]:
+    """The functions, classes and methods that a notebook uses."""
+    found = {name: getattr(netlab, name) for name in dir(netlab) if not name.startswith("_")}
+    for owner in (netlab.Study, netlab.Results):
+        for name, member in vars(owner).items():
+            if not name.startswith("_") and inspect.isfunction(member):
+                found[f"{owner.__name__}.{name}"] = member
+    return found
+
+
+@pytest.mark.parametrize("name", documented())
+def test_a_name_of_the_face_is_documented_with_an_example(name):
+    assert name in EXAMPLES
+    text = FunctionDoc(documented()[name])
+    assert text["Summary"] and text["Examples"]
+    assert text["Parameters"] or name == "Study.plan"
+
+
+@pytest.mark.parametrize("name", ["runs", "cells", "intervals"])
+def test_a_frame_of_the_results_is_documented_with_an_example(name):
+    assert f"Results.{name}" in EXAMPLES
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_example_is_true(name, home):
+    assert failures(EXAMPLES[name]) == ""
+
+
+def test_the_check_of_examples_sees_one_that_is_not(home):
+    import doctest
+
+    wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, 0)
+    assert "Expected" in failures(wrong)
+
+
+def test_every_example_that_needs_more_is_one():
+    assert set(EXAMPLES) >= ON_A_LAB | WHOLE_REPORT

@@ -1,0 +1,127 @@
+"""Stored results: frames, selection, a chart, and how they show themselves."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+import synthetic
+
+import netlab
+from netlab.errors import BadInput, NetlabError
+from netlab.results import Store
+from netlab.study.frozen import freeze
+
+TIDY = {"mean", "low", "high", "n", "percent_of_bus", "bottleneck"}
+
+
+def test_a_name_a_short_forms_name_and_a_directory_are_the_same_results(results):
+    whole = netlab.Results("openlab-2003-quick")
+    there = netlab.Results(results.directory)
+    given = netlab.Results("openlab-2003", results=results.directory)
+    for other in (whole, there, given):
+        assert other.name == "openlab-2003-quick"
+        pd.testing.assert_frame_equal(other.runs, results.runs)
+
+
+def test_a_directory_that_is_named_like_no_study_is_taken_from_here(home, tmp_path):
+    study = synthetic.foreign(tmp_path)
+    synthetic.store_of(home / "elsewhere", study)
+    freeze(study, home / "elsewhere")
+    assert netlab.Results("elsewhere").name == "two-racks"
+    assert netlab.Results("./elsewhere").directory == home / "elsewhere"
+    with pytest.raises(BadInput, match="the study is 'openlab-2003'"):
+        netlab.Results("openlab-2003", results="elsewhere")
+
+
+def test_results_that_are_not_there_say_so(home):
+    with pytest.raises(BadInput, match="measure the study first"):
+        netlab.Results("slac-2003")
+    with pytest.raises(BadInput, match="by name there are"):
+        netlab.Results("openlab-2004")
+    with pytest.raises(NetlabError, match="measure the study first"):
+        netlab.Results("openlab-2003", results=home / "nowhere")
+
+
+def test_the_frames_are_those_of_the_store(results):
+    store = Store(results.directory)
+    pd.testing.assert_frame_equal(results.runs, store.runs())
+    pd.testing.assert_frame_equal(results.intervals, store.intervals())
+    assert len(results.runs) == 280
+
+
+def test_cells_are_tidy_and_have_the_numbers_of_the_analysis(results):
+    cells, m = results.cells, results.measured
+    assert set(cells.columns) >= TIDY and len(cells) == 140
+    assert cells["mean"].tolist() == m.cells["goodput_MBps"].tolist()
+    assert cells["n"].tolist() == m.cells["n_valid"].tolist()
+    by_hand = results.runs_of(group="Linux64 -> Linux64", tuning="full", mtu_B=9000, streams=4)
+    row = cells.query(
+        "group == 'Linux64 -> Linux64' and tuning == 'full' and mtu_B == 9000 and streams == 4"
+    ).iloc[0]
+    assert row["mean"] == pytest.approx(by_hand["goodput_MBps"].mean())
+    assert row["percent_of_bus"] == pytest.approx(100 * row["mean"] / 2128)
+    assert row["low"] < row["mean"] < row["high"] and row["bottleneck"] == "bus"
+
+
+def test_a_cell_without_a_valid_run_gives_the_reason(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    runs = synthetic.runs_of(study, change=synthetic.only(streams=(1,)))
+    synthetic.store_of(tmp_path / "store", study, runs)
+    freeze(study, tmp_path / "store")
+    cells = netlab.Results(tmp_path / "store").cells
+    assert cells["missing_because"].tolist() == ["", "not measured"]
+    assert cells["n"].tolist() == [1, 0] and cells["mean"].isna().tolist() == [False, True]
+
+
+def test_runs_are_selected_by_any_of_their_factors(results):
+    some = results.runs_of(tuning="full", mtu_B=9000, streams=4)
+    assert len(some) == 10 and set(some["group"]) == set(results.groups)
+    assert len(results.runs_of(streams=[1, 4])) == 140
+    assert len(results.runs_of()) == 280
+    assert results.runs_of(tuning="none", mtu_B=16114).empty
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ({"tuning": "fool"}, "tuning: no run has this value; there are full, kernel, none"),
+        ({"mtu": 9000}, "mtu: the runs have no such column; factors are group"),
+        ({"streams": [1, 3]}, "there are 1, 4, 12, 20 .found 3."),
+    ],
+)
+def test_a_mistyped_factor_or_level_is_an_error_with_the_choices(results, levels, said):
+    with pytest.raises(BadInput, match=said):
+        results.runs_of(**levels)
+
+
+def test_a_chart_is_drawn_on_the_axes_given_and_changes_no_default(results):
+    before = dict(plt.rcParams)
+    fig, (left, right) = plt.subplots(1, 2)
+    assert results.plot("Linux64 -> Linux64", ax=left) is left
+    assert results.plot("Linux64 -> Linux64", y="percent_of_bus", tuning="full", ax=right) is right
+    assert left.get_ylabel() == "goodput, MB/s" and right.get_ylabel() == "goodput, % of bus"
+    own = results.plot("Linux32 <-> Linux64")
+    assert own.figure is not fig
+    assert dict(plt.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("group", "more", "said"),
+    [
+        ("Linux64", {}, "no such group; there are 'Linux64 -> Linux64'"),
+        ("Linux64 -> Linux64", {"y": "median"}, "y: choose from mean, percent_of_bus"),
+        ("Linux64 -> Linux64", {"tuning": "x"}, "tuning: choose from none, kernel, full"),
+    ],
+)
+def test_a_chart_of_something_else_is_an_error_with_the_choices(results, group, more, said):
+    with pytest.raises(BadInput, match=said):
+        results.plot(group, **more)
+    assert plt.get_fignums() == []
+
+
+def test_they_show_themselves_as_html_and_as_text(results):
+    page, text = results._repr_html_(), repr(results)
+    for words in ("The study in short", "280, of which 0 flagged", "Table 2: Linux64 -> Linux64"):
+        assert words in text
+        assert words.replace(">", "&gt;") in page

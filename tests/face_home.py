@@ -1,0 +1,35 @@
+"""A place of its own for studies and results, so that a test finds only what it put there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from netlab import study as studies
+from netlab.files import paths
+from netlab.study.frozen import freeze
+
+
+def home_at(directory: Path, patch: pytest.MonkeyPatch) -> Path:
+    """Make `directory` the place of netlab's data and results, and the current directory."""
+    data = paths.data_dir()
+    place = directory / "data"
+    place.mkdir()
+    for name in ("published", "studies", "tunings"):
+        (place / name).symlink_to(data / name)
+    (directory / "notebooks").symlink_to(data.parent / "notebooks")
+    patch.setenv("NETLAB_DATA", str(place))
+    patch.setenv("NETLAB_HOME", str(directory))
+    patch.chdir(directory)
+    return directory
+
+
+def measured_openlab() -> Path:
+    """Store made-up results of the openlab study's short form where its results go."""
+    quick = studies.load(synthetic.openlab_file(), quick=True)
+    directory = paths.results_dir(quick.name)
+    synthetic.store_of(directory, quick)
+    freeze(quick, directory)
+    return directory
