@@ -1,4 +1,4 @@
-/* check: one macro for the C tests. A failed check names its place and ends the test. */
+/* check: a check that fails prints its place and ends the test. */
 #ifndef NL_CHECK_H
 #define NL_CHECK_H
 

@@ -18,7 +18,7 @@ static void all_of_it_can_be_written(void)
 			CHECK(memory[0] == 0 && memory[len_B - 1] == 0);
 			memset(memory, 1, len_B);
 			CHECK(munmap(memory, len_B) == 0);
-			/* what is to be unmapped is all there was */
+			/* the length to unmap covers the whole mapping */
 			CHECK(msync(memory, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
 			CHECK(msync(memory + len_B - 4096, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
 		}

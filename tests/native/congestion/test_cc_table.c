@@ -1,4 +1,4 @@
-/* The laws' options, and RFC 3649's a(w) and b(w) as the kernel is given them. */
+/* The options of the congestion controls, and the table of RFC 3649's a(w) and b(w). */
 #include "check.h"
 #include "congestion/cc_table.h"
 
@@ -81,7 +81,7 @@ static void test_the_table_is_that_of_the_rfc(void)
 	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
 		const struct nl_cc_row *row = row_of(&p, printed[i].window);
 
-		/* The RFC's own table is made with p(w) = 0.078 / w^1.2, which is rounded. */
+		/* The RFC's own table uses the rounded p(w) = 0.078 / w^1.2. */
 		CHECK(fabs(row->increase_millionths / 1e6 / printed[i].increase - 1) < 0.03);
 		CHECK(fabs(row->decrease_millionths / 1e6 - printed[i].decrease) < 0.01);
 	}

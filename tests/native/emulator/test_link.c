@@ -14,7 +14,7 @@ static void put16(uint8_t *p, unsigned value)
 	p[1] = (uint8_t)value;
 }
 
-/* A TCP packet of n full segments, numbered by its sequence number in bytes. */
+/* A TCP packet of n full segments; its sequence number is that of its first byte. */
 static size_t make(uint8_t *frame, unsigned n, uint32_t seq)
 {
 	unsigned ip_B = HEAD_B + n * GSO_B;
@@ -44,7 +44,7 @@ static void arrive(struct nl_link *link, uint64_t now_ns, unsigned n, uint32_t s
 	nl_link_arrive(link, now_ns, make(room, n, seq));
 }
 
-/* Take the first piece: sequence number, payload bytes and when it was due. */
+/* Remove the first piece: returns sequence number, payload bytes and due time. */
 static uint64_t take(struct nl_link *link, uint32_t *seq, size_t *payload_B)
 {
 	uint64_t due_ns = nl_link_next_ns(link);
@@ -94,7 +94,7 @@ static void packets_leave_at_the_rate_after_the_delay(void)
 		expected += (uint32_t)payload_B;
 		due_ns = take(&link, &seq, &payload_B);
 		CHECK(seq == expected);
-		/* a piece is due when its last packet is through, and is no longer than this */
+		/* a piece is due at the end of its last packet, and is no longer than this */
 		CHECK(due_ns == MS + (seq + payload_B) / GSO_B * 12112 + 5 * MS);
 		CHECK(payload_B / GSO_B * 12112 < NL_LINK_PIECE_NS + 12112);
 	}
@@ -140,7 +140,7 @@ static void the_tail_is_dropped_where_the_queue_says(void)
 		nl_link_queue(&link, MS, &bytes, &packets);
 		CHECK(packets == 50 && bytes == 50 * MTU_B);
 		CHECK(link.count.max_queue_packets == 50 && link.count.max_queue_B == 50 * MTU_B);
-		/* 120 us a packet: after one is through there is room for one */
+		/* 120 us per packet: after one there is room for one */
 		arrive(&link, MS + 120000, 2, 0);
 		CHECK(link.count.dropped_queue == 39);
 		nl_link_close(&link);
@@ -275,7 +275,7 @@ static void each_number_of_a_script_is_dropped_once(void)
 	CHECK(link.count.dropped_scripted == 2);
 	arrive(&link, 7, 1, 0);
 	CHECK(link.count.dropped_scripted == 3 && link.drop_plan.last_ns == 7);
-	/* a new script counts from its own beginning and leaves nothing of the old one */
+	/* a new plan counts from its own start and replaces the old one */
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
 	nl_drop_plan_numbers(&link.drop_plan, second, 1);
 	arrive(&link, 0, 2, 0);

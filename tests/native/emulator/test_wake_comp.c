@@ -5,7 +5,7 @@ enum { US = 1000, MS = 1000 * US };
 
 #define NEVER UINT64_MAX
 
-/* Sleep once for something due after wait_ns, and wake late_ns after the time asked for. */
+/* Sleep for an event due after wait_ns, and wake late_ns after the requested time. */
 static uint64_t sleep_once(struct nl_wake_comp *rest, uint64_t now_ns, uint64_t wait_ns, uint64_t late_ns)
 {
 	uint64_t sleep_ns = nl_wake_comp_begin(rest, now_ns, now_ns + wait_ns, NEVER);
@@ -23,7 +23,7 @@ static void it_wakes_early_and_waits_awake(void)
 	nl_wake_comp_end(&rest, 21 * MS - 90 * US);
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS - 90 * US, 21 * MS, NEVER) == 0);
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS, 21 * MS, NEVER) == 0);
-	/* something sooner came meanwhile: that is nothing it slept for */
+	/* an earlier event interrupted the sleep */
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS - 90 * US, 21 * MS - 50 * US, NEVER) == 40 * US);
 }
 
@@ -44,7 +44,7 @@ static void short_waits_are_slept_through(void)
 	nl_wake_comp_init(&rest);
 	CHECK(nl_wake_comp_begin(&rest, MS, MS + 200 * US, NEVER) == 200 * US);
 	nl_wake_comp_end(&rest, 2 * MS);
-	CHECK(rest.most_ns == NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns == 0); /* and say nothing */
+	CHECK(rest.most_ns == NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns == 0); /* and change nothing */
 }
 
 static void what_waking_takes_is_learnt(void)
@@ -57,7 +57,7 @@ static void what_waking_takes_is_learnt(void)
 		sleep_ns = sleep_once(&rest, MS, 10 * MS, 40 * US);
 	CHECK(sleep_ns > 10 * MS - 42 * US && sleep_ns <= 10 * MS - 40 * US);
 	CHECK(rest.mean_ns > 39 * US && rest.mean_ns <= 40 * US);
-	/* one that took seconds, because the machine stood still, is no rule */
+	/* a sleep of seconds, after a suspension of the machine, is not representative */
 	sleep_once(&rest, MS, 10 * MS, 3000 * (uint64_t)MS);
 	CHECK(rest.most_ns <= 85 * US && rest.mean_ns <= 65 * US);
 	for (int i = 0; i < 1000; i++)
@@ -75,8 +75,8 @@ static void what_ends_a_sleep_came_before_it_was_seen(void)
 	nl_wake_comp_begin(&rest, MS, 11 * MS, NEVER);
 	nl_wake_comp_end(&rest, 5 * MS);
 	CHECK(nl_wake_comp_ended_by_ns(&rest, 5 * MS) == 5 * MS - rest.mean_ns);
-	CHECK(rest.mean_ns > 39 * US); /* it did not run out, so it teaches nothing */
-	/* but not before the sleep began, nor when there was hardly one */
+	CHECK(rest.mean_ns > 39 * US); /* the sleep did not time out, so it is no measurement */
+	/* not before the start of the sleep, nor after hardly any sleep */
 	for (uint64_t after_ns = 0; after_ns < 300 * US; after_ns += US)
 		CHECK(nl_wake_comp_ended_by_ns(&rest, MS + after_ns) >= MS);
 	CHECK(nl_wake_comp_ended_by_ns(&rest, MS + 30 * US) == MS + 30 * US);

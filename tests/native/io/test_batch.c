@@ -40,7 +40,7 @@ static void turns_of_large_packets_grow_with_the_set(void)
 	CHECK(nl_batch_of(127, 2, 2, large).stream_B == 4 * MIB);
 	CHECK(nl_batch_of(128, 2, 2, large).stream_B == 8 * MIB);
 	CHECK(nl_batch_of(4, 4, 2, large).yield_B == 2 * MIB);
-	CHECK(nl_batch_of(1000, 1000, 2, large).yield_B == 2 * MIB); /* a thread each */
+	CHECK(nl_batch_of(1000, 1000, 2, large).yield_B == 2 * MIB); /* one thread per stream */
 }
 
 static void small_packets_for_one_queue_are_handed_over_at_once(void)
@@ -48,7 +48,7 @@ static void small_packets_for_one_queue_are_handed_over_at_once(void)
 	CHECK(nl_batch_of(4, 4, 2, shared).yield_B == 128 * KIB);
 	CHECK(nl_batch_of(20, 2, 2, shared).yield_B == 128 * KIB);
 	CHECK(nl_batch_of(1000, 2, 2, shared).stream_B == 128 * KIB);
-	/* but for who sends alone */
+	/* except for a single sender */
 	CHECK(nl_batch_of(20, 1, 2, shared).stream_B == 64 * 1500);
 	CHECK(nl_batch_of(20, 2, 1, shared).yield_B == 4 * MIB);
 }

@@ -55,8 +55,8 @@ static void it_comes_and_goes_with_the_rate(void)
 	CHECK(fd >= 0);
 	nl_read_delay_begin(&linger, fd);
 	nl_read_delay_after_read(&linger, bytes += 50 * MIB, 1, MIB);
-	CHECK(linger.wait_ns == 0); /* too early to tell */
-	/* without the privilege the buffer stays small, and then nothing may pile up */
+	CHECK(linger.wait_ns == 0); /* too early to measure */
+	/* without the privilege the buffer stays small, and the delay must be 0 */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
 		large_B = 0;
 	nanosleep(&look, NULL);

@@ -31,7 +31,7 @@ static void completions_count_once_in_any_order(void)
 	nl_zc_pending_done(stream, number[2], 1);
 	CHECK(nl_zc_pending_any(stream) && stream->completed_bytes == 102 && stream->copied_bytes == 102);
 	nl_zc_pending_done(stream, number[0], 0);
-	nl_zc_pending_done(stream, number[0], 1); /* told twice */
+	nl_zc_pending_done(stream, number[0], 1); /* a duplicate */
 	nl_zc_pending_done(stream, 77, 1);        /* never sent */
 	CHECK(stream->completed_bytes == 202 && stream->copied_bytes == 102);
 	nl_zc_pending_done(stream, number[1], 0);

@@ -1,5 +1,5 @@
-/* Counters and clocks that misbehave. Two calls are wrapped at link time, so that a real run
- * meets an interface of 32-bit counters and a clock that is set under it. */
+/* Faulty counters and clocks. Two calls are wrapped at link time, so that a real run sees an
+ * interface with 32-bit counters and a clock that is set during the run. */
 #include "check.h"
 #include "meter/clocks.h"
 #include "meter/counters.h"
@@ -15,8 +15,8 @@
 /* -- faults ------------------------------------------------------------------------ */
 
 static atomic_int narrow;           /* counters have 32 bits and are about to wrap */
-static _Atomic int64_t realtime_ns; /* what CLOCK_REALTIME is wrong by */
-static _Atomic int64_t bend_ppm;    /* how much too fast CLOCK_MONOTONIC_RAW goes */
+static _Atomic int64_t realtime_ns; /* offset of CLOCK_REALTIME */
+static _Atomic int64_t bend_ppm;    /* rate error of CLOCK_MONOTONIC_RAW */
 static struct nl_interface base;
 
 int __real_nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out);
@@ -56,7 +56,7 @@ static struct nl_interface at(uint64_t rx_bytes, uint64_t rx_packets)
 	return (struct nl_interface){.rx_bytes = rx_bytes, .rx_packets = rx_packets};
 }
 
-/* One reading after the other from the same interface. */
+/* Follow two readings of the same interface. */
 static struct nl_counters after(struct nl_interface first, struct nl_interface second)
 {
 	struct nl_counters c;
@@ -71,7 +71,7 @@ static void growth_is_growth(void)
 	struct nl_counters c = after(at(100, 1), at(5000, 5));
 
 	CHECK(c.steady.rx_bytes == 5000 && c.steady.rx_packets == 5 && !c.wraps && !c.resets);
-	c = after(at(WRAP - 1, 7), at(WRAP + 1499, 8)); /* 64 bits go on */
+	c = after(at(WRAP - 1, 7), at(WRAP + 1499, 8)); /* 64 bits: no wrap */
 	CHECK(c.steady.rx_bytes == WRAP + 1499 && !c.wraps && !c.resets);
 }
 
@@ -96,11 +96,11 @@ static void a_reset_is_no_wrap(void)
 	static const struct {
 		uint64_t bytes, packets, bytes_now, packets_now;
 	} row[] = {
-		{3000000000, 2000000, 0, 0},            /* a driver that starts again */
-		{3000000000, 2000000, 1500000, 1000},   /* and has counted on since */
+		{3000000000, 2000000, 0, 0},            /* a restarted driver */
+		{3000000000, 2000000, 1500000, 1000},   /* and it has counted since */
 		{4294967000, 2900000, 100, 1},          /* just before its wrap */
 		{5000, 50, 100, 1},
-		{5 * WRAP, 20000000, 100, 20000001},    /* 64 bits do not wrap there */
+		{5 * WRAP, 20000000, 100, 20000001},    /* 64-bit counters do not wrap there */
 		{4000000000, 100, 3999999999, 101},     /* no device has packets of 4 GB */
 		{4000000000, 100, 100, 100},            /* bytes without packets */
 	};
@@ -122,7 +122,7 @@ static void a_reset_of_errors_or_of_the_interface_is_seen(void)
 	nl_counters_follow(&c, 0, &good); /* gone */
 	nl_counters_follow(&c, 0, &good);
 	CHECK(c.resets == 2);
-	nl_counters_follow(&c, 4, &bad); /* made anew, with larger counters */
+	nl_counters_follow(&c, 4, &bad); /* created anew, with larger counters */
 	CHECK(c.resets == 3 && c.steady.rx_bytes == 5 && c.wraps == 0);
 	good.tx_dropped = 9;
 	nl_counters_follow(&c, 4, &good);
@@ -165,7 +165,7 @@ static void snapshots_show_drift_and_steps(void)
 	nl_meter_diff(&before, &now, &span);
 	CHECK(span.clock_drift_ns == -5000 && span.clock_unsure_ns == 50);
 	CHECK(span.clock_steps == 1 && span.clock_step_ns == -7000000);
-	/* there and back again: only who looked meanwhile knows */
+	/* there and back again: visible to a poll in between only */
 	now.clocks.realtime_ahead_ns = 0;
 	now.clock_steps = 2;
 	now.clock_step_ns = 9000000;
@@ -209,7 +209,7 @@ static void open_end(struct end *end, int role, uint64_t port)
 	CHECK(nl_run_opts_set(&opts, "interface", "lo", &err) == NL_OK);
 	opts.port = port;
 	opts.window_ms = 1600;
-	opts.interval_ms = 60000; /* what is seen in between, samples have no part in */
+	opts.interval_ms = 60000; /* the findings come from polls, not from samples */
 	opts.token[0] = 9;
 	if (role == NL_GEN) {
 		opts.pacing_Bps = 10000000;
@@ -239,7 +239,7 @@ static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
 	open_end(&gen, NL_GEN, nl_run_port(sink.run));
 	sleep_ms(400);
 	atomic_store(&realtime_ns, 2000000000);
-	sleep_ms(800); /* a busy machine looks late, but looks */
+	sleep_ms(800); /* a busy machine polls late, but it polls */
 	atomic_store(&realtime_ns, 0);
 	pthread_join(gen.thread, NULL);
 	pthread_join(sink.thread, NULL);

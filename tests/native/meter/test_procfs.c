@@ -55,7 +55,7 @@ static void differences_see_wraps_resets_and_missing_cpus(void)
 	a.cpu[1].cpu = 1;
 	a.cpu[2].cpu = 2;
 	b.cpu[1].user_us = 70;
-	a.cpu[0].iowait_us = 5; /* may step back: not a huge difference */
+	a.cpu[0].iowait_us = 5; /* may decrease: not a huge difference */
 	nl_meter_diff(&a, &b, &span);
 	CHECK(span.interface.rx_bytes == 50 && !span.reset && span.softnet_processed == 0x20);
 	CHECK(span.cpus == 2 && span.cpu[1].cpu == 2 && span.cpu[1].user_us == 70);

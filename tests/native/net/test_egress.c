@@ -48,12 +48,12 @@ static void what_cannot_be_told_is_as_on_most(void)
 		CHECK(nl_egress_of(none[i]).packet_B == NL_EGRESS_LARGE_B);
 		CHECK(nl_egress_of(none[i]).queues == 1);
 	}
-	CHECK(nl_egress_of("lo").queues == 1); /* has none to tell of */
+	CHECK(nl_egress_of("lo").queues == 1); /* it reports no queues */
 }
 
 int main(void)
 {
-	/* its own loopback interface, to do with as it likes */
+	/* a loopback interface of its own, free to change */
 	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
 	packets_are_large_with_an_offload_and_else_of_the_mtu();
 	what_cannot_be_told_is_as_on_most();

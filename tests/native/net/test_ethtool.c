@@ -36,7 +36,7 @@ static void an_interface_that_cannot_be_asked_is_like_most(void)
 
 int main(void)
 {
-	/* its own loopback interface, to do with as it likes */
+	/* a loopback interface of its own, free to change */
 	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
 	either_offload_makes_packets_large();
 	an_interface_that_cannot_be_asked_is_like_most();
