@@ -47,30 +47,29 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "cc_table",
-        "hello",
-        "zc_pending",
-        "json",
-        "link",
-        "read_delay",
-        "options",
-        "egress",
-        "pages",
-        "affinity",
-        "procfs",
-        "dispatch",
-        "wake_comp",
-        "rtnl",
-        "samples",
-        "superpacket",
-        "meter_poll",
-        "request",
-    ],
+    "name", sorted(path.stem.removeprefix("test_") for path in HERE.glob("*/test_*.c"))
 )
 def test_c_unit(address_build, name):
     run(address_build / "tests" / f"test_{name}")
+
+
+def check_itself(build: Path, *argv: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        (*FIXED_LAYOUT, build / "tests" / "check_itself", *argv), capture_output=True, text=True
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_the_runner_reports_a_failure_and_runs_the_other_tests(address_build):
+    code, lines = check_itself(address_build)
+    assert code == 1
+    assert lines == ["setup", "teardown", "FAILED fails", "ok passes", "1 passed, 1 failed"]
+
+
+def test_the_runner_selects_tests_by_name(address_build):
+    assert check_itself(address_build, "pass") == (0, ["ok passes", "1 passed, 0 failed"])
+    assert check_itself(address_build, "none") == (2, ["0 passed, 0 failed"])
+    assert check_itself(address_build, "--list") == (0, ["fails", "passes"])
 
 
 @pytest.mark.parametrize("target", FUZZ_TARGETS)

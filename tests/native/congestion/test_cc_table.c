@@ -24,7 +24,7 @@ static const struct nl_cc_row *row_of(const struct nl_cc_params *p, unsigned win
 	return row;
 }
 
-static void test_options(void)
+static void options_have_defaults_and_bounds(void)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -44,7 +44,7 @@ static void test_options(void)
 			      nl_cc_table[law].option[i].otherwise <= nl_cc_table[law].option[i].max);
 }
 
-static void test_refusals(void)
+static void invalid_options_name_the_key(void)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -58,7 +58,7 @@ static void test_refusals(void)
 }
 
 /* Appendix B of the RFC: from these windows on a(w) is 2, 3, 4, ...; b(w) with two digits. */
-static void test_the_table_is_that_of_the_rfc(void)
+static void the_highspeed_table_equals_that_of_the_rfc(void)
 {
 	static const struct {
 		unsigned window;
@@ -87,10 +87,13 @@ static void test_the_table_is_that_of_the_rfc(void)
 	}
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(options_have_defaults_and_bounds),
+	TEST(invalid_options_name_the_key),
+	TEST(the_highspeed_table_equals_that_of_the_rfc),
+};
+
+int main(int argc, char **argv)
 {
-	test_options();
-	test_refusals();
-	test_the_table_is_that_of_the_rfc();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -120,7 +120,7 @@ static void each_segment_is_a_packet_of_its_own(int version)
 	CHECK(at == 3500);
 }
 
-static void neighbours_stay_a_superpacket(void)
+static void adjacent_segments_stay_a_superpacket(void)
 {
 	static uint8_t frame[NL_FRAME_MAX_B];
 	size_t len = make(frame, 4, 1000, 3500);
@@ -154,7 +154,7 @@ static void a_plain_packet_counts_once(void)
 	CHECK(sp.segments == 1 && !sp.data);
 }
 
-static void every_cut_and_every_lie_is_found(void)
+static void every_truncated_or_wrong_header_is_rejected(void)
 {
 	static uint8_t whole[NL_FRAME_MAX_B];
 	struct nl_superpacket sp;
@@ -198,12 +198,25 @@ static void every_cut_and_every_lie_is_found(void)
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_SHORT);
 }
 
-int main(void)
+static void each_segment_is_a_packet_of_its_own_of_ipv4(void)
 {
 	each_segment_is_a_packet_of_its_own(4);
+}
+
+static void each_segment_is_a_packet_of_its_own_of_ipv6(void)
+{
 	each_segment_is_a_packet_of_its_own(6);
-	neighbours_stay_a_superpacket();
-	a_plain_packet_counts_once();
-	every_cut_and_every_lie_is_found();
-	return 0;
+}
+
+static const struct nl_test tests[] = {
+	TEST(each_segment_is_a_packet_of_its_own_of_ipv4),
+	TEST(each_segment_is_a_packet_of_its_own_of_ipv6),
+	TEST(adjacent_segments_stay_a_superpacket),
+	TEST(a_plain_packet_counts_once),
+	TEST(every_truncated_or_wrong_header_is_rejected),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
 }

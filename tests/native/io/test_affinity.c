@@ -49,7 +49,7 @@ static int open_with(const char *cpus, struct nl_err *err)
 	return nl_affinity_open(&affinity, &opts, err);
 }
 
-static void a_cpu_that_cannot_be_had_is_named(void)
+static void an_unavailable_cpu_is_named(void)
 {
 	cpu_set_t before, after;
 	struct nl_err err;
@@ -70,7 +70,7 @@ static void a_cpu_that_cannot_be_had_is_named(void)
 	refused_with = 0;
 }
 
-static void threads_that_are_one_a_cpu_keep_to_one(void)
+static void one_thread_per_cpu_is_pinned(void)
 {
 	struct nl_affinity affinity = {0};
 	cpu_set_t allowed;
@@ -100,10 +100,13 @@ static void threads_that_are_one_a_cpu_keep_to_one(void)
 	CHECK(affinity.count == 0);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(lists_are_read_in_their_order),
+	TEST(an_unavailable_cpu_is_named),
+	TEST(one_thread_per_cpu_is_pinned),
+};
+
+int main(int argc, char **argv)
 {
-	lists_are_read_in_their_order();
-	a_cpu_that_cannot_be_had_is_named();
-	threads_that_are_one_a_cpu_keep_to_one();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

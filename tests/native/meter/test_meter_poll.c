@@ -66,7 +66,7 @@ static struct nl_counters after(struct nl_interface first, struct nl_interface s
 	return c;
 }
 
-static void growth_is_growth(void)
+static void growth_is_added(void)
 {
 	struct nl_counters c = after(at(100, 1), at(5000, 5));
 
@@ -75,7 +75,7 @@ static void growth_is_growth(void)
 	CHECK(c.steady.rx_bytes == WRAP + 1499 && !c.wraps && !c.resets);
 }
 
-static void a_wrap_of_32_bits_is_put_right(void)
+static void a_32_bit_wrap_is_corrected(void)
 {
 	struct nl_interface now = at(499, 101);
 	struct nl_counters c = after(at(WRAP - 1001, 100), now);
@@ -91,7 +91,7 @@ static void a_wrap_of_32_bits_is_put_right(void)
 	CHECK(c.steady.rx_packets == WRAP + 10 && c.wraps == 1 && c.resets == 0);
 }
 
-static void a_reset_is_no_wrap(void)
+static void a_reset_is_not_a_wrap(void)
 {
 	static const struct {
 		uint64_t bytes, packets, bytes_now, packets_now;
@@ -113,7 +113,7 @@ static void a_reset_is_no_wrap(void)
 	}
 }
 
-static void a_reset_of_errors_or_of_the_interface_is_seen(void)
+static void a_reset_of_errors_or_of_the_interface_is_detected(void)
 {
 	struct nl_interface bad = {.rx_bytes = 5, .tx_dropped = 9}, good = {.rx_bytes = 6};
 	struct nl_counters c = after(bad, good);
@@ -226,7 +226,7 @@ static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
+static void a_run_corrects_wraps_and_detects_a_clock_set_and_set_back(void)
 {
 	struct end sink, gen;
 	const struct nl_meter_span *total;
@@ -256,7 +256,7 @@ static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
 	nl_run_free(sink.run);
 }
 
-static void a_bent_clock_drifts(void)
+static void a_clock_with_a_rate_error_drifts(void)
 {
 	static struct nl_meter before, now;
 	static struct nl_meter_span span;
@@ -273,16 +273,19 @@ static void a_bent_clock_drifts(void)
 	CHECK(span.clock_steps == 0);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(growth_is_added),
+	TEST(a_32_bit_wrap_is_corrected),
+	TEST(a_reset_is_not_a_wrap),
+	TEST(a_reset_of_errors_or_of_the_interface_is_detected),
+	TEST(a_set_clock_is_a_step_and_noise_is_not),
+	TEST(snapshots_show_drift_and_steps),
+	TEST(the_clocks_of_this_machine_are_read),
+	TEST(a_run_corrects_wraps_and_detects_a_clock_set_and_set_back),
+	TEST(a_clock_with_a_rate_error_drifts),
+};
+
+int main(int argc, char **argv)
 {
-	growth_is_growth();
-	a_wrap_of_32_bits_is_put_right();
-	a_reset_is_no_wrap();
-	a_reset_of_errors_or_of_the_interface_is_seen();
-	a_set_clock_is_a_step_and_noise_is_not();
-	snapshots_show_drift_and_steps();
-	the_clocks_of_this_machine_are_read();
-	a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back();
-	a_bent_clock_drifts();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

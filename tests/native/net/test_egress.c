@@ -27,7 +27,7 @@ static void set_mtu(int mtu_B)
 	close(fd);
 }
 
-static void packets_are_large_with_an_offload_and_else_of_the_mtu(void)
+static void packets_are_large_with_an_offload_and_otherwise_one_mtu(void)
 {
 	set_mtu(1500);
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
@@ -40,7 +40,7 @@ static void packets_are_large_with_an_offload_and_else_of_the_mtu(void)
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
 }
 
-static void what_cannot_be_told_is_as_on_most(void)
+static void unknown_properties_have_defaults(void)
 {
 	const char *none[] = {"", "netlab-none", "a name that is longer than any interface's"};
 
@@ -51,11 +51,21 @@ static void what_cannot_be_told_is_as_on_most(void)
 	CHECK(nl_egress_of("lo").queues == 1); /* it reports no queues */
 }
 
-int main(void)
+static void new_network(void)
 {
+	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
+
 	/* a loopback interface of its own, free to change */
-	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
-	packets_are_large_with_an_offload_and_else_of_the_mtu();
-	what_cannot_be_told_is_as_on_most();
-	return 0;
+	CHECK(unshare(flags) == 0);
+	flags = CLONE_NEWNET; /* privileged in the user namespace from now on */
+}
+
+static const struct nl_test tests[] = {
+	TEST_WITH(packets_are_large_with_an_offload_and_otherwise_one_mtu, new_network, NULL),
+	TEST_WITH(unknown_properties_have_defaults, new_network, NULL),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
 }
