@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from netlab import core
+from netlab.hosts.push import _sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
@@ -181,3 +184,16 @@ def test_the_installed_sources_compile_with_one_command(tmp_path, gensink):
         (tmp_path / "src" / "gensink", "version"), capture_output=True, text=True, check=True
     )
     assert said.stdout.split()[2] == core.source_digest()
+
+
+def test_a_host_receives_the_sources_of_every_room():
+    """What is packed for a host that compiles the agent is what BUILD names, and the headers."""
+    with tarfile.open(fileobj=io.BytesIO(_sources(core.source_dir()))) as archive:
+        packed = set(archive.getnames())
+    installed = {
+        path.relative_to(core.source_dir()).as_posix() for path in core.source_dir().rglob("*.[ch]")
+    }
+    command = (core.source_dir() / "BUILD").read_text().split()
+    compiled = {word for word in command if word.endswith(".c")}
+    assert packed == installed
+    assert compiled < packed and any(name.count("/") > 1 for name in compiled)
