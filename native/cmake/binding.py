@@ -1,7 +1,7 @@
 """Write the C source of netlab._core from the public header.
 
-The declarations are the part of netlab.h between its two cffi marks, with NL_API taken out, so
-what Python sees and what C compiles cannot drift apart.
+The declarations are the part of netlab.h between its two cffi marks, without NL_API. So
+Python and C always use the same declarations.
 """
 
 from __future__ import annotations

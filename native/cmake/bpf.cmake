@@ -1,7 +1,7 @@
-# The window laws of src/congestion/bpf/, compiled for BPF and put into gensink with libbpf, which loads them.
-# A build without clang or libbpf works too: its `gensink stacks` says what it lacks.
+# Compile the congestion controls of src/congestion/bpf/ for BPF and embed them in gensink, with
+# libbpf to load them. A build without clang or libbpf works; `gensink stacks` reports the lack.
 
-set(NL_BPF AUTO CACHE STRING "Window laws of our own in gensink: ON, OFF or AUTO (where it can)")
+set(NL_BPF AUTO CACHE STRING "BPF congestion controls in gensink: ON, OFF or AUTO (if possible)")
 
 # In the order of nl_cc_table in src/congestion/cc_table.c.
 set(nl_bpf_cc_names scalable highspeed aimd fast)
@@ -19,7 +19,7 @@ function(nl_find_bpf_tools)
     set(NL_BPF_MISSING "a clang that compiles for BPF" PARENT_SCOPE)
     return()
   endif()
-  # libelf may have been built with zstd beside zlib, which a static program has to name.
+  # libelf may need zstd in addition to zlib, which a static link has to name.
   include(CheckCSourceCompiles)
   if(NL_STATIC_WORKS AND NOT NL_SANITIZE)
     set(CMAKE_REQUIRED_LINK_OPTIONS -static)
@@ -43,10 +43,10 @@ function(nl_add_bpf_cc target)
   nl_find_bpf_tools()
   if(NL_BPF_MISSING)
     if(NL_BPF STREQUAL "AUTO")
-      message(STATUS "gensink is without window laws of its own, for want of ${NL_BPF_MISSING}")
+      message(STATUS "gensink is built without BPF congestion controls: missing ${NL_BPF_MISSING}")
       return()
     endif()
-    message(FATAL_ERROR "NL_BPF is ON, and this machine lacks ${NL_BPF_MISSING}")
+    message(FATAL_ERROR "NL_BPF is ON, but this machine lacks ${NL_BPF_MISSING}")
   endif()
   set(here ${CMAKE_CURRENT_SOURCE_DIR})
   set(kernel_headers)
@@ -54,24 +54,24 @@ function(nl_add_bpf_cc target)
     set(kernel_headers -idirafter /usr/include/${CMAKE_LIBRARY_ARCHITECTURE})
   endif()
   set(objects)
-  foreach(law IN LISTS nl_bpf_cc_names)
-    set(object ${generated_dir}/${law}.bpf.o)
-    # no path of this machine in the object, so that its digest is that of its code
+  foreach(cc IN LISTS nl_bpf_cc_names)
+    set(object ${generated_dir}/${cc}.bpf.o)
+    # no path of this machine in the object, so that its digest depends on the code only
     add_custom_command(OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${generated_dir}
       COMMAND ${NL_CLANG} -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror
               -ffile-prefix-map=${here}=. -fdebug-compilation-dir=.
               -I${here}/src -isystem ${NL_BPF_INCLUDE} ${kernel_headers}
-              -c ${here}/src/congestion/bpf/${law}.bpf.c -o ${object}
-      DEPENDS src/congestion/bpf/${law}.bpf.c src/congestion/bpf/cc.h src/congestion/cc_params.h
-      COMMENT "Window law ${law}")
+              -c ${here}/src/congestion/bpf/${cc}.bpf.c -o ${object}
+      DEPENDS src/congestion/bpf/${cc}.bpf.c src/congestion/bpf/cc.h src/congestion/cc_params.h
+      COMMENT "Congestion control ${cc}")
     list(APPEND objects ${object})
   endforeach()
   set(embedded ${generated_dir}/cc_objects.c)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${Python_EXECUTABLE} ${here}/cmake/embed.py ${embedded} ${objects}
     DEPENDS ${objects} cmake/embed.py
-    COMMENT "Window laws as data")
+    COMMENT "Congestion controls as data")
   target_sources(${target} PRIVATE ${embedded})
   target_compile_definitions(${target} PRIVATE NL_BPF)
   target_link_libraries(${target} PUBLIC ${NL_BPF_LIBRARIES})

@@ -2,7 +2,7 @@
 
 The digest is sha256 over every *.c and *.h under include/ and src/, at any depth, and sources.txt,
 in sorted order of their paths: path, NUL, content, NUL. The header is rewritten only when it
-changes, so this runs at every build and never leaves a stale digest behind.
+changes; run this at every build.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ enum nl_option_kind {
 	NL_KIND_FLAG = 1,      /* 0 or 1 */
 	NL_KIND_ADDRESS = 2,   /* numeric IPv4 or IPv6, %scope allowed */
 	NL_KIND_TOKEN = 3,     /* 32 hex digits */
-	NL_KIND_WORD = 4,      /* up to 8 congestion controls, comma-separated, `-` for the host's default */
+	NL_KIND_WORD = 4,      /* up to 8 congestion controls, comma-separated; `-`: the default */
 	NL_KIND_INTERFACE = 5, /* an interface name */
 	NL_KIND_CPUS = 6,      /* numbers and ranges, comma-separated; empty: none */
 	NL_KIND_ENGINE = 7,    /* a word of enum nl_engine_word */
@@ -191,7 +191,7 @@ struct nl_meter {
 	int64_t clock_step_ns; /* the largest step */
 	char name[NL_NAME_MAX]; /* of the interface; empty: none */
 	int32_t ifindex;        /* 0: the interface is gone */
-	uint32_t softnet_processed, softnet_dropped, softnet_time_squeeze; /* may wrap, as the kernel's do */
+	uint32_t softnet_processed, softnet_dropped, softnet_time_squeeze; /* may wrap */
 	struct nl_interface interface;
 	uint64_t interrupts, context_switches;
 	uint64_t process_user_us, process_system_us; /* of the calling process */
@@ -274,7 +274,7 @@ struct nl_report {
 	struct nl_err err; /* the reason, unless the status is ok */
 	uint64_t run, streams, accepted;
 	struct nl_rejected rejected;
-	char engine[NL_NAME_MAX], method[NL_NAME_MAX]; /* in use: words of engine, and of send or receive */
+	char engine[NL_NAME_MAX], method[NL_NAME_MAX]; /* in use, as option words */
 	uint64_t threads;                              /* worker threads */
 	/* gen, zerocopy: completed bytes, and of these copied */
 	uint64_t completed_bytes, copied_bytes;

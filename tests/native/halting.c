@@ -1,5 +1,5 @@
-/* The emulator, kept from its processor now and then just before it reads: what comes meanwhile
- * must not be taken to have come when it last looked at the clock. */
+/* The emulator with random preemption just before it reads: arrivals in that time must not be dated
+ * to the previous clock read. */
 #include "emulator/emulate.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Reads a journal on standard input and prints what it says: the parser under a sanitizer. */
+/* Print the journals on standard input: the parser under a sanitizer. */
 #include "tune/journal.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ int main(void)
 	struct nl_journal j;
 	uint32_t len;
 
-	/* Many journals in one process: a length in this machine's order, then the bytes. */
+	/* Many journals in one process: a length in native byte order, then the bytes. */
 	while (fread(&len, sizeof(len), 1, stdin) == 1) {
 		if (len > sizeof(text) || fread(text, 1, len, stdin) != len)
 			return 2;

@@ -1,4 +1,4 @@
-/* Feed the named files to a fuzz target, where there is no libFuzzer to do it. */
+/* Feed the named files to a fuzz target, without libFuzzer. */
 #include "check.h"
 
 #include <stdint.h>
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
 		CHECK(file);
 		len = fread(data, 1, sizeof(data), file);
 		fclose(file);
-		/* a block of its own, so that a sanitizer sees the very end */
+		/* a block of exact length, for the sanitizer */
 		exact = malloc(len ? len : 1);
 		CHECK(exact);
 		memcpy(exact, data, len);

@@ -1,6 +1,5 @@
-/* Runs that are stopped, starved and set against each other at random moments, for the
- * sanitizers to watch. Prints how many runs ended in each status; exits 1 when one hangs
- * or a clean one loses a byte. */
+/* Stop, starve and mix runs at random moments, under a sanitizer. Prints how many runs ended in
+ * each status; exits 1 if one hangs or a clean one loses a byte. */
 #include "check.h"
 #include "netlab.h"
 
@@ -48,7 +47,7 @@ static void start(struct end *end, const struct nl_run_opts *opts)
 	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
 }
 
-/* Any engine and any way that it has, at either end. */
+/* Any engine and any supported method, at either end. */
 static void set_engines(struct nl_run_opts *sink, struct nl_run_opts *gen, unsigned *seed)
 {
 	gen->engine = (unsigned)rand_r(seed) % (NL_ENGINE_URING + 1);

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
 from netlab import core
+from netlab.hosts.push import _sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
@@ -47,30 +50,29 @@ def run(*argv: str | Path, timeout: float = 120) -> str:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "cc_table",
-        "hello",
-        "zc_pending",
-        "json",
-        "link",
-        "read_delay",
-        "options",
-        "egress",
-        "pages",
-        "affinity",
-        "procfs",
-        "dispatch",
-        "wake_comp",
-        "rtnl",
-        "samples",
-        "superpacket",
-        "meter_poll",
-        "request",
-    ],
+    "name", sorted(path.stem.removeprefix("test_") for path in HERE.glob("*/test_*.c"))
 )
 def test_c_unit(address_build, name):
     run(address_build / "tests" / f"test_{name}")
+
+
+def check_itself(build: Path, *argv: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        (*FIXED_LAYOUT, build / "tests" / "check_itself", *argv), capture_output=True, text=True
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_the_runner_reports_a_failure_and_runs_the_other_tests(address_build):
+    code, lines = check_itself(address_build)
+    assert code == 1
+    assert lines == ["setup", "teardown", "FAILED fails", "ok passes", "1 passed, 1 failed"]
+
+
+def test_the_runner_selects_tests_by_name(address_build):
+    assert check_itself(address_build, "pass") == (0, ["ok passes", "1 passed, 0 failed"])
+    assert check_itself(address_build, "none") == (2, ["0 passed, 0 failed"])
+    assert check_itself(address_build, "--list") == (0, ["fails", "passes"])
 
 
 @pytest.mark.parametrize("target", FUZZ_TARGETS)
@@ -182,3 +184,16 @@ def test_the_installed_sources_compile_with_one_command(tmp_path, gensink):
         (tmp_path / "src" / "gensink", "version"), capture_output=True, text=True, check=True
     )
     assert said.stdout.split()[2] == core.source_digest()
+
+
+def test_a_host_receives_the_sources_of_every_room():
+    """What is packed for a host that compiles the agent is what BUILD names, and the headers."""
+    with tarfile.open(fileobj=io.BytesIO(_sources(core.source_dir()))) as archive:
+        packed = set(archive.getnames())
+    installed = {
+        path.relative_to(core.source_dir()).as_posix() for path in core.source_dir().rglob("*.[ch]")
+    }
+    command = (core.source_dir() / "BUILD").read_text().split()
+    compiled = {word for word in command if word.endswith(".c")}
+    assert packed == installed
+    assert compiled < packed and any(name.count("/") > 1 for name in compiled)

@@ -84,10 +84,10 @@ static void *execute_entry(void *argument)
 	return NULL;
 }
 
-static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts *opts, struct nl_run *run,
-			   struct nl_err *err)
+static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts *opts,
+			   struct nl_run *run, struct nl_err *err)
 {
-	struct entry *free_place = NULL;
+	struct entry *free_entry = NULL;
 	int twice = 0;
 
 	pthread_mutex_lock(&table->lock);
@@ -95,12 +95,12 @@ static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts 
 		struct entry *entry = &table->entry[i];
 
 		if (!entry->run)
-			free_place = entry;
+			free_entry = entry;
 		else if (entry->id == opts->run && entry->role == (int)opts->role)
 			twice = 1;
 	}
-	if (free_place && !twice) {
-		*free_place = (struct entry){table, run, opts->run, (int)opts->role};
+	if (free_entry && !twice) {
+		*free_entry = (struct entry){table, run, opts->run, (int)opts->role};
 		table->running++;
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -108,9 +108,9 @@ static struct entry *claim(struct nl_run_table *table, const struct nl_run_opts 
 		nl_fail_key(err, "run", "run %llu exists already", (unsigned long long)opts->run);
 		return NULL;
 	}
-	if (!free_place)
+	if (!free_entry)
 		nl_fail(err, NL_LIMIT, "limit of %d concurrent runs reached", RUNS_MAX);
-	return free_place;
+	return free_entry;
 }
 
 static int launch(struct entry *entry, struct nl_err *err)
@@ -148,7 +148,8 @@ static void send_listening(struct nl_run_table *table, const struct nl_run *run,
 	nl_json_free(&json);
 }
 
-int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opts, struct nl_err *err)
+int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opts,
+		       struct nl_err *err)
 {
 	struct nl_run *run;
 	struct entry *entry;

@@ -13,7 +13,8 @@ struct nl_run_table;
 struct nl_run_table *nl_run_table_new(struct nl_async_out *out); /* NULL: no memory */
 
 /* Open the run, answer `listening` for a sink, and start it. */
-int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opts, struct nl_err *err);
+int nl_run_table_start(struct nl_run_table *table, const struct nl_run_opts *opts,
+		       struct nl_err *err);
 
 /* Stop the runs of that number, or all if id is NULL. */
 void nl_run_table_stop(struct nl_run_table *table, const uint64_t *id);

@@ -20,7 +20,7 @@ struct nl_cc_row {
 };
 
 struct nl_cc_params {
-	__u32 increase_millionths; /* aimd: segments per round trip; scalable: per acknowledged segment */
+	__u32 increase_millionths; /* aimd: segments per round trip; scalable: per segment */
 	__u32 decrease_millionths; /* share of the window per loss */
 	__u32 legacy_window_segments; /* scalable: as Reno up to this window */
 	__u32 max_ssthresh_segments;  /* limited slow start (RFC 3742); 0: none */

@@ -313,7 +313,7 @@ static void close_path(struct emulator *e)
 
 /* Run before everything that is not real-time, with exact timers. Without the privilege, accuracy
  * depends on the load of the machine. */
-static void be_prompt(struct emulator *e)
+static void use_real_time(struct emulator *e)
 {
 	struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_RR)};
 
@@ -342,7 +342,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	for (int i = 0; i < 2; i++)
 		e->opts[i].overhead_B = NL_LINK_OVERHEAD_B;
 	nl_wake_comp_init(&e->wake_comp);
-	be_prompt(e);
+	use_real_time(e);
 	e->serve = (struct nl_serve){.verbs = verbs,
 				     .verb_count = sizeof(verbs) / sizeof(verbs[0]),
 				     .context = e,

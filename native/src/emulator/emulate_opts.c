@@ -121,7 +121,8 @@ static int text(struct nl_request *request, const char *key, char *to, size_t ma
 	return NL_OK;
 }
 
-int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends, struct nl_err *err)
+int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends,
+				 struct nl_err *err)
 {
 	static const char *const key[2][2] = {{"a_netns", "a_device"}, {"b_netns", "b_device"}};
 

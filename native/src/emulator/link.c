@@ -132,10 +132,10 @@ static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 
 /* -- arrival ------------------------------------------------------------------------- */
 
-enum fate { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
+enum verdict { PASSES, DROPPED_SCRIPTED, DROPPED_LOSS, DROPPED_QUEUE };
 
-static enum fate fate_of(struct nl_link *link, uint64_t now_ns, uint64_t weight_B, int data,
-			 uint64_t unwritten_packets)
+static enum verdict verdict_of(struct nl_link *link, uint64_t now_ns, uint64_t weight_B, int data,
+			       uint64_t unwritten_packets)
 {
 	const struct nl_link_opts *o = &link->opts;
 
@@ -169,7 +169,7 @@ static uint64_t jittered(struct nl_link *link)
 }
 
 /* Make the run a piece; the caller has reserved room in the queues. */
-static void launch(struct nl_link *link, unsigned char *block, const struct run *run, int overtaken)
+static void make_piece(struct nl_link *link, unsigned char *block, const struct run *run, int overtaken)
 {
 	const struct nl_link_opts *o = &link->opts;
 	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};
@@ -211,22 +211,22 @@ static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_sup
 
 	for (uint32_t i = 0; i < sp->segments; i++) {
 		uint64_t weight_B = nl_superpacket_segment_B(sp, i) + link->opts.overhead_B, begin_ns;
-		enum fate fate = fate_of(link, now_ns, weight_B, sp->data, run.count);
+		enum verdict verdict = verdict_of(link, now_ns, weight_B, sp->data, run.count);
 		int overtaken;
 
-		if (fate != PASSES)
-			++*dropped[fate];
-		if (run.count && (fate != PASSES || link->opts.jitter_ns ||
+		if (verdict != PASSES)
+			++*dropped[verdict];
+		if (run.count && (verdict != PASSES || link->opts.jitter_ns ||
 				  run.end_ns - run.begin_ns >= piece_ns(&link->opts))) {
-			launch(link, block, &run, 0);
+			make_piece(link, block, &run, 0);
 			pieces++;
 			run.count = 0;
 		}
-		if (fate != PASSES)
+		if (verdict != PASSES)
 			continue;
 		overtaken = nl_prng_happens(&link->reorder, link->opts.reorder_ppb);
 		if (overtaken && run.count) {
-			launch(link, block, &run, 0);
+			make_piece(link, block, &run, 0);
 			pieces++;
 			run.count = 0;
 		}
@@ -236,13 +236,13 @@ static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_sup
 		run.count++;
 		run.end_ns = send_ns(link, now_ns, weight_B);
 		if (overtaken) {
-			launch(link, block, &run, 1);
+			make_piece(link, block, &run, 1);
 			pieces++;
 			run.count = 0;
 		}
 	}
 	if (run.count) {
-		launch(link, block, &run, 0);
+		make_piece(link, block, &run, 0);
 		pieces++;
 	}
 	return pieces;
@@ -285,7 +285,8 @@ void nl_link_arrive(struct nl_link *link, uint64_t now_ns, size_t len)
 	if (read_frame(link, &sp, block + HEAD_B, len))
 		return;
 	nl_link_queue(link, now_ns, &bytes, &packets);
-	if (nl_fifo_reserve(&link->in_order, sp.segments) || nl_fifo_reserve(&link->late, sp.segments) ||
+	if (nl_fifo_reserve(&link->in_order, sp.segments) ||
+	    nl_fifo_reserve(&link->late, sp.segments) ||
 	    nl_fifo_reserve(&link->waiting, sp.segments)) {
 		link->count.dropped_memory += sp.segments;
 		return;
@@ -322,7 +323,8 @@ uint64_t nl_link_dropped(const struct nl_link *link)
 
 static const struct nl_fifo *first_fifo(const struct nl_link *link)
 {
-	const struct nl_piece *in_order = nl_fifo_first(&link->in_order), *late = nl_fifo_first(&link->late);
+	const struct nl_piece *in_order = nl_fifo_first(&link->in_order);
+	const struct nl_piece *late = nl_fifo_first(&link->late);
 
 	if (!in_order || !late)
 		return in_order ? &link->in_order : late ? &link->late : NULL;

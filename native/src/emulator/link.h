@@ -64,7 +64,7 @@ struct nl_link {
 	struct nl_fifo waiting;    /* of struct served: not yet transmitted */
 	uint64_t waiting_packets;
 	uint64_t unsent_packets; /* admitted and not yet sent */
-	uint64_t free_ns, free_remainder; /* end of the last transmission; remainder of the division */
+	uint64_t free_ns, free_remainder; /* end of transmission; remainder of the division */
 	uint64_t last_ns;            /* departure of the last piece in order */
 	struct nl_drop_plan drop_plan;
 };

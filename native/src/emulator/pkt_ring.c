@@ -75,9 +75,9 @@ void nl_pkt_ring_keep(struct nl_pkt_ring *s, size_t len_B, uint32_t refs)
 	put_block(s, whole(len_B), refs);
 }
 
-void nl_pkt_ring_release(struct nl_pkt_ring *s, void *kept)
+void nl_pkt_ring_release(struct nl_pkt_ring *s, void *block)
 {
-	struct block *b = (struct block *)(void *)((unsigned char *)kept - sizeof(struct block));
+	struct block *b = (struct block *)(void *)((unsigned char *)block - sizeof(struct block));
 
 	b->refs--;
 	while (s->used_B) {

@@ -13,7 +13,8 @@ void nl_wake_comp_init(struct nl_wake_comp *comp)
 	comp->most_ns = NL_WAKE_COMP_WAKE_MAX_NS;
 }
 
-uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns, uint64_t poll_ns)
+uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns,
+			    uint64_t poll_ns)
 {
 	uint64_t early_ns = poll_ns < due_ns ? 0 : comp->most_ns;
 	uint64_t end_ns = least(due_ns, poll_ns), wait_ns = end_ns > now_ns ? end_ns - now_ns : 0;

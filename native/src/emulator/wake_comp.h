@@ -24,7 +24,8 @@ void nl_wake_comp_init(struct nl_wake_comp *comp);
 
 /* Length of the next sleep, for an event due at due_ns and a poll at poll_ns, which may be late; 0:
  * poll again at once. */
-uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns, uint64_t poll_ns);
+uint64_t nl_wake_comp_begin(struct nl_wake_comp *comp, uint64_t now_ns, uint64_t due_ns,
+			    uint64_t poll_ns);
 /* Call after the sleep, whether it timed out or was interrupted. */
 void nl_wake_comp_end(struct nl_wake_comp *comp, uint64_t now_ns);
 /* Estimated time of the interrupting event: now_ns or a little before. */

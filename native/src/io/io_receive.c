@@ -138,7 +138,9 @@ static ssize_t receive_zerocopy(struct nl_io_ctx *ctx, struct nl_stream *stream,
 
 static const struct nl_io_method row[] = {
 	[NL_RECEIVE_COPY] = {.name = "copy", .buffer = NL_BUFFER_OWN, .move = receive_copy},
-	[NL_RECEIVE_DISCARD] = {.name = "discard", .buffer = NL_BUFFER_UNTOUCHED, .move = receive_discard},
+	[NL_RECEIVE_DISCARD] = {.name = "discard",
+				.buffer = NL_BUFFER_UNTOUCHED,
+				.move = receive_discard},
 	[NL_RECEIVE_SPLICE] = {.name = "splice", .open = open_splice, .move = receive_splice},
 	[NL_RECEIVE_ZEROCOPY] = {.name = "zerocopy",
 				 .buffer = NL_BUFFER_OWN,

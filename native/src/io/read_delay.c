@@ -42,12 +42,14 @@ static void update(struct nl_read_delay *delay, uint64_t bytes)
 		return;
 	if (getsockopt(delay->fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf_B, &len))
 		rcvbuf_B = 0;
-	delay->wait_ns = nl_read_delay_ns(bytes - delay->bytes, now_ns - delay->t_ns, (uint64_t)rcvbuf_B);
+	delay->wait_ns = nl_read_delay_ns(bytes - delay->bytes, now_ns - delay->t_ns,
+					  (uint64_t)rcvbuf_B);
 	delay->t_ns = now_ns;
 	delay->bytes = bytes;
 }
 
-void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B, uint64_t room_B)
+void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B,
+			      uint64_t room_B)
 {
 	struct timespec wait;
 

@@ -32,7 +32,8 @@ static inline int nl_read_delay_allowed(uint64_t read_B, uint64_t room_B)
 void nl_read_delay_begin(struct nl_read_delay *delay, int fd);
 
 /* Call after a read; bytes is the stream's total. */
-void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B, uint64_t room_B);
+void nl_read_delay_after_read(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B,
+			      uint64_t room_B);
 
 /* Length of the sleep, for a stream that received bytes in elapsed_ns into a buffer of rcvbuf_B (as
  * reported by getsockopt); 0: none. */

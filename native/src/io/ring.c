@@ -176,7 +176,7 @@ int nl_ring_take(struct nl_ring *ring, struct nl_ring_completion *out)
 int nl_ring_try(struct nl_ring *ring, enum nl_ring_op op, uint16_t ioprio)
 {
 	struct nl_ring_request *request = nl_ring_next(ring);
-	struct nl_ring_completion said;
+	struct nl_ring_completion done;
 	int errnum;
 
 	if (!request)
@@ -187,7 +187,7 @@ int nl_ring_try(struct nl_ring *ring, enum nl_ring_op op, uint16_t ioprio)
 	errnum = nl_ring_enter(ring, 1);
 	if (errnum)
 		return errnum;
-	if (!nl_ring_take(ring, &said))
+	if (!nl_ring_take(ring, &done))
 		return EAGAIN;
-	return said.result == -EBADF ? 0 : -said.result;
+	return done.result == -EBADF ? 0 : -done.result;
 }

@@ -79,7 +79,9 @@ static uint8_t *buffer_of(const struct nl_worker *worker)
 
 	if (transfer->method->buffer == NL_BUFFER_NONE)
 		return NULL;
-	return transfer->buffers + (transfer->method->buffer == NL_BUFFER_SHARED ? 0 : worker->id * transfer->stride_B);
+	if (transfer->method->buffer == NL_BUFFER_SHARED)
+		return transfer->buffers;
+	return transfer->buffers + worker->id * transfer->stride_B;
 }
 
 static int prepare(struct nl_worker *worker)
@@ -155,7 +157,8 @@ static void *work(void *argument)
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
 	use_sched_batch();
 	/* before memory is touched, so that it is allocated near its CPU */
-	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id, transfer->stream[worker->id].fd);
+	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id,
+					   transfer->stream[worker->id].fd);
 	worker->open = nl_worker_streams(worker);
 	for (uint64_t i = 0; i < nl_worker_streams(worker); i++) {
 		struct nl_stream *stream = nl_worker_stream(worker, i);

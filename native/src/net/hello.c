@@ -25,7 +25,7 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 				  uint32_t *stream)
 {
 	uint32_t version, id;
-	uint64_t said_run;
+	uint64_t hello_run;
 	volatile uint8_t differs = 0;
 	uint8_t set = 0;
 
@@ -33,14 +33,14 @@ enum nl_hello_code nl_hello_check(const uint8_t in[NL_HELLO_B], uint64_t run,
 		return NL_HELLO_MAGIC;
 	memcpy(&version, in + AT_VERSION, sizeof(version));
 	memcpy(&id, in + AT_STREAM, sizeof(id));
-	memcpy(&said_run, in + AT_RUN, sizeof(said_run));
+	memcpy(&hello_run, in + AT_RUN, sizeof(hello_run));
 	if (be32toh(version) != VERSION)
 		return NL_HELLO_VERSION;
 	for (int i = AT_ZERO; i < NL_HELLO_B; i++)
 		set |= in[i];
 	if (set)
 		return NL_HELLO_MAGIC;
-	if (be64toh(said_run) != run)
+	if (be64toh(hello_run) != run)
 		return NL_HELLO_RUN;
 	/* volatile prevents an early exit of the loop by the compiler */
 	for (int i = 0; i < NL_TOKEN_B; i++)

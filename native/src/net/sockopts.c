@@ -22,7 +22,7 @@ static int get_int(int fd, int level, int name, int *out)
 struct row {
 	const char *key, *label;
 	int level, name;
-	int kept; /* a fresh socket reads the value back */
+	int reads_back; /* a fresh socket reads the value back */
 };
 
 static int set_row(int fd, const struct row *row, int value, struct nl_err *err)
@@ -34,7 +34,7 @@ static int set_row(int fd, const struct row *row, int value, struct nl_err *err)
 	errnum = get_int(fd, row->level, row->name, &holds);
 	if (errnum)
 		return nl_fail_option(err, row->key, errnum, "getsockopt %s", row->label);
-	if (row->kept && holds != value)
+	if (row->reads_back && holds != value)
 		return nl_fail_option(err, row->key, 0, "%s was set to %d, but reads back as %d",
 				      row->label, value, holds);
 	return NL_OK;

@@ -72,8 +72,8 @@ static int fail_timeout(const struct nl_run *run, const char *what, struct nl_er
 }
 
 /* Wait for any of count streams, or the wake-up. */
-static int wait_for_sink(struct connector *connector, uint64_t first, uint64_t count, uint64_t deadline_ns,
-			 struct nl_err *err)
+static int wait_for_sink(struct connector *connector, uint64_t first, uint64_t count,
+			 uint64_t deadline_ns, struct nl_err *err)
 {
 	struct nl_run *run = connector->run;
 	int n;

@@ -51,9 +51,9 @@ static int await_go(struct nl_run *run, int set, uint64_t deadline_ns, struct nl
 	if (epoll_ctl(set, EPOLL_CTL_ADD, run->wake, &wake))
 		return nl_fail_errno(err, errno, "epoll_ctl");
 	for (uint64_t i = 0; i < run->opts.streams; i++) {
-		struct epoll_event said = {.events = EPOLLIN, .data.u64 = i};
+		struct epoll_event event_in = {.events = EPOLLIN, .data.u64 = i};
 
-		if (epoll_ctl(set, EPOLL_CTL_ADD, run->transfer.stream[i].fd, &said))
+		if (epoll_ctl(set, EPOLL_CTL_ADD, run->transfer.stream[i].fd, &event_in))
 			return nl_fail_errno(err, errno, "epoll_ctl");
 	}
 	while (!code && left > 0 && !atomic_load(&run->stop_requested)) {

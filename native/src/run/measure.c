@@ -273,7 +273,8 @@ static void collect(struct nl_run *run)
 		report->copied_bytes += stream->copied_bytes;
 		report->mapped_bytes += stream->mapped_bytes;
 		report->total_bytes += row->bytes;
-		if (row->t_first_ns && (!report->t_first_byte_ns || row->t_first_ns < report->t_first_byte_ns))
+		if (row->t_first_ns && (!report->t_first_byte_ns ||
+					row->t_first_ns < report->t_first_byte_ns))
 			report->t_first_byte_ns = row->t_first_ns;
 		if (last_ns > report->t_last_byte_ns)
 			report->t_last_byte_ns = last_ns;

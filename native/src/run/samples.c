@@ -134,7 +134,8 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			report->sample_bytes[i * report->sample_capacity + k] =
 				nl_stream_bytes(&stream[i]);
 		after = nl_now_ns();
-		if (after - before < ADJACENT_NS + ADJACENT_STREAM_NS * report->streams || attempt == RETRIES)
+		if (after - before < ADJACENT_NS + ADJACENT_STREAM_NS * report->streams ||
+		    attempt == RETRIES)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;

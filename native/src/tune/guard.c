@@ -127,8 +127,8 @@ static void child_revert(const struct child *c)
 
 __attribute__((noreturn)) static void child_main(const struct child *c)
 {
-	static const int ignored_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2,
-				   SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
+	static const int ignored_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
+					      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
 	struct pollfd parent = {.fd = c->pipe, .events = POLLIN};
 	sigset_t none;
 

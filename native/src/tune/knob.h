@@ -69,7 +69,8 @@ struct nl_knob_ops {
 };
 
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
-	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer, nl_knob_ops_module;
+	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer,
+	nl_knob_ops_module;
 
 /* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or
  * NL_BAD_REQUEST with the key at fault. Checks the form only; opens nothing. */

@@ -32,8 +32,8 @@ static enum nl_knob_code number_out(struct nl_value *out, uint32_t n, enum nl_kn
 
 static const char no_rings[] = "the device has no ring sizes to set";
 
-static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				   struct nl_err *why)
+static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out,
+				   enum nl_knob_access *access, struct nl_err *why)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	int result = nl_ethtool(k->interface, &ring);
@@ -275,8 +275,8 @@ static int any_bit(const uint32_t *blocks)
 
 static const char no_feature[] = "the kernel does not know this offload";
 
-static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				      struct nl_err *why)
+static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out,
+				      enum nl_knob_access *access, struct nl_err *why)
 {
 	struct features f;
 	int result = features_get(k, &f);

@@ -36,8 +36,8 @@ static enum nl_knob_code gone(const struct nl_knob *k, struct nl_err *why)
 	return NL_KNOB_GONE;
 }
 
-static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				   struct nl_err *why)
+static enum nl_knob_code link_read(const struct nl_knob *k, struct nl_value *out,
+				   enum nl_knob_access *access, struct nl_err *why)
 {
 	int mtu = k->kind == NL_KNOB_MTU;
 	struct ifreq ifr;
@@ -198,8 +198,8 @@ static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path
 	return NL_KNOB_OK;
 }
 
-static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				    struct nl_err *why)
+static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out,
+				    enum nl_knob_access *access, struct nl_err *why)
 {
 	char path[DEFER_PATH];
 	int dir, err;

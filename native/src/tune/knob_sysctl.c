@@ -55,8 +55,8 @@ static enum nl_knob_access why_not_writable(int dir, const char *path, int err,
 	return NL_KNOB_NO_PRIVILEGE;
 }
 
-static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *out, enum nl_knob_access *access,
-				     struct nl_err *why)
+static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *out,
+				     enum nl_knob_access *access, struct nl_err *why)
 {
 	char path[NL_KNOB_NAME_MAX + 1];
 	int dir = root_open(), err;

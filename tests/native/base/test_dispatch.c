@@ -40,7 +40,7 @@ static void a_verb_calls_its_request_with_the_context(void)
 	CHECK(strcmp(nl_request_get(&request, "run"), "3") == 0);
 }
 
-static void what_cannot_be_taken_is_an_error_that_says_why(void)
+static void an_invalid_request_is_an_error_with_its_key(void)
 {
 	static const struct {
 		const char *line, *key, *says;
@@ -64,7 +64,7 @@ static void what_cannot_be_taken_is_an_error_that_says_why(void)
 	}
 }
 
-static void an_unreadable_line_has_no_words(void)
+static void a_malformed_line_has_no_pairs(void)
 {
 	struct nl_request request;
 	struct nl_err err;
@@ -75,10 +75,13 @@ static void an_unreadable_line_has_no_words(void)
 	CHECK(nl_request_get(&request, "run") == NULL);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(a_verb_calls_its_request_with_the_context),
+	TEST(an_invalid_request_is_an_error_with_its_key),
+	TEST(a_malformed_line_has_no_pairs),
+};
+
+int main(int argc, char **argv)
 {
-	a_verb_calls_its_request_with_the_context();
-	what_cannot_be_taken_is_an_error_that_says_why();
-	an_unreadable_line_has_no_words();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

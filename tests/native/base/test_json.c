@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void objects_nest_and_commas_fall_right(void)
+static void objects_nest_with_commas_between_members(void)
 {
 	struct nl_json j;
 
@@ -59,10 +59,13 @@ static void a_line_is_written_whole_or_fails(void)
 	nl_json_free(&j);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(objects_nest_with_commas_between_members),
+	TEST(any_byte_is_escaped_to_ascii),
+	TEST(a_line_is_written_whole_or_fails),
+};
+
+int main(int argc, char **argv)
 {
-	objects_nest_and_commas_fall_right();
-	any_byte_is_escaped_to_ascii();
-	a_line_is_written_whole_or_fails();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-static void all_of_it_can_be_written(void)
+static void the_whole_mapping_is_writable(void)
 {
 	static const uint64_t wanted[] = {1, 4096, 65537, 1 << 20, 2 << 20, (2 << 20) + 1, 5 << 20};
 
@@ -18,13 +18,13 @@ static void all_of_it_can_be_written(void)
 			CHECK(memory[0] == 0 && memory[len_B - 1] == 0);
 			memset(memory, 1, len_B);
 			CHECK(munmap(memory, len_B) == 0);
-			/* what is to be unmapped is all there was */
+			/* the length to unmap covers the whole mapping */
 			CHECK(msync(memory, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
 			CHECK(msync(memory + len_B - 4096, 4096, MS_ASYNC) == -1 && errno == ENOMEM);
 		}
 }
 
-static void more_than_there_is_fails(void)
+static void more_memory_than_available_fails(void)
 {
 	uint64_t len_B = 1ULL << 62;
 
@@ -33,9 +33,12 @@ static void more_than_there_is_fails(void)
 	CHECK(!nl_pages_map(&len_B, 1) && errno == ENOMEM);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(the_whole_mapping_is_writable),
+	TEST(more_memory_than_available_fails),
+};
+
+int main(int argc, char **argv)
 {
-	all_of_it_can_be_written();
-	more_than_there_is_fails();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

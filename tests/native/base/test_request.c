@@ -50,7 +50,7 @@ static void each_fault_has_its_code(void)
 	}
 }
 
-static void length_and_number_of_words_are_bounded(void)
+static void length_and_number_of_pairs_are_bounded(void)
 {
 	char line[NL_LINE_MAX + 2];
 	struct nl_request request;
@@ -80,11 +80,14 @@ static void numbers_are_whole_and_in_range(void)
 	CHECK(nl_hex_parse("ab0", bytes, 2) == -1 && nl_hex_parse("ab0g", bytes, 2) == -1);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(a_line_is_split_and_decoded),
+	TEST(each_fault_has_its_code),
+	TEST(length_and_number_of_pairs_are_bounded),
+	TEST(numbers_are_whole_and_in_range),
+};
+
+int main(int argc, char **argv)
 {
-	a_line_is_split_and_decoded();
-	each_fault_has_its_code();
-	length_and_number_of_words_are_bounded();
-	numbers_are_whole_and_in_range();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -1,4 +1,4 @@
-/* `load` requests of gensink stacks: whatever the request, the parameters are within their bounds. */
+/* `load` requests of gensink stacks: parsed parameters are always within their bounds. */
 #include "congestion/cc_table.h"
 
 #include <stdlib.h>

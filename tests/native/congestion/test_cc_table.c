@@ -1,4 +1,4 @@
-/* The laws' options, and RFC 3649's a(w) and b(w) as the kernel is given them. */
+/* The options of the congestion controls, and the table of RFC 3649's a(w) and b(w). */
 #include "check.h"
 #include "congestion/cc_table.h"
 
@@ -24,7 +24,7 @@ static const struct nl_cc_row *row_of(const struct nl_cc_params *p, unsigned win
 	return row;
 }
 
-static void test_options(void)
+static void options_have_defaults_and_bounds(void)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -44,7 +44,7 @@ static void test_options(void)
 			      nl_cc_table[law].option[i].otherwise <= nl_cc_table[law].option[i].max);
 }
 
-static void test_refusals(void)
+static void invalid_options_name_the_key(void)
 {
 	struct nl_cc_params p;
 	struct nl_err err;
@@ -58,7 +58,7 @@ static void test_refusals(void)
 }
 
 /* Appendix B of the RFC: from these windows on a(w) is 2, 3, 4, ...; b(w) with two digits. */
-static void test_the_table_is_that_of_the_rfc(void)
+static void the_highspeed_table_equals_that_of_the_rfc(void)
 {
 	static const struct {
 		unsigned window;
@@ -81,16 +81,19 @@ static void test_the_table_is_that_of_the_rfc(void)
 	for (size_t i = 0; i < sizeof(printed) / sizeof(printed[0]); i++) {
 		const struct nl_cc_row *row = row_of(&p, printed[i].window);
 
-		/* The RFC's own table is made with p(w) = 0.078 / w^1.2, which is rounded. */
+		/* The RFC's own table uses the rounded p(w) = 0.078 / w^1.2. */
 		CHECK(fabs(row->increase_millionths / 1e6 / printed[i].increase - 1) < 0.03);
 		CHECK(fabs(row->decrease_millionths / 1e6 - printed[i].decrease) < 0.01);
 	}
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(options_have_defaults_and_bounds),
+	TEST(invalid_options_name_the_key),
+	TEST(the_highspeed_table_equals_that_of_the_rfc),
+};
+
+int main(int argc, char **argv)
 {
-	test_options();
-	test_refusals();
-	test_the_table_is_that_of_the_rfc();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -41,7 +41,7 @@ static void check_ends(const struct nl_emulate_ends *ends)
 	want(ends->sample_ms > 0 && ends->late_us > 0);
 }
 
-/* Requests, one a line, as the emulator hears them: options last from one to the next. */
+/* Requests of the emulator, one per line; options persist from one to the next. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct nl_link_opts opts[2] = {{0}, {0}};

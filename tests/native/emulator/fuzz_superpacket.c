@@ -12,7 +12,7 @@ static void want(int condition)
 		abort();
 }
 
-/* Any run of segments is a frame again, of as many segments and as many bytes. */
+/* Any run of segments is a valid frame, with as many segments and bytes. */
 static void cut(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t first,
 		uint32_t count)
 {
@@ -31,7 +31,7 @@ static void cut(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t 
 	}
 	want(nl_superpacket_read(&again, piece, len) == NL_SUPERPACKET_OK);
 	want(again.segments == count && again.version == sp->version);
-	/* what follows IPv6's extension headers is known of a super-packet only */
+	/* the payload behind IPv6's extension headers is known for super-packets only */
 	want(again.data == sp->data || sp->version == 6);
 	for (uint32_t i = 0; i < count; i++) {
 		want(nl_superpacket_segment_B(&again, i) == nl_superpacket_segment_B(sp, first + i));
@@ -40,7 +40,7 @@ static void cut(const struct nl_superpacket *sp, const uint8_t *frame, uint32_t 
 	want(len == NL_VNET_B + B - (count - 1) * (size_t)again.head_B);
 }
 
-/* What enters a link leaves it or is counted as dropped, and its memory comes back. */
+/* Packets that enter a link leave it or are counted as dropped; their memory is released. */
 static void forward(const uint8_t *frame, size_t len)
 {
 	struct nl_link_opts opts = {.rate_bps = 100000000, .queue_packets = 20, .delay_ns = 1000000,

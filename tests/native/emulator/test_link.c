@@ -14,7 +14,7 @@ static void put16(uint8_t *p, unsigned value)
 	p[1] = (uint8_t)value;
 }
 
-/* A TCP packet of n full segments, numbered by its sequence number in bytes. */
+/* A TCP packet of n full segments; its sequence number is that of its first byte. */
 static size_t make(uint8_t *frame, unsigned n, uint32_t seq)
 {
 	unsigned ip_B = HEAD_B + n * GSO_B;
@@ -44,7 +44,7 @@ static void arrive(struct nl_link *link, uint64_t now_ns, unsigned n, uint32_t s
 	nl_link_arrive(link, now_ns, make(room, n, seq));
 }
 
-/* Take the first piece: sequence number, payload bytes and when it was due. */
+/* Remove the first piece: returns sequence number, payload bytes and due time. */
 static uint64_t take(struct nl_link *link, uint32_t *seq, size_t *payload_B)
 {
 	uint64_t due_ns = nl_link_next_ns(link);
@@ -94,7 +94,7 @@ static void packets_leave_at_the_rate_after_the_delay(void)
 		expected += (uint32_t)payload_B;
 		due_ns = take(&link, &seq, &payload_B);
 		CHECK(seq == expected);
-		/* a piece is due when its last packet is through, and is no longer than this */
+		/* a piece is due at the end of its last packet, and is no longer than this */
 		CHECK(due_ns == MS + (seq + payload_B) / GSO_B * 12112 + 5 * MS);
 		CHECK(payload_B / GSO_B * 12112 < NL_LINK_PIECE_NS + 12112);
 	}
@@ -123,7 +123,7 @@ static void the_rate_loses_nothing_to_rounding(void)
 	nl_link_close(&link);
 }
 
-static void the_tail_is_dropped_where_the_queue_says(void)
+static void the_tail_is_dropped_at_the_queue_limit(void)
 {
 	struct nl_link_opts in_packets = {.rate_bps = 100000000, .queue_packets = 50};
 	struct nl_link_opts in_bytes = {.rate_bps = 100000000, .queue_B = 50 * MTU_B + MTU_B - 1};
@@ -140,7 +140,7 @@ static void the_tail_is_dropped_where_the_queue_says(void)
 		nl_link_queue(&link, MS, &bytes, &packets);
 		CHECK(packets == 50 && bytes == 50 * MTU_B);
 		CHECK(link.count.max_queue_packets == 50 && link.count.max_queue_B == 50 * MTU_B);
-		/* 120 us a packet: after one is through there is room for one */
+		/* 120 us per packet: after one there is room for one */
 		arrive(&link, MS + 120000, 2, 0);
 		CHECK(link.count.dropped_queue == 39);
 		nl_link_close(&link);
@@ -174,7 +174,7 @@ static uint64_t lost_of(uint64_t seed, uint64_t jitter_ns, uint64_t *first_lost)
 	return lost;
 }
 
-static void loss_is_as_likely_as_asked_and_the_same_again(void)
+static void loss_has_its_probability_and_is_reproducible(void)
 {
 	uint64_t first, again, other;
 	uint64_t lost = lost_of(1, 0, &first);
@@ -211,7 +211,7 @@ static void jitter_stays_in_bounds_and_keeps_the_order(void)
 	nl_link_close(&link);
 }
 
-static void some_are_overtaken_when_asked(void)
+static void reordered_packets_are_overtaken(void)
 {
 	struct nl_link_opts opts = {
 		.delay_ns = MS, .reorder_ppb = 100000000, .reorder_ns = 500000, .seed = 4};
@@ -238,7 +238,7 @@ static void some_are_overtaken_when_asked(void)
 	nl_link_close(&link);
 }
 
-static void a_scripted_drop_takes_one_data_packet(void)
+static void a_forced_drop_takes_one_data_packet(void)
 {
 	struct nl_link_opts opts = {.delay_ns = MS};
 	struct nl_link link;
@@ -258,7 +258,7 @@ static void a_scripted_drop_takes_one_data_packet(void)
 	nl_link_close(&link);
 }
 
-static void each_number_of_a_script_is_dropped_once(void)
+static void each_number_of_a_drop_plan_is_dropped_once(void)
 {
 	static const uint64_t first[] = {1, 2, 20}, second[] = {3};
 	struct nl_link_opts opts = {.delay_ns = MS};
@@ -275,7 +275,7 @@ static void each_number_of_a_script_is_dropped_once(void)
 	CHECK(link.count.dropped_scripted == 2);
 	arrive(&link, 7, 1, 0);
 	CHECK(link.count.dropped_scripted == 3 && link.drop_plan.last_ns == 7);
-	/* a new script counts from its own beginning and leaves nothing of the old one */
+	/* a new plan counts from its own start and replaces the old one */
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
 	nl_drop_plan_numbers(&link.drop_plan, second, 1);
 	arrive(&link, 0, 2, 0);
@@ -301,7 +301,7 @@ static void a_moment_is_counted_from_the_first_data_packet(void)
 	nl_link_close(&link);
 }
 
-static void memory_is_bounded_and_its_end_is_counted(void)
+static void memory_is_bounded_and_overflow_is_counted(void)
 {
 	static uint8_t spare[NL_FRAME_MAX_B];
 	struct nl_link_opts opts = {.delay_ns = 100 * MS};
@@ -341,7 +341,7 @@ static void memory_is_bounded_and_its_end_is_counted(void)
 	nl_link_close(&link);
 }
 
-static void memory_asked_for_holds_what_flies(void)
+static void the_default_memory_fits_the_packets_in_flight(void)
 {
 	struct nl_link_opts fat = {.rate_bps = 5000000000, .delay_ns = 183 * MS};
 	struct nl_link_opts absurd = {.rate_bps = 1000000000000, .delay_ns = 10000 * MS};
@@ -350,18 +350,21 @@ static void memory_asked_for_holds_what_flies(void)
 	CHECK(nl_link_memory_B(&absurd) == NL_LINK_MEMORY_MAX_B);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(packets_leave_at_the_rate_after_the_delay),
+	TEST(the_rate_loses_nothing_to_rounding),
+	TEST(the_tail_is_dropped_at_the_queue_limit),
+	TEST(loss_has_its_probability_and_is_reproducible),
+	TEST(jitter_stays_in_bounds_and_keeps_the_order),
+	TEST(reordered_packets_are_overtaken),
+	TEST(a_forced_drop_takes_one_data_packet),
+	TEST(each_number_of_a_drop_plan_is_dropped_once),
+	TEST(a_moment_is_counted_from_the_first_data_packet),
+	TEST(memory_is_bounded_and_overflow_is_counted),
+	TEST(the_default_memory_fits_the_packets_in_flight),
+};
+
+int main(int argc, char **argv)
 {
-	packets_leave_at_the_rate_after_the_delay();
-	the_rate_loses_nothing_to_rounding();
-	the_tail_is_dropped_where_the_queue_says();
-	loss_is_as_likely_as_asked_and_the_same_again();
-	jitter_stays_in_bounds_and_keeps_the_order();
-	some_are_overtaken_when_asked();
-	a_scripted_drop_takes_one_data_packet();
-	each_number_of_a_script_is_dropped_once();
-	a_moment_is_counted_from_the_first_data_packet();
-	memory_is_bounded_and_its_end_is_counted();
-	memory_asked_for_holds_what_flies();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

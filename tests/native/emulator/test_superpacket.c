@@ -26,7 +26,7 @@ static unsigned sum16(const uint8_t *p, size_t len, unsigned sum)
 	return sum;
 }
 
-/* The sum a NEEDS_CSUM packet carries in its checksum field: addresses, protocol, length. */
+/* The checksum field of a NEEDS_CSUM packet: sum of addresses, protocol, length. */
 static unsigned pseudo(int version, const uint8_t *ip, unsigned tcp_and_payload_B)
 {
 	unsigned sum = version == 4 ? sum16(ip + 12, 8, 0) : sum16(ip + 8, 32, 0);
@@ -37,7 +37,7 @@ static unsigned pseudo(int version, const uint8_t *ip, unsigned tcp_and_payload_
 	return sum;
 }
 
-/* A TCP super-packet; its length as read. */
+/* A TCP super-packet; returns its length. */
 static size_t make(uint8_t *frame, int version, unsigned gso_B, unsigned payload_B)
 {
 	unsigned ip_header_B = version == 4 ? IP4_B : IP6_B;
@@ -113,14 +113,14 @@ static void each_segment_is_a_packet_of_its_own(int version)
 		}
 		CHECK((get16(tcp + 4) << 16 | get16(tcp + 6)) == seq);
 		CHECK(get16(tcp + 16) == pseudo(version, ip, TCP_B + payload_B));
-		/* FIN and PSH end the last one, CWR is of the first */
+		/* FIN and PSH belong to the last segment, CWR to the first */
 		CHECK(tcp[13] == (i == 0 ? 0x90 : i == 3 ? 0x19 : 0x10));
 		at += payload_B;
 	}
 	CHECK(at == 3500);
 }
 
-static void neighbours_stay_a_superpacket(void)
+static void adjacent_segments_stay_a_superpacket(void)
 {
 	static uint8_t frame[NL_FRAME_MAX_B];
 	size_t len = make(frame, 4, 1000, 3500);
@@ -147,14 +147,14 @@ static void a_plain_packet_counts_once(void)
 	frame[1] = VIRTIO_NET_HDR_GSO_NONE;
 	CHECK(nl_superpacket_read(&sp, frame, sizeof(frame)) == NL_SUPERPACKET_OK);
 	CHECK(sp.segments == 1 && sp.data && nl_superpacket_segment_B(&sp, 0) == IP4_B + TCP_B + 10);
-	/* an acknowledgement carries no data */
+	/* an acknowledgement has no data */
 	CHECK(make(frame, 4, 1000, 0) == sizeof(frame) - 10);
 	frame[1] = VIRTIO_NET_HDR_GSO_NONE;
 	CHECK(nl_superpacket_read(&sp, frame, sizeof(frame) - 10) == NL_SUPERPACKET_OK);
 	CHECK(sp.segments == 1 && !sp.data);
 }
 
-static void every_cut_and_every_lie_is_found(void)
+static void every_truncated_or_wrong_header_is_rejected(void)
 {
 	static uint8_t whole[NL_FRAME_MAX_B];
 	struct nl_superpacket sp;
@@ -163,7 +163,7 @@ static void every_cut_and_every_lie_is_found(void)
 	for (int version = 4; version <= 6; version += 2) {
 		len = make(whole, version, 1000, 3500);
 		for (size_t cut = 0; cut < len; cut++) {
-			uint8_t *exact = malloc(cut ? cut : 1); /* so that a sanitizer sees its end */
+			uint8_t *exact = malloc(cut ? cut : 1); /* exact length, for the sanitizer */
 
 			CHECK(exact);
 			memcpy(exact, whole, cut);
@@ -198,12 +198,25 @@ static void every_cut_and_every_lie_is_found(void)
 	CHECK(nl_superpacket_read(&sp, whole, len) == NL_SUPERPACKET_SHORT);
 }
 
-int main(void)
+static void each_segment_is_a_packet_of_its_own_of_ipv4(void)
 {
 	each_segment_is_a_packet_of_its_own(4);
+}
+
+static void each_segment_is_a_packet_of_its_own_of_ipv6(void)
+{
 	each_segment_is_a_packet_of_its_own(6);
-	neighbours_stay_a_superpacket();
-	a_plain_packet_counts_once();
-	every_cut_and_every_lie_is_found();
-	return 0;
+}
+
+static const struct nl_test tests[] = {
+	TEST(each_segment_is_a_packet_of_its_own_of_ipv4),
+	TEST(each_segment_is_a_packet_of_its_own_of_ipv6),
+	TEST(adjacent_segments_stay_a_superpacket),
+	TEST(a_plain_packet_counts_once),
+	TEST(every_truncated_or_wrong_header_is_rejected),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
 }

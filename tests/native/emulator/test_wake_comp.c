@@ -5,7 +5,7 @@ enum { US = 1000, MS = 1000 * US };
 
 #define NEVER UINT64_MAX
 
-/* Sleep once for something due after wait_ns, and wake late_ns after the time asked for. */
+/* Sleep for an event due after wait_ns, and wake late_ns after the requested time. */
 static uint64_t sleep_once(struct nl_wake_comp *rest, uint64_t now_ns, uint64_t wait_ns, uint64_t late_ns)
 {
 	uint64_t sleep_ns = nl_wake_comp_begin(rest, now_ns, now_ns + wait_ns, NEVER);
@@ -14,7 +14,7 @@ static uint64_t sleep_once(struct nl_wake_comp *rest, uint64_t now_ns, uint64_t 
 	return sleep_ns;
 }
 
-static void it_wakes_early_and_waits_awake(void)
+static void it_wakes_early_and_polls_until_due(void)
 {
 	struct nl_wake_comp rest;
 
@@ -23,11 +23,11 @@ static void it_wakes_early_and_waits_awake(void)
 	nl_wake_comp_end(&rest, 21 * MS - 90 * US);
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS - 90 * US, 21 * MS, NEVER) == 0);
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS, 21 * MS, NEVER) == 0);
-	/* something sooner came meanwhile: that is nothing it slept for */
+	/* an earlier event interrupted the sleep */
 	CHECK(nl_wake_comp_begin(&rest, 21 * MS - 90 * US, 21 * MS - 50 * US, NEVER) == 40 * US);
 }
 
-static void a_look_around_may_be_late(void)
+static void a_poll_may_be_late(void)
 {
 	struct nl_wake_comp rest;
 
@@ -37,17 +37,17 @@ static void a_look_around_may_be_late(void)
 	CHECK(nl_wake_comp_begin(&rest, 200 * MS, 300 * MS, 100 * MS) == 0);
 }
 
-static void short_waits_are_slept_through(void)
+static void short_waits_are_not_split(void)
 {
 	struct nl_wake_comp rest;
 
 	nl_wake_comp_init(&rest);
 	CHECK(nl_wake_comp_begin(&rest, MS, MS + 200 * US, NEVER) == 200 * US);
 	nl_wake_comp_end(&rest, 2 * MS);
-	CHECK(rest.most_ns == NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns == 0); /* and say nothing */
+	CHECK(rest.most_ns == NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns == 0); /* and change nothing */
 }
 
-static void what_waking_takes_is_learnt(void)
+static void the_wake_up_latency_is_measured(void)
 {
 	struct nl_wake_comp rest;
 	uint64_t sleep_ns = 0;
@@ -57,7 +57,7 @@ static void what_waking_takes_is_learnt(void)
 		sleep_ns = sleep_once(&rest, MS, 10 * MS, 40 * US);
 	CHECK(sleep_ns > 10 * MS - 42 * US && sleep_ns <= 10 * MS - 40 * US);
 	CHECK(rest.mean_ns > 39 * US && rest.mean_ns <= 40 * US);
-	/* one that took seconds, because the machine stood still, is no rule */
+	/* a sleep of seconds, after a suspension of the machine, is not representative */
 	sleep_once(&rest, MS, 10 * MS, 3000 * (uint64_t)MS);
 	CHECK(rest.most_ns <= 85 * US && rest.mean_ns <= 65 * US);
 	for (int i = 0; i < 1000; i++)
@@ -65,7 +65,7 @@ static void what_waking_takes_is_learnt(void)
 	CHECK(rest.most_ns <= NL_WAKE_COMP_WAKE_MAX_NS && rest.mean_ns <= NL_WAKE_COMP_WAKE_MAX_NS);
 }
 
-static void what_ends_a_sleep_came_before_it_was_seen(void)
+static void an_interrupting_event_is_dated_back(void)
 {
 	struct nl_wake_comp rest;
 
@@ -75,14 +75,14 @@ static void what_ends_a_sleep_came_before_it_was_seen(void)
 	nl_wake_comp_begin(&rest, MS, 11 * MS, NEVER);
 	nl_wake_comp_end(&rest, 5 * MS);
 	CHECK(nl_wake_comp_ended_by_ns(&rest, 5 * MS) == 5 * MS - rest.mean_ns);
-	CHECK(rest.mean_ns > 39 * US); /* it did not run out, so it teaches nothing */
-	/* but not before the sleep began, nor when there was hardly one */
+	CHECK(rest.mean_ns > 39 * US); /* the sleep did not time out, so it is no measurement */
+	/* not before the start of the sleep, nor after hardly any sleep */
 	for (uint64_t after_ns = 0; after_ns < 300 * US; after_ns += US)
 		CHECK(nl_wake_comp_ended_by_ns(&rest, MS + after_ns) >= MS);
 	CHECK(nl_wake_comp_ended_by_ns(&rest, MS + 30 * US) == MS + 30 * US);
 }
 
-static void what_came_while_others_ran_is_not_taken_to_have_come_before(void)
+static void an_event_during_preemption_is_not_dated_back(void)
 {
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 5 * MS) == 5 * MS);
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 5 * MS + 60 * US) == 5 * MS);
@@ -90,13 +90,16 @@ static void what_came_while_others_ran_is_not_taken_to_have_come_before(void)
 	CHECK(nl_wake_comp_found_by_ns(5 * MS, 9 * MS) == 9 * MS);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(it_wakes_early_and_polls_until_due),
+	TEST(a_poll_may_be_late),
+	TEST(short_waits_are_not_split),
+	TEST(the_wake_up_latency_is_measured),
+	TEST(an_interrupting_event_is_dated_back),
+	TEST(an_event_during_preemption_is_not_dated_back),
+};
+
+int main(int argc, char **argv)
 {
-	it_wakes_early_and_waits_awake();
-	a_look_around_may_be_late();
-	short_waits_are_slept_through();
-	what_waking_takes_is_learnt();
-	what_ends_a_sleep_came_before_it_was_seen();
-	what_came_while_others_ran_is_not_taken_to_have_come_before();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

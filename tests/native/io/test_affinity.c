@@ -1,4 +1,4 @@
-/* sched_setaffinity is wrapped at link time: it says what a test wants of it. */
+/* sched_setaffinity is wrapped at link time, to fail on request. */
 #include "base/cpulist.h"
 #include "check.h"
 #include "io/affinity.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 
-static int refused_with; /* errno of every sched_setaffinity, 0: the kernel's own answer */
+static int refused_with; /* errno of every sched_setaffinity, 0: the kernel's own result */
 
 int __real_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
 int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
@@ -35,7 +35,7 @@ static void lists_are_read_in_their_order(void)
 	CHECK(nl_cpulist_parse("0-16", cpu, 16, &count) == -1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		CHECK(nl_cpulist_parse(bad[i], cpu, 16, &count) == -1);
-	CHECK(count == 16); /* untouched by what is no list */
+	CHECK(count == 16); /* unchanged by an invalid list */
 }
 
 static int open_with(const char *cpus, struct nl_err *err)
@@ -49,7 +49,7 @@ static int open_with(const char *cpus, struct nl_err *err)
 	return nl_affinity_open(&affinity, &opts, err);
 }
 
-static void a_cpu_that_cannot_be_had_is_named(void)
+static void an_unavailable_cpu_is_named(void)
 {
 	cpu_set_t before, after;
 	struct nl_err err;
@@ -70,7 +70,7 @@ static void a_cpu_that_cannot_be_had_is_named(void)
 	refused_with = 0;
 }
 
-static void threads_that_are_one_a_cpu_keep_to_one(void)
+static void one_thread_per_cpu_is_pinned(void)
 {
 	struct nl_affinity affinity = {0};
 	cpu_set_t allowed;
@@ -92,7 +92,7 @@ static void threads_that_are_one_a_cpu_keep_to_one(void)
 	CHECK(affinity.count == cpus);
 	for (size_t i = 0; i < affinity.count; i++)
 		CHECK(CPU_ISSET(affinity.cpu[i], &allowed) && (i == 0 || affinity.cpu[i] > affinity.cpu[i - 1]));
-	affinity.cpu[0] = 4321; /* a list that was asked for stays */
+	affinity.cpu[0] = 4321; /* an explicit list is unchanged */
 	nl_affinity_spread(&affinity, cpus);
 	CHECK(affinity.cpu[0] == 4321);
 	affinity = (struct nl_affinity){.follow = 1};
@@ -100,10 +100,13 @@ static void threads_that_are_one_a_cpu_keep_to_one(void)
 	CHECK(affinity.count == 0);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(lists_are_read_in_their_order),
+	TEST(an_unavailable_cpu_is_named),
+	TEST(one_thread_per_cpu_is_pinned),
+};
+
+int main(int argc, char **argv)
 {
-	lists_are_read_in_their_order();
-	a_cpu_that_cannot_be_had_is_named();
-	threads_that_are_one_a_cpu_keep_to_one();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -9,7 +9,7 @@
 
 enum { MIB = 1 << 20 };
 
-static void slow_streams_are_waited_for(void)
+static void slow_streams_block(void)
 {
 	CHECK(nl_read_delay_ns(UINT64_C(1250000000) / 4, NL_NS_PER_S, 64 * MIB) == 0); /* 2.5 Gb/s */
 	CHECK(nl_read_delay_ns(499999999, NL_NS_PER_S, 64 * MIB) == 0);
@@ -17,7 +17,7 @@ static void slow_streams_are_waited_for(void)
 	CHECK(nl_read_delay_ns(500000000, NL_NS_PER_S, 64 * MIB) == NL_READ_DELAY_MAX_NS);
 }
 
-static void never_for_much_of_the_buffer(void)
+static void a_delay_fills_little_of_the_buffer(void)
 {
 	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 131072) == 0);
 	CHECK(nl_read_delay_ns(UINT64_C(1000000000), NL_NS_PER_S, 8 * 50000) == 50000);
@@ -30,7 +30,7 @@ static void never_for_much_of_the_buffer(void)
 	CHECK(nl_read_delay_ns(UINT64_MAX, 1, 64 * MIB) == 0);
 }
 
-static void only_what_is_dry_is_left_alone(void)
+static void only_an_empty_socket_is_delayed(void)
 {
 	CHECK(nl_read_delay_allowed(1, MIB) && nl_read_delay_allowed(NL_READ_DELAY_READ_B, MIB));
 	CHECK(!nl_read_delay_allowed(NL_READ_DELAY_READ_B + 1, MIB) && !nl_read_delay_allowed(MIB, MIB));
@@ -45,7 +45,7 @@ static uint64_t after_ns(struct nl_read_delay *linger, uint64_t bytes, uint64_t 
 	return nl_now_ns() - before_ns;
 }
 
-static void it_comes_and_goes_with_the_rate(void)
+static void the_delay_follows_the_rate(void)
 {
 	const struct timespec look = {.tv_nsec = 11000000};
 	int large_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -55,8 +55,8 @@ static void it_comes_and_goes_with_the_rate(void)
 	CHECK(fd >= 0);
 	nl_read_delay_begin(&linger, fd);
 	nl_read_delay_after_read(&linger, bytes += 50 * MIB, 1, MIB);
-	CHECK(linger.wait_ns == 0); /* too early to tell */
-	/* without the privilege the buffer stays small, and then nothing may pile up */
+	CHECK(linger.wait_ns == 0); /* too early to measure */
+	/* without the privilege the buffer stays small, and the delay must be 0 */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
 		large_B = 0;
 	nanosleep(&look, NULL);
@@ -69,7 +69,7 @@ static void it_comes_and_goes_with_the_rate(void)
 	close(fd);
 }
 
-static void nobody_lingers_without_leave(void)
+static void no_delay_unless_enabled(void)
 {
 	struct nl_read_delay linger;
 
@@ -79,12 +79,15 @@ static void nobody_lingers_without_leave(void)
 	CHECK(linger.wait_ns == 0);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(slow_streams_block),
+	TEST(a_delay_fills_little_of_the_buffer),
+	TEST(only_an_empty_socket_is_delayed),
+	TEST(the_delay_follows_the_rate),
+	TEST(no_delay_unless_enabled),
+};
+
+int main(int argc, char **argv)
 {
-	slow_streams_are_waited_for();
-	never_for_much_of_the_buffer();
-	only_what_is_dry_is_left_alone();
-	it_comes_and_goes_with_the_rate();
-	nobody_lingers_without_leave();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -31,7 +31,7 @@ static void completions_count_once_in_any_order(void)
 	nl_zc_pending_done(stream, number[2], 1);
 	CHECK(nl_zc_pending_any(stream) && stream->completed_bytes == 102 && stream->copied_bytes == 102);
 	nl_zc_pending_done(stream, number[0], 0);
-	nl_zc_pending_done(stream, number[0], 1); /* told twice */
+	nl_zc_pending_done(stream, number[0], 1); /* a duplicate */
 	nl_zc_pending_done(stream, 77, 1);        /* never sent */
 	CHECK(stream->completed_bytes == 202 && stream->copied_bytes == 102);
 	nl_zc_pending_done(stream, number[1], 0);
@@ -39,7 +39,7 @@ static void completions_count_once_in_any_order(void)
 	stream_free(stream);
 }
 
-static void numbers_wrap_and_places_are_bounded(void)
+static void numbers_wrap_and_slots_are_bounded(void)
 {
 	struct nl_stream *stream = stream_new(UINT32_MAX - 5);
 	uint64_t sent = 0;
@@ -60,7 +60,7 @@ static void numbers_wrap_and_places_are_bounded(void)
 	stream_free(stream);
 }
 
-static void a_send_of_nothing_is_over_when_it_is_told(void)
+static void an_empty_send_completes(void)
 {
 	struct nl_stream *stream = stream_new(9);
 
@@ -71,10 +71,13 @@ static void a_send_of_nothing_is_over_when_it_is_told(void)
 	stream_free(stream);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(completions_count_once_in_any_order),
+	TEST(numbers_wrap_and_slots_are_bounded),
+	TEST(an_empty_send_completes),
+};
+
+int main(int argc, char **argv)
 {
-	completions_count_once_in_any_order();
-	numbers_wrap_and_places_are_bounded();
-	a_send_of_nothing_is_over_when_it_is_told();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -1,5 +1,5 @@
-/* Counters and clocks that misbehave. Two calls are wrapped at link time, so that a real run
- * meets an interface of 32-bit counters and a clock that is set under it. */
+/* Faulty counters and clocks. Two calls are wrapped at link time, so that a real run sees an
+ * interface with 32-bit counters and a clock that is set during the run. */
 #include "check.h"
 #include "meter/clocks.h"
 #include "meter/counters.h"
@@ -15,8 +15,8 @@
 /* -- faults ------------------------------------------------------------------------ */
 
 static atomic_int narrow;           /* counters have 32 bits and are about to wrap */
-static _Atomic int64_t realtime_ns; /* what CLOCK_REALTIME is wrong by */
-static _Atomic int64_t bend_ppm;    /* how much too fast CLOCK_MONOTONIC_RAW goes */
+static _Atomic int64_t realtime_ns; /* offset of CLOCK_REALTIME */
+static _Atomic int64_t bend_ppm;    /* rate error of CLOCK_MONOTONIC_RAW */
 static struct nl_interface base;
 
 int __real_nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out);
@@ -56,7 +56,7 @@ static struct nl_interface at(uint64_t rx_bytes, uint64_t rx_packets)
 	return (struct nl_interface){.rx_bytes = rx_bytes, .rx_packets = rx_packets};
 }
 
-/* One reading after the other from the same interface. */
+/* Follow two readings of the same interface. */
 static struct nl_counters after(struct nl_interface first, struct nl_interface second)
 {
 	struct nl_counters c;
@@ -66,16 +66,16 @@ static struct nl_counters after(struct nl_interface first, struct nl_interface s
 	return c;
 }
 
-static void growth_is_growth(void)
+static void growth_is_added(void)
 {
 	struct nl_counters c = after(at(100, 1), at(5000, 5));
 
 	CHECK(c.steady.rx_bytes == 5000 && c.steady.rx_packets == 5 && !c.wraps && !c.resets);
-	c = after(at(WRAP - 1, 7), at(WRAP + 1499, 8)); /* 64 bits go on */
+	c = after(at(WRAP - 1, 7), at(WRAP + 1499, 8)); /* 64 bits: no wrap */
 	CHECK(c.steady.rx_bytes == WRAP + 1499 && !c.wraps && !c.resets);
 }
 
-static void a_wrap_of_32_bits_is_put_right(void)
+static void a_32_bit_wrap_is_corrected(void)
 {
 	struct nl_interface now = at(499, 101);
 	struct nl_counters c = after(at(WRAP - 1001, 100), now);
@@ -91,16 +91,16 @@ static void a_wrap_of_32_bits_is_put_right(void)
 	CHECK(c.steady.rx_packets == WRAP + 10 && c.wraps == 1 && c.resets == 0);
 }
 
-static void a_reset_is_no_wrap(void)
+static void a_reset_is_not_a_wrap(void)
 {
 	static const struct {
 		uint64_t bytes, packets, bytes_now, packets_now;
 	} row[] = {
-		{3000000000, 2000000, 0, 0},            /* a driver that starts again */
-		{3000000000, 2000000, 1500000, 1000},   /* and has counted on since */
+		{3000000000, 2000000, 0, 0},            /* a restarted driver */
+		{3000000000, 2000000, 1500000, 1000},   /* and it has counted since */
 		{4294967000, 2900000, 100, 1},          /* just before its wrap */
 		{5000, 50, 100, 1},
-		{5 * WRAP, 20000000, 100, 20000001},    /* 64 bits do not wrap there */
+		{5 * WRAP, 20000000, 100, 20000001},    /* 64-bit counters do not wrap there */
 		{4000000000, 100, 3999999999, 101},     /* no device has packets of 4 GB */
 		{4000000000, 100, 100, 100},            /* bytes without packets */
 	};
@@ -113,7 +113,7 @@ static void a_reset_is_no_wrap(void)
 	}
 }
 
-static void a_reset_of_errors_or_of_the_interface_is_seen(void)
+static void a_reset_of_errors_or_of_the_interface_is_detected(void)
 {
 	struct nl_interface bad = {.rx_bytes = 5, .tx_dropped = 9}, good = {.rx_bytes = 6};
 	struct nl_counters c = after(bad, good);
@@ -122,7 +122,7 @@ static void a_reset_of_errors_or_of_the_interface_is_seen(void)
 	nl_counters_follow(&c, 0, &good); /* gone */
 	nl_counters_follow(&c, 0, &good);
 	CHECK(c.resets == 2);
-	nl_counters_follow(&c, 4, &bad); /* made anew, with larger counters */
+	nl_counters_follow(&c, 4, &bad); /* created anew, with larger counters */
 	CHECK(c.resets == 3 && c.steady.rx_bytes == 5 && c.wraps == 0);
 	good.tx_dropped = 9;
 	nl_counters_follow(&c, 4, &good);
@@ -165,7 +165,7 @@ static void snapshots_show_drift_and_steps(void)
 	nl_meter_diff(&before, &now, &span);
 	CHECK(span.clock_drift_ns == -5000 && span.clock_unsure_ns == 50);
 	CHECK(span.clock_steps == 1 && span.clock_step_ns == -7000000);
-	/* there and back again: only who looked meanwhile knows */
+	/* there and back again: visible to a poll in between only */
 	now.clocks.realtime_ahead_ns = 0;
 	now.clock_steps = 2;
 	now.clock_step_ns = 9000000;
@@ -209,7 +209,7 @@ static void open_end(struct end *end, int role, uint64_t port)
 	CHECK(nl_run_opts_set(&opts, "interface", "lo", &err) == NL_OK);
 	opts.port = port;
 	opts.window_ms = 1600;
-	opts.interval_ms = 60000; /* what is seen in between, samples have no part in */
+	opts.interval_ms = 60000; /* the findings come from polls, not from samples */
 	opts.token[0] = 9;
 	if (role == NL_GEN) {
 		opts.pacing_Bps = 10000000;
@@ -226,7 +226,7 @@ static void sleep_ms(long ms)
 	nanosleep(&t, NULL);
 }
 
-static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
+static void a_run_corrects_wraps_and_detects_a_clock_set_and_set_back(void)
 {
 	struct end sink, gen;
 	const struct nl_meter_span *total;
@@ -239,7 +239,7 @@ static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
 	open_end(&gen, NL_GEN, nl_run_port(sink.run));
 	sleep_ms(400);
 	atomic_store(&realtime_ns, 2000000000);
-	sleep_ms(800); /* a busy machine looks late, but looks */
+	sleep_ms(800); /* a busy machine polls late, but it polls */
 	atomic_store(&realtime_ns, 0);
 	pthread_join(gen.thread, NULL);
 	pthread_join(sink.thread, NULL);
@@ -256,7 +256,7 @@ static void a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back(void)
 	nl_run_free(sink.run);
 }
 
-static void a_bent_clock_drifts(void)
+static void a_clock_with_a_rate_error_drifts(void)
 {
 	static struct nl_meter before, now;
 	static struct nl_meter_span span;
@@ -273,16 +273,19 @@ static void a_bent_clock_drifts(void)
 	CHECK(span.clock_steps == 0);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(growth_is_added),
+	TEST(a_32_bit_wrap_is_corrected),
+	TEST(a_reset_is_not_a_wrap),
+	TEST(a_reset_of_errors_or_of_the_interface_is_detected),
+	TEST(a_set_clock_is_a_step_and_noise_is_not),
+	TEST(snapshots_show_drift_and_steps),
+	TEST(the_clocks_of_this_machine_are_read),
+	TEST(a_run_corrects_wraps_and_detects_a_clock_set_and_set_back),
+	TEST(a_clock_with_a_rate_error_drifts),
+};
+
+int main(int argc, char **argv)
 {
-	growth_is_growth();
-	a_wrap_of_32_bits_is_put_right();
-	a_reset_is_no_wrap();
-	a_reset_of_errors_or_of_the_interface_is_seen();
-	a_set_clock_is_a_step_and_noise_is_not();
-	snapshots_show_drift_and_steps();
-	the_clocks_of_this_machine_are_read();
-	a_run_puts_wraps_right_and_sees_a_clock_set_and_set_back();
-	a_bent_clock_drifts();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

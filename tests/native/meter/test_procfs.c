@@ -21,7 +21,7 @@ static void stat_is_read_by_cpu(void)
 	CHECK(a.interrupts == 12345 && a.context_switches == 678);
 }
 
-static void what_is_not_stat_is_refused(void)
+static void malformed_stat_is_rejected(void)
 {
 	CHECK(parse(&b, "") == -1);
 	CHECK(parse(&b, "cpu0 1 2 3 4 5 6 7 8\n") == -1);
@@ -55,7 +55,7 @@ static void differences_see_wraps_resets_and_missing_cpus(void)
 	a.cpu[1].cpu = 1;
 	a.cpu[2].cpu = 2;
 	b.cpu[1].user_us = 70;
-	a.cpu[0].iowait_us = 5; /* may step back: not a huge difference */
+	a.cpu[0].iowait_us = 5; /* may decrease: not a huge difference */
 	nl_meter_diff(&a, &b, &span);
 	CHECK(span.interface.rx_bytes == 50 && !span.reset && span.softnet_processed == 0x20);
 	CHECK(span.cpus == 2 && span.cpu[1].cpu == 2 && span.cpu[1].user_us == 70);
@@ -82,12 +82,15 @@ static void this_machine_is_read(void)
 	CHECK(nl_file_read("/proc/none", small, sizeof(small)) == -1);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(stat_is_read_by_cpu),
+	TEST(malformed_stat_is_rejected),
+	TEST(softnet_rows_are_added_up),
+	TEST(differences_see_wraps_resets_and_missing_cpus),
+	TEST(this_machine_is_read),
+};
+
+int main(int argc, char **argv)
 {
-	stat_is_read_by_cpu();
-	what_is_not_stat_is_refused();
-	softnet_rows_are_added_up();
-	differences_see_wraps_resets_and_missing_cpus();
-	this_machine_is_read();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len != NL_HELLO_B || nl_hello_check(data, 7, token, 100, &stream) != NL_HELLO_OK)
 		return 0;
-	/* what is accepted is exactly what would have been written */
+	/* an accepted hello equals the one that would be written */
 	hello.stream = stream;
 	memcpy(hello.token, token, sizeof(token));
 	nl_hello_write(again, &hello);

@@ -27,7 +27,7 @@ static void set_mtu(int mtu_B)
 	close(fd);
 }
 
-static void packets_are_large_with_an_offload_and_else_of_the_mtu(void)
+static void packets_are_large_with_an_offload_and_otherwise_one_mtu(void)
 {
 	set_mtu(1500);
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
@@ -40,7 +40,7 @@ static void packets_are_large_with_an_offload_and_else_of_the_mtu(void)
 	CHECK(nl_egress_of("lo").packet_B == NL_EGRESS_LARGE_B);
 }
 
-static void what_cannot_be_told_is_as_on_most(void)
+static void unknown_properties_have_defaults(void)
 {
 	const char *none[] = {"", "netlab-none", "a name that is longer than any interface's"};
 
@@ -48,14 +48,24 @@ static void what_cannot_be_told_is_as_on_most(void)
 		CHECK(nl_egress_of(none[i]).packet_B == NL_EGRESS_LARGE_B);
 		CHECK(nl_egress_of(none[i]).queues == 1);
 	}
-	CHECK(nl_egress_of("lo").queues == 1); /* has none to tell of */
+	CHECK(nl_egress_of("lo").queues == 1); /* it reports no queues */
 }
 
-int main(void)
+static void new_network(void)
 {
-	/* its own loopback interface, to do with as it likes */
-	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
-	packets_are_large_with_an_offload_and_else_of_the_mtu();
-	what_cannot_be_told_is_as_on_most();
-	return 0;
+	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
+
+	/* a loopback interface of its own, free to change */
+	CHECK(unshare(flags) == 0);
+	flags = CLONE_NEWNET; /* privileged in the user namespace from now on */
+}
+
+static const struct nl_test tests[] = {
+	TEST_WITH(packets_are_large_with_an_offload_and_otherwise_one_mtu, new_network, NULL),
+	TEST_WITH(unknown_properties_have_defaults, new_network, NULL),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
 }

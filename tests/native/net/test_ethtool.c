@@ -24,7 +24,7 @@ static void either_offload_makes_packets_large(void)
 	}
 }
 
-static void an_interface_that_cannot_be_asked_is_like_most(void)
+static void an_unknown_interface_has_the_default(void)
 {
 	struct ethtool_value value = {.cmd = ETHTOOL_GTSO};
 
@@ -34,11 +34,21 @@ static void an_interface_that_cannot_be_asked_is_like_most(void)
 	CHECK(nl_ethtool_segments("a name that is longer than any interface's") == 1);
 }
 
-int main(void)
+static void new_network(void)
 {
-	/* its own loopback interface, to do with as it likes */
-	CHECK(unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0);
-	either_offload_makes_packets_large();
-	an_interface_that_cannot_be_asked_is_like_most();
-	return 0;
+	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
+
+	/* a loopback interface of its own, free to change */
+	CHECK(unshare(flags) == 0);
+	flags = CLONE_NEWNET; /* privileged in the user namespace from now on */
+}
+
+static const struct nl_test tests[] = {
+	TEST_WITH(either_offload_makes_packets_large, new_network, NULL),
+	TEST_WITH(an_unknown_interface_has_the_default, new_network, NULL),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
 }

@@ -8,7 +8,7 @@ static enum nl_hello_code check(const uint8_t *bytes, uint32_t *stream)
 	return nl_hello_check(bytes, sent.run, sent.token, 4, stream);
 }
 
-static void the_layout_is_the_one_published(void)
+static void the_layout_is_that_of_the_protocol(void)
 {
 	uint8_t bytes[NL_HELLO_B];
 
@@ -18,7 +18,7 @@ static void the_layout_is_the_one_published(void)
 		CHECK(bytes[i] == 0);
 }
 
-static void a_right_hello_is_taken(void)
+static void a_valid_hello_is_accepted(void)
 {
 	uint8_t bytes[NL_HELLO_B];
 	uint32_t stream = 99;
@@ -27,7 +27,7 @@ static void a_right_hello_is_taken(void)
 	CHECK(check(bytes, &stream) == NL_HELLO_OK && stream == 3);
 }
 
-static void any_changed_byte_is_refused_with_its_reason(void)
+static void any_changed_byte_is_rejected_with_its_code(void)
 {
 	uint8_t bytes[NL_HELLO_B];
 	uint32_t stream = 99;
@@ -47,10 +47,13 @@ static void any_changed_byte_is_refused_with_its_reason(void)
 	}
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(the_layout_is_that_of_the_protocol),
+	TEST(a_valid_hello_is_accepted),
+	TEST(any_changed_byte_is_rejected_with_its_code),
+};
+
+int main(int argc, char **argv)
 {
-	the_layout_is_the_one_published();
-	a_right_hello_is_taken();
-	any_changed_byte_is_refused_with_its_reason();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

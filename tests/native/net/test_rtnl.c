@@ -51,7 +51,7 @@ static void counters_are_found_behind_other_attributes(void)
 	CHECK(index == 5 && out.rx_bytes == UINT64_C(1) << 40 && out.tx_dropped == 7);
 }
 
-static void broken_answers_are_refused(void)
+static void malformed_answers_are_rejected(void)
 {
 	struct answer a = good();
 	int32_t error = -ENODEV;
@@ -82,10 +82,13 @@ static void tcp_info_of_an_older_kernel_leaves_zeros(void)
 	CHECK(tcp.bytes_sent == UINT64_C(0x0101010101010101));
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(counters_are_found_behind_other_attributes),
+	TEST(malformed_answers_are_rejected),
+	TEST(tcp_info_of_an_older_kernel_leaves_zeros),
+};
+
+int main(int argc, char **argv)
 {
-	counters_are_found_behind_other_attributes();
-	broken_answers_are_refused();
-	tcp_info_of_an_older_kernel_leaves_zeros();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

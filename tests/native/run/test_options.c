@@ -91,7 +91,7 @@ static void the_command_line_takes_the_same_names(void)
 	CHECK(nl_options_from_argv(&opts, NL_GEN, 2, unknown, &err) == NL_BAD_REQUEST);
 }
 
-static void the_table_holds_its_own_defaults(void)
+static void the_defaults_are_within_the_table_s_bounds(void)
 {
 	size_t count;
 	const struct nl_option *option = nl_options(&count);
@@ -117,12 +117,15 @@ static void more_memory_than_allowed_is_a_limit(void)
 	CHECK(nl_run_opts_check(&opts, &err) == NL_LIMIT);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(requests_fill_the_options),
+	TEST(bad_requests_name_the_key),
+	TEST(the_command_line_takes_the_same_names),
+	TEST(the_defaults_are_within_the_table_s_bounds),
+	TEST(more_memory_than_allowed_is_a_limit),
+};
+
+int main(int argc, char **argv)
 {
-	requests_fill_the_options();
-	bad_requests_name_the_key();
-	the_command_line_takes_the_same_names();
-	the_table_holds_its_own_defaults();
-	more_memory_than_allowed_is_a_limit();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

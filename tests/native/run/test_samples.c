@@ -54,7 +54,7 @@ static void too_many_samples_of_a_timed_run_are_a_limit(void)
 	CHECK(report.sample_t_ns == NULL);
 }
 
-static void the_limit_says_which_interval_would_do(void)
+static void the_limit_names_an_interval_that_fits(void)
 {
 	struct nl_run_opts opts = options(NL_SINK);
 	struct nl_report report = {.streams = 10000};
@@ -76,10 +76,13 @@ static void the_limit_says_which_interval_would_do(void)
 	CHECK(nl_samples_open(&opts, &report, &err) == NL_LIMIT);
 }
 
-int main(void)
+static const struct nl_test tests[] = {
+	TEST(the_limit_names_an_interval_that_fits),
+	TEST(an_endless_run_thins_its_samples_and_loses_no_bytes),
+	TEST(too_many_samples_of_a_timed_run_are_a_limit),
+};
+
+int main(int argc, char **argv)
 {
-	the_limit_says_which_interval_would_do();
-	an_endless_run_thins_its_samples_and_loses_no_bytes();
-	too_many_samples_of_a_timed_run_are_a_limit();
-	return 0;
+	return RUN_TESTS(tests, argc, argv);
 }

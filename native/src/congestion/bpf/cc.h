@@ -118,9 +118,9 @@ static __always_inline __u32 slow_start(struct tcp_sock *tp, struct growth *g, _
 /* The window after a loss that costs this share of it. */
 static __always_inline __u32 window_after_loss(__u32 window, __u32 share_millionths)
 {
-	__u64 kept = (__u64)window * (NL_CC_MILLION - share_millionths) / NL_CC_MILLION;
+	__u64 left = (__u64)window * (NL_CC_MILLION - share_millionths) / NL_CC_MILLION;
 
-	return kept > LEAST_WINDOW ? kept : LEAST_WINDOW;
+	return left > LEAST_WINDOW ? left : LEAST_WINDOW;
 }
 
 SEC("struct_ops/cc_init")

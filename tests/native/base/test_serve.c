@@ -1,0 +1,148 @@
+/* The serve loop, over pipes: each reason to end, and errors as answers. */
+#include "base/serve.h"
+#include "check.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static struct {
+	int in[2], out[2], signal[2];
+	unsigned handled, errors;
+	char run[24];
+	struct nl_serve serve;
+} s;
+
+static int request_add(void *context, struct nl_request *request, struct nl_err *err)
+{
+	(void)context;
+	if (nl_request_only_known(request, err))
+		return err->code;
+	s.handled++;
+	return NL_OK;
+}
+
+static int request_quit(void *context, struct nl_request *request, struct nl_err *err)
+{
+	(void)context, (void)request, (void)err;
+	s.serve.stop = 1;
+	return NL_OK;
+}
+
+static const struct nl_verb verbs[] = {{"add", request_add}, {"quit", request_quit}};
+
+static void answer_error(void *context, const char *run, const struct nl_err *err)
+{
+	CHECK(context == &s && err->code == NL_BAD_REQUEST && err->message[0]);
+	snprintf(s.run, sizeof(s.run), "%s", run ? run : "-");
+	s.errors++;
+}
+
+static void open_pipes(void)
+{
+	memset(&s, 0, sizeof(s));
+	CHECK(pipe2(s.in, O_CLOEXEC) == 0 && pipe2(s.out, O_CLOEXEC) == 0);
+	CHECK(pipe2(s.signal, O_CLOEXEC) == 0);
+	s.serve = (struct nl_serve){.verbs = verbs,
+				    .verb_count = sizeof(verbs) / sizeof(verbs[0]),
+				    .context = &s,
+				    .answer_error = answer_error,
+				    .in_fd = s.in[0],
+				    .out_fd = s.out[1],
+				    .broken_fd = -1,
+				    .signal_fd = s.signal[0]};
+}
+
+static void close_pipes(void)
+{
+	for (int i = 0; i < 2; i++) {
+		close(s.in[i]);
+		close(s.out[i]);
+		close(s.signal[i]);
+	}
+}
+
+static void write_input(const char *text)
+{
+	CHECK(write(s.in[1], text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+static void end_input(void)
+{
+	close(s.in[1]);
+	s.in[1] = -1;
+}
+
+static void it_ends_with_the_input(void)
+{
+	write_input("add\nadd\nad");
+	end_input();
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_INPUT_ENDED);
+	CHECK(s.handled == 2 && s.errors == 0);
+}
+
+static void a_failed_request_is_answered_and_the_next_one_handled(void)
+{
+	write_input("subtract run=7\nadd x=1\nadd a\nadd\n");
+	end_input();
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_INPUT_ENDED);
+	CHECK(s.handled == 1 && s.errors == 3 && strcmp(s.run, "-") == 0);
+}
+
+static void an_error_has_the_run_of_its_request(void)
+{
+	write_input("subtract run=7\n");
+	end_input();
+	nl_serve_run(&s.serve);
+	CHECK(s.errors == 1 && strcmp(s.run, "7") == 0);
+}
+
+static void an_overlong_line_is_one_error(void)
+{
+	static char line[3 * NL_LINE_MAX];
+
+	memset(line, 'a', sizeof(line) - 1);
+	write_input(line);
+	write_input("\nadd\n");
+	end_input();
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_INPUT_ENDED);
+	CHECK(s.handled == 1 && s.errors == 1);
+}
+
+static void a_handler_stops_it_before_the_next_line(void)
+{
+	write_input("add\nquit\nadd\n");
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_STOPPED);
+	CHECK(s.handled == 1);
+}
+
+static void it_ends_when_nobody_reads_the_output(void)
+{
+	close(s.out[0]);
+	s.out[0] = -1;
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_OUTPUT_LOST);
+}
+
+static void a_signal_comes_before_input(void)
+{
+	write_input("add\n");
+	CHECK(write(s.signal[1], "", 1) == 1);
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_SIGNALLED);
+	CHECK(s.handled == 0);
+}
+
+#define PIPED(function) TEST_WITH(function, open_pipes, close_pipes)
+
+static const struct nl_test tests[] = {
+	PIPED(it_ends_with_the_input),
+	PIPED(a_failed_request_is_answered_and_the_next_one_handled),
+	PIPED(an_error_has_the_run_of_its_request),
+	PIPED(an_overlong_line_is_one_error),
+	PIPED(a_handler_stops_it_before_the_next_line),
+	PIPED(it_ends_when_nobody_reads_the_output),
+	PIPED(a_signal_comes_before_input),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
