@@ -6,7 +6,7 @@ BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench test wheel notebook clean setup
+.PHONY: help study bench check test wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,14 @@ study: setup ## run the study on the lab (or your hosts), then write site/index.
 
 bench: setup ## netlab beside iperf3 and whatever else of its kind is installed, on the lab
 	@$(NETLAB) bench $(if $(QUICK),--quick)
+
+check: ## lint, types, and the tests without root, C builds and end-to-end runs: under 2 minutes
+	@[ -x $(BIN)/mypy ] || { echo "make setup first: $(BIN) has no mypy" >&2; exit 1; }
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python -m pytest -q \
+		-m "not (e2e or native or root)" $(PYTEST_ARGS)
 
 test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test

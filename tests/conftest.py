@@ -1,9 +1,32 @@
-"""What holds for all tests: properties are tried on the same examples every time.
+"""Settings for all tests: hypothesis tries the same examples every time; `root` tests need root.
 
-``make test PYTEST_ARGS=--hypothesis-profile=default`` tries new ones.
+``make test PYTEST_ARGS=--hypothesis-profile=default`` tries new examples.
 """
 
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
+pytest_plugins = ("pytester",)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
+
+TESTS = Path(__file__).parent
+ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their folder, and those that need root by their fixtures."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        for folder in ("e2e", "native"):
+            if item.path.is_relative_to(TESTS / folder):
+                item.add_marker(folder)
+        if fixtures & ROOT_FIXTURES:
+            item.add_marker(pytest.mark.root)
+        elif item.get_closest_marker("root") and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="needs root"))

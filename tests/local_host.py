@@ -4,9 +4,10 @@ import os
 import shutil
 from pathlib import Path
 
+from subprocess_pipe import SubprocessPipe
+
 from netlab.errors import HostError
 from netlab.hosts.host import Host
-from netlab.hosts.lines import SubprocessPipe
 
 
 class LocalHost(Host):

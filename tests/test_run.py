@@ -1,29 +1,83 @@
-"""What fails is tried once more where others had the machine, and only there."""
+"""Only failed timing tests are run a second time; every other failure is final."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
 
 import pytest
 import run
 
+TESTS = Path(__file__).parent
+FILE = """
+import pytest
+from pathlib import Path
+
+def once(name):
+    path = Path(__file__).with_name(name)
+    there = path.exists()
+    path.touch()
+    return there
+
+@pytest.mark.timing
+def test_timing():
+    assert {timing}
+
+def test_other():
+    assert {other}
+"""
+
 
 @pytest.mark.parametrize(
-    ("codes", "stolen", "code", "calls"),
+    ("timing", "other", "code", "second"),
     [
-        ([0], 90, 0, 1),
-        ([1], 0, 1, 1),
-        ([1, 0], 90, 0, 2),
-        ([1, 1], 90, 1, 2),
-        ([2], 90, 2, 1),  # interrupted
+        ("True", "True", 0, False),
+        ("once('a')", "True", 0, True),
+        ("False", "True", 1, True),
+        ("True", "once('b')", 1, False),
+        ("once('a')", "once('b')", 1, False),
     ],
+    ids=["none", "timing passes then", "timing fails again", "other", "both"],
 )
-def test_only_failures_are_tried_again(monkeypatch, codes, stolen, code, calls):
-    ticks = iter([(10, 1000), (10 + stolen, 2000)])
-    called = []
+def test_only_a_failed_timing_test_is_run_again_and_named(
+    pytester, timing, other, code, second, monkeypatch
+):
+    path = pytester.makepyfile(test_it=textwrap.dedent(FILE).format(timing=timing, other=other))
+    pytester.makeini("[pytest]\nmarkers =\n  timing: measures time\n")
+    script = f"import run, sys; sys.exit(run.main([{path.name!r}]))"
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    done = pytester.runpython_c(script)
+    assert done.ret == code
+    assert ("run once more:" in done.stdout.str()) is second
+    assert ("\n  test_it.py::test_timing" in done.stdout.str()) is second
 
-    def pytest_run(argv):
-        called.append(argv)
-        return run.subprocess.CompletedProcess(argv, codes[len(called) - 1])
 
-    monkeypatch.setattr(run, "_cpu_ticks", lambda: next(ticks))
-    monkeypatch.setattr(run.subprocess, "run", pytest_run)
-    assert run.main(["-q"]) == code
-    assert len(called) == calls
-    assert ["--last-failed" in argv for argv in called] == [False, True][:calls]
+def test_an_error_of_pytest_itself_is_final(monkeypatch):
+    monkeypatch.setattr(run.pytest, "main", lambda *_, **__: pytest.ExitCode.INTERRUPTED)
+    assert run.main([]) == pytest.ExitCode.INTERRUPTED
+
+
+def marked(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(mark) == "pytest.mark.timing" for mark in function.decorator_list)
+
+
+def measures(function: ast.FunctionDef, module: ast.Module) -> bool:
+    """Whether a test allows for what others took: it uses what noise.py has."""
+    taken = {
+        alias.name
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom) and node.module == "noise"
+        for alias in node.names
+    }
+    return any(isinstance(node, ast.Name) and node.id in taken for node in ast.walk(function))
+
+
+def test_the_timing_tests_are_those_that_measure_what_others_took():
+    own = {"test_noise.py", "test_run.py"}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):
+                wanted = measures(function, tree) and path.name not in own
+                assert marked(function) == wanted, f"{path.name}: {function.name}"

@@ -10,7 +10,9 @@ from netlab.errors import BadInput
 
 def is_number(value: object) -> bool:
     """Whether a value is a finite real number."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return math.isfinite(value)
 
 
 def is_whole(value: object) -> bool:

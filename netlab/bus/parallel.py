@@ -13,7 +13,7 @@ from netlab.errors import BadInput
 # The family's clocks are one 133 1/3 MHz oscillator and its divisions, multiplied per transfer in
 # PCI-X 2.0. The documents count with the label 133 and its exact divisions, which is the one
 # reading that gives all their figures: 133, 266, 532 and 1064 MB/s.
-_CLOCK_MHZ = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
+_CLOCK_MHZ: dict[float, Fraction] = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
 _PARALLEL_WIDTHS = (16, 32, 64)
 _MAX_CLOCK_MHZ = 1066
 MMRBC_BYTES = (512, 1024, 2048, 4096)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from netlab import _core
+from netlab import _core  # type: ignore[attr-defined]
 from netlab.core.report import Report
 from netlab.errors import CoreError
 
@@ -163,7 +163,7 @@ def _view(
     pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any
 ) -> np.ndarray:
     size = np.dtype(dtype).itemsize
-    flat = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
+    flat: np.ndarray = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
     array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
     array.owner = owner
     array.flags.writeable = False
@@ -249,7 +249,8 @@ class Run:
         """
         if self._thread is None:
             self.start()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         if self._failure is not None:
             raise self._failure
         return self._report()

@@ -268,7 +268,7 @@ def yaml_text(content: dict) -> str:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
     yaml.width = 100
-    yaml.sort_base_mapping_type_on_output = False
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     stream = io.StringIO()
     yaml.dump(content, stream)
     return stream.getvalue()

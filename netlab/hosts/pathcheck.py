@@ -121,5 +121,7 @@ def ping(host: Host, source: str, destination: str, *, count: int, interval_s: f
 def parse(ping: str, traceroute: str) -> PathCheck:
     """What is printed, with ping's sums read; iputils and busybox print them alike."""
     times, loss = TIMES.search(ping), LOSS.search(ping)
-    sums = [None] * 4 if times is None else [value and float(value) for value in times.groups()]
-    return PathCheck(ping, traceroute, *sums, None if loss is None else float(loss[1]))
+    values = times.groups() if times is not None else (None,) * 4
+    least, mean, most, deviation = (None if value is None else float(value) for value in values)
+    loss_percent = None if loss is None else float(loss[1])
+    return PathCheck(ping, traceroute, least, mean, most, deviation, loss_percent)

@@ -82,17 +82,6 @@ mv -f gensink.sha256 "$d/$name.sha256"
 """
 
 
-def cache_directory(host: Host) -> str:
-    """Absolute path of netlab's own directory on a host, which is made if it is not there.
-
-    Raises
-    ------
-    HostError
-        It cannot be made, or belongs to another user.
-    """
-    return _look(host)["directory"]
-
-
 def push_agent(
     host: Host,
     binary: Path,

@@ -87,7 +87,11 @@ class Connection(fabric.Connection):
         stderr = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the proxy)
         try:
             process = subprocess.Popen(
-                command, stdin=theirs, stdout=theirs, stderr=stderr, start_new_session=True
+                command,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=stderr.fileno(),
+                start_new_session=True,
             )
         except OSError:
             ours.close()

@@ -348,8 +348,9 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
         for path in plan.paths:
             first, second = path.ends
             if path.emulator is not None:
-                places = tuple((names[end.host], end.interface) for end in path.ends)
-                emulator.start(state, path.name, places, path.emulator)
+                here = (names[first.host], first.interface)
+                there = (names[second.host], second.interface)
+                emulator.start(state, path.name, (here, there), path.emulator)
                 continue
             # Made where it belongs: the machine's own namespace never sees the pair.
             line = (
@@ -399,7 +400,9 @@ class _Guard:
             )
         finally:
             os.close(owner)
-        if self._process.stdout.readline() != b"ready\n":
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        if self._stdout.readline() != b"ready\n":
             self._process.kill()
             self._process.communicate()
             raise HostError(
@@ -409,10 +412,10 @@ class _Guard:
     def release(self) -> None:
         """Let the lab live, or let the guard go once the lab is gone."""
         with contextlib.suppress(OSError):
-            self._process.stdin.write(b"release\n")
-            self._process.stdin.close()
+            self._stdin.write(b"release\n")
+            self._stdin.close()
         self._process.wait()
-        self._process.stdout.close()
+        self._stdout.close()
 
 
 def _alive(pid: int) -> bool:

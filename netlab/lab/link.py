@@ -122,10 +122,9 @@ class LinkSettings:
         mtu_B : int
             Largest MTU that the link is used with.
         """
+        rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
         if link.rate_Mbps is not None:
             rate_bps = round(link.rate_Mbps * 1e6)
-        else:
-            rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
         # What an emulator forwards over has no interrupts, and both offloads for good.
         emulated = link.emulator is not None
         return cls(
@@ -190,7 +189,7 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
     """
     (link,) = tool_json(("ip", "-n", namespace, "-j", "-d", "link", "show", "dev", interface))
     qdiscs = tool_json(("tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface))
-    shape = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})
+    shape: dict = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})
     (features,) = tool_json(inside(namespace, ("ethtool", "--json", "-k", interface)))
     sysfs = tool(inside(namespace, ("sh", "-c", READ_BACK, "read", interface))).split()
     return {

@@ -83,6 +83,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
         None if a lab of this id, or a remainder of one, is there already.
     """
     with registry(create=True) as where:
+        assert where is not None  # it was created
         _note_machine(where)
         state, fresh = where / lab_id, where / f".{token}"
         if state.exists() or namespaces_of(lab_id):

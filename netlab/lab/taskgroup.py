@@ -14,8 +14,10 @@ from typing import Literal
 
 from netlab.lab.reaper import PREFIX, cpu_hierarchies
 
-SHARED, OWN, APART = "shared", "lab", "session"
 Kind = Literal["shared", "lab", "session"]
+SHARED: Kind = "shared"
+OWN: Kind = "lab"
+APART: Kind = "session"
 """`SHARED`: all are in the group that netlab is in. `OWN`: the lab has one of its own. `APART`:
 each session is one, and this machine lets nobody change that."""
 

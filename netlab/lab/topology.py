@@ -30,6 +30,16 @@ class LabEnd:
     addresses: tuple[str, ...]
     peers: tuple[str, ...]
 
+    @classmethod
+    def from_dict(cls, content: dict) -> LabEnd:
+        """Build an end from its JSON values."""
+        return cls(
+            host=content["host"],
+            interface=content["interface"],
+            addresses=tuple(content["addresses"]),
+            peers=tuple(content["peers"]),
+        )
+
     def ip_lines(self, *, ipv6: bool) -> list[str]:
         """Lines for ``ip -batch`` that give the end its addresses and bring it up."""
         lines = [f"link set dev {self.interface} addrgenmode none"] if ipv6 else []
@@ -123,15 +133,7 @@ class Topology:
             paths=tuple(
                 LabPath(
                     name=path["name"],
-                    ends=tuple(
-                        LabEnd(
-                            host=end["host"],
-                            interface=end["interface"],
-                            addresses=tuple(end["addresses"]),
-                            peers=tuple(end["peers"]),
-                        )
-                        for end in path["ends"]
-                    ),
+                    ends=(LabEnd.from_dict(path["ends"][0]), LabEnd.from_dict(path["ends"][1])),
                     settings=LinkSettings(**path["settings"]),
                     emulator=EmulatorSettings.from_dict(path.get("emulator")),
                     netem=NetemSettings.from_dict(path.get("netem")),
@@ -185,17 +187,13 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
             )
         link = path.link or LabLink()
         pair = (ends[0], ends[1])
-        if link.emulator is not None and not forced(study, path_name):
-            by_netem = netem.takes(link.emulator, kernel)
-        else:
-            by_netem = False
-        if by_netem:
-            settings = netem.link_settings()
-            by_tc = NetemSettings.of(link.emulator, mtu_B)
-            paths.append(LabPath(path_name, pair, settings, netem=by_tc))
+        emulated = link.emulator
+        if emulated is not None and not forced(study, path_name) and netem.takes(emulated, kernel):
+            by_tc = NetemSettings.of(emulated, mtu_B)
+            paths.append(LabPath(path_name, pair, netem.link_settings(), netem=by_tc))
             continue
         settings = LinkSettings.of(link, study.bus_MBps(path_name), mtu_B)
-        emulator = None if link.emulator is None else EmulatorSettings.of(link.emulator)
+        emulator = None if emulated is None else EmulatorSettings.of(emulated)
         paths.append(LabPath(path_name, pair, settings, emulator))
     _check_ends(paths)
     return Topology(hosts, tuple(paths))
@@ -221,6 +219,7 @@ def interfaces(study: Study) -> dict[tuple[str, str], str]:
 def addresses(study: Study, path: str, version: int) -> dict[str, str]:
     """The address of one IP version that netlab gives to each end of a lab path."""
     number = _lab_paths(study).index(path)
+    pair: tuple[object, object]
     if version == 6:
         network = int(IPV6.network_address) + (number << 64)
         pair = (ipaddress.IPv6Address(network + 1), ipaddress.IPv6Address(network + 2))

@@ -28,7 +28,11 @@ _RESULT = {
     "per_stream": list,
     "samples": dict,
 }
-ANSWERS = {"listening": {"port": int}, "gen_result": _RESULT, "sink_result": _RESULT}
+ANSWERS: dict[str, dict[str, type]] = {
+    "listening": {"port": int},
+    "gen_result": _RESULT,
+    "sink_result": _RESULT,
+}
 """What is read of an answer without asking whether it is there, and its kind."""
 
 

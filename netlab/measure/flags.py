@@ -83,10 +83,10 @@ def flags_of(
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = list(_meters(outcome))
-    reset = sorted({_reset(*meter) for meter in meters} - {None})
+    reset = sorted({why for meter in meters if (why := _reset(*meter)) is not None})
     if reset:
         flags["counter_reset"] = "; ".join(reset)
-    stepped = sorted({_stepped(*meter) for meter in meters} - {None})
+    stepped = sorted({why for meter in meters if (why := _stepped(*meter)) is not None})
     if stepped:
         flags["clock_step"] = "; ".join(stepped)
     fault = None if emulated is None else _emulator_fault(emulated)

@@ -221,15 +221,16 @@ def _per_machine(values: list, one_machine: bool) -> float | None:
 def _rate(meters: tuple[dict | None, dict | None], name: str, one_machine: bool) -> float | None:
     rates = []
     for meter in meters:
-        duration_ns = ((meter or {}).get("t1_ns") or 0) - ((meter or {}).get("t0_ns") or 0)
-        if duration_ns > 0 and (meter or {}).get(name) is not None:
-            rates.append(meter[name] / duration_ns * 1e9)
+        report = meter or {}
+        duration_ns = (report.get("t1_ns") or 0) - (report.get("t0_ns") or 0)
+        if duration_ns > 0 and report.get(name) is not None:
+            rates.append(report[name] / duration_ns * 1e9)
     return _per_machine(rates, one_machine)
 
 
 def _emulator_us(emulated: Emulated | None, meter: dict | None) -> float:
     """Processor time of the path's emulator in the window that a meter covers."""
-    if emulated is None or not (meter or {}).get("t1_ns"):
+    if emulated is None or meter is None or not meter.get("t1_ns"):
         return 0.0
     return emulated.cpu_us(meter["t0_ns"], meter["t1_ns"])
 
@@ -246,7 +247,8 @@ def record(
     both = len(flows) == 2
     timed = [_timed(flow, setting.one_machine) for flow in flows]
     rates = [rate for rate, _, _ in timed]
-    total = sum(rates) if all(rate is not None for rate in rates) else None
+    measured = [rate for rate in rates if rate is not None]
+    total = sum(measured) if len(measured) == len(rates) else None
     senders = [stream for flow in flows for stream in flow.gen["per_stream"]]
     sinks = [stream for flow in flows for stream in flow.sink["per_stream"]]
     busy_us = _tcp(senders, "busy_us")

@@ -11,7 +11,7 @@ import ast
 import builtins
 import difflib
 import keyword
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import nbformat
@@ -39,7 +39,8 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
         A name that is no parameter (with the nearest that is one), one that is missing, or a value
         of another type.
     """
-    for source in namespace.get("In", ()):
+    inputs: Iterable[str] = namespace.get("In", ())  # type: ignore[assignment]
+    for source in inputs:
         if not source.startswith(INJECTED):
             continue
         try:

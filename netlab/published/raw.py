@@ -102,10 +102,7 @@ def describe(name: str) -> Description:
         file=_directory() / found["file"],
         sha256=found["sha256"],
         raw_rows=found["raw_rows"],
-        sources=tuple(
-            Source(**{k: tuple(v) if isinstance(v, list) else v for k, v in source.items()})
-            for source in found["sources"]
-        ),
+        sources=tuple(Source(**_with_tuples(source)) for source in found["sources"]),
         columns=tuple(Column(**column) for column in found["columns"]),
         tidy_columns=tuple(Column(**column) for column in found["tidy_columns"]),
         notes=tuple(found["notes"]),
@@ -153,3 +150,7 @@ def _directory() -> Path:
     if not path.is_dir():
         raise BadInput("has no published/ directory", where=str(data_dir()))
     return path
+
+
+def _with_tuples(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}

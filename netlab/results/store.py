@@ -53,10 +53,6 @@ class Store:
         """Runs of one block; empty when it has none."""
         return self.block("runs", block_id)
 
-    def block_intervals(self, block_id: str) -> pd.DataFrame:
-        """Interval samples of one block; empty when it has none."""
-        return self.block("intervals", block_id)
-
     def rows(self, table: str) -> pd.DataFrame:
         """All rows of the study in one of :data:`TABLES`."""
         columns = TABLES[table]

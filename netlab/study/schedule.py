@@ -71,14 +71,14 @@ def blocks(study: Study) -> tuple[Block, ...]:
 
     order = 0
     result = []
-    for path, tuning, mtu_B, runs in planned:
-        block_id = f"{path}@{tuning}@{mtu_B}"
+    for path, level, mtu_B, runs in planned:
+        block_id = f"{path}@{level}@{mtu_B}"
         made = []
         for group, streams, repeat in runs:
             run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"
             made.append(Run(run_id, order, group, streams, repeat))
             order += 1
-        result.append(Block(block_id, path, tuning, mtu_B, tuple(made)))
+        result.append(Block(block_id, path, level, mtu_B, tuple(made)))
     return tuple(result)
 
 

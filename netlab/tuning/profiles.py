@@ -278,7 +278,7 @@ class Profile(_Frozen):
         Of a choice the last option open to the host is printed if it asked for software
         deferral, else the first.
         """
-        lines = []
+        lines: list[str] = []
         for options in self.options(software_deferral=software_deferral):
             if options:
                 chosen = options[-1] if software_deferral else options[0]

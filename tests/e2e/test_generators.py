@@ -69,6 +69,7 @@ def measured(content: dict, tmp_path: Path):
     return Store(tmp_path / "results")
 
 
+@pytest.mark.timing
 @pytest.mark.timeout(600)
 def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
     """A busy machine can only take from a shaped path: rounds are added until none was cut."""

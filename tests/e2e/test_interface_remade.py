@@ -9,9 +9,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from subprocess_pipe import SubprocessPipe
 
 from netlab import core
-from netlab.hosts.lines import LineProcess, SubprocessPipe
+from netlab.hosts.lines import LineProcess
 from netlab.measure import Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of

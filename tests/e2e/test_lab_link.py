@@ -123,6 +123,7 @@ def test_every_mtu_of_2003_passes_whole(lab, mtu_B):
         host.run(("ping", "-n", "-M", "do", "-s", payload, "-c", "1", "-W", "2", address))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("mtu_B", [1500, 9000])
 def test_a_shaped_link_carries_within_1_percent_what_tcp_can(lab, mtu_B):
     _set_mtu(lab, mtu_B)

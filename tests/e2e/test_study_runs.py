@@ -128,6 +128,7 @@ def test_two_campaigns_on_one_lab_do_not_mix(study_file: Path, tmp_path: Path):
     assert "another netlab" in done.stderr
 
 
+@pytest.mark.timing
 @pytest.mark.timeout(600)
 def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_untouched):
     """At 1 Gb/s of frames goodput is within 1 % of MSS / (MTU + 14) of it, for both MTUs."""

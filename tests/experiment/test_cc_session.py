@@ -14,7 +14,6 @@ from netlab.experiment.cc_session import CcSession, CongestionControl, open_cc_s
 from netlab.study import Stack
 
 LISTS = Path("/proc/sys/net/ipv4")
-root = pytest.mark.skipif(os.geteuid() != 0, reason="the kernel takes BPF only from root")
 
 
 def lists() -> list[list[str]]:
@@ -33,7 +32,7 @@ def host(tmp_path) -> LocalHost:
         yield host
 
 
-@root
+@pytest.mark.root
 def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
     before = kernels_own()
     defined = {"wad": Stack(law="aimd", increase=6.0, decrease=0.3, max_ssthresh_segments=100)}
@@ -57,7 +56,7 @@ def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
     assert kernels_own() == before
 
 
-@root
+@pytest.mark.root
 def test_they_are_taken_back_when_the_study_fails(host):
     brought = []
     gensink = str(core.gensink_path())

@@ -9,10 +9,11 @@ import line_agent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from subprocess_pipe import SubprocessPipe
 
 from netlab import core
 from netlab.errors import HostError
-from netlab.hosts.lines import LineProcess, SubprocessPipe, request_line
+from netlab.hosts.lines import LineProcess, request_line
 
 ARGV = (sys.executable, str(Path(line_agent.__file__)))
 

@@ -8,7 +8,7 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import HostError
-from netlab.hosts.push import cache_directory, machine_of, push_agent
+from netlab.hosts.push import machine_of, push_agent
 
 SOURCES = {
     "BUILD": "cc -O1 -std=c11 -Iinclude -Isrc -o gensink src/main.c src/agent.c\n",
@@ -103,10 +103,6 @@ def test_other_sources_are_built_anew(host, sources, tmp_path):
     (sources / "src" / "nl_digest.h").write_text('#define NL_SOURCE_DIGEST "d2"\n')
     second = push_agent(host, foreign, source_dir=sources)
     assert first != second and host.run((second,)).stdout == "d2\n"
-
-
-def test_the_cache_directory_is_where_the_agent_lies(host, binary):
-    assert cache_directory(host) == push_agent(host, binary).rpartition("/")[0]
 
 
 def test_a_cache_that_cannot_be_made_is_one_clear_message(host, binary):

@@ -7,7 +7,6 @@ a kernel without netem for that alone.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 
 import pytest
@@ -23,7 +22,6 @@ from netlab.study import Emulator, Study
 
 ALL = Kernel(netem=True, rate=True, seed=True)
 NONE = Kernel(netem=False, rate=False, seed=False)
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 LONG = {"rtt_ms": 183.2, "rate_Mbps": 100.0, "queue_B": 1_000_000, "loss": 1e-4, "seed": 7}
 
 
@@ -66,7 +64,7 @@ def test_what_there_is_is_tried_in_a_namespace_of_its_own(printed, there):
     assert [argv[:2] for argv in runner.ran] == [("unshare", "--net")]
 
 
-@needs_root
+@pytest.mark.root
 def test_the_probe_sees_what_this_kernel_has():
     """As its own list of modules tells, where it has one; the machine's interfaces stay as is."""
     before = tool(("ip", "-o", "link"))
@@ -162,7 +160,7 @@ def test_forced_jitter_and_reordering_are_netems_own_words():
     assert " delay 91600us 1000us loss 0.01% reorder 1% seed 14" in first
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("words", [LONG, EVERYTHING, {"rtt_ms": 0.0}, {"delay_ms": [0.0, 3.0]}])
 def test_the_real_tc_understands_every_line(words):
     """Where the kernel has no netem that is all that is refused; seeds need tc 6.6."""

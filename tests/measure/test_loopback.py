@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from subprocess_pipe import SubprocessPipe
 
 from netlab import core, results
 from netlab.errors import RunError
-from netlab.hosts.lines import LineProcess, SubprocessPipe
+from netlab.hosts.lines import LineProcess
 from netlab.measure import Setting, Side, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.study import Socket

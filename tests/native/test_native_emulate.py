@@ -50,6 +50,7 @@ def wait_until_drained(path: Emulated) -> None:
     raise AssertionError(before)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("there_us", "back_us"),
     [(0, 0), (250, 250), (500, 1500), (5000, 5000), (20_000, 20_000), (60_000, 123_200)],
@@ -69,6 +70,7 @@ def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
     assert min(mean_ms for mean_ms, _, _ in trips.seen) > rtt_ms - EARLY_MS
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("rtt_ms", [2, 40])
 def test_a_round_trip_is_as_long_under_load(path, rtt_ms):
     """A stream of 500 Mb/s passes through the emulator meanwhile."""
@@ -86,6 +88,7 @@ def test_a_round_trip_is_as_long_under_load(path, rtt_ms):
     assert trips.held and loads.held, (trips, loads)
 
 
+@pytest.mark.timing
 def test_a_round_trip_between_bursts_is_no_longer(path):
     """A window of some MB over 40 ms comes in one piece: what falls into it waits, the rest not."""
     path.both(delay_us=20_000)
@@ -128,6 +131,7 @@ def beside(path: Emulated, load: dict, **gen_settings: int) -> Iterator[dict]:
     assert said["status"] == "ok"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(("rate_bps", "mtu_B"), [(100_000_000, 1500), (1_000_000_000, 9000)])
 def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
     """Of every packet MTU + 14 bytes count, of which 52 are headers of IP and TCP."""

@@ -25,6 +25,7 @@ LEAST_RTT_US = RTT_S * 1e6 - 500
 """However busy the machine is, nothing comes before its time."""
 
 
+@pytest.mark.timing
 def test_a_stream_gets_the_rate_over_183_ms(gensink):
     """Of every packet MTU + 14 bytes count, of which 52 are headers of IP and TCP.
 

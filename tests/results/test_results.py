@@ -413,7 +413,7 @@ def test_a_store_gives_back_its_blocks_in_planned_order(tmp_path):
     assert store.runs()["order"].tolist() == [0, 1, 2, 3]
     assert store.block_runs("p@none@1500")["order"].tolist() == [3, 1]
     assert set(store.intervals()["run_id"]) == {"p@none@1500", "p@full@9000"}
-    assert store.block_intervals("p@full@9000")["run_id"].tolist() == ["p@full@9000"]
+    assert store.block("intervals", "p@full@9000")["run_id"].tolist() == ["p@full@9000"]
 
 
 def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
@@ -422,7 +422,7 @@ def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
         (store.runs(), RUN_COLUMNS),
         (store.intervals(), INTERVAL_COLUMNS),
         (store.block_runs("b"), RUN_COLUMNS),
-        (store.block_intervals("b"), INTERVAL_COLUMNS),
+        (store.block("intervals", "b"), INTERVAL_COLUMNS),
     ):
         assert frame.empty
         assert frame.columns.tolist() == [column.name for column in columns]

@@ -59,7 +59,8 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
         block_id = f"imported@{batch[:16]}"
         order = int(before["order"].max()) + 1 if len(before) else 0
         repeat_of = _repeats(before["run_id"])
-        rows, intervals = [], []
+        rows: list[dict] = []
+        intervals: list[dict] = []
         for source in new:
             for record in source.records:
                 row = row_of(

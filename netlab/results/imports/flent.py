@@ -94,7 +94,8 @@ def _record(doc: View) -> Record:
 
 def _streams(series: View, prefix: str) -> list[str]:
     found = []
-    for name in series.value:
+    names = series.value if isinstance(series.value, dict) else {}
+    for name in names:
         if not name.startswith(prefix):
             continue
         meta = series.at(name)
@@ -118,8 +119,16 @@ def _same(series: list[View], key: str) -> int | None:
     return (found.pop() or None) if len(found) == 1 else None
 
 
+def _total(amounts: list[int | None]) -> int | None:
+    """Sum of all streams, None where one is unknown or nothing was counted."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) or None if len(known) == len(amounts) else None
+
+
 def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
-    rate_Mbps, samples, sent, received, lengths = 0.0, [], [], [], []
+    rate_Mbps, samples, lengths = 0.0, [], []
+    sent: list[int | None] = []
+    received: list[int | None] = []
     for stream, name in enumerate(names):
         meta = doc.at("metadata", "SERIES_META", name)
         if "MEAN_VALUE" not in meta:
@@ -144,16 +153,14 @@ def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
                 raise one.bad("the samples are not in the order of time", code="E-IMPORT-014")
             last_s = t_s
             samples.append(Sample(stream, t_s, length_s, round(bytes_)))
-    known_in = None not in received
-    known_out = None not in sent
-    received_B = sum(received) if known_in and sum(received) else None
+    received_B = _total(received)
     return Flow(
         streams=len(names),
         window_s=max(lengths),
         goodput_MBps=rate_Mbps / 8,
         measured_at="receiver" if received_B is not None or way == "down" else "sender",
         window_B=received_B,
-        sent_B=sum(sent) if known_out and sum(sent) else None,
+        sent_B=_total(sent),
         received_B=received_B,
         samples=tuple(samples),
     )

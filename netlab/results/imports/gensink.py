@@ -32,7 +32,8 @@ def parse(text: str) -> tuple[Record, ...]:
     """
     samples: list[Sample] = []
     data = time_s = Printed(0.0, 0.0)
-    first = average = None
+    first = 0
+    average: Printed | None = None
     for number, line in lines_of(text):
         match = _LINE.fullmatch(line)
         if match is None:

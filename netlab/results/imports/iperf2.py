@@ -219,9 +219,8 @@ class _Run:
     def _retransmits(self) -> int | None:
         """Segments sent again by all the streams, where each of their totals tells."""
         totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
-        if any(total.retransmits is None for total in totals):
-            return None
-        return sum(total.retransmits for total in totals)
+        told = [total.retransmits for total in totals if total.retransmits is not None]
+        return sum(told) if len(told) == len(totals) else None
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)

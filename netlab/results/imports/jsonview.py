@@ -12,11 +12,16 @@ from netlab.errors import BadInput
 from netlab.results.imports.records import MAX_COUNT, damaged
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-_BLANK = re.compile(r"\s*")
+_NO_BLANK = re.compile(r"\S|\Z")
 
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = _NO_BLANK.search(text, at)
+    return len(text) if found is None else found.start()
 
 
 def documents(text: str) -> list[View]:
@@ -28,9 +33,10 @@ def documents(text: str) -> list[View]:
         The text is no sequence of JSON objects; the line where that shows is named.
     """
     decoder = json.JSONDecoder(parse_constant=_no_constant)
-    found, at, line = [], 0, 1
+    found: list[View] = []
+    at, line = 0, 1
     while True:
-        begin = _BLANK.match(text, at).end()
+        begin = _after_blanks(text, at)
         line += text.count("\n", at, begin)
         at = begin
         if at == len(text) and found:
@@ -120,7 +126,7 @@ def _offset(text: str, path: tuple[str | int, ...]) -> int:
         word = token.group()
         if word == ",":
             if kinds and kinds[-1] == "[":
-                stack[-1] += 1
+                stack[-1] = int(stack[-1]) + 1
             continue
         if word == ":":
             continue

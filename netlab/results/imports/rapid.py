@@ -33,7 +33,7 @@ _PHRASES = (
     ("totals", r"totals:"),
     ("done", r"Done!"),
 )
-_BLANK = re.compile(r"\s*")
+_NO_BLANK = re.compile(r"\S")
 _PHRASE = re.compile(r"(?:" + "|".join(f"(?P<{name}>{_})" for name, _ in _PHRASES) + ")(?=\\s|$)")
 _TOTALS = ("total_amount", "earliest", "latest", "total_elapsed", "total_throughput")
 _OF_PROCESS = ("amount", "start", "stop", "elapsed", "throughput")
@@ -67,7 +67,8 @@ def parse(text: str) -> tuple[Record, ...]:
     run: _Run | None = None
     at, line = 0, 1
     while True:
-        begin = _BLANK.match(text, at).end()
+        found = _NO_BLANK.search(text, at)
+        begin = len(text) if found is None else found.start()
         line += text.count("\n", at, begin)
         if begin == len(text):
             break
@@ -113,7 +114,8 @@ def _take(run: _Run, kind: str, phrase: str, line: int) -> None:
         raise damaged(line, f"{phrase.strip()[:40]!r} belongs to no process", code="E-IMPORT-083")
     if kind in into:
         raise damaged(line, f"{phrase.strip()[:40]!r} is there twice", code="E-IMPORT-084")
-    into[kind] = (line, Printed.read(re.search(NUMBER, phrase).group()))
+    (number,) = re.findall(NUMBER, phrase)[:1]
+    into[kind] = (line, Printed.read(number))
 
 
 def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:

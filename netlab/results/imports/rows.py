@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import pandas as pd
 
@@ -83,7 +84,7 @@ def row_of(
     """
     where = f"{source.path}: line {record.line}"
 
-    def fact(name: str, option: str, own: object, told: object) -> object:
+    def fact(name: str, option: str, own: Any, told: Any) -> Any:
         if own is not None and told is not None and own != told:
             raise BadInput(
                 f"the file says {own}, {option} says {told}",
@@ -93,7 +94,7 @@ def row_of(
             )
         return own if own is not None else told
 
-    def needed(name: str, option: str, own: object, told: object) -> object:
+    def needed(name: str, option: str, own: Any, told: Any) -> Any:
         value = fact(name, option, own, told)
         if value is None:
             raise BadInput(
@@ -167,7 +168,7 @@ def row_of(
         "unknown": unknown,
         **({"told": record.extras} if record.extras else {}),
     }
-    row = {column.name: None for column in RUN_COLUMNS}
+    row: dict[str, object] = {column.name: None for column in RUN_COLUMNS}
     row.update(
         schema_version=SCHEMA_VERSION,
         study=facts.study,
@@ -237,7 +238,8 @@ def interval_rows_of(run_id: str, record: Record) -> list[dict]:
 
 
 def _sum(values: list[int | None]) -> int | None:
-    return None if any(value is None for value in values) else sum(values)
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
