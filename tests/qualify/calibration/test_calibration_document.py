@@ -1,4 +1,4 @@
-"""A calibration's document holds the parts that were measured, and its command asks for them."""
+"""A calibration's document has the measured parts, and its command selects them."""
 
 import json
 
