@@ -55,8 +55,8 @@ def test_cells_off_their_bound_are_counted_by_what_they_are():
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("--only", "emulator", "--rate", "100"), "--only emulator takes no --rate"),
-        (("--only", "rates", "--rtt", "10"), "--only rates takes no --rtt"),
+        (("--only", "emulator", "--rate", "100"), "--only emulator does not use --rate"),
+        (("--only", "rates", "--rtt", "10"), "--only rates does not use --rtt"),
     ],
 )
 def test_an_option_of_a_part_left_out_is_refused(argv, says):
