@@ -170,10 +170,10 @@ class Endpoint:
         Unsupported
             Neither the host's kernel nor netlab has one of them.
         """
-        held = open_cc_session(
+        session = open_cc_session(
             self.host, self.binary, names, study.stacks, version=netlab.__version__
         )
-        with held as controls:
+        with session as controls:
             self._controls = controls
             try:
                 yield controls
@@ -249,7 +249,7 @@ class Endpoint:
             {
                 "host": self.name,
                 "knob": _label(entry),
-                "reason": f"somebody else set it to {entry['found']} meanwhile; left as found",
+                "reason": f"another program set it to {entry['found']} meanwhile; left as found",
             }
             for entry in self.session.result.conflicts
         ]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from netlab.errors import HostError
 from netlab.hosts.host import Host
 
-HELD_S = 10.0
+APPLIED_S = 10.0
 PROTOCOL = 203
 """Protocol number that marks netlab's route, so that no other route is removed."""
 
@@ -31,7 +31,7 @@ trap 'exit 1' HUP INT TERM PIPE
 ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric congctl "$name" ||
   exit 1
 if ip "$family" route show "$peer" proto "$tag" | grep -q "congctl $name"; then
-  say held
+  say applied
   while read -r _; do :; done
 else
   say refused
@@ -56,7 +56,7 @@ def congestion_route(
     words = (peer, interface, address, congestion, str(PROTOCOL))
     process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True)
     try:
-        if process.receive(HELD_S).get("event") != "held":
+        if process.receive(APPLIED_S).get("event") != "applied":
             raise HostError(host.name, f"its route to {peer} did not take {congestion}")
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A path that is a function of the candidate, and a search over it by a clock of its own."""
+"""A simulated path: goodput is a function of the candidate, time a simulated clock."""
 
 import math
 import random
@@ -22,7 +22,7 @@ FACTS = {"kernel": "6.1.0", "cpus": 2, "cpu_model": "A CPU: # of [many] kinds"}
 
 
 def surface_MBps(candidate: Candidate) -> float:
-    """A path whose best is records of 512 KiB on 4 streams, whatever the buffers."""
+    """A path with its best at records of 512 KiB and 4 streams, for any buffer."""
     record = abs(math.log2(candidate.record_length_B) - 19)
     streams = abs(math.log2(candidate.streams) - 2)
     return 5000 * math.exp(-0.15 * record - 0.3 * streams)
@@ -30,7 +30,7 @@ def surface_MBps(candidate: Candidate) -> float:
 
 @dataclass
 class Simulated:
-    """A path that is a function, a noise and a drift; every run takes its time on the clock."""
+    """A path of a function, noise and drift; every run advances the clock."""
 
     figure_MBps: object = surface_MBps
     noise: float = 0.02
@@ -67,7 +67,7 @@ class Simulated:
 def search(
     path: Simulated, seconds: float = 120.0, start: Candidate = START, **more
 ) -> tuple[Outcome, list[str]]:
-    """Search the path; what was found, and the lines said meanwhile."""
+    """Search the path; return the result and the log lines."""
     lines: list[str] = []
     settings_ = {"levels": LEVELS, "objective": OBJECTIVES["goodput"], **more}
     seed = settings_.pop("seed", 7)
@@ -87,7 +87,7 @@ def search(
 
 
 def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
-    """A search over a simulated path, with what the command would add to it."""
+    """A finished search over a simulated path, as the command makes it."""
     asked = {"study": default_study(), "path": "lab", "aim": aim, "seed": 7}
     ask = SearchRequest(**{**asked, **more.pop("ask", {})})
     start = more.pop("start", ask.start)

@@ -1,4 +1,4 @@
-"""Levels of a search: within limits, the present one among them."""
+"""Levels of a search are within limits and include the current one."""
 
 import pytest
 from hypothesis import given

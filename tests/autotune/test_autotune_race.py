@@ -1,4 +1,4 @@
-"""Races of simulated arms: losers leave early, the best stays as often as is stated."""
+"""Races of simulated arms: the worse are dropped early, the best survives as often as stated."""
 
 import math
 import random
@@ -27,7 +27,7 @@ def simulated(scores: dict[str, float], rules: Rules, seed: int, *, noise: float
 
 
 def test_the_best_is_dropped_no_more_often_than_stated():
-    """With all arms alike but one a hair ahead, every drop of it is an error: the hardest case."""
+    """The hardest case: one arm is slightly better than equal others, and must not be dropped."""
     error, races = 0.2, 1500
     arms = {"best": 1e-9, **{f"arm {n}": 0.0 for n in range(4)}}
     rules = Rules(error=error, max_rounds=6)

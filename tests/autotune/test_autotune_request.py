@@ -1,4 +1,4 @@
-"""What may be asked of a search, and what the present setting of a path is."""
+"""Valid search requests, and the current settings of a path."""
 
 import pytest
 from lab_study import lab_study

@@ -1,4 +1,4 @@
-"""Whole searches over simulated paths, by a clock that only runs advance."""
+"""Whole searches over simulated paths, on a clock that only runs advance."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_it_climbs_to_the_best_of_a_path(aim):
 
 
 def test_a_claim_of_better_is_wrong_no_more_often_than_stated():
-    """All candidates are alike: any claim is an error of the last race."""
+    """All candidates are equal: any gain is an error of the last race."""
     claims = 0
     for seed in range(120):
         path = Simulated(lambda candidate: 100.0, noise=0.1, seed=seed)
@@ -66,7 +66,7 @@ def test_no_search_outlasts_its_budget_by_more_than_it_misjudged_a_run(
 
 
 def test_a_last_race_that_time_cuts_short_claims_nothing_it_did_not_see():
-    """Whatever the budget: no better is only said of a start that was compared in three rounds."""
+    """For any budget, "no better" needs a start that was compared in three rounds."""
 
     def figure(candidate):
         return 100.0 if candidate.streams > 1 else 10.0
@@ -157,7 +157,7 @@ def test_a_start_that_cannot_be_measured_is_said():
 
 
 def test_of_equals_the_one_that_changes_least_is_chosen():
-    """Only the buffer matters here, so nothing else is to change, whatever noise had led."""
+    """Only the buffer matters here, so nothing else changes, in spite of noise."""
 
     def figure(candidate):
         return 100.0 if candidate.buffer_B else 10.0

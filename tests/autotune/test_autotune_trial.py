@@ -1,4 +1,4 @@
-"""One run of one candidate over agents that follow a script: its sample and its bounds."""
+"""One run of one candidate with scripted agents: its sample and its time limits."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +19,7 @@ CANDIDATE = Candidate(131072, 1 << 20, 2, (("receive", "copy"),))
 
 @dataclass
 class ScriptedEndpoint:
-    """What a search asks of a endpoint, answered from a script."""
+    """A double of an endpoint, with scripted answers."""
 
     name: str
     agent: ScriptedAgent

@@ -182,7 +182,7 @@ def test_tune_plan_names_the_paths_there_are():
 
 
 def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(monkeypatch):
-    class Station:
+    class Endpoint:
         host = object()
 
         def planned(self, profile, mtu_B):
@@ -190,7 +190,7 @@ def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(m
 
     @contextmanager
     def opened(*_argv, **_more):
-        yield {"left": Station()}
+        yield {"left": Endpoint()}
 
     monkeypatch.setattr(endpoint, "study_lab", lambda study: nullcontext())
     monkeypatch.setattr(endpoint, "open_endpoints", opened)
@@ -232,7 +232,7 @@ def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_
 
 def test_check_prints_nothing_before_all_is_checked(monkeypatch):
     def findings(study, directory):
-        yield preflight.Finding("ok", "left", "reached")
+        yield preflight.Check("ok", "left", "reached")
         raise NetlabError("the second host is lost")
 
     monkeypatch.setattr(preflight, "preflight", findings)

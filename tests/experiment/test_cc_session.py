@@ -1,4 +1,4 @@
-"""CcSession on this machine, and on a machine whose kernel lists and modules are files."""
+"""Congestion controls on this machine, and on a double whose kernel lists are files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lists() -> list[list[str]]:
 
 
 def kernels_own() -> list[list[str]]:
-    """The lists without what any netlab of this machine has brought."""
+    """The kernel's lists without congestion controls loaded by netlab."""
     return [[name for name in names if not name.startswith("nl_")] for names in lists()]
 
 
@@ -74,7 +74,7 @@ def program(path: Path, text: str) -> None:
 
 @pytest.fixture
 def pretended(tmp_path) -> LocalHost:
-    """A host whose kernel lists, modules and holder are what a test says."""
+    """A host with kernel lists, modules and a ``gensink`` set by the test."""
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
     program(bin_dir / "cat", f'exec /bin/cat {tmp_path}/"$(basename "$1")"')
@@ -112,7 +112,7 @@ def test_a_user_who_is_not_root_is_allowed_what_the_study_names(pretended):
 
 
 def holder(pretended: LocalHost, *lines: str) -> str:
-    """A `gensink` that says lines, the first at once and the others as requests come."""
+    """A `gensink` double: prints its first line at once, and one more at each request."""
     first, *rest = lines
     said = "".join(f"read request; echo '{line}'; " for line in rest)
     program(pretended.bin_dir / "gensink", f"echo '{first}'; {said} while read request; do :; done")
@@ -183,7 +183,7 @@ def test_parameters_are_told_in_millionths():
 
 
 def test_two_hosts_that_use_the_same_say_the_same():
-    """The name differs from host to host; what it stands for does not."""
+    """The kernel's name differs between hosts; the description does not."""
     one, other = (
         CongestionControl("fast", f"nl_fast_{i}", "bpf", "fast 1", {"alpha": 2}) for i in (0, 1)
     )

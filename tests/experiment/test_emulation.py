@@ -1,4 +1,4 @@
-"""The emulator of a path is asked before and after each run, and told of the loss a run wants."""
+"""The emulator reports before and after each run, and gets the order for a forced loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.study.schedule import blocks
 
 
 class Listener:
-    """An emulator that writes down what it is told, and reports how much that was."""
+    """An emulator double: records its calls, and reports their number."""
 
     def __init__(self):
         self.heard: list[tuple] = []
@@ -39,7 +39,7 @@ def study(sender: str = "a", **group) -> Study:
 
 
 def up(emulated_with: str | None) -> tuple[SimpleNamespace, Listener]:
-    """A lab whose paths are made with that, and the emulator it has."""
+    """A lab double with that kind of emulation, and its emulator."""
     listener = Listener()
     return SimpleNamespace(
         emulated_with=lambda path: emulated_with, emulator=lambda path: listener
@@ -50,7 +50,7 @@ def up(emulated_with: str | None) -> tuple[SimpleNamespace, Listener]:
 def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
     sender, forward, way_s
 ):
-    """Data are at the emulator a way before the common start, which is the sink's."""
+    """The first data packet reaches the emulator one way after the common start."""
     asked = study(sender, force_loss_at_s=0.5)
     (block,) = blocks(asked)
     lab, listener = up("netlab")

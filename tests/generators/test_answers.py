@@ -1,4 +1,4 @@
-"""What two ends of a tool printed becomes a run in the shape of netlab's own."""
+"""The output of a tool's two ends becomes a run in the format of netlab's own."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each tool is told the same transfer in its own words, and read as it prints."""
+"""Each tool gets the same transfer as its own arguments, and its output is parsed."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def transfer(streams: int = 4) -> TransferRequest:
 
 
 def after(words: tuple[str, ...], *options: str) -> str:
-    """What follows the first of some options, or is glued to it."""
+    """The value of the first of some options, separate or attached."""
     for option in options:
         for at, word in enumerate(words):
             if word == option:

@@ -1,4 +1,4 @@
-"""A host has a tool, has it not, or has something else by its name."""
+"""A host has a tool, lacks it, or has another program of its name."""
 
 import pytest
 from local_host import LocalHost
@@ -15,7 +15,7 @@ SAYS = {
 
 @pytest.fixture
 def place(tmp_path):
-    """A directory of programs that is all of a host's PATH but the system's shell."""
+    """A directory of programs: a host's whole PATH, with the system's shell."""
     directory = tmp_path / "bin"
     directory.mkdir()
     for name in ("sh", "timeout", "head"):

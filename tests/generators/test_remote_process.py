@@ -22,7 +22,7 @@ def host(tmp_path):
 
 @pytest.fixture
 def temporary(tmp_path, monkeypatch):
-    """Where the host keeps what is temporary; empty again at the end."""
+    """The host's temporary directory; empty at the end."""
     directory = tmp_path / "temporary"
     directory.mkdir()
     monkeypatch.setenv("TMPDIR", str(directory))
@@ -43,7 +43,7 @@ def wait_until(condition) -> None:
 
 
 def is_running(pid_file: Path) -> bool:
-    """Whether the process that wrote its number there is one that runs."""
+    """True if the process with the id in the file runs."""
     try:
         stat = Path(f"/proc/{int(pid_file.read_text())}/stat").read_text()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Ratios and verdicts from samples whose truth is known."""
+"""Ratios and verdicts from samples with a known truth."""
 
 import math
 
@@ -20,7 +20,7 @@ CELL = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 4}
 
 
 def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: float) -> pd.DataFrame:
-    """Samples of contenders with given rates, each round off by noise of its own."""
+    """Samples of contenders with given rates, and noise in each round."""
     generator = np.random.default_rng(seed)
     rows = [
         {

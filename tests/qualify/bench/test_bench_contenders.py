@@ -1,4 +1,4 @@
-"""Who takes part, alike in mode `same` and with a choice in mode `best`."""
+"""Contenders have one variant in mode `same` and several in mode `best`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a benchmark says: text, tables, chart and JSON of made-up samples."""
+"""Output of a benchmark: text, tables, chart and JSON of made-up samples."""
 
 import json
 import math

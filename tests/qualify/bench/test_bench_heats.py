@@ -1,4 +1,4 @@
-"""Heats choose the variant with the highest median; one that fails loses, and says why."""
+"""Heats choose the variant with the highest median; a failed one loses, with its reason."""
 
 import math
 
@@ -16,13 +16,13 @@ PEERS = [Installed(tool, f"/usr/bin/{tool.program}", "1") for tool in TOOLS]
 
 @pytest.fixture
 def stage():
-    """One environment with a cell of each mode and every tool there is."""
+    """One environment with a cell of each mode and every tool."""
     ((stage,), _) = schedule(Matrix(("on",), (1500,), (4,), heats=3), contenders(PEERS))
     return stage
 
 
 def heats(stage, goodput_MBps) -> list[dict]:
-    """Samples of all heats; `goodput_MBps` of a heat is a number, or why it failed."""
+    """Samples of all heats; `goodput_MBps` maps a heat to a number or to an error."""
     samples = []
     for heat in stage.heats:
         came = goodput_MBps(heat)

@@ -1,4 +1,4 @@
-"""The other tools of a machine are found where the user says they are."""
+"""The external tools are found on PATH or where the user says."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The order of a benchmark's transfers is shuffled, interleaved and the same every time."""
+"""The order of a benchmark's transfers is shuffled, interleaved and reproducible."""
 
 from collections import Counter
 from dataclasses import replace
@@ -28,7 +28,7 @@ def heats_of(stages):
 
 @st.composite
 def matrices(draw):
-    """Small benchmarks of any levels."""
+    """Small benchmarks with arbitrary levels."""
 
     def some(values):
         return tuple(draw(st.lists(st.sampled_from(values), min_size=1, unique=True)))

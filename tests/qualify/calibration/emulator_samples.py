@@ -1,4 +1,4 @@
-"""Samples of an emulator's calibration, as if measured."""
+"""Made-up samples of an emulator's calibration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from netlab.qualify.calibration.emulator_cells import EmulatedRate, RoundTrip
 
 
 def pinged(cell: RoundTrip, off_us: float, flags: str = "", **more: object) -> dict:
-    """A round trip whose mean is that much longer than what was asked."""
+    """A round trip with a mean of `off_us` above the configured time."""
     return {
         **cell.key,
         "pings": 41,
@@ -20,7 +20,7 @@ def pinged(cell: RoundTrip, off_us: float, flags: str = "", **more: object) -> d
 
 
 def filled(cell: EmulatedRate, percent_off: float, flags: str = "", **more: object) -> dict:
-    """A rate whose goodput is that much above what TCP can carry."""
+    """A rate with a goodput of `percent_off` above the expected one."""
     return {
         **cell.key,
         "goodput_MBps": cell.expected_MBps * (1 + percent_off / 100),

@@ -1,4 +1,4 @@
-"""Known rates, what TCP can carry there, and what follows from a figure."""
+"""Known rates, their expected goodput, and the verdict of a figure."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def run(percent_off: float, flags: str = "", plan: RatePlan = ONE, number: int =
 
 
 def outcome(percent_off: float, flags: str = "") -> dict:
-    """What a run told, without its name."""
+    """The figures of a run, without the columns of its name."""
     return {name: run(percent_off, flags)[name] for name in ("goodput_MBps", "flags")}
 
 

@@ -1,4 +1,4 @@
-"""A calibration's document holds the parts that were measured, and its command asks for them."""
+"""A calibration's document has the measured parts, and its command selects them."""
 
 import json
 
@@ -55,8 +55,8 @@ def test_cells_off_their_bound_are_counted_by_what_they_are():
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("--only", "emulator", "--rate", "100"), "--only emulator takes no --rate"),
-        (("--only", "rates", "--rtt", "10"), "--only rates takes no --rtt"),
+        (("--only", "emulator", "--rate", "100"), "--only emulator does not use --rate"),
+        (("--only", "rates", "--rtt", "10"), "--only rates does not use --rtt"),
     ],
 )
 def test_an_option_of_a_part_left_out_is_refused(argv, says):

@@ -1,4 +1,4 @@
-"""What the path emulator is held to, and what is said of it then."""
+"""The cells of the emulator's calibration, and their verdicts."""
 
 import pytest
 from emulator_samples import filled, pinged

@@ -1,4 +1,4 @@
-"""When a figure of the emulator is measured again."""
+"""A figure of the emulator is measured again if other work can explain its error."""
 
 from emulator_samples import filled, pinged
 
