@@ -20,7 +20,7 @@ def stream_label(streams: int) -> str:
 
 
 def number(value: float) -> str:
-    """A rate with three significant digits or none after the point, as fits its size."""
+    """A rate with three significant digits, without decimals from 100 on."""
     if math.isnan(value):
         return MISSING
     if abs(value) >= 99.95 or value == 0:
@@ -52,7 +52,7 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:
-    """Groups in their order: by table number where they have one, then as they come."""
+    """Groups by table number; those without one follow in their order."""
     first = cells.drop_duplicates("group")
     ordered = first.assign(rank=range(len(first))).sort_values(
         ["table", "rank"], na_position="last", kind="stable"

@@ -1,4 +1,4 @@
-"""PCI and PCI-X: width times clock, shared by all that move data in either direction."""
+"""PCI and PCI-X: width times clock, shared by all cards and both directions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from netlab.bus.checks import is_number, is_whole, percent_of
 from netlab.errors import BadInput
 
 # The family's clocks are one 133 1/3 MHz oscillator and its divisions, multiplied per transfer in
-# PCI-X 2.0. The documents count with the label 133 and its exact divisions, which is the one
-# reading that gives all their figures: 133, 266, 532 and 1064 MB/s.
+# PCI-X 2.0. The documents use the label 133 and its exact divisions, which is the only reading that
+# gives all their figures: 133, 266, 532 and 1064 MB/s.
 _CLOCK_MHZ = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
 _PARALLEL_WIDTHS = (16, 32, 64)
 _MAX_CLOCK_MHZ = 1066
@@ -67,7 +67,7 @@ class ParallelBus:
         Parameters
         ----------
         throughput_MBps : float
-            MB/s, of both directions together where traffic runs both ways.
+            MB/s, the sum of both directions.
 
         Returns
         -------
@@ -148,7 +148,7 @@ PCI_X_133 = pci_x(133)
 def shared(
     bus: ParallelBus, cards: Iterable[ParallelBus] = (), *, half_speed_slot: bool = False
 ) -> ParallelBus:
-    """The bus as it runs with the cards that are on it.
+    """The bus at the clock that its cards allow.
 
     A bus and its cards run at the clock of the slowest of them (openlab report, 2.3 and 5.2);
     a slot wired for half speed halves the clock (preliminary notes, PCI-X slot 4). With a
@@ -157,9 +157,9 @@ def shared(
     Parameters
     ----------
     bus : ParallelBus
-        What the slot offers.
+        Bus of the slot.
     cards : iterable of ParallelBus
-        What each card is made for. A card's width limits that card only, not the bus.
+        Bus that each card supports. A card's width limits only that card, not the bus.
     half_speed_slot : bool
         The slot runs at half of the bus clock.
 

@@ -33,7 +33,7 @@ PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
 
 @dataclass(frozen=True)
 class SerialBus:
-    """A PCI Express link: lanes of its own for one device, and as much in each direction.
+    """A PCI Express link: dedicated lanes of one device, with equal bandwidth each way.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class SerialBus:
 
     @property
     def name(self) -> str:
-        """As it is usually written, such as ``PCIe 3.0 x8``."""
+        """Usual notation, such as ``PCIe 3.0 x8``."""
         return f"PCIe {self.generation}.0 x{self.lanes}"
 
     @property

@@ -1,8 +1,8 @@
-"""Window laws of TCP congestion avoidance: what a path needs and how long a loss costs.
+"""Window laws of TCP congestion avoidance: window that a path needs, recovery time after a loss.
 
-A law gives, for a congestion window of ``w`` segments, by how much it grows in a round trip
-without loss and to what it falls after one. Each is the published law alone: no slow start, no
-timeout, one loss event, a window that fills the path just before it.
+A law gives, for a congestion window of ``w`` segments, the growth in a round trip without loss and
+the window after a loss. Each is the published law alone: no slow start, no timeout, one loss
+event, and a window that just fills the path before it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     mtu_B : int
         MTU of the interface.
     timestamps : bool
-        Whether the timestamp option is in use.
+        True with the TCP timestamp option.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     """
     mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
     if mss <= 0:
-        raise BadInput("leaves no room for payload", key="mtu_B", value=mtu_B)
+        raise BadInput("must be larger than the headers", key="mtu_B", value=mtu_B)
     return mss
 
 
@@ -90,7 +90,7 @@ def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int, *, timestamps: bool = Tr
     mtu_B : int
         MTU.
     timestamps : bool
-        Whether the timestamp option is in use.
+        True with the TCP timestamp option.
 
     Returns
     -------
@@ -110,7 +110,7 @@ class WindowLaw:
     name : str
         Its name.
     source : str
-        Where it is published.
+        Publication.
     growth : callable
         Window in segments to segments gained in one round trip.
     kept : callable
@@ -128,7 +128,7 @@ class WindowLaw:
         Parameters
         ----------
         window_segments : float
-            Window when the loss came, at least 2.
+            Window at the loss, at least 2.
 
         Returns
         -------
@@ -143,7 +143,11 @@ class WindowLaw:
         windows = [window]
         while window < full:
             if len(windows) > _MAX_ROUND_TRIPS:
-                raise BadInput("takes too long to recover", key="window_segments", value=full)
+                raise BadInput(
+                    "does not recover within a million round trips",
+                    key="window_segments",
+                    value=full,
+                )
             window = min(full, window + self.growth(window))
             windows.append(window)
         return np.asarray(windows)
@@ -154,7 +158,7 @@ class WindowLaw:
         Parameters
         ----------
         window_segments : float
-            Window when the loss came.
+            Window at the loss.
 
         Returns
         -------

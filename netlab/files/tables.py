@@ -1,7 +1,7 @@
-"""Tables for people: HTML in a notebook, CSV and LaTeX for a paper.
+"""Tables for readers: HTML in a notebook, CSV and LaTeX for a paper.
 
-One `Table` holds the frame and how it is to be read: caption, heads, number formats, notes,
-marked cells. Every output escapes what it is given.
+A `Table` is a frame with its presentation: caption, heads, number formats, notes, bold cells.
+Every output escapes its input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STYLE = {
     "vertical-align:top",
     "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
 }
-# Shorter cells stay on one line; a table too wide for the page scrolls by itself.
+# Cells up to this length do not wrap; a table wider than the page scrolls.
 _WRAP_CHARS = 16
 _LATEX_WRAP_CHARS = 30
 _LATEX_TEXT_CM = 11.0
@@ -44,7 +44,7 @@ _LATEX = {
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
-    """A frame with what a reader needs around it.
+    """A frame with its presentation for readers.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Table:
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
-            raise BadInput("a table needs a caption", key="caption", value=self.caption)
+            raise BadInput("must not be empty", key="caption", value=self.caption)
         marked = self._marked()
         if marked is not None and marked.shape != self.frame.shape:
             raise BadInput(f"has shape {marked.shape}, the frame {self.frame.shape}", key="bold")
@@ -193,7 +193,7 @@ class Table:
         return csv, tex
 
     def _latex_columns(self, body: list[list[str]]) -> str:
-        """Column letters; columns of long text share a width by how much they hold."""
+        """Column letters; columns of long text share the width by the length of their text."""
         letters = {"left": "l", "right": "r", "center": "c"}
         lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
         align = self._alignment()
@@ -250,7 +250,7 @@ class Table:
             keys: list[str] = []
             if self._index_width:
                 key = index[at] if index.nlevels > 1 else (index[at],)
-                # A repeated outer level is shown once, as in a printed table.
+                # Show a repeated outer level once, as printed tables do.
                 same = 0
                 while before and same < len(key) - 1 and key[same] == before[same]:
                     same += 1
@@ -303,7 +303,7 @@ def _latex_row(cells: list[str], bold: list[bool]) -> str:
 
 
 def latex_escape(text: str) -> str:
-    """Text with every character that LaTeX would take for a command made harmless."""
+    """Text with all characters escaped that are special in LaTeX."""
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
 
 

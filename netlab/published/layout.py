@@ -1,4 +1,4 @@
-"""The documents' tables laid out as they are printed."""
+"""Tables of the documents in their printed layout."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def best_cells() -> Table:
 
 
 def goal_sentence() -> str:
-    """Whether Linux64 to Linux64 reached the goal of the introduction, in a sentence."""
+    """A sentence on the goal of the introduction for Linux64 to Linux64: met or not."""
     frame = published.load("openlab-2003").query("table in (1, 2)")
     best = frame.loc[frame["percent_of_bus"].idxmax()]
     outcome = "was met" if best["percent_of_bus"] >= GOAL_PERCENT else "was not met"
@@ -177,7 +177,7 @@ def slot_table() -> Table:
 
 
 def notes_against_report() -> Table:
-    """What became of the notes' cells in table 1 of the report, counted."""
+    """Number of the notes' cells that are equal, changed or absent in table 1 of the report."""
     levels = ["tuning", "mtu_B", "streams"]
     notes = published.load("openlab-2003-preliminary").set_index(levels)["throughput_MBps"]
     table = published.load("openlab-2003").query("table == 1").set_index(levels)

@@ -23,7 +23,7 @@ DISPLAY_PRIORITY = [
     "text/latex",
     "text/plain",
 ]
-"""Widgets and scripts are not in it: a page works without running anything."""
+"""Without widgets and scripts: a page runs no code."""
 
 UNDESCRIBED = "Figure without a description; the text around it says what it shows."
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
@@ -79,7 +79,7 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     Raises
     ------
     BadInput
-        There is no such file, or it is no notebook.
+        The file does not exist, or is not a notebook.
     """
     try:
         return nbformat.read(path, as_version=4)
@@ -89,10 +89,10 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
 
 
 def settle_streams(notebook: nbformat.NotebookNode) -> None:
-    """Leave of printed output what a terminal would still show.
+    """Reduce printed output to what a terminal shows in the end.
 
-    Pieces of the same stream that follow each other become one, a carriage return starts its
-    line again (a progress bar leaves its last state), and blank output goes.
+    Consecutive pieces of a stream are joined, a carriage return restarts its line (a progress bar
+    keeps its last state), and blank output is removed.
     """
     for cell in notebook.cells:
         if cell.cell_type != "code":
