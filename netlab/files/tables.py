@@ -144,31 +144,24 @@ class Table:
             A ``table``, or a ``longtable`` if it would not fit on a page; columns of long text
             wrap. Needs ``\usepackage{booktabs,longtable,textcomp}``.
         """
-        body = self._body()
-        spans = len(body) > _PAGE_ROWS
-        rules = self._latex_columns(body)
-        caption = rf"\caption{{{latex_escape(self.caption)}}}"
-        heads = [_latex_head(head) for head in self._head_rows()]
-        rows = [
-            _latex_row(cells, bold) for cells, bold in zip(body, self._bold_rows(), strict=True)
-        ]
-        note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}" if self.note else ""
-        if spans:
-            lines = [
-                rf"\begin{{longtable}}{{{rules}}}",
-                rf"{caption}\\",
-                *(r"\toprule", *heads, r"\midrule", r"\endhead", *rows, r"\bottomrule"),
-                r"\end{longtable}",
-                *([f"{{{note}}}"] if note else []),
-            ]
-        else:
-            lines = [
-                *(r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{rules}}}"),
-                *(r"\toprule", *heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"),
-                *([note] if note else []),
-                r"\end{table}",
-            ]
-        text = "\n".join(lines) + "\n"
+        body, columns = self._body(), self._latex_heads()
+        bold = pd.DataFrame(self._bold_rows(), columns=columns, dtype=bool)
+        styler = pd.DataFrame(body, columns=columns, dtype=object).style
+        styler = styler.format(latex_escape).format_index(latex_escape, axis="columns")
+        styler = styler.apply(lambda _: bold.map(_latex_bold), axis=None).hide(axis="index")
+        paged = len(body) > _PAGE_ROWS
+        text = styler.to_latex(
+            caption=latex_escape(self.caption),
+            column_format=self._latex_columns(body),
+            environment="longtable" if paged else None,
+            hrules=True,
+            multicol_align="c",
+            position_float=None if paged else "centering",
+        )
+        if self.note:
+            note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}"
+            end = "\\end{table}"
+            text = f"{text}{{{note}}}\n" if paged else text.replace(end, f"{note}\n{end}")
         if path is not None:
             _write(path, text)
         return text
@@ -209,6 +202,18 @@ class Table:
             else letters[side]
             for at, side in enumerate(align)
         )
+
+    def _latex_heads(self) -> pd.Index:
+        """Heads as column labels; blanks make equal ones unique, LaTeX ignores them."""
+        rows = []
+        for head in self._head_rows():
+            rows.append([text for _, span, text in head for _ in range(span)])
+        last = [text + " " * rows[-1][:at].count(text) for at, text in enumerate(rows[-1])]
+        if len(rows) == 1:
+            return pd.Index(last)
+        width = self._index_width
+        upper = [[" " * at for at in range(width)] + row[width:] for row in rows[:-1]]
+        return pd.MultiIndex.from_arrays([*upper, last])
 
     @property
     def _index_width(self) -> int:
@@ -286,20 +291,8 @@ class Table:
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
 
 
-def _latex_head(head: list[tuple[int, int, str]]) -> str:
-    cells = [
-        rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(text)}}}" if span > 1 else latex_escape(text)
-        for _, span, text in head
-    ]
-    return " & ".join(cells) + r" \\"
-
-
-def _latex_row(cells: list[str], bold: list[bool]) -> str:
-    parts = [
-        rf"\textbf{{{latex_escape(text)}}}" if strong else latex_escape(text)
-        for text, strong in zip(cells, bold, strict=True)
-    ]
-    return " & ".join(parts) + r" \\"
+def _latex_bold(strong: bool) -> str:
+    return "textbf:--rwrap;" if strong else ""
 
 
 def latex_escape(text: str) -> str:
