@@ -1,4 +1,4 @@
-"""What a host takes for the name of a congestion control."""
+"""Choice of a host's congestion control for a name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The site: whole, escaped, closed to the network, swapped in at once."""
+"""The site is complete, escaped, without network access, and replaced atomically."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""The tables of a long path: what they say of runs whose truth is known."""
+"""Tables of a long path, for runs with known values."""
 
 from __future__ import annotations
 
