@@ -95,7 +95,9 @@ def compare(
         The bound is not positive.
     """
     if not bound_percent > 0:
-        raise BadInput("must be above 0", key="bound_percent", value=bound_percent)
+        raise BadInput(
+            "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
+        )
     usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     order = generators(usable)

@@ -148,7 +148,12 @@ class Cells:
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
-            raise BadInput("must lie between 0.5 and 1", key="confidence", value=self.confidence)
+            raise BadInput(
+                "must lie between 0.5 and 1",
+                key="confidence",
+                value=self.confidence,
+                code="E-ANALYSIS-002",
+            )
 
     def __call__(
         self,

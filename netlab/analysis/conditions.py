@@ -32,7 +32,8 @@ def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, object]]:
             yield text, json.loads(text or "null")
         except ValueError:
             raise NetlabError(
-                f"column {column} of the results contains text that is not JSON"
+                f"column {column} of the results contains text that is not JSON",
+                code="E-ANALYSIS-003",
             ) from None
 
 

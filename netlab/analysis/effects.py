@@ -79,9 +79,9 @@ def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ra
     """
     before, after = (np.asarray(v, dtype=float) for v in (before, after))
     if not len(before) or not len(after):
-        raise BadInput("a ratio needs a value on both sides")
+        raise BadInput("a ratio needs a value on both sides", code="E-ANALYSIS-004")
     if not (np.all(before > 0) and np.all(after > 0)):
-        raise BadInput("a ratio needs positive values")
+        raise BadInput("a ratio needs positive values", code="E-ANALYSIS-005")
     difference = np.log(after).mean() - np.log(before).mean()
     if len(before) < 2 or len(after) < 2:
         return Ratio(math.exp(difference), math.nan, math.nan)
@@ -129,7 +129,9 @@ def effects(
         :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
     """
     if factor not in FACTORS:
-        raise BadInput(f"choose from {', '.join(FACTORS)}", key="factor", value=factor)
+        raise BadInput(
+            f"choose from {', '.join(FACTORS)}", key="factor", value=factor, code="E-ANALYSIS-006"
+        )
     usable = runs if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
@@ -215,7 +217,7 @@ def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float
         There is no pair, a set is empty, or a value is not positive.
     """
     if not pairs:
-        raise BadInput("a mean ratio needs a pair of cells")
+        raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
     centre = float(np.mean([math.log(ratio(*pair, confidence).ratio) for pair in pairs]))
     logs = [np.log(np.asarray(values, dtype=float)) for pair in pairs for values in pair]
     if min(map(len, logs)) < 2:

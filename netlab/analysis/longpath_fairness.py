@@ -33,9 +33,13 @@ def jain(rates: np.ndarray) -> np.ndarray:
     """
     rates = np.asarray(rates, dtype=float)
     if rates.ndim == 0 or rates.shape[-1] == 0:
-        raise BadInput("needs at least one flow", key="rates", value=rates.shape)
+        raise BadInput(
+            "needs at least one flow", key="rates", value=rates.shape, code="E-ANALYSIS-008"
+        )
     if (rates < 0).any():
-        raise BadInput("must not be below 0", key="rates", value=float(rates.min()))
+        raise BadInput(
+            "must not be below 0", key="rates", value=float(rates.min()), code="E-ANALYSIS-009"
+        )
     # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
     most = rates.max(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

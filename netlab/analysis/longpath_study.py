@@ -203,5 +203,8 @@ def samples_of(measured: Measured) -> LongPath:
     """
     store = Store(measured.results)
     if not traced(measured.results):
-        raise NetlabError(f"{measured.results} holds no traces; the study needs trace: true")
+        raise NetlabError(
+            f"{measured.results} holds no traces; the study needs trace: true",
+            code="E-ANALYSIS-010",
+        )
     return LongPath(measured, store.intervals(), store.rows("traces"), store.rows("paths"))

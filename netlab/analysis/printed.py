@@ -78,7 +78,9 @@ def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
     part = cells[cells["group"] == group]
     if part.empty:
         known = ", ".join(map(repr, group_names(cells))) or "none"
-        raise BadInput(f"no such group; there are {known}", key="group", value=group)
+        raise BadInput(
+            f"no such group; there are {known}", key="group", value=group, code="E-ANALYSIS-015"
+        )
     return part
 
 
@@ -118,11 +120,18 @@ def as_printed(
         ``4 Streams``, ... A combination outside the design is empty, a missing cell a dash.
     """
     if quantity not in QUANTITIES:
-        raise BadInput(f"choose from {', '.join(QUANTITIES)}", key="quantity", value=quantity)
+        raise BadInput(
+            f"choose from {', '.join(QUANTITIES)}",
+            key="quantity",
+            value=quantity,
+            code="E-ANALYSIS-016",
+        )
     part = of_group(cells, group)
     if quantity == "bottleneck":
         if bottlenecks is None:
-            raise BadInput("is needed to lay out bottlenecks", key="bottlenecks")
+            raise BadInput(
+                "is needed to lay out bottlenecks", key="bottlenecks", code="E-ANALYSIS-017"
+            )
         keys = ["group", "tuning", "mtu_B", "streams"]
         part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
         texts = part["bottleneck"].fillna(MISSING).tolist()

@@ -21,5 +21,7 @@ def is_whole(value: object) -> bool:
 def percent_of(bandwidth_MBps: float, throughput_MBps: float) -> float:
     """A throughput as per cent of a bandwidth; negative and non-numeric input is refused."""
     if not is_number(throughput_MBps) or throughput_MBps < 0:
-        raise BadInput("must be 0 or more", key="throughput_MBps", value=throughput_MBps)
+        raise BadInput(
+            "must be 0 or more", key="throughput_MBps", value=throughput_MBps, code="E-BUS-001"
+        )
     return 100 * float(throughput_MBps) / bandwidth_MBps

@@ -72,10 +72,14 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     """
     valid = isinstance(interface, str) and _NAME.fullmatch(interface)
     if not valid or interface in (".", ".."):
-        raise BadInput("not a valid interface name", key="interface", value=interface)
+        raise BadInput(
+            "not a valid interface name", key="interface", value=interface, code="E-BUS-017"
+        )
     entry = Path(sysfs) / "class" / "net" / interface
     if not entry.exists():
-        raise BadInput(f"no such interface under {sysfs}", key="interface", value=interface)
+        raise BadInput(
+            f"no such interface under {sysfs}", key="interface", value=interface, code="E-BUS-018"
+        )
     device = entry / "device"
     if not device.exists():
         return InterfaceBus(interface, None, note="no bus")

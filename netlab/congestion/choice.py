@@ -79,6 +79,7 @@ def choose(
             raise Unsupported(
                 f"{host}: no congestion control {name!r} in its kernel, as a module or in netlab; "
                 f"the kernel has {', '.join(there)}; netlab has {', '.join(LAWS)} and those "
-                "that the study defines under stacks"
+                "that the study defines under stacks",
+                code="E-CONGESTION-001",
             )
     return tuple(chosen)

@@ -76,7 +76,9 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     """
     mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
     if mss <= 0:
-        raise BadInput("must be larger than the headers", key="mtu_B", value=mtu_B)
+        raise BadInput(
+            "must be larger than the headers", key="mtu_B", value=mtu_B, code="E-CONGESTION-002"
+        )
     return mss
 
 
@@ -138,7 +140,12 @@ class WindowLaw:
         """
         full = _positive("window_segments", window_segments)
         if full < 2:
-            raise BadInput("must be at least 2", key="window_segments", value=window_segments)
+            raise BadInput(
+                "must be at least 2",
+                key="window_segments",
+                value=window_segments,
+                code="E-CONGESTION-003",
+            )
         window = full * self.kept(full)
         windows = [window]
         while window < full:
@@ -147,6 +154,7 @@ class WindowLaw:
                     "does not recover within a million round trips",
                     key="window_segments",
                     value=full,
+                    code="E-CONGESTION-004",
                 )
             window = min(full, window + self.growth(window))
             windows.append(window)
@@ -231,5 +239,5 @@ LAWS = (RENO, HIGHSPEED, SCALABLE)
 
 def _positive(key: str, value: float) -> float:
     if not is_number(value) or value <= 0:
-        raise BadInput("must be a number above 0", key=key, value=value)
+        raise BadInput("must be a number above 0", key=key, value=value, code="E-CONGESTION-005")
     return float(value)

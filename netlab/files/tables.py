@@ -72,10 +72,16 @@ class Table:
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
-            raise BadInput("must not be empty", key="caption", value=self.caption)
+            raise BadInput(
+                "must not be empty", key="caption", value=self.caption, code="E-FILES-001"
+            )
         marked = self._marked()
         if marked is not None and marked.shape != self.frame.shape:
-            raise BadInput(f"has shape {marked.shape}, the frame {self.frame.shape}", key="bold")
+            raise BadInput(
+                f"has shape {marked.shape}, the frame {self.frame.shape}",
+                key="bold",
+                code="E-FILES-002",
+            )
 
     def _repr_html_(self) -> str:
         align = self._alignment()

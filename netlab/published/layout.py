@@ -66,10 +66,12 @@ def report_table(number: int, value: str = "throughput_MBps") -> Table:
     Table
     """
     if number not in TITLE_OF_TABLE:
-        raise BadInput("must be 1 to 6", key="number", value=number)
+        raise BadInput("must be 1 to 6", key="number", value=number, code="E-PUBLISHED-010")
     units = {"throughput_MBps": ("MB/s", ".0f"), "percent_of_bus": ("% of the bus", ".1f")}
     if value not in units:
-        raise BadInput(f"must be one of {', '.join(units)}", key="value", value=value)
+        raise BadInput(
+            f"must be one of {', '.join(units)}", key="value", value=value, code="E-PUBLISHED-011"
+        )
     unit, spec = units[value]
     frame = published.load("openlab-2003").query("table == @number")
     return Table(
@@ -138,7 +140,12 @@ def preliminary_set(tuning: str) -> Table:
     Table
     """
     if tuning not in TITLE_OF_SET:
-        raise BadInput(f"must be one of {', '.join(TITLE_OF_SET)}", key="tuning", value=tuning)
+        raise BadInput(
+            f"must be one of {', '.join(TITLE_OF_SET)}",
+            key="tuning",
+            value=tuning,
+            code="E-PUBLISHED-012",
+        )
     frame = published.load("openlab-2003-preliminary").query("tuning == @tuning")
     cells = frame.assign(
         cell=[

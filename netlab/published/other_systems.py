@@ -58,17 +58,27 @@ class SystemSetting:
             return shlex.join(("ndd", "-set", self.container, self.key, self.value))
         if self.mechanism == "registry" and self.system == "Windows":
             return self._reg_add()
-        raise BadInput(f"not a mechanism of {self.system}", key="mechanism", value=self.mechanism)
+        raise BadInput(
+            f"not a mechanism of {self.system}",
+            key="mechanism",
+            value=self.mechanism,
+            code="E-PUBLISHED-013",
+        )
 
     def _reg_add(self) -> str:
         path = self.container
         if path == "".join(_REGISTRY_KEY):  # the backslashes were lost in print
             path = "\\".join(_REGISTRY_KEY)
         if not self.value.isdecimal() or int(self.value) > 0xFFFFFFFF:
-            raise BadInput("not a DWORD", key=self.key, value=self.value)
+            raise BadInput("not a DWORD", key=self.key, value=self.value, code="E-PUBLISHED-014")
         for text in (path, self.key):
             if not text or any(c in text for c in '"%\r\n'):
-                raise BadInput("cannot be quoted for cmd.exe", key="registry", value=text)
+                raise BadInput(
+                    "cannot be quoted for cmd.exe",
+                    key="registry",
+                    value=text,
+                    code="E-PUBLISHED-015",
+                )
         return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
 
 
@@ -101,7 +111,12 @@ def settings(
     for column, value in where.items():
         if column not in frame or value not in set(frame[column]):
             choices = sorted(set(frame[column])) if column in frame else list(frame.columns)
-            raise BadInput(f"must be one of {', '.join(choices)}", key=column, value=value)
+            raise BadInput(
+                f"must be one of {', '.join(choices)}",
+                key=column,
+                value=value,
+                code="E-PUBLISHED-016",
+            )
         frame = frame[frame[column] == value]
     fields = ["system", "mechanism", "container", "key", "value"]
     return tuple(SystemSetting(*row) for row in frame[fields].itertuples(index=False, name=None))

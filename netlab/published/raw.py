@@ -94,7 +94,11 @@ def describe(name: str) -> Description:
     """
     known = names()
     if name not in known:
-        raise BadInput(f"no such published data set; there are {', '.join(known)}", value=name)
+        raise BadInput(
+            f"no such published data set; there are {', '.join(known)}",
+            value=name,
+            code="E-PUBLISHED-017",
+        )
     found: dict[str, Any] = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
     return Description(
         name=found["name"],
@@ -134,11 +138,14 @@ def read_raw(name: str) -> pd.DataFrame:
     try:
         content = about.file.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=str(about.file)) from error
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(about.file), code="E-PUBLISHED-018"
+        ) from error
     if hashlib.sha256(content).hexdigest() != about.sha256:
         raise BadInput(
             f"differs from what {name}.json describes; published values are never edited",
             where=str(about.file),
+            code="E-PUBLISHED-019",
         )
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
 
@@ -151,5 +158,5 @@ def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
 def _directory() -> Path:
     path = data_dir() / "published"
     if not path.is_dir():
-        raise BadInput("has no published/ directory", where=str(data_dir()))
+        raise BadInput("has no published/ directory", where=str(data_dir()), code="E-PUBLISHED-020")
     return path

@@ -81,7 +81,9 @@ def publish(
     directory = directory.absolute()
     frozen = directory / "study.yml"
     if not frozen.is_file():
-        raise NetlabError(f"{directory} contains no results of a study; run it first")
+        raise NetlabError(
+            f"{directory} contains no results of a study; run it first", code="E-REPORT-001"
+        )
     frozen = freeze(study, directory)
     site = site.absolute()
     measured = load_measured(directory, frozen)

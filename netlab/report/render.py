@@ -85,7 +85,9 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise BadInput(f"cannot be read as a notebook: {reason}", where=str(path)) from None
+        raise BadInput(
+            f"cannot be read as a notebook: {reason}", where=str(path), code="E-REPORT-002"
+        ) from None
 
 
 def settle_streams(notebook: nbformat.NotebookNode) -> None:

@@ -126,14 +126,18 @@ def build_site(
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
-        raise NetlabError(f"cannot write a site beside {target}: {error.strerror}") from None
+        raise NetlabError(
+            f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
+        ) from None
     try:
         work.chmod(0o755)
         pages = [_page(notebook, file, files) for notebook, file in files.items()]
         _write(work, pages, measured, title, built_at, pdf=pdf, chromium=chromium)
         _swap(work, target)
     except OSError as error:
-        raise NetlabError(f"cannot write {target}: {error.strerror or error}") from None
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
+        ) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target / "index.html"
@@ -143,12 +147,13 @@ def _check_target(target: Path) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise BadInput("not a directory", key="out_dir", value=str(target))
+        raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
     if any(target.iterdir()) and not (target / MARKER).is_file():
         raise BadInput(
             "contains files but is not a netlab site; choose another or empty it",
             key="out_dir",
             value=str(target),
+            code="E-REPORT-006",
         )
 
 
@@ -157,7 +162,11 @@ def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook,
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
         if name in files.values() or name == "index.html":
-            raise BadInput("another page of the site has this name", where=str(notebook.path))
+            raise BadInput(
+                "another page of the site has this name",
+                where=str(notebook.path),
+                code="E-REPORT-007",
+            )
         files[notebook] = name
     return files
 
