@@ -1,13 +1,13 @@
-"""Whether the generators of a study say the same of one path, cell by cell.
+"""Agreement of a study's generators on one path, cell by cell.
 
-A cell here is what a run was set to, whoever sent: path, direction, tuning, MTU, streams,
-congestion control, record length and buffers. In it every generator is held against one, netlab's
-own where it was measured. The difference is that of the geometric means of the repeats, in per
-cent, with Welch's interval on their logarithms. Two generators
+A cell here is a set of levels without the generator: path, direction, tuning, MTU, streams,
+congestion control, record length and buffers. In each cell every generator is compared with a
+reference, netlab's own where it was measured. The difference is that of the geometric means of the
+repeats, in per cent, with Welch's interval on their logarithms. Two generators
 
 - *agree* where the whole interval lies within a bound that the reader chooses,
-- *differ* where it lies outside of it altogether,
-- and are *undecided* otherwise, also where there are too few repeats for an interval.
+- *differ* where the whole interval lies outside the bound,
+- and are *undecided* otherwise, also with too few repeats for an interval.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netlab.errors import BadInput
 
 OWN = "netlab"
 BOUND_PERCENT = 2.0
-"""What an interval must lie within for two generators to agree, unless told otherwise."""
+"""Default bound: two generators agree if the interval lies within it."""
 
 AGREE, DIFFER, UNDECIDED = "agree", "differ", "undecided"
 VERDICTS = (AGREE, DIFFER, UNDECIDED)
@@ -31,7 +31,7 @@ CELL = (
     *("path", "sender", "direction", "tuning", "mtu_B", "streams"),
     *("congestion", "record_length_B", "buffer_B", "receive_buffer_B"),
 )
-"""What two runs share that are compared."""
+"""Levels that two compared runs share."""
 
 COMPARED_COLUMNS = (
     *CELL,
@@ -41,19 +41,19 @@ COMPARED_COLUMNS = (
 
 
 def generators(runs: pd.DataFrame) -> list[str]:
-    """Generators of some runs: netlab's own first, then as they come in the study's groups."""
+    """Generators of some runs: netlab's own first, then in the order of the study's groups."""
     found = runs.sort_values("group")["generator"].drop_duplicates().tolist()
     return sorted(found, key=lambda name: name != OWN)
 
 
 def several(runs: pd.DataFrame) -> bool:
-    """Whether some cell was measured with more than one generator."""
+    """True if any cell was measured with more than one generator."""
     counts = runs.groupby(list(CELL), dropna=False)["generator"].nunique()
     return bool((counts > 1).any())
 
 
 def verdict(low_percent: float, high_percent: float, bound_percent: float) -> str:
-    """Whether an interval of a difference lies within a bound, outside of it, or across."""
+    """Verdict on an interval of a difference: within a bound, outside it, or across its end."""
     if math.isnan(low_percent) or math.isnan(high_percent):
         return UNDECIDED
     if -bound_percent <= low_percent and high_percent <= bound_percent:
@@ -69,7 +69,7 @@ def compare(
     bound_percent: float = BOUND_PERCENT,
     keep_flagged: bool = False,
 ) -> pd.DataFrame:
-    """Every generator beside the reference of its cell.
+    """Compare every generator with the reference of its cell.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def compare(
     confidence : float
         Level of the intervals.
     bound_percent : float
-        What counts as agreement, more than 0.
+        Bound of agreement, above 0.
     keep_flagged : bool
-        Use flagged runs that have a goodput as well.
+        Also use flagged runs that have a goodput.
 
     Returns
     -------
@@ -95,7 +95,9 @@ def compare(
         The bound is not positive.
     """
     if not bound_percent > 0:
-        raise BadInput("must be above 0", key="bound_percent", value=bound_percent)
+        raise BadInput(
+            "must be above 0", key="bound_percent", value=bound_percent, code="E-ANALYSIS-001"
+        )
     usable = runs[runs["goodput_MBps"].notna()] if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     order = generators(usable)
@@ -128,7 +130,7 @@ def compare(
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """One row a path and generator.
+    """Counts and extremes for each path and generator.
 
     Returns
     -------
@@ -152,7 +154,7 @@ def summary(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def meters(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
-    """What the hosts' meters read beside each generator, means of its runs.
+    """Means of the hosts' meters for each generator.
 
     Returns
     -------

@@ -1,16 +1,16 @@
-"""What bound a run: one word from the fields of its record, and the reasons in numbers.
+"""Bottleneck of a run: one word from the fields of its record, and the evidence in numbers.
 
-The rules are asked in a fixed order and the first that holds gives the word:
+The rules apply in a fixed order; the first one that holds decides:
 
-1. ``bus`` or ``link``: goodput is what the slowest of them carries once headers are paid for.
-   Nothing else matters then; a full pipe also drops packets and fills windows.
-2. ``pacing``: goodput is what the senders were told to send.
-3. ``CPU``: one core was busy all the time. It comes before the window, because a receiver that
-   is out of CPU reads late and so closes its window, and because queues in front of a busy core
-   stretch the RTT that the window bound is computed from.
-4. ``window`` or ``send buffer``: the kernel counted the time, or the bytes in flight (goodput
-   times RTT, Little's law) are what the socket buffers hold.
-5. ``loss``: segments were sent again or dropped, and none of the above explains the rate.
+1. ``bus`` or ``link``: goodput equals the payload that the slower of them carries. A full pipe
+   also drops packets and fills windows, so this rule comes first.
+2. ``pacing``: goodput equals the configured pacing rate of the senders.
+3. ``CPU``: one core was busy all the time. This precedes the window rule: a receiver out of CPU
+   reads late and closes its window, and queues in front of a busy core stretch the RTT from which
+   the window bound is computed.
+4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
+   (goodput times RTT, Little's law) fill the socket buffers.
+5. ``loss``: segments were retransmitted or dropped, and no rule above explains the rate.
 6. ``unknown``: none of these, or the fields are missing.
 """
 
@@ -28,36 +28,36 @@ from netlab.units import HEADERS_B, payload_share
 VERDICTS = ("bus", "link", "pacing", "window", "send buffer", "CPU", "loss", "unknown")
 
 NEAR_CEILING = 0.95
-"""Of the payload the ceiling can carry. A token bucket that refills in ticks and the ramp at the
-window's edges cost up to 5 %; runs bound by something else seldom come this close by chance."""
+"""Share of the payload that the ceiling carries. A token bucket that refills in ticks and the ramp
+at the window's edges cost up to 5 %; other bottlenecks seldom come this close by chance."""
 
 NEAR_PACING = 0.95
-"""Of what the senders were paced to. The kernel keeps the pace within 0.1 % on an idle machine, and
-makes up for a pause of a sender in part only."""
+"""Share of the pacing rate. The kernel paces within 0.1 % on an idle machine, and compensates only
+partly for a pause of a sender."""
 
 BUSY_CORE_PERCENT = 95.0
-"""Above this a core had no time to spare: the counters tick in 10 ms, 1 % of a one-second window,
-and a core that is the limit still idles while it waits for locks and wake-ups."""
+"""A core above this is saturated. The counters tick in 10 ms, 1 % of a one-second window, and a
+saturated core still idles while it waits for locks and wake-ups."""
 
 LIMITED_SHARE = 0.5
-"""The kernel must have counted this part of the busy time as limited for it to be *the* limit."""
+"""Least share of the busy time that the kernel counted as limited, for a verdict on it."""
 
 WINDOW_FULL = 0.4
-"""Bytes in flight over the smaller socket buffer. Linux reports twice the buffer asked for and
-keeps about half of it for bookkeeping, so 0.5 is a full window; 0.4 is 80 % of that."""
+"""Bytes in flight over the smaller socket buffer. Linux reports twice the requested buffer and uses
+about half of it for bookkeeping, so 0.5 is a full window; 0.4 is 80 % of that."""
 
 QUEUEING_RATIO = 3.0
-"""Smoothed over least RTT. Up to here the RTT is the path's, with its interrupt deferral; beyond
-it packets queue somewhere, and a full window says only that the queue is fed."""
+"""Smoothed over least RTT. Below it the RTT is the path's, with its interrupt deferral; above it
+packets queue somewhere, and a full window only means that the queue is fed."""
 
 LOST_SHARE = 1e-3
-"""Of the segments. Below it loss costs a short path little: at 1e-3 the square-root law leaves a
-window of about 40 segments, which still fills 10 Gb/s at 9000 B and an RTT of 0.25 ms."""
+"""Share of the segments. Less loss hardly slows a short path: at 1e-3 the square-root law allows a
+window of about 40 segments, which fills 10 Gb/s at 9000 B and an RTT of 0.25 ms."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The numbers a verdict rests on; NaN where a record lacks them.
+    """Numbers behind a verdict; NaN where a record lacks them.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Evidence:
     ceiling_share : float
         Goodput over that; where each direction has a ceiling of its own, of the busier one.
     pacing_MBps, pacing_share : float
-        What the senders were paced to, and goodput over that.
+        Pacing rate of the senders, and goodput over that.
     window_bound_MBps : float
         min(send buffer, receive buffer) / RTT x streams, all directions.
     window_fill : float
@@ -77,7 +77,7 @@ class Evidence:
     rtt_ratio : float
         Smoothed over least RTT.
     lost_share : float
-        Segments sent again over segments sent.
+        Segments retransmitted over segments sent.
     rwnd_limited_share, sndbuf_limited_share, busiest_core_percent : float
         As in the record.
     softirq_percent : float
@@ -118,7 +118,7 @@ def _most(*values: float) -> float:
 
 
 def _own_bus_each_way(row: Mapping) -> bool:
-    """Whether the record says that each direction has the bus whole; PCI and PCI-X share it."""
+    """True if each direction has the full bus to itself; on PCI and PCI-X both share it."""
     shared = row.get("bus_shared")
     return shared is not None and not pd.isna(shared) and not shared
 
@@ -193,7 +193,7 @@ def _verdict(seen: Evidence, goodput: float) -> str:
 
 
 def bottleneck(row: Mapping) -> str:
-    """Name what bound a run: one of :data:`VERDICTS`.
+    """Name the bottleneck of a run: one of :data:`VERDICTS`.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def bottleneck(row: Mapping) -> str:
 
 
 def explain(row: Mapping) -> str:
-    """Say in one sentence what bound a run and by which numbers."""
+    """Describe the bottleneck of a run and its evidence in one sentence."""
     seen = evidence(row)
     goodput = _number(row, "goodput_MBps")
     verdict = _verdict(seen, goodput)
@@ -215,7 +215,7 @@ def explain(row: Mapping) -> str:
         )
     if verdict == "pacing":
         share = 100 * seen.pacing_share
-        return f"pacing: {share:.0f} % of the {seen.pacing_MBps:.0f} MB/s that was asked for"
+        return f"pacing: {share:.0f} % of the {seen.pacing_MBps:.0f} MB/s of the pacing rate"
     if verdict == "CPU":
         softirq = (
             ""
@@ -224,11 +224,12 @@ def explain(row: Mapping) -> str:
         )
         return f"CPU: one core was {seen.busiest_core_percent:.0f} % busy{softirq}"
     if verdict == "send buffer":
-        return f"send buffer: it held back {100 * seen.sndbuf_limited_share:.0f} % of the busy time"
+        share = 100 * seen.sndbuf_limited_share
+        return f"send buffer: it was the limit in {share:.0f} % of the busy time"
     if verdict == "window":
         if seen.rwnd_limited_share >= LIMITED_SHARE:
             return (
-                "window: the receiver's held back "
+                "window: the receiver's was the limit in "
                 f"{100 * seen.rwnd_limited_share:.0f} % of the busy time"
             )
         return (
@@ -237,7 +238,7 @@ def explain(row: Mapping) -> str:
         )
     if verdict == "loss":
         return (
-            f"loss: {100 * seen.lost_share:.2g} % of the segments were sent again, "
+            f"loss: {100 * seen.lost_share:.2g} % of the segments were retransmitted, "
             f"{_count(seen.drops)} packets dropped on the hosts"
         )
     if math.isnan(goodput):
@@ -255,21 +256,21 @@ def _count(value: float) -> str:
 
 
 def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
-    """What bound each cell, by most of its runs.
+    """Bottleneck of each cell, by most of its runs.
 
     Parameters
     ----------
     runs : DataFrame
-        The runs table; its ``bottleneck`` column is not read, so that all runs of a store are
-        judged by the same rules.
+        The runs table. Its ``bottleneck`` column is not used, so that the same rules apply to all
+        runs of a store.
     keep_flagged : bool
-        Judge flagged runs as well.
+        Also use flagged runs.
 
     Returns
     -------
     DataFrame
         ``group, tuning, mtu_B, streams, bottleneck, agreeing, n, because``. Cells without a
-        usable run are absent. On a tie the word is that of the earliest rule.
+        usable run are absent. On a tie the earliest rule decides.
     """
     usable = runs if keep_flagged else valid(runs)
     rows = []

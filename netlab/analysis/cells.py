@@ -52,7 +52,7 @@ CELL_COLUMNS = (
 
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that carry no flag and have a goodput that is a finite number."""
+    """Runs without a flag and with a finite goodput."""
     good = runs["goodput_MBps"].notna() & np.isfinite(runs["goodput_MBps"].astype(float))
     return runs[(runs["flags"].fillna("") == "") & good]
 
@@ -132,7 +132,7 @@ def batch_interval(rates: np.ndarray, confidence: float) -> Interval:
 
 @dataclass(frozen=True)
 class Cells:
-    """How runs are gathered into cells. Call it with frames.
+    """Aggregation of runs into cells. Call it with frames.
 
     Parameters
     ----------
@@ -148,7 +148,12 @@ class Cells:
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
-            raise BadInput("lies between 0.5 and 1", key="confidence", value=self.confidence)
+            raise BadInput(
+                "must lie between 0.5 and 1",
+                key="confidence",
+                value=self.confidence,
+                code="E-ANALYSIS-002",
+            )
 
     def __call__(
         self,
@@ -156,7 +161,7 @@ class Cells:
         intervals: pd.DataFrame | None = None,
         study: Study | None = None,
     ) -> pd.DataFrame:
-        """Gather runs into cells.
+        """Aggregate runs into cells.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What surrounds the numbers: flags, unsupported knobs, provenance, overhead and noise."""
+"""Conditions of the measurement: flags, unsupported knobs, provenance, overhead and noise."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from netlab.errors import NetlabError
 from netlab.study import Study
 
 OVERHEAD_LIMIT_S = 0.3
-"""Most time a run may spend outside warm-up and window, within a block."""
+"""Longest time of a run outside warm-up and window, within a block."""
 
 PAUSE_S = 30.0
-"""No run of a block waits this long for the next one unless the block was interrupted."""
+"""Longest gap between runs of a block; a longer one means that the block was interrupted."""
 
 PROVENANCE_LABELS = {
     "netlab": "netlab version",
@@ -32,12 +32,13 @@ def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, object]]:
             yield text, json.loads(text or "null")
         except ValueError:
             raise NetlabError(
-                f"column {column} of the results holds text that is no JSON"
+                f"column {column} of the results contains text that is not JSON",
+                code="E-ANALYSIS-003",
             ) from None
 
 
 def flagged(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that were kept but left out of the cells, in the order they were measured.
+    """Runs that are stored but excluded from the cells, in the order of measurement.
 
     Returns
     -------
@@ -52,14 +53,14 @@ def flagged(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def flag_counts(runs: pd.DataFrame) -> pd.DataFrame:
-    """How many runs carry each flag; a run may carry several."""
+    """Number of runs with each flag; a run may have several."""
     flags = runs["flags"].str.split(",").explode()
     counts = flags[flags.fillna("") != ""].value_counts()
     return pd.DataFrame({"flag": counts.index.astype(str), "runs": counts.to_numpy(int)})
 
 
 def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
-    """Knobs of the tunings that hosts do not have, with the reason.
+    """Knobs of the tunings that hosts lack, with the reason.
 
     Parameters
     ----------
@@ -98,10 +99,10 @@ def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
 
 
 def outside_s(runs: pd.DataFrame) -> pd.Series:
-    """Seconds that each run took outside warm-up and window, up to the next run of its block.
+    """Time of each run outside warm-up and window, up to the next run of its block, s.
 
-    That is its ``overhead_s`` and the gap to the run that follows in the block. A gap longer
-    than :data:`PAUSE_S` is a block taken up again later and is not counted.
+    The sum of its ``overhead_s`` and the gap to the next run in the block. A gap longer than
+    :data:`PAUSE_S` is an interruption of the block and does not count.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def outside_s(runs: pd.DataFrame) -> pd.Series:
 
 
 def overhead(runs: pd.DataFrame) -> pd.DataFrame:
-    """Time spent outside warm-up and window by each block's runs, and by all.
+    """Time outside warm-up and window of each block's runs, and of all runs.
 
     Returns
     -------
@@ -136,12 +137,12 @@ def overhead(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def noise(runs: pd.DataFrame) -> pd.DataFrame:
-    """How quiet the machines were: steal, foreign load, drops, and spread of the repeats.
+    """Noise of the machines: steal, foreign load, drops, and spread of the repeats.
 
     Returns
     -------
     DataFrame
-        ``quantity, unit, median, worst``; quantities that no run recorded are left out.
+        ``quantity, unit, median, worst``; quantities that no run recorded are omitted.
     """
     rows = []
     for column, unit, what in (
@@ -165,7 +166,7 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
-    """Where the numbers come from: versions, digests, machines, time and seed.
+    """Versions, digests, machines, time and seed of the measurement.
 
     Several values of one item mean that the study was measured in parts, on changed machines.
 
@@ -199,7 +200,7 @@ def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
         for value in runs[column].unique():
             add(item, value)
     for value in runs["congestion_source"].dropna().unique():
-        add("congestion control, as the kernel was given it", value)
+        add("congestion control, name in the kernel", value)
     for _, content in _parsed(runs, "provenance"):
         for item, value in _flat(content):
             add(item, value)
@@ -209,7 +210,7 @@ def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
 
 
 def _flat(content: object, prefix: str = "") -> Iterable[tuple[str, object]]:
-    """Leaves of nested JSON; ``hosts`` is left out of the names."""
+    """Leaves of nested JSON; ``hosts`` is omitted from the names."""
     if isinstance(content, dict):
         for key, value in content.items():
             own = "" if key == "hosts" and not prefix else PROVENANCE_LABELS.get(key, key)

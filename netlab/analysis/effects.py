@@ -1,4 +1,4 @@
-"""What one factor does, all others equal: ratios of goodput with intervals."""
+"""Effect of one factor with all others equal: ratios of goodput with intervals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from netlab.analysis.cells import valid
 from netlab.errors import BadInput
 
 FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
-"""What can be compared. ``direction`` compares <-> with -> from the same sender, ``sender`` the
-two ends of a path as senders; both over the same path."""
+"""Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
+the two ends of a path as senders; both over the same path."""
 
 CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams")
 
@@ -49,7 +49,7 @@ POOLED_COLUMNS = (
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio of mean goodputs; the interval is NaN where it cannot be had."""
+    """A ratio of mean goodputs; the interval is NaN where there are too few values."""
 
     ratio: float
     low: float
@@ -57,7 +57,7 @@ class Ratio:
 
     @property
     def verdict(self) -> str:
-        """``higher``, ``lower`` or ``open``, by which side of 1 the interval lies on."""
+        """``higher`` or ``lower`` if the interval lies on that side of 1, else ``open``."""
         if self.low > 1:
             return "higher"
         return "lower" if self.high < 1 else "open"
@@ -79,9 +79,9 @@ def ratio(before: np.ndarray, after: np.ndarray, confidence: float = 0.95) -> Ra
     """
     before, after = (np.asarray(v, dtype=float) for v in (before, after))
     if not len(before) or not len(after):
-        raise BadInput("a ratio needs a value on both sides")
+        raise BadInput("a ratio needs a value on both sides", code="E-ANALYSIS-004")
     if not (np.all(before > 0) and np.all(after > 0)):
-        raise BadInput("a ratio needs positive values")
+        raise BadInput("a ratio needs positive values", code="E-ANALYSIS-005")
     difference = np.log(after).mean() - np.log(before).mean()
     if len(before) < 2 or len(after) < 2:
         return Ratio(math.exp(difference), math.nan, math.nan)
@@ -117,11 +117,11 @@ def effects(
     factor : str
         One of :data:`FACTORS`.
     levels : tuple, optional
-        Levels in their order; by default numbers ascend, ``->`` comes before ``<->``, and
-        others come in the order of the runs.
+        Levels in their order. Default: numbers ascending, ``->`` before ``<->``, others in the
+        order of the runs.
     confidence : float
     keep_flagged : bool
-        Use flagged runs that have a goodput as well.
+        Also use flagged runs that have a goodput.
 
     Returns
     -------
@@ -129,7 +129,9 @@ def effects(
         :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
     """
     if factor not in FACTORS:
-        raise BadInput(f"choose from {', '.join(FACTORS)}", key="factor", value=factor)
+        raise BadInput(
+            f"choose from {', '.join(FACTORS)}", key="factor", value=factor, code="E-ANALYSIS-006"
+        )
     usable = runs if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
@@ -158,8 +160,8 @@ def effects(
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     """Geometric mean of the effects of each step over its contexts.
 
-    Every context weighs the same. The interval is of that mean over the contexts measured, from
-    the spread between them (Student t on the logarithms); NaN for a single context.
+    Every context has the same weight. The interval of the mean is from the spread between the
+    contexts (Student t on the logarithms); NaN for a single context.
 
     Parameters
     ----------
@@ -200,8 +202,8 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
 def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float = 0.95) -> Ratio:
     """Geometric mean of the ratios of several pairs, with an interval from their own repeats.
 
-    Unlike :func:`pooled`, which asks how the effect spreads over contexts, this is the interval
-    of the mean over just these contexts: it holds the uncertainty of their runs and no other.
+    Unlike :func:`pooled`, whose interval is from the spread between contexts, this interval covers
+    only the uncertainty of the runs in these contexts.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float
         There is no pair, a set is empty, or a value is not positive.
     """
     if not pairs:
-        raise BadInput("a mean ratio needs a pair of cells")
+        raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
     centre = float(np.mean([math.log(ratio(*pair, confidence).ratio) for pair in pairs]))
     logs = [np.log(np.asarray(values, dtype=float)) for pair in pairs for values in pair]
     if min(map(len, logs)) < 2:

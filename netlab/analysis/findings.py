@@ -1,9 +1,9 @@
-"""The qualitative findings of 2003 as statements that measured runs can contradict.
+"""Test of the qualitative findings of 2003 on measured runs.
 
-A statement is asked in every context where it makes sense (for instance each group and stream
-count) and each context answers yes, no or open by its own interval. The verdict is ``seen`` when
-at least two thirds of all contexts say yes, ``not seen`` when at least two thirds say no, and
-``undecided`` otherwise. The counts are always given.
+A statement is tested in every context it applies to (for instance each group and stream count).
+Each context gives yes, no or open by its own interval. The verdict is ``seen`` with at least two
+thirds of yes, ``not seen`` with at least two thirds of no, and ``undecided`` otherwise. The counts
+are always given.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from netlab.study import Study
 
 AGREEMENT = 2 / 3
 FLAT = 1.10
-"""Most that goodput may change over stream counts to be called flat. In table 2 of the 2003
-report, fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
+"""Largest change of goodput over stream counts that counts as flat. In table 2 of the 2003 report,
+fully tuned jumbo frames change by 4 %, untuned ones by a factor of 3.8."""
 
 ANSWERS = {"higher": "yes", "lower": "no", "open": "open"}
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What the contexts said, and the numbers behind it."""
+    """Number of contexts by answer, and the evidence."""
 
     yes: int = 0
     no: int = 0
@@ -48,7 +48,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Material:
-    """What the statements are tested on."""
+    """Runs, study and bottlenecks that the statements are tested on."""
 
     runs: pd.DataFrame
     study: Study
@@ -74,7 +74,7 @@ Test = Callable[[Material], Answers]
 
 @dataclass(frozen=True)
 class Statement:
-    """One finding of 2003: what it says, where the report says it, and how it is tested."""
+    """One finding of 2003: its text, its place in the report, and its test."""
 
     text: str
     source: str
@@ -206,7 +206,7 @@ def _slower_host_sends_less(m: Material) -> Answers:
         frame = m.effects("sender", (slow, fast))
         rows.append(frame[(frame.path == name) & (frame.direction == "->")])
     if not rows:
-        return Answers(evidence="no path joins hosts of unlike buses")
+        return Answers(evidence="no path joins hosts with different buses")
     return _from_effects(pd.concat(rows), "to it over from it")
 
 
@@ -297,7 +297,7 @@ def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
 
 
 def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """The share of the bus each group was to reach, against its best cell.
+    """Compare the target share of the bus of each group with its best cell.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Runs over a long path: where slow start ends, and what is carried after it.
+"""Runs over a long path: end of slow start, and goodput after it.
 
-Everything is read from the samples of a run: the sink's bytes at every interval, and the sender's
+All values come from the samples of a run: the sink's bytes at every interval, and the sender's
 RTT, congestion window and retransmits.
 """
 
@@ -25,7 +25,7 @@ STACK_NAMES = {
     "aimd": "AIMD",
 }
 GROWS = 1.25
-"""A window that gains less than this factor in a round trip is not in slow start, which doubles."""
+"""Least growth in a round trip that counts as slow start, which doubles the window."""
 
 EPISODE_ROUND_TRIPS = 3.0
 """Retransmits further apart than this belong to two losses."""
@@ -35,32 +35,32 @@ MAX_BATCHES, MIN_BATCHES = 10, 3
 
 
 def stack_name(congestion: str) -> str:
-    """The field's name of a congestion control; what is not known keeps its own.
+    """Usual name of a congestion control; an unknown one keeps its own.
 
-    A stack of a study's own is known by the part of its name before a hyphen: ``fast-small``.
+    A stack that a study defines is recognised by its name before a hyphen: ``fast-small``.
     """
     return STACK_NAMES.get(congestion.partition("-")[0], congestion)
 
 
 def stack_of_stream(congestion: str, stream: int) -> str:
-    """The stack that a stream of a run had: names joined by ``+`` are dealt in turn."""
+    """Stack of one stream of a run: names joined by ``+`` are assigned in turn."""
     dealt = congestion.split("+")
     return stack_name(dealt[stream % len(dealt)])
 
 
 @dataclass(frozen=True)
 class SlowStart:
-    """How the slow start of a stream ended.
+    """End of the slow start of a stream.
 
     Parameters
     ----------
     end_s : float
-        When the window no longer grew by :data:`GROWS` a round trip; NaN if it still did at the
-        end of the samples.
+        Time at which the window stopped growing by :data:`GROWS` a round trip; NaN if it did not
+        stop.
     over_s : float
-        When what its overshoot lost had been sent again as well; `end_s` if nothing was.
+        Time at which the losses of its overshoot were retransmitted; `end_s` without losses.
     window_segments : float
-        The largest window until then.
+        Largest window until then.
     ended_by : str
         ``loss``, ``no more growth``, or empty.
     """
@@ -90,7 +90,7 @@ def slow_start(trace: pd.DataFrame) -> SlowStart:
     rtt_s = trace["rtt_us"].to_numpy(float) / 1e6
     if len(t_s) < 2:
         return SlowStart(math.nan, math.nan, math.nan, "")
-    # between two samples nothing is seen, so growth is judged over no less than one interval
+    # Samples are the finest resolution, so growth is measured over at least one interval.
     step_s = float(np.median(np.diff(t_s)))
     reach_s = np.maximum(rtt_s, step_s) + step_s / 2
     lost = np.flatnonzero(again > again[0])
@@ -102,7 +102,7 @@ def slow_start(trace: pd.DataFrame) -> SlowStart:
     if not ends:
         return SlowStart(math.nan, math.nan, float(window.max()), "")
     at, ended_by = min(ends)
-    # an overshoot is seen in the window's standstill before its first retransmit is counted
+    # After an overshoot the window stops before the first retransmit is counted.
     soon = at + np.searchsorted(t_s[at:], t_s[at] + EPISODE_ROUND_TRIPS * reach_s[at])
     over_s = t_s[at]
     if len(lost) and lost[0] < soon:
@@ -112,7 +112,7 @@ def slow_start(trace: pd.DataFrame) -> SlowStart:
 
 
 def episode_end_s(t_s: np.ndarray, again: np.ndarray, rtt_s: np.ndarray, at: int) -> float:
-    """When the last retransmit of the loss at sample `at` had had a round trip to arrive."""
+    """Time of the last retransmit of the loss at sample `at`, plus one round trip."""
     last = at
     for k in np.flatnonzero(np.diff(again) > 0) + 1:
         if k > last and t_s[k] - t_s[last] <= EPISODE_ROUND_TRIPS * rtt_s[last]:
@@ -133,8 +133,8 @@ def carried(intervals: pd.DataFrame, since_s: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``t_s``, ``interval_s``, ``goodput_Mbps``, one row an interval, all streams added up. What
-        drains after the window is left out.
+        ``t_s``, ``interval_s``, ``goodput_Mbps``, one row an interval, all streams added up,
+        without the drain after the window.
     """
     inside = intervals[intervals["in_window"]]
     until_s = inside["t_s"].max() if len(inside) else -math.inf
@@ -180,7 +180,7 @@ def batched_interval(
 def after_slow_start(
     runs: pd.DataFrame, intervals: pd.DataFrame, traces: pd.DataFrame, confidence: float = 0.95
 ) -> pd.DataFrame:
-    """What each run carried once the slow start of all its streams was over.
+    """Goodput of each run after the slow start of all its streams.
 
     Parameters
     ----------
@@ -192,10 +192,9 @@ def after_slow_start(
     Returns
     -------
     DataFrame
-        One row a run: ``run_id``, ``slow_start_s`` (its end), ``since_s`` (from where the mean is),
+        One row a run: ``run_id``, ``slow_start_s`` (its end), ``since_s`` (start of the mean),
         ``ended_by``, ``top_segments`` (largest window of slow start), ``mean_Mbps`` and
-        ``half_width_Mbps``, ``after_s`` (how much of the run that is). NaN where slow start was
-        not over.
+        ``half_width_Mbps``, ``after_s`` (time the mean covers). NaN where slow start did not end.
     """
     rows = []
     by_run = dict(list(intervals.groupby("run_id", sort=False)))
@@ -235,13 +234,13 @@ _MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
 def factors(runs: pd.DataFrame) -> pd.DataFrame:
-    """What of a sender was set otherwise from run to run, as read back from it.
+    """Settings of a sender that vary from run to run, as read back.
 
     Returns
     -------
     DataFrame
         ``run_id``, ``mtu_B`` and :data:`FACTORS`: the queue length of the interface, the limits of
-        TCP's own buffers, and the two windows asked for.
+        TCP's own buffers, and the two requested windows.
     """
     rows = []
     for run in runs.itertuples():
@@ -260,7 +259,7 @@ def factors(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def window(size_B: float) -> str:
-    """A window as the page writes it: ``40 M`` is 40 MiB; 0 is left to the kernel."""
+    """A window as the page writes it: ``40 M`` is 40 MiB; 0 is the kernel's choice."""
     if size_B == 0:
         return "kernel's"
     mebi = size_B / 2**20
@@ -268,7 +267,7 @@ def window(size_B: float) -> str:
 
 
 def single_changes(runs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of runs of one MTU of which exactly one of :data:`FACTORS` was set otherwise.
+    """Pairs of runs of one MTU that differ in exactly one of :data:`FACTORS`.
 
     Returns
     -------

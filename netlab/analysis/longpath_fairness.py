@@ -1,4 +1,4 @@
-"""How two or more flows share a path: Jain's index, over time and as a mean with its interval."""
+"""Fairness of several flows on a path: Jain's index over time, and its mean with an interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netlab.analysis.longpath import batched_interval, stack_of_stream
 from netlab.errors import BadInput
 
 SHARE_ROUND_TRIPS = 5.0
-"""A share is of at least so many round trips: flows come in clumps of one window."""
+"""Least round trips that a share covers: flows are bursty, one window at a time."""
 
 LEAST_SHARE_S = 1.0
 
@@ -24,7 +24,7 @@ def jain(rates: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     rates : array, shape (..., flows)
-        None below 0.
+        Not negative.
 
     Returns
     -------
@@ -33,10 +33,14 @@ def jain(rates: np.ndarray) -> np.ndarray:
     """
     rates = np.asarray(rates, dtype=float)
     if rates.ndim == 0 or rates.shape[-1] == 0:
-        raise BadInput("needs at least one flow", key="rates", value=rates.shape)
+        raise BadInput(
+            "needs at least one flow", key="rates", value=rates.shape, code="E-ANALYSIS-008"
+        )
     if (rates < 0).any():
-        raise BadInput("is below 0", key="rates", value=float(rates.min()))
-    # scaled first: squares of what is tiny vanish, and of what is huge overflow
+        raise BadInput(
+            "must not be below 0", key="rates", value=float(rates.min()), code="E-ANALYSIS-009"
+        )
+    # Scale first: squares of tiny rates underflow, squares of huge ones overflow.
     most = rates.max(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         scaled = rates / most
@@ -44,7 +48,7 @@ def jain(rates: np.ndarray) -> np.ndarray:
 
 
 def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
-    """Goodput of every flow of a run as a running mean, and the index at every moment.
+    """Running mean of the goodput of every flow of a run, and the index at every sample.
 
     Parameters
     ----------
@@ -56,7 +60,7 @@ def shares(intervals: pd.DataFrame, rtt_s: float) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Index ``t_s``; a column of Mb/s for each stream, and ``jain``. The drain is left out.
+        Index ``t_s``; a column of Mb/s for each stream, and ``jain``; without the drain.
     """
     inside = intervals[intervals["in_window"]]
     until_s = inside["t_s"].max() if len(inside) else -math.inf
@@ -107,7 +111,7 @@ def fairness(
         over_time = shares(part, rtt_s)
         inside = over_time.loc[over_time.index > begin_s, "jain"].dropna()
         step_s = float(window["interval_s"].median())
-        # neighbours share all but one of their samples
+        # Neighbouring running means share all but one of their samples.
         width_s = max(rtt_s, SHARE_ROUND_TRIPS * rtt_s / 2, LEAST_SHARE_S / 2)
         mean, half = batched_interval(inside.to_numpy(), step_s, width_s, confidence)
         rows.append(

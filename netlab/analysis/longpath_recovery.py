@@ -1,4 +1,4 @@
-"""What a loss cost: the window before and after it, and how long it took to come back."""
+"""Cost of a loss: the window before and after it, and the time to recover."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netlab.congestion.window_laws import LAWS, WindowLaw
 
 LAW_OF_STACK = {law.name: law for law in LAWS}
 BACK = 0.99
-"""A window is back when it has reached this share of what it was: samples miss the very top."""
+"""Share of the old window that counts as recovered: samples miss the exact maximum."""
 
 LEAST_FOR_SLOPE = 4
 
@@ -25,16 +25,16 @@ class Recovery:
     Parameters
     ----------
     before_segments, least_segments : float
-        The window when the packet was lost, and where the reaction to it left it.
+        Window at the loss, and least window after the reaction to it.
     kept : float
         The second over the first.
     growth_segments : float
-        Segments gained in a round trip from there on: a line fitted until the window was back,
-        or to the end. NaN if there are too few samples.
+        Segments gained in a round trip after that: slope of a line fitted until the window has
+        recovered, or to the end. NaN with too few samples.
     recovery_s : float
-        From the loss until the window was back; NaN if it was not by the end.
+        Time from the loss until the window has recovered; NaN if it has not by the end.
     seen_s : float
-        How long after the loss the samples go on.
+        Time from the loss to the last sample.
     rtt_ms : float
         Mean round-trip time meanwhile.
     """
@@ -56,12 +56,12 @@ def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
     trace : DataFrame
         Rows of :data:`netlab.results.TRACE_COLUMNS`, of one stream.
     loss_s : float
-        When a packet was dropped.
+        Time of the drop.
 
     Returns
     -------
     Recovery or None
-        None when the samples do not hold the loss, or no window fell after it.
+        None if the samples do not cover the loss, or the window did not fall after it.
     """
     trace = trace.sort_values("t_s")
     t_s = trace["t_s"].to_numpy(float)
@@ -71,7 +71,7 @@ def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
         return None
     rtt_s = float(trace["rtt_us"].iloc[at]) / 1e6
     step_s = float(np.median(np.diff(t_s)))
-    # the loss is known a round trip later, and reduced for over another one
+    # The sender learns of the loss a round trip later, and reduces the window over another one.
     until = int(np.searchsorted(t_s, loss_s + EPISODE_ROUND_TRIPS * rtt_s + step_s, side="right"))
     before = float(window[at:until].max())
     top = at + int(np.argmax(window[at:until]))
@@ -98,7 +98,7 @@ def recovery(trace: pd.DataFrame, loss_s: float) -> Recovery | None:
 
 
 def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
-    """Mean segments a law gains in each of so many round trips from a window on."""
+    """Mean segments that a law gains in a round trip, over several from a window on."""
     window, steps = low, max(1, round(round_trips))
     for _ in range(steps):
         window += law.growth(window)
@@ -106,12 +106,12 @@ def law_growth(law: WindowLaw, low: float, round_trips: float) -> float:
 
 
 def beside_law(stack: str, found: Recovery) -> dict[str, float]:
-    """What the published law of a stack says of the same loss.
+    """Prediction of the stack's published law for the same loss.
 
     Returns
     -------
     dict
-        ``law_kept``, ``law_growth_segments`` (mean over the round trips that were seen) and
+        ``law_kept``, ``law_growth_segments`` (mean over the measured round trips) and
         ``law_recovery_s``; NaN for a stack without a window law.
     """
     law = LAW_OF_STACK.get(stack)
@@ -126,7 +126,7 @@ def beside_law(stack: str, found: Recovery) -> dict[str, float]:
 
 
 def recoveries(runs: pd.DataFrame, traces: pd.DataFrame) -> pd.DataFrame:
-    """Every forced loss of a study beside what its stack's law says.
+    """Every forced loss of a study beside the prediction of its stack's law.
 
     Parameters
     ----------

@@ -23,10 +23,10 @@ QUANTITIES = {
     "goodput": "goodput, Mb/s",
     "window": "window, segments",
     "rtt": "RTT, ms",
-    "retransmits": "sent again",
+    "retransmits": "retransmits",
     "queue": "queue, MB",
 }
-"""What a run is shown by over time, with the unit; the queue where the path has an emulator."""
+"""Quantities of a run over time, with the unit; the queue only on an emulated path."""
 
 MOST_POINTS = 1200
 
@@ -55,12 +55,12 @@ class LongPath:
 
     @property
     def short(self) -> bool:
-        """Whether this is the short form of the study."""
+        """True for the short form of the study."""
         return self.measured.study.name.endswith(QUICK)
 
     @property
     def whole_timing(self) -> Timing | None:
-        """Timing of the whole study; None if netlab comes with no study of this name."""
+        """Timing of the whole study; None if netlab has no study of this name."""
         name = self.measured.study.name.removesuffix(QUICK)
         try:
             return load_study(root_paths.study_file(name)).timing
@@ -69,7 +69,7 @@ class LongPath:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Every run with the part it belongs to and what it carried after slow start."""
+        """Every run with its part of the study and its goodput after slow start."""
         parts = {group.name: group.part for group in self.measured.study.groups}
         order = {name: index for index, name in enumerate(parts)}
         after = after_slow_start(
@@ -91,7 +91,7 @@ class LongPath:
         return runs[runs["mtu_B"] == mtu_B]
 
     def has(self, name: str) -> bool:
-        """Whether any run of a part was measured."""
+        """True if any run of a part was measured."""
         return len(self.part(name)) > 0
 
     @cached_property
@@ -106,13 +106,13 @@ class LongPath:
         return fairness(self.runs, self.intervals, self.traces, confidence)
 
     def rtt_ms(self, path: str) -> float:
-        """Round-trip time of an emulated path without its queue, as the study asks for it."""
+        """Round-trip time of an emulated path without its queue, as configured."""
         return sum(self.measured.study.paths[path].link.emulator.each_way_ms)
 
     def series(self, run: pd.Series) -> dict[str, pd.DataFrame]:
         """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream`` and ``value``.
 
-        A run of more than :data:`MOST_POINTS` samples is drawn by the means of neighbours.
+        A run of more than :data:`MOST_POINTS` samples is reduced to means of neighbours.
         """
         of_run = self.intervals[self.intervals["run_id"] == run["run_id"]]
         inside = of_run[of_run["in_window"]]
@@ -154,7 +154,7 @@ class LongPath:
 
 
 def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
-    """At most so many points of one line: means of neighbours where there are more samples."""
+    """Samples of one line, reduced to means of neighbours where there are more than ``most``."""
     samples = samples.sort_values("t_s")[["t_s", "stream", "value"]]
     if len(samples) <= most:
         return samples
@@ -163,10 +163,10 @@ def thinned(samples: pd.DataFrame, most: int = MOST_POINTS) -> pd.DataFrame:
 
 
 def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
-    """A run's rate as means over whole seconds (or other spans), at the end of each.
+    """Mean rate of a run in each second (or other span), at the end of the span.
 
-    A sample that was taken a little late belongs to the span that it should have ended. The last
-    span may be cut short, but not below half.
+    A sample taken slightly late belongs to the span it should have ended. The last span may be
+    shorter, down to half.
     """
     if samples.empty:
         return samples[["t_s", "value"]]
@@ -182,12 +182,12 @@ def seconds_mean(samples: pd.DataFrame, seconds: float = 1.0) -> pd.DataFrame:
 
 
 def traced(results: str | Path) -> bool:
-    """Whether a store holds what a run's sender saw over time."""
+    """True if a store contains traces of senders."""
     return any((Path(results) / "traces").glob("*.parquet"))
 
 
 def on_long_path(measured: Measured) -> bool:
-    """Whether a study's senders were traced, and all its paths are emulated."""
+    """True if a study's senders were traced and all its paths are emulated."""
     links = [measured.study.paths[name].link for name in measured.runs["path"].unique()]
     emulated = all(link is not None and link.emulator is not None for link in links)
     return emulated and traced(measured.results)
@@ -203,5 +203,8 @@ def samples_of(measured: Measured) -> LongPath:
     """
     store = Store(measured.results)
     if not traced(measured.results):
-        raise NetlabError(f"{measured.results} holds no traces; the study needs trace: true")
+        raise NetlabError(
+            f"{measured.results} holds no traces; the study needs trace: true",
+            code="E-ANALYSIS-010",
+        )
     return LongPath(measured, store.intervals(), store.rows("traces"), store.rows("paths"))

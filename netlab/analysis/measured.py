@@ -94,7 +94,9 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     store = Store(directory)
     runs = store.runs()
     if runs.empty:
-        raise NetlabError(f"{directory} holds no runs; measure the study first")
+        raise NetlabError(
+            f"{directory} holds no runs; measure the study first", code="E-ANALYSIS-011"
+        )
     names = sorted(runs["study"].unique())
     design = _design(directory, file, name, names)
     if names != [design.name]:
@@ -102,6 +104,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
             f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}",
             where=str(directory),
             key="study",
+            code="E-ANALYSIS-012",
         )
     return from_frames(design, runs, store.intervals(), directory)
 
@@ -132,7 +135,9 @@ def _directory(results: str | Path, name: str) -> Path:
         forms = [paths.results_dir(form) for form in _forms(name)]
         places = sorted(forms, key=_measured_at, reverse=True)
     else:
-        raise BadInput("name a study, or the directory of its results", key="results")
+        raise BadInput(
+            "name a study, or the directory of its results", key="results", code="E-ANALYSIS-013"
+        )
     for place in places:
         if place.is_dir():
             return place
@@ -140,6 +145,7 @@ def _directory(results: str | Path, name: str) -> Path:
         "there is no such directory; measure the study first",
         key="results",
         value=str(results or places[0]),
+        code="E-ANALYSIS-014",
     )
 
 

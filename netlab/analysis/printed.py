@@ -20,7 +20,7 @@ def stream_label(streams: int) -> str:
 
 
 def number(value: float) -> str:
-    """A rate with three significant digits or none after the point, as fits its size."""
+    """A rate with three significant digits, without decimals from 100 on."""
     if math.isnan(value):
         return MISSING
     if abs(value) >= 99.95 or value == 0:
@@ -52,7 +52,7 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:
-    """Groups in their order: by table number where they have one, then as they come."""
+    """Groups by table number; those without one follow in their order."""
     first = cells.drop_duplicates("group")
     ordered = first.assign(rank=range(len(first))).sort_values(
         ["table", "rank"], na_position="last", kind="stable"
@@ -78,7 +78,9 @@ def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
     part = cells[cells["group"] == group]
     if part.empty:
         known = ", ".join(map(repr, group_names(cells))) or "none"
-        raise BadInput(f"no such group; there are {known}", key="group", value=group)
+        raise BadInput(
+            f"no such group; there are {known}", key="group", value=group, code="E-ANALYSIS-015"
+        )
     return part
 
 
@@ -118,11 +120,18 @@ def as_printed(
         ``4 Streams``, ... A combination outside the design is empty, a missing cell a dash.
     """
     if quantity not in QUANTITIES:
-        raise BadInput(f"choose from {', '.join(QUANTITIES)}", key="quantity", value=quantity)
+        raise BadInput(
+            f"choose from {', '.join(QUANTITIES)}",
+            key="quantity",
+            value=quantity,
+            code="E-ANALYSIS-016",
+        )
     part = of_group(cells, group)
     if quantity == "bottleneck":
         if bottlenecks is None:
-            raise BadInput("is needed to lay out bottlenecks", key="bottlenecks")
+            raise BadInput(
+                "is needed to lay out bottlenecks", key="bottlenecks", code="E-ANALYSIS-017"
+            )
         keys = ["group", "tuning", "mtu_B", "streams"]
         part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
         texts = part["bottleneck"].fillna(MISSING).tolist()

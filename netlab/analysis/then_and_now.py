@@ -1,21 +1,21 @@
-"""A measured study beside the published one: which findings of 2003 recur.
+"""Comparison of a measured study with the published one: findings of 2003 that recur.
 
-A finding is what one step of a factor did to throughput, all else equal: the geometric mean of
-the ratios over the cells that both studies have. The published cells are single measurements
-without an interval. The preliminary notes, made with the same cards and program, say that "the
-measurements show fluctuations of a few %"; 3 % is taken for that here, on every published cell,
-so a published ratio is known to within :data:`BAND` either way. That is the only margin used:
+A finding is the effect of one step of a factor on throughput, all else equal: the geometric mean
+of the ratios over the cells that both studies have. The published cells are single measurements
+without an interval. The preliminary notes, made with the same cards and program, state that "the
+measurements show fluctuations of a few %". That is read as 3 % on every published cell, so a
+published ratio is known to within :data:`BAND` either way. No other margin is used:
 
-- 2003 *rises* or *falls* where its ratio lies outside the band around 1, else it *stays*;
-- a rise recurs when the measured interval lies above 1 and reaches beyond the band, and does not
-  recur when it ends within the band or below (a fall likewise, the other way around);
-- "stays" recurs when the measured interval lies within the band, and does not recur when it lies
-  outside of it altogether;
+- a published ratio *rises* or *falls* outside the band around 1, else it *stays*;
+- a rise recurs if the measured interval lies above 1 and reaches beyond the band; it does not
+  recur if the interval ends within the band or below; a fall likewise, the other way around;
+- "stays" recurs if the measured interval lies within the band, and does not recur if the whole
+  interval lies outside it;
 - anything else is undecided, also a ratio without an interval.
 
-Ratios are of throughput. Both cells of a ratio have the same path, so its ceiling cancels, except
-from one direction to both where each direction has the bus whole: there the ceiling doubles, and
-what 2003 said of throughput is still asked of throughput.
+Ratios are of throughput. Both cells of a ratio have the same path, so its ceiling cancels. The
+exception is the step from one direction to both where each direction has the full bus: the ceiling
+doubles there, and the ratio is still that of throughput.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from netlab.analysis.measured import Measured
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 
 TABLES = (2, 3, 4, 5, 6)
-"""Tables of the report that a group can name; table 1 was measured before it, by others."""
+"""Tables of the report that a group can name; table 1 repeats the earlier notes."""
 
 FLUCTUATION = 0.03
 """Stated tolerance of a published cell: "a few %" (preliminary notes, right before set 1)."""
 
 BAND = (1 + FLUCTUATION) / (1 - FLUCTUATION)
-"""Most that a published ratio may be off by either way, both of its cells fluctuating."""
+"""Largest error of a published ratio either way, with both of its cells fluctuating."""
 
 RECURS, DOES_NOT, UNDECIDED = "recurs", "does not recur", "undecided"
 VERDICTS = (RECURS, DOES_NOT, UNDECIDED)
@@ -72,19 +72,19 @@ COMPARED_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One step of one factor, and the cells it is read from.
+class Step:
+    """One step of one factor, and the cells to compare.
 
     Parameters
     ----------
     factor : str
         One of :data:`FACTORS`.
     step, where : str
-        What changes, and in which cells.
+        The change, and the cells it is tested in.
     before, after : dict
-        Column to the values that a cell on that side may have.
+        Allowed values of a cell on that side, by column.
     match : tuple of str
-        Columns in which the two cells of a ratio agree.
+        Columns with equal values in both cells of a ratio.
     """
 
     factor: str
@@ -105,7 +105,7 @@ class Finding:
 
 
 def published_cells() -> pd.DataFrame:
-    """Tables 2 to 6 of the report, one row a cell, with what it is a share of."""
+    """Tables 2 to 6 of the report, one row a cell, with its ceiling."""
     frame = published.load("openlab-2003")
     names = {"throughput_MBps": "then_MBps", "bus_MBps": "then_ceiling_MBps"}
     frame = frame[frame["table"].isin(TABLES)].rename(columns=names)
@@ -136,7 +136,7 @@ def comparable(m: Measured) -> pd.DataFrame:
 
 
 def nothing_because(m: Measured) -> str:
-    """Why no cell can be compared; empty where some can."""
+    """Reason that no cell can be compared; empty if some can."""
     if len(comparable(m)):
         return ""
     cells = m.cells[m.cells["table"].isin(TABLES)]
@@ -151,16 +151,14 @@ def nothing_because(m: Measured) -> str:
         known, here = then[column].unique(), cells[column].unique()
         if not set(known) & set(here):
             listed = [", ".join(map(str, values)) for values in (sorted(here), sorted(known))]
-            return (
-                f"the {words} of this study ({listed[0]}) are none of those of 2003 ({listed[1]})"
-            )
+            return f"the {words} of this study ({listed[0]}) do not occur in 2003 ({listed[1]})"
     if not (cells["n_valid"] > 0).any():
         return "no cell of a group that repeats one of the report's tables has a valid run"
     return "no valid cell of this study has the direction and the levels of a published one"
 
 
-def findings(cells: pd.DataFrame) -> tuple[Finding, ...]:
-    """Every step that the comparable cells allow, in the order of :data:`FACTORS`."""
+def steps(cells: pd.DataFrame) -> tuple[Step, ...]:
+    """Steps that the comparable cells allow, in the order of :data:`FACTORS`."""
     tunings = [t for t in HEADING_OF_TUNING if (cells["tuning"] == t).any()]
     mtus = sorted(cells["mtu_B"].unique())
     streams = tuple(sorted(cells["streams"].unique()))
@@ -172,15 +170,15 @@ def findings(cells: pd.DataFrame) -> tuple[Finding, ...]:
     )
 
 
-def _jumbo_frames(tunings: list, mtus: list) -> Iterator[Finding]:
+def _jumbo_frames(tunings: list, mtus: list) -> Iterator[Step]:
     for a, b in pairwise(mtus):
         for tuning in tunings:
             sides = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
             step, match = f"{a} B to {b} B", ("group", "path", "table", "streams")
-            yield Finding("jumbo frames", step, TUNING_WORDS[tuning], *sides, match)
+            yield Step("jumbo frames", step, TUNING_WORDS[tuning], *sides, match)
 
 
-def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Finding]:
+def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Step]:
     if len(streams) < 2:
         return
     step = f"{streams[0]} to {streams[-1]} streams"
@@ -192,25 +190,25 @@ def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Finding
                 for n in (streams[0], streams[-1])
             )
             where, match = f"{TUNING_WORDS[tuning]}, {words}", ("group", "path", "table", "mtu_B")
-            yield Finding("stream count", step, where, *sides, match)
+            yield Step("stream count", step, where, *sides, match)
 
 
-def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Finding]:
+def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Step]:
     for a, b in pairwise(tunings):
         for counts in filter(None, (streams[:1], streams[1:])):
             sides = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
             step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
             where = f"{_listed(counts)} {'stream' if counts == (1,) else 'streams'}"
             match = ("group", "path", "table", "mtu_B", "streams")
-            yield Finding("tuning", step, where, *sides, match)
+            yield Step("tuning", step, where, *sides, match)
 
 
-def _directions(tunings: list) -> Iterator[Finding]:
+def _directions(tunings: list) -> Iterator[Step]:
     for before, after, step in DIRECTIONS:
         for tuning in tunings:
             sides = ({"table": (number,), "tuning": (tuning,)} for number in (before, after))
             match = ("path", "mtu_B", "streams")
-            yield Finding("direction", step, TUNING_WORDS[tuning], *sides, match)
+            yield Step("direction", step, TUNING_WORDS[tuning], *sides, match)
 
 
 def _listed(counts: tuple) -> str:
@@ -219,14 +217,14 @@ def _listed(counts: tuple) -> str:
 
 
 def side(ratio: float) -> str:
-    """``rises``, ``falls`` or ``stays``: where a published ratio lies to the band around 1."""
+    """Position of a ratio relative to the band around 1: ``rises``, ``falls`` or ``stays``."""
     if ratio > BAND:
         return RISES
     return FALLS if ratio < 1 / BAND else STAYS
 
 
 def verdict(said: str, low: float, high: float) -> str:
-    """Whether what 2003 said recurs, by the measured interval of the same ratio.
+    """Verdict on a published effect by the measured interval of the same ratio.
 
     Parameters
     ----------
@@ -249,16 +247,16 @@ def verdict(said: str, low: float, high: float) -> str:
 
 
 def compare(m: Measured) -> pd.DataFrame:
-    """Every finding in every group, both sides' numbers, and whether it recurs.
+    """Every finding in every group with the numbers of both sides and the verdict.
 
     Returns
     -------
     DataFrame
         :data:`COMPARED_COLUMNS`, one row a finding and group (direction: a pair of groups).
-        ``cases`` counts the ratios that were averaged, on both sides the same; ``left_out``
-        those that could not be, for want of a second valid run in one of their cells; ``alike``
-        the cases that by themselves lie on the same side on both sides. Percentages are
-        geometric means of the shares of the ceiling before and after the step.
+        ``cases`` counts the averaged ratios, the same on both sides; ``left_out`` those without a
+        second valid run in one of their cells; ``alike`` the cases that rise, fall or stay in both
+        studies. Percentages are geometric means of the shares of the ceiling before and after the
+        step.
     """
     cells = comparable(m)
     usable = valid(m.runs)
@@ -268,19 +266,19 @@ def compare(m: Measured) -> pd.DataFrame:
         for key, part in usable.groupby(list(CELL_KEYS))["goodput_MBps"]
     }
     rows = []
-    for finding in findings(cells) if len(cells) else ():
-        pairs = _sides(finding.pairs(cells))
+    for step in steps(cells) if len(cells) else ():
+        pairs = _sides(step.pairs(cells))
         for names, part in pairs.groupby(["group_a", "group_b"], sort=False):
             row = _compared(part, goodputs, m.study.confidence)
             if row is not None:
                 group = names[0] if names[0] == names[1] else f"{names[1]} over {names[0]}"
-                words = {"factor": finding.factor, "step": finding.step, "where": finding.where}
+                words = {"factor": step.factor, "step": step.step, "where": step.where}
                 rows.append(words | {"group": group} | row)
     return pd.DataFrame.from_records(rows, columns=list(COMPARED_COLUMNS))
 
 
 def _sides(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs with all columns on both sides, also those that they agree in."""
+    """Pairs with all columns on both sides, also those with equal values."""
     agreed = [c for c in CELL_COLUMNS if c in pairs]
     return pairs.assign(**{c + ending: pairs[c] for c in agreed for ending in ("_a", "_b")})
 
@@ -292,7 +290,7 @@ def _compared(part: pd.DataFrame, goodputs: dict, confidence: float) -> dict | N
         found = tuple(goodputs.get(key, ()) for key in keys)
         both.append(found)
         counted.append(min(map(len, found)) > 1)
-    # Without any repeat the ratio is still shown, and has no interval.
+    # Without repeats the ratio is shown without an interval.
     kept = counted if any(counted) else [min(map(len, found)) > 0 for found in both]
     if not any(kept):
         return None
@@ -330,13 +328,13 @@ def _geometric_mean(values: pd.Series) -> float:
 
 
 def summary(compared: pd.DataFrame) -> pd.DataFrame:
-    """One row a finding over all groups.
+    """Summary of each finding over all groups.
 
     Returns
     -------
     DataFrame
         ``factor, step, where, then_ratio, now_ratio`` (geometric means over the groups), the
-        number of groups by what 2003 said (``rises, falls, stays``) and by verdict (``recurs,
+        number of groups by the published effect (``rises, falls, stays``) and by verdict (``recurs,
         does not recur, undecided``), and ``verdict``: ``recurs`` or ``does not recur`` where at
         least two thirds of the groups say so, else ``undecided``.
     """

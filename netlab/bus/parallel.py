@@ -1,4 +1,4 @@
-"""PCI and PCI-X: width times clock, shared by all that move data in either direction."""
+"""PCI and PCI-X: width times clock, shared by all cards and both directions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from netlab.bus.checks import is_number, is_whole, percent_of
 from netlab.errors import BadInput
 
 # The family's clocks are one 133 1/3 MHz oscillator and its divisions, multiplied per transfer in
-# PCI-X 2.0. The documents count with the label 133 and its exact divisions, which is the one
-# reading that gives all their figures: 133, 266, 532 and 1064 MB/s.
+# PCI-X 2.0. The documents use the label 133 and its exact divisions, which is the only reading that
+# gives all their figures: 133, 266, 532 and 1064 MB/s.
 _CLOCK_MHZ: dict[float, Fraction] = {33: Fraction(133, 4), 66: Fraction(133, 2), 533: Fraction(532)}
 _PARALLEL_WIDTHS = (16, 32, 64)
 _MAX_CLOCK_MHZ = 1066
@@ -43,12 +43,15 @@ class ParallelBus:
 
     def __post_init__(self) -> None:
         if self.width_bit not in _PARALLEL_WIDTHS:
-            raise BadInput("must be 16, 32 or 64", key="width_bit", value=self.width_bit)
+            raise BadInput(
+                "must be 16, 32 or 64", key="width_bit", value=self.width_bit, code="E-BUS-002"
+            )
         if not (is_number(self.clock_MHz) and 0 < self.clock_MHz <= _MAX_CLOCK_MHZ):
             raise BadInput(
                 f"must be above 0 and at most {_MAX_CLOCK_MHZ}",
                 key="clock_MHz",
                 value=self.clock_MHz,
+                code="E-BUS-003",
             )
 
     @property
@@ -67,7 +70,7 @@ class ParallelBus:
         Parameters
         ----------
         throughput_MBps : float
-            MB/s, of both directions together where traffic runs both ways.
+            MB/s, the sum of both directions.
 
         Returns
         -------
@@ -103,9 +106,13 @@ def pci(width_bit: int = 32, clock_MHz: float = 33) -> ParallelBus:
         No such bus.
     """
     if width_bit not in (32, 64):
-        raise BadInput("PCI is 32 or 64 bit wide", key="width_bit", value=width_bit)
+        raise BadInput(
+            "PCI is 32 or 64 bit wide", key="width_bit", value=width_bit, code="E-BUS-004"
+        )
     if not is_number(clock_MHz) or clock_MHz > 66:
-        raise BadInput("PCI runs at 66 MHz at most", key="clock_MHz", value=clock_MHz)
+        raise BadInput(
+            "PCI runs at 66 MHz at most", key="clock_MHz", value=clock_MHz, code="E-BUS-005"
+        )
     return ParallelBus("PCI", width_bit, clock_MHz)
 
 
@@ -130,11 +137,16 @@ def pci_x(clock_MHz: float = 133, width_bit: int = 64) -> ParallelBus:
     """
     if not is_number(clock_MHz) or (clock_MHz > 133 and clock_MHz not in (266, 533)):
         raise BadInput(
-            "PCI-X runs at up to 133, at 266 or at 533 MHz", key="clock_MHz", value=clock_MHz
+            "PCI-X runs at up to 133, at 266 or at 533 MHz",
+            key="clock_MHz",
+            value=clock_MHz,
+            code="E-BUS-006",
         )
     version = "PCI-X 2.0" if clock_MHz > 133 else "PCI-X 1.0"
     if width_bit == 16 and version == "PCI-X 1.0":
-        raise BadInput("PCI-X 1.0 is 32 or 64 bit wide", key="width_bit", value=width_bit)
+        raise BadInput(
+            "PCI-X 1.0 is 32 or 64 bit wide", key="width_bit", value=width_bit, code="E-BUS-007"
+        )
     return ParallelBus(version, width_bit, clock_MHz)
 
 
@@ -148,7 +160,7 @@ PCI_X_133 = pci_x(133)
 def shared(
     bus: ParallelBus, cards: Iterable[ParallelBus] = (), *, half_speed_slot: bool = False
 ) -> ParallelBus:
-    """The bus as it runs with the cards that are on it.
+    """The bus at the clock that its cards allow.
 
     A bus and its cards run at the clock of the slowest of them (openlab report, 2.3 and 5.2);
     a slot wired for half speed halves the clock (preliminary notes, PCI-X slot 4). With a
@@ -157,9 +169,9 @@ def shared(
     Parameters
     ----------
     bus : ParallelBus
-        What the slot offers.
+        Bus of the slot.
     cards : iterable of ParallelBus
-        What each card is made for. A card's width limits that card only, not the bus.
+        Bus that each card supports. A card's width limits only that card, not the bus.
     half_speed_slot : bool
         The slot runs at half of the bus clock.
 
@@ -220,13 +232,20 @@ def pci_x_efficiency(
         A parameter is out of its range.
     """
     if not is_whole(burst_B) or not 1 <= burst_B <= 4096:
-        raise BadInput("must be 1 to 4096 bytes", key="burst_B", value=burst_B)
+        raise BadInput("must be 1 to 4096 bytes", key="burst_B", value=burst_B, code="E-BUS-008")
     if width_bit not in (32, 64):
-        raise BadInput("must be 32 or 64", key="width_bit", value=width_bit)
+        raise BadInput("must be 32 or 64", key="width_bit", value=width_bit, code="E-BUS-009")
     if not is_whole(latency_clocks) or latency_clocks < 0:
-        raise BadInput("must be a whole number from 0", key="latency_clocks", value=latency_clocks)
+        raise BadInput(
+            "must be a whole number from 0",
+            key="latency_clocks",
+            value=latency_clocks,
+            code="E-BUS-010",
+        )
     if not is_whole(header_B) or not 0 <= header_B < burst_B:
-        raise BadInput("must be 0 to below burst_B", key="header_B", value=header_B)
+        raise BadInput(
+            "must be 0 to below burst_B", key="header_B", value=header_B, code="E-BUS-011"
+        )
     data_clocks = math.ceil(burst_B / (width_bit / 8))
     clocks = _REQUEST_CLOCKS + _COMPLETION_CLOCKS + data_clocks + latency_clocks
     return (burst_B - header_B) / (width_bit / 8) / clocks

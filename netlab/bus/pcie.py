@@ -33,7 +33,7 @@ PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
 
 @dataclass(frozen=True)
 class SerialBus:
-    """A PCI Express link: lanes of its own for one device, and as much in each direction.
+    """A PCI Express link: dedicated lanes of one device, with equal bandwidth each way.
 
     Parameters
     ----------
@@ -48,15 +48,20 @@ class SerialBus:
 
     def __post_init__(self) -> None:
         if not is_whole(self.generation) or self.generation not in _GENERATIONS:
-            raise BadInput("must be 1 to 6", key="generation", value=self.generation)
+            raise BadInput(
+                "must be 1 to 6", key="generation", value=self.generation, code="E-BUS-012"
+            )
         if not is_whole(self.lanes) or self.lanes not in PCIE_LANES:
             raise BadInput(
-                f"must be one of {', '.join(map(str, PCIE_LANES))}", key="lanes", value=self.lanes
+                f"must be one of {', '.join(map(str, PCIE_LANES))}",
+                key="lanes",
+                value=self.lanes,
+                code="E-BUS-013",
             )
 
     @property
     def name(self) -> str:
-        """As it is usually written, such as ``PCIe 3.0 x8``."""
+        """Usual notation, such as ``PCIe 3.0 x8``."""
         return f"PCIe {self.generation}.0 x{self.lanes}"
 
     @property
@@ -102,9 +107,14 @@ class SerialBus:
             Between 0 and 1.
         """
         if payload_B not in (128, 256, 512, 1024, 2048, 4096):
-            raise BadInput("must be a power of two, 128 to 4096", key="payload_B", value=payload_B)
+            raise BadInput(
+                "must be a power of two, 128 to 4096",
+                key="payload_B",
+                value=payload_B,
+                code="E-BUS-014",
+            )
         if header_B not in (12, 16):
-            raise BadInput("must be 12 or 16", key="header_B", value=header_B)
+            raise BadInput("must be 12 or 16", key="header_B", value=header_B, code="E-BUS-015")
         gen = _GENERATIONS[self.generation]
         return float(gen.flit_share * Fraction(payload_B, payload_B + header_B + gen.packet_B))
 
@@ -147,4 +157,6 @@ def generation_of(transfer_GTps: float) -> int:
         if generation.transfer_GTps == transfer_GTps:
             return number
     known = ", ".join(f"{g.transfer_GTps:g}" for g in _GENERATIONS.values())
-    raise BadInput(f"must be one of {known}", key="transfer_GTps", value=transfer_GTps)
+    raise BadInput(
+        f"must be one of {known}", key="transfer_GTps", value=transfer_GTps, code="E-BUS-016"
+    )

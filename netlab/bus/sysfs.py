@@ -1,4 +1,4 @@
-"""Today's bus of a network interface, as the kernel reports it in sysfs."""
+"""Bus of a network interface of this machine, as the kernel reports it in sysfs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _SPEED = re.compile(r"([\d.]+) GT/s")
 
 @dataclass(frozen=True)
 class InterfaceBus:
-    """What joins an interface to memory.
+    """Link between a network interface and memory.
 
     Parameters
     ----------
     interface : str
         Name of the interface.
     bus : SerialBus or None
-        The link as it runs now; None if there is none or the kernel does not report it.
+        The link at its current speed; None without one, or if the kernel does not report it.
     best : SerialBus or None
-        The most the device can run at, where reported.
+        Fastest link of the device, where reported.
     address : str
         PCI address of the device; empty without one.
     note : str
-        Why there is no ``bus``; empty if there is one.
+        Reason for a missing ``bus``; empty if there is one.
     """
 
     interface: str
@@ -39,7 +39,7 @@ class InterfaceBus:
 
     @property
     def degraded(self) -> bool:
-        """Whether the link runs below what the device can do, as in a half-speed slot."""
+        """True if the link is slower than the device supports, as in a half-speed slot."""
         return (
             self.bus is not None
             and self.best is not None
@@ -58,7 +58,7 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     interface : str
         Name such as ``eth0``.
     sysfs : str or Path
-        Where sysfs is mounted.
+        Mount point of sysfs.
 
     Returns
     -------
@@ -68,14 +68,18 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     Raises
     ------
     BadInput
-        No kernel would take the name, or there is no such interface.
+        The name is not valid, or there is no such interface.
     """
     valid = isinstance(interface, str) and _NAME.fullmatch(interface)
     if not valid or interface in (".", ".."):
-        raise BadInput("is not a name an interface can have", key="interface", value=interface)
+        raise BadInput(
+            "not a valid interface name", key="interface", value=interface, code="E-BUS-017"
+        )
     entry = Path(sysfs) / "class" / "net" / interface
     if not entry.exists():
-        raise BadInput(f"no such interface under {sysfs}", key="interface", value=interface)
+        raise BadInput(
+            f"no such interface under {sysfs}", key="interface", value=interface, code="E-BUS-018"
+        )
     device = entry / "device"
     if not device.exists():
         return InterfaceBus(interface, None, note="no bus")
@@ -83,7 +87,7 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     subsystem = (real / "subsystem").resolve().name
     if subsystem != "pci":
         return InterfaceBus(interface, None, note="no bus")
-    # A virtual function reports no link of its own: it shares its physical function's.
+    # A virtual function reports no link; it shares the one of its physical function.
     if (real / "physfn").exists():
         real = (real / "physfn").resolve()
     bus = _link(real, "current_link_speed", "current_link_width")
@@ -102,5 +106,5 @@ def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
         return None
     try:
         return SerialBus(generation_of(float(speed[1])), lanes)
-    except BadInput:  # a rate or width of a kernel newer than this table, or "255 lanes"
+    except BadInput:  # a rate or width newer than this table, or "255 lanes"
         return None

@@ -44,7 +44,9 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
         There is no candidate.
     """
     if search.empty:
-        raise BadInput("no race was run, so there is nothing to draw", key="search")
+        raise BadInput(
+            "no race was run, so there is nothing to draw", key="search", code="E-CHARTS-001"
+        )
     stages = [part for _, part in search.groupby("stage", sort=True)]
     heights = [HEAD_IN + ROW_IN * len(part) for part in stages]
     fig, axes = plt.subplots(

@@ -31,7 +31,7 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
     """
     ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
     if ratios.empty:
-        raise BadInput("no cell has a ratio to draw", key="ratios")
+        raise BadInput("no cell has a ratio to draw", key="ratios", code="E-CHARTS-002")
     modes = [mode for mode in TITLES if (ratios["mode"] == mode).any()]
     labels = ratios.apply(_cell, axis=1)
     rows = list(dict.fromkeys(labels))

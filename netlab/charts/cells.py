@@ -62,11 +62,15 @@ def over_streams(
         Unknown group, quantity or tuning.
     """
     if y not in QUANTITIES:
-        raise BadInput(f"choose from {', '.join(QUANTITIES)}", key="y", value=y)
+        raise BadInput(
+            f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-003"
+        )
     part = printed.of_group(cells, group)
     labels = printed.tuning_labels(part, study)
     if tuning is not None and tuning not in labels:
-        raise BadInput(f"choose from {', '.join(labels)}", key="tuning", value=tuning)
+        raise BadInput(
+            f"choose from {', '.join(labels)}", key="tuning", value=tuning, code="E-CHARTS-004"
+        )
     with theme() if ax is None else nullcontext():
         if ax is None:
             _, ax = plt.subplots(figsize=SIZE_IN)

@@ -1,4 +1,4 @@
-"""Charts of runs over a long path: everything over time, the summary, and what a loss cost."""
+"""Charts of runs over a long path: quantities over time, summary, recovery, fairness."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from netlab.charts.style import (
 COLUMN_IN, ROW_IN = 2.35, 1.35
 SUMMARY_SIZE_IN = (7.0, 3.8)
 BLOW_UP_FROM = 0.9
-"""The blow-up spans the stacks that have at least this share of the best one's mean."""
+"""Least share of the best mean for a stack to appear in the blow-up."""
 STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 4, "AIMD": 5}
 
 
 def _style(stack: str, position: int = 0) -> dict:
-    """A stack keeps its colour and dash from chart to chart; lines of samples have no markers."""
+    """Colour and dash of a stack, the same in all charts; lines of samples have no markers."""
     style = line_style(STYLE_OF_STACK.get(stack, position))
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
 @theme()
 def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Goodput, window, RTT, retransmits and queue of several runs, one column a run.
+    """Draw goodput, window, RTT, retransmits and queue of several runs, one column a run.
 
     Parameters
     ----------
@@ -46,13 +46,12 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     runs : DataFrame
         Rows of its table, each a column of the figure.
     title : str
-        What the runs have in common.
+        Title of the figure.
 
     Returns
     -------
     Gallery
-        One figure, empty without runs. All columns share the time axis, the axes of a row are
-        the same.
+        One figure, empty without runs. Columns share the time axis, rows their own axis.
     """
     if runs.empty:
         return Gallery(())
@@ -84,7 +83,7 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     axes[0][0].set_xlim(left=0)
     fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
     words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
-    caption = "Dotted: the end of slow start. Dashed: the loss that was forced." + _star(runs)
+    caption = "Dotted: end of slow start. Dashed: forced loss." + _star(runs)
     alt = (
         f"Line charts in a grid, {title}: one column a run, one row each for "
         f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
@@ -106,13 +105,13 @@ def _marks(ax: Axes, run: dict) -> None:
 
 
 def _column_title(lp: LongPath, run: dict) -> str:
-    """The stacks of a run, each once, and a mark if it is flagged."""
+    """Stacks of a run without repetition, with a mark if it is flagged."""
     names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
     shown = names if len(set(names)) > 1 else [*names[:1], *(["twice"] if len(names) > 1 else [])]
     return ", ".join(shown) + ("*" if run["flags"] else "")
 
 
-FLAGGED = " * A run that was flagged."
+FLAGGED = " * Flagged run."
 
 
 def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
@@ -120,11 +119,11 @@ def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
     after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
     top = series["window"]["value"].max() if len(series["window"]) else math.nan
     again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
-    return f"{run['group']}: {after}, largest window {top:.0f} segments, {again:.0f} sent again"
+    return f"{run['group']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
 def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Goodput of several stacks in one chart, and its blow-up: means over a second.
+    """Draw goodput of several stacks in one chart, and its blow-up: means over a second.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     runs : DataFrame
         Rows of its table, each a line.
     title : str
-        What the runs have in common.
+        Title of the figure.
     """
     if runs.empty:
         return Gallery(())
@@ -144,7 +143,7 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 
 def opening(lp: LongPath) -> Gallery:
-    """The summary of the stacks that are compared, of all runs where a study has no such part."""
+    """Draw the summary of the compared stacks, or of all runs if the study has no such part."""
     runs = lp.part("comparison") if lp.has("comparison") else lp.table
     runs = runs[runs["streams"] == 1]
     charts = []
@@ -214,7 +213,7 @@ def goodput_over_time(
         f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
         f"carries {limit:.0f} Mb/s of payload."
     )
-    caption = f"Dotted: what the path carries of payload, {limit:.0f} Mb/s." + _star(runs)
+    caption = f"Dotted: payload rate of the path, {limit:.0f} Mb/s." + _star(runs)
     if blown_up:
         caption += f" Stacks with at least {100 * BLOW_UP_FROM:.0f} % of the best one's mean."
     return describe(ax, alt, caption)
@@ -229,10 +228,9 @@ def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
 
 @theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """The window after a forced loss beside the stack's law, one column a run.
+    """Draw the window after a forced loss beside the stack's law, one column a run.
 
-    The law starts where the measured window was least, and its round trips are as long as the
-    measured ones were on average.
+    The law starts at the least measured window, with the mean of the measured round-trip times.
     """
     found = lp.recoveries.set_index("run_id")
     shown = [run for run in runs.to_dict("records") if run["run_id"] in found.index]
@@ -272,7 +270,7 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 @theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Goodput of each flow over Jain's index, one column a run."""
+    """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
         return Gallery(())
     shown = runs.to_dict("records")
@@ -288,7 +286,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
             if stream not in over:
                 continue
             style = _style(name, stream)
-            if names[:stream].count(name):  # its twin has the same colour
+            if names[:stream].count(name):  # the second flow of a stack has the same colour
                 style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
             column[0].plot(over.index, over[stream], linewidth=1.4, **style)
         column[1].plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
@@ -358,7 +356,7 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
         for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
     )
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    caption = f"Frames: {marks}. Dotted: payload that the path carries at most." + _star(runs)
+    caption = f"Frames: {marks}. Dotted: payload rate of the path." + _star(runs)
     return describe(ax, alt, caption)
 
 

@@ -72,7 +72,12 @@ def throughput_by_streams(table: int, tuning: str, ax: Axes | None = None) -> Ax
         There is no such table or tuning.
     """
     if table not in TITLE_OF_TABLE or tuning not in TUNINGS:
-        raise BadInput("no such table and tuning", key="table, tuning", value=(table, tuning))
+        raise BadInput(
+            "no such table and tuning",
+            key="table, tuning",
+            value=(table, tuning),
+            code="E-CHARTS-005",
+        )
     whole = published.load("openlab-2003").query("table == @table")
     frame = whole.query("tuning == @tuning")
     hosts = HOSTS_OF_TABLE[table]
@@ -168,7 +173,7 @@ def preliminary_set(tuning: str, value: str = "throughput_MBps", ax: Axes | None
     """
     if value not in PRELIMINARY_VALUES:
         choices = ", ".join(PRELIMINARY_VALUES)
-        raise BadInput(f"must be one of {choices}", key="value", value=value)
+        raise BadInput(f"must be one of {choices}", key="value", value=value, code="E-CHARTS-006")
     frame = published.load("openlab-2003-preliminary")
     part = frame[frame["tuning"] == tuning]
     ax = ax or new_axes(SMALL_CHART_SIZE_IN)

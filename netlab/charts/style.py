@@ -249,7 +249,9 @@ def label_lines(
     else:
         names = list(labels)
     if len(names) != len(lines):
-        raise BadInput(f"{len(names)} labels for {len(lines)} lines", key="labels")
+        raise BadInput(
+            f"{len(names)} labels for {len(lines)} lines", key="labels", code="E-CHARTS-007"
+        )
     ax.figure.draw_without_rendering()  # the layout decides how far apart the ends are
     ends = [ax.transData.transform(ln.get_xydata()[-1]) for ln in lines]
     scale = ax.figure.dpi / 72
@@ -408,7 +410,7 @@ def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
 
 def _svg(fig: Figure, alt: str) -> str:
     if not alt.strip():
-        raise BadInput("a figure needs alt text", key="alt", value=alt)
+        raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
     buffer = io.StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
     with theme():

@@ -1,4 +1,4 @@
-"""Which congestion control a host takes for a name: decided from what its kernel has."""
+"""CcChoice of a host's congestion control for a name, by the abilities of its kernel."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from netlab.errors import Unsupported
 from netlab.study import Stack
 
 LAWS = ("scalable", "highspeed", "aimd", "fast")
-"""Names that are netlab's own laws where the kernel has nothing of that name."""
+"""Names for which netlab has a law of its own where the kernel has none."""
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What a host will use for a name of the study.
+class CcChoice:
+    """Congestion control that a host uses for a name of the study.
 
     Parameters
     ----------
     name : str
-        As the study says it.
+        Name in the study.
     source : str
-        ``kernel``: it is there; ``module``: it comes with a module that has to be loaded;
-        ``bpf``: netlab brings it.
+        ``kernel``: available; ``module``: available after loading a module; ``bpf``: loaded by
+        netlab.
     stack : Stack or None
-        The law to bring.
+        The law to load.
     """
 
     name: str
@@ -43,42 +43,43 @@ def choose(
     defined: Mapping[str, Stack],
     available: Iterable[str],
     has_module: Callable[[str], bool],
-) -> tuple[Choice, ...]:
-    """Decide for every name: what the study defines is netlab's own; else the kernel's comes first.
+) -> tuple[CcChoice, ...]:
+    """Choose for every name: the study's own stack, else the kernel's, else netlab's law.
 
     Parameters
     ----------
     host : str
         Its name, for messages.
     names : iterable of str
-        Single names, none twice.
+        Single names without duplicates.
     defined : mapping of str to Stack
         The study's ``stacks``.
     available : iterable of str
-        What the host's kernel offers now.
+        Congestion controls that the host's kernel offers now.
     has_module : callable
-        Whether a kernel module of that name can be loaded there.
+        True if the host can load a kernel module of that name.
 
     Raises
     ------
     Unsupported
-        Neither the kernel nor netlab has it.
+        Neither the kernel nor netlab has a congestion control of that name.
     """
     there = tuple(available)
     chosen = []
     for name in names:
         if name in defined:
-            chosen.append(Choice(name, "bpf", defined[name]))
+            chosen.append(CcChoice(name, "bpf", defined[name]))
         elif name in there:
-            chosen.append(Choice(name, "kernel"))
+            chosen.append(CcChoice(name, "kernel"))
         elif has_module(f"tcp_{name}"):
-            chosen.append(Choice(name, "module"))
+            chosen.append(CcChoice(name, "module"))
         elif name in LAWS:
-            chosen.append(Choice(name, "bpf", Stack.model_validate({"law": name})))
+            chosen.append(CcChoice(name, "bpf", Stack.model_validate({"law": name})))
         else:
             raise Unsupported(
-                f"{host}: its kernel has no congestion control {name!r}, built in or as a module, "
-                f"and netlab brings none of that name: there are {', '.join(there)}; netlab "
-                f"brings {', '.join(LAWS)} and what the study defines under stacks"
+                f"{host}: no congestion control {name!r} in its kernel, as a module or in netlab; "
+                f"the kernel has {', '.join(there)}; netlab has {', '.join(LAWS)} and those "
+                "that the study defines under stacks",
+                code="E-CONGESTION-001",
             )
     return tuple(chosen)

@@ -1,8 +1,8 @@
-"""Window laws of TCP congestion avoidance: what a path needs and how long a loss costs.
+"""Window laws of TCP congestion avoidance: window that a path needs, recovery time after a loss.
 
-A law gives, for a congestion window of ``w`` segments, by how much it grows in a round trip
-without loss and to what it falls after one. Each is the published law alone: no slow start, no
-timeout, one loss event, a window that fills the path just before it.
+A law gives, for a congestion window of ``w`` segments, the growth in a round trip without loss and
+the window after a loss. Each is the published law alone: no slow start, no timeout, one loss
+event, and a window that just fills the path before it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     mtu_B : int
         MTU of the interface.
     timestamps : bool
-        Whether the timestamp option is in use.
+        True with the TCP timestamp option.
 
     Returns
     -------
@@ -76,7 +76,9 @@ def mss_B(mtu_B: int, *, timestamps: bool = True) -> int:
     """
     mss = int(_positive("mtu_B", mtu_B)) - IP_TCP_HEADER_B - TIMESTAMP_OPTION_B * timestamps
     if mss <= 0:
-        raise BadInput("leaves no room for payload", key="mtu_B", value=mtu_B)
+        raise BadInput(
+            "must be larger than the headers", key="mtu_B", value=mtu_B, code="E-CONGESTION-002"
+        )
     return mss
 
 
@@ -90,7 +92,7 @@ def ethernet_goodput_Mbps(rate_Mbps: float, mtu_B: int, *, timestamps: bool = Tr
     mtu_B : int
         MTU.
     timestamps : bool
-        Whether the timestamp option is in use.
+        True with the TCP timestamp option.
 
     Returns
     -------
@@ -110,7 +112,7 @@ class WindowLaw:
     name : str
         Its name.
     source : str
-        Where it is published.
+        Publication.
     growth : callable
         Window in segments to segments gained in one round trip.
     kept : callable
@@ -128,7 +130,7 @@ class WindowLaw:
         Parameters
         ----------
         window_segments : float
-            Window when the loss came, at least 2.
+            Window at the loss, at least 2.
 
         Returns
         -------
@@ -138,12 +140,22 @@ class WindowLaw:
         """
         full = _positive("window_segments", window_segments)
         if full < 2:
-            raise BadInput("must be at least 2", key="window_segments", value=window_segments)
+            raise BadInput(
+                "must be at least 2",
+                key="window_segments",
+                value=window_segments,
+                code="E-CONGESTION-003",
+            )
         window = full * self.kept(full)
         windows = [window]
         while window < full:
             if len(windows) > _MAX_ROUND_TRIPS:
-                raise BadInput("takes too long to recover", key="window_segments", value=full)
+                raise BadInput(
+                    "does not recover within a million round trips",
+                    key="window_segments",
+                    value=full,
+                    code="E-CONGESTION-004",
+                )
             window = min(full, window + self.growth(window))
             windows.append(window)
         return np.asarray(windows)
@@ -154,7 +166,7 @@ class WindowLaw:
         Parameters
         ----------
         window_segments : float
-            Window when the loss came.
+            Window at the loss.
 
         Returns
         -------
@@ -227,5 +239,5 @@ LAWS = (RENO, HIGHSPEED, SCALABLE)
 
 def _positive(key: str, value: float) -> float:
     if not is_number(value) or value <= 0:
-        raise BadInput("must be a number above 0", key=key, value=value)
+        raise BadInput("must be a number above 0", key=key, value=value, code="E-CONGESTION-005")
     return float(value)

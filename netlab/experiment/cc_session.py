@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from netlab.congestion.choice import Choice, choose
+from netlab.congestion.choice import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
@@ -156,7 +156,7 @@ def can_load(host: Host, module: str) -> bool:
     return host.run(argv, check=False).exit_status == 0
 
 
-def _of_kernel(host: Host, choice: Choice) -> CongestionControl:
+def _of_kernel(host: Host, choice: CcChoice) -> CongestionControl:
     """A congestion control of the kernel: built in, or a module, loaded or not."""
     release = host.run(("uname", "-r")).stdout.strip()
     look = (
@@ -171,7 +171,9 @@ def _of_kernel(host: Host, choice: Choice) -> CongestionControl:
     return CongestionControl(choice.name, choice.name, source, version)
 
 
-def _knobs(host: Host, chosen: tuple[Choice, ...], available: tuple[str, ...]) -> tuple[Knob, ...]:
+def _knobs(
+    host: Host, chosen: tuple[CcChoice, ...], available: tuple[str, ...]
+) -> tuple[Knob, ...]:
     """Modules to load, and names to permit to a user who is not root."""
     knobs = [
         Knob(kind="module", name=choice.module, value="loaded", source=SOURCE)
@@ -214,7 +216,7 @@ class _Process:
     def __exit__(self, *_exception: object) -> None:
         self._lines.close()
 
-    def load(self, choice: Choice, version: str) -> CongestionControl:
+    def load(self, choice: CcChoice, version: str) -> CongestionControl:
         """Load one law."""
         self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)

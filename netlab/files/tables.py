@@ -1,7 +1,7 @@
-"""Tables for people: HTML in a notebook, CSV and LaTeX for a paper.
+"""Tables for readers: HTML in a notebook, CSV and LaTeX for a paper.
 
-One `Table` holds the frame and how it is to be read: caption, heads, number formats, notes,
-marked cells. Every output escapes what it is given.
+A `Table` is a frame with its presentation: caption, heads, number formats, notes, bold cells.
+Every output escapes its input.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STYLE = {
     "vertical-align:top",
     "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
 }
-# Shorter cells stay on one line; a table too wide for the page scrolls by itself.
+# Cells up to this length do not wrap; a table wider than the page scrolls.
 _WRAP_CHARS = 16
 _LATEX_WRAP_CHARS = 30
 _LATEX_TEXT_CM = 11.0
@@ -44,7 +44,7 @@ _LATEX = {
 
 @dataclass(frozen=True, eq=False)  # frames have no single truth value
 class Table:
-    """A frame with what a reader needs around it.
+    """A frame with its presentation for readers.
 
     Parameters
     ----------
@@ -72,10 +72,16 @@ class Table:
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
-            raise BadInput("a table needs a caption", key="caption", value=self.caption)
+            raise BadInput(
+                "must not be empty", key="caption", value=self.caption, code="E-FILES-001"
+            )
         marked = self._marked()
         if marked is not None and marked.shape != self.frame.shape:
-            raise BadInput(f"has shape {marked.shape}, the frame {self.frame.shape}", key="bold")
+            raise BadInput(
+                f"has shape {marked.shape}, the frame {self.frame.shape}",
+                key="bold",
+                code="E-FILES-002",
+            )
 
     def _repr_html_(self) -> str:
         align = self._alignment()
@@ -144,31 +150,24 @@ class Table:
             A ``table``, or a ``longtable`` if it would not fit on a page; columns of long text
             wrap. Needs ``\usepackage{booktabs,longtable,textcomp}``.
         """
-        body = self._body()
-        spans = len(body) > _PAGE_ROWS
-        rules = self._latex_columns(body)
-        caption = rf"\caption{{{latex_escape(self.caption)}}}"
-        heads = [_latex_head(head) for head in self._head_rows()]
-        rows = [
-            _latex_row(cells, bold) for cells, bold in zip(body, self._bold_rows(), strict=True)
-        ]
-        note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}" if self.note else ""
-        if spans:
-            lines = [
-                rf"\begin{{longtable}}{{{rules}}}",
-                rf"{caption}\\",
-                *(r"\toprule", *heads, r"\midrule", r"\endhead", *rows, r"\bottomrule"),
-                r"\end{longtable}",
-                *([f"{{{note}}}"] if note else []),
-            ]
-        else:
-            lines = [
-                *(r"\begin{table}", r"\centering", caption, rf"\begin{{tabular}}{{{rules}}}"),
-                *(r"\toprule", *heads, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"),
-                *([note] if note else []),
-                r"\end{table}",
-            ]
-        text = "\n".join(lines) + "\n"
+        body, columns = self._body(), self._latex_heads()
+        bold = pd.DataFrame(self._bold_rows(), columns=columns, dtype=bool)
+        styler = pd.DataFrame(body, columns=columns, dtype=object).style
+        styler = styler.format(latex_escape).format_index(latex_escape, axis="columns")
+        styler = styler.apply(lambda _: bold.map(_latex_bold), axis=None).hide(axis="index")
+        paged = len(body) > _PAGE_ROWS
+        text = styler.to_latex(
+            caption=latex_escape(self.caption),
+            column_format=self._latex_columns(body),
+            environment="longtable" if paged else None,
+            hrules=True,
+            multicol_align="c",
+            position_float=None if paged else "centering",
+        )
+        if self.note:
+            note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}"
+            end = "\\end{table}"
+            text = f"{text}{{{note}}}\n" if paged else text.replace(end, f"{note}\n{end}")
         if path is not None:
             _write(path, text)
         return text
@@ -193,7 +192,7 @@ class Table:
         return csv, tex
 
     def _latex_columns(self, body: list[list[str]]) -> str:
-        """Column letters; columns of long text share a width by how much they hold."""
+        """Column letters; columns of long text share the width by the length of their text."""
         letters = {"left": "l", "right": "r", "center": "c"}
         lengths = [[len(cell) for cell in column] for column in zip(*body, strict=True)]
         align = self._alignment()
@@ -209,6 +208,18 @@ class Table:
             else letters[side]
             for at, side in enumerate(align)
         )
+
+    def _latex_heads(self) -> pd.Index:
+        """Heads as column labels; blanks make equal ones unique, LaTeX ignores them."""
+        rows = []
+        for head in self._head_rows():
+            rows.append([text for _, span, text in head for _ in range(span)])
+        last = [text + " " * rows[-1][:at].count(text) for at, text in enumerate(rows[-1])]
+        if len(rows) == 1:
+            return pd.Index(last)
+        width = self._index_width
+        upper = [[" " * at for at in range(width)] + row[width:] for row in rows[:-1]]
+        return pd.MultiIndex.from_arrays([*upper, last])
 
     @property
     def _index_width(self) -> int:
@@ -250,7 +261,7 @@ class Table:
             keys: list[str] = []
             if self._index_width:
                 key = index[at] if index.nlevels > 1 else (index[at],)
-                # A repeated outer level is shown once, as in a printed table.
+                # Show a repeated outer level once, as printed tables do.
                 same = 0
                 while before and same < len(key) - 1 and key[same] == before[same]:
                     same += 1
@@ -286,24 +297,12 @@ class Table:
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
 
 
-def _latex_head(head: list[tuple[int, int, str]]) -> str:
-    cells = [
-        rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(text)}}}" if span > 1 else latex_escape(text)
-        for _, span, text in head
-    ]
-    return " & ".join(cells) + r" \\"
-
-
-def _latex_row(cells: list[str], bold: list[bool]) -> str:
-    parts = [
-        rf"\textbf{{{latex_escape(text)}}}" if strong else latex_escape(text)
-        for text, strong in zip(cells, bold, strict=True)
-    ]
-    return " & ".join(parts) + r" \\"
+def _latex_bold(strong: bool) -> str:
+    return "textbf:--rwrap;" if strong else ""
 
 
 def latex_escape(text: str) -> str:
-    """Text with every character that LaTeX would take for a command made harmless."""
+    """Text with all characters escaped that are special in LaTeX."""
     return re.sub("|".join(map(re.escape, _LATEX)), lambda found: _LATEX[found[0]], text)
 
 

@@ -1,4 +1,4 @@
-"""Two articles on tuning gigabit hosts: what they measured and what they set."""
+"""Measurements and settings of two articles on tuning gigabit hosts."""
 
 from __future__ import annotations
 

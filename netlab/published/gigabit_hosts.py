@@ -1,4 +1,4 @@
-"""Gigabit hosts: before and after, against what bus and link can carry."""
+"""Gigabit hosts before and after tuning, against the limits of bus and link."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TITLE_OF_DOCUMENT = {
 
 
 def ceilings() -> pd.DataFrame:
-    """What can bound a gigabit host, in Mb/s: ``name``, ``ceiling_Mbps``, ``source``."""
+    """Limits of a gigabit host, in Mb/s: ``name``, ``ceiling_Mbps``, ``source``."""
     return pd.DataFrame(
         [
             ("PCI 32 bit, 33 MHz, in practice", 8.0 * PRACTICAL_PCI_MBPS, "as the article states"),
@@ -35,7 +35,7 @@ def ceilings() -> pd.DataFrame:
 
 
 def ceilings_table() -> Table:
-    """`ceilings` for a reader, in Mb/s and MB/s."""
+    """`ceilings` as a table, in Mb/s and MB/s."""
     frame = ceilings()
     shown = pd.DataFrame(
         {
@@ -48,7 +48,7 @@ def ceilings_table() -> Table:
     )
     return Table(
         shown,
-        "What bounds a gigabit host",
+        "Limits of a gigabit host",
         formats={"Mb/s": ".0f", "MB/s": ".0f", "Gigabit links it feeds": ".2f"},
     )
 

@@ -1,4 +1,4 @@
-"""The documents' tables laid out as they are printed."""
+"""Tables of the documents in their printed layout."""
 
 from __future__ import annotations
 
@@ -66,10 +66,12 @@ def report_table(number: int, value: str = "throughput_MBps") -> Table:
     Table
     """
     if number not in TITLE_OF_TABLE:
-        raise BadInput("must be 1 to 6", key="number", value=number)
+        raise BadInput("must be 1 to 6", key="number", value=number, code="E-PUBLISHED-010")
     units = {"throughput_MBps": ("MB/s", ".0f"), "percent_of_bus": ("% of the bus", ".1f")}
     if value not in units:
-        raise BadInput(f"must be one of {', '.join(units)}", key="value", value=value)
+        raise BadInput(
+            f"must be one of {', '.join(units)}", key="value", value=value, code="E-PUBLISHED-011"
+        )
     unit, spec = units[value]
     frame = published.load("openlab-2003").query("table == @number")
     return Table(
@@ -113,7 +115,7 @@ def best_cells() -> Table:
 
 
 def goal_sentence() -> str:
-    """Whether Linux64 to Linux64 reached the goal of the introduction, in a sentence."""
+    """A sentence on the goal of the introduction for Linux64 to Linux64: met or not."""
     frame = published.load("openlab-2003").query("table in (1, 2)")
     best = frame.loc[frame["percent_of_bus"].idxmax()]
     outcome = "was met" if best["percent_of_bus"] >= GOAL_PERCENT else "was not met"
@@ -138,7 +140,12 @@ def preliminary_set(tuning: str) -> Table:
     Table
     """
     if tuning not in TITLE_OF_SET:
-        raise BadInput(f"must be one of {', '.join(TITLE_OF_SET)}", key="tuning", value=tuning)
+        raise BadInput(
+            f"must be one of {', '.join(TITLE_OF_SET)}",
+            key="tuning",
+            value=tuning,
+            code="E-PUBLISHED-012",
+        )
     frame = published.load("openlab-2003-preliminary").query("tuning == @tuning")
     cells = frame.assign(
         cell=[
@@ -177,7 +184,7 @@ def slot_table() -> Table:
 
 
 def notes_against_report() -> Table:
-    """What became of the notes' cells in table 1 of the report, counted."""
+    """Number of the notes' cells that are equal, changed or absent in table 1 of the report."""
     levels = ["tuning", "mtu_B", "streams"]
     notes = published.load("openlab-2003-preliminary").set_index(levels)["throughput_MBps"]
     table = published.load("openlab-2003").query("table == 1").set_index(levels)

@@ -1,6 +1,6 @@
-"""Published settings of Linux, FreeBSD, Solaris and Windows, printed as each system takes them.
+"""Published settings of Linux, FreeBSD, Solaris and Windows as commands of each system.
 
-netlab applies none of these: they are for a reader who has such a host.
+netlab does not apply them; they are for readers with such a host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _REGISTRY_KEY = ("HKEY_LOCAL_MACHINE", "SYSTEM", "CurrentControlSet", "Services"
 
 
 @dataclass(frozen=True)
-class Setting:
+class SystemSetting:
     """One setting of one system.
 
     Parameters
@@ -39,7 +39,7 @@ class Setting:
     value: str
 
     def command(self) -> str:
-        """The line that sets it, quoted for that system's shell.
+        """Command line of the setting, quoted for that system's shell.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class Setting:
         Raises
         ------
         BadInput
-            The mechanism is none of that system's.
+            The system does not have that mechanism.
         """
         if self.mechanism == "sysctl" and self.system == "Linux":
             return shlex.join(("sysctl", "-w", f"{self.key}={self.value}"))
@@ -58,23 +58,33 @@ class Setting:
             return shlex.join(("ndd", "-set", self.container, self.key, self.value))
         if self.mechanism == "registry" and self.system == "Windows":
             return self._reg_add()
-        raise BadInput(f"is not how {self.system} is set", key="mechanism", value=self.mechanism)
+        raise BadInput(
+            f"not a mechanism of {self.system}",
+            key="mechanism",
+            value=self.mechanism,
+            code="E-PUBLISHED-013",
+        )
 
     def _reg_add(self) -> str:
         path = self.container
         if path == "".join(_REGISTRY_KEY):  # the backslashes were lost in print
             path = "\\".join(_REGISTRY_KEY)
         if not self.value.isdecimal() or int(self.value) > 0xFFFFFFFF:
-            raise BadInput("is not a DWORD", key=self.key, value=self.value)
+            raise BadInput("not a DWORD", key=self.key, value=self.value, code="E-PUBLISHED-014")
         for text in (path, self.key):
             if not text or any(c in text for c in '"%\r\n'):
-                raise BadInput("cannot be quoted for cmd.exe", key="registry", value=text)
+                raise BadInput(
+                    "cannot be quoted for cmd.exe",
+                    key="registry",
+                    value=text,
+                    code="E-PUBLISHED-015",
+                )
         return f'reg add "{path}" /v "{self.key}" /t REG_DWORD /d {self.value} /f'
 
 
 def settings(
     name: str = "gigabit-settings", *, system: str | None = None, **where: str
-) -> tuple[Setting, ...]:
+) -> tuple[SystemSetting, ...]:
     """Published settings, in the order of the document.
 
     Parameters
@@ -88,7 +98,7 @@ def settings(
 
     Returns
     -------
-    tuple of Setting
+    tuple of SystemSetting
 
     Raises
     ------
@@ -101,10 +111,15 @@ def settings(
     for column, value in where.items():
         if column not in frame or value not in set(frame[column]):
             choices = sorted(set(frame[column])) if column in frame else list(frame.columns)
-            raise BadInput(f"must be one of {', '.join(choices)}", key=column, value=value)
+            raise BadInput(
+                f"must be one of {', '.join(choices)}",
+                key=column,
+                value=value,
+                code="E-PUBLISHED-016",
+            )
         frame = frame[frame[column] == value]
     fields = ["system", "mechanism", "container", "key", "value"]
-    return tuple(Setting(*row) for row in frame[fields].itertuples(index=False, name=None))
+    return tuple(SystemSetting(*row) for row in frame[fields].itertuples(index=False, name=None))
 
 
 def commands(
@@ -125,7 +140,7 @@ def listing(name: str = "gigabit-settings") -> str:
     Returns
     -------
     str
-        Ready to read; not to be run as one script, as the systems differ.
+        For reading; not a script, as the systems differ.
     """
     frame = published.load(name)
     source = frame.columns[0]

@@ -1,4 +1,4 @@
-"""Published files as they are: the printed text, its description, its digest."""
+"""Published files: the printed text, its description, its digest."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from netlab.files.paths import data_dir
 
 
 @dataclass(frozen=True)
-class Column:
-    """One column: its name, its unit (empty for none) and what it holds."""
+class PublishedColumn:
+    """One column: name, unit (empty for none) and content."""
 
     name: str
     unit: str
@@ -26,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Source:
-    """Where in which document a data set was printed."""
+    """Document and place in which a data set was printed."""
 
     document: str
     title: str
@@ -39,12 +39,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Description:
-    """What a published data set holds and where it comes from.
+    """Content and origin of a published data set.
 
     Parameters
     ----------
     name, title : str
-        Its name, and one line on what it is.
+        Name, and one line on the content.
     file : Path
         The CSV file.
     sha256 : str
@@ -53,10 +53,10 @@ class Description:
         Rows in it.
     sources : tuple of Source
         Documents, sections and tables.
-    columns, tidy_columns : tuple of Column
+    columns, tidy_columns : tuple of PublishedColumn
         Columns of the file, and of the frame `netlab.published.load` returns.
     notes : tuple of str
-        What a reader of the data should know.
+        Notes for readers of the data.
     """
 
     name: str
@@ -65,8 +65,8 @@ class Description:
     sha256: str
     raw_rows: int
     sources: tuple[Source, ...]
-    columns: tuple[Column, ...]
-    tidy_columns: tuple[Column, ...]
+    columns: tuple[PublishedColumn, ...]
+    tidy_columns: tuple[PublishedColumn, ...]
     notes: tuple[str, ...]
 
 
@@ -94,7 +94,11 @@ def describe(name: str) -> Description:
     """
     known = names()
     if name not in known:
-        raise BadInput(f"no such published data set; there are {', '.join(known)}", value=name)
+        raise BadInput(
+            f"no such published data set; there are {', '.join(known)}",
+            value=name,
+            code="E-PUBLISHED-017",
+        )
     found: dict[str, Any] = json.loads((_directory() / f"{name}.json").read_text("utf-8"))
     return Description(
         name=found["name"],
@@ -103,14 +107,14 @@ def describe(name: str) -> Description:
         sha256=found["sha256"],
         raw_rows=found["raw_rows"],
         sources=tuple(Source(**_with_tuples(source)) for source in found["sources"]),
-        columns=tuple(Column(**column) for column in found["columns"]),
-        tidy_columns=tuple(Column(**column) for column in found["tidy_columns"]),
+        columns=tuple(PublishedColumn(**column) for column in found["columns"]),
+        tidy_columns=tuple(PublishedColumn(**column) for column in found["tidy_columns"]),
         notes=tuple(found["notes"]),
     )
 
 
 def read_raw(name: str) -> pd.DataFrame:
-    """The CSV file of a data set, every cell as the text that was printed.
+    """Read the CSV file of a data set, every cell as the printed text.
 
     Parameters
     ----------
@@ -125,30 +129,33 @@ def read_raw(name: str) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        No such data set, or the file is not the one described.
+        There is no such data set, or its file does not match the description.
     """
     about = describe(name)
     try:
         content = about.file.read_bytes()
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=str(about.file)) from error
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(about.file), code="E-PUBLISHED-018"
+        ) from error
     if hashlib.sha256(content).hexdigest() != about.sha256:
         raise BadInput(
             f"differs from what {name}.json describes; published values are never edited",
             where=str(about.file),
+            code="E-PUBLISHED-019",
         )
     return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False)
 
 
 def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
-    """Settings stay text: that is how a system takes them."""
+    """The data unchanged: settings stay text."""
     return raw
 
 
 def _directory() -> Path:
     path = data_dir() / "published"
     if not path.is_dir():
-        raise BadInput("has no published/ directory", where=str(data_dir()))
+        raise BadInput("has no published/ directory", where=str(data_dir()), code="E-PUBLISHED-020")
     return path
 
 

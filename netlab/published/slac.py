@@ -17,7 +17,7 @@ STACK_OF_NAME = {
 
 
 def configurations(raw: pd.DataFrame) -> pd.DataFrame:
-    """Each configuration shown on the page, with the path they all share.
+    """Configurations shown on the page, with the path they share.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def path(raw: pd.DataFrame) -> pd.DataFrame:
 
 
 def rapid(raw: pd.DataFrame) -> pd.DataFrame:
-    """The numbers rapid was given and printed, and the stated limit of the link."""
+    """Arguments and output of rapid, and the stated limit of the link."""
     return raw.assign(value=raw["printed"].astype(float))
 
 

@@ -13,7 +13,7 @@ MTUS_B = (9000, 1500)
 
 
 def path_figures() -> dict[str, float]:
-    """What the path is: ``rtt_ms``, ``rtt_near_ms``, ``bottleneck_Mbps`` and ``bdp_B``."""
+    """Properties of the path: ``rtt_ms``, ``rtt_near_ms``, ``bottleneck_Mbps`` and ``bdp_B``."""
     first = published.load("slac-2003").iloc[0]
     figures = {key: float(first[key]) for key in ("rtt_ms", "rtt_near_ms", "bottleneck_Mbps")}
     return figures | {"bdp_B": bdp_B(figures["bottleneck_Mbps"], figures["rtt_ms"])}
@@ -57,7 +57,7 @@ def windows() -> pd.DataFrame:
 
 
 def configurations_table() -> Table:
-    """Every configuration on the page, as far as it is stated."""
+    """All configurations on the page, as far as they are stated."""
     frame = published.load("slac-2003")
     keys = ["tcp_rmem", "tcp_wmem", "tcp_mem"]
     sets = frame.dropna(subset=keys).drop_duplicates(keys)
@@ -172,7 +172,7 @@ def windows_each_table() -> Table:
 
 
 def transfer_table() -> Table:
-    """The transfer of one minute with rapid: what it printed, and what follows from it."""
+    """The transfer of one minute with rapid: printed and recomputed values."""
     rapid = published.load("slac-2003-rapid").set_index("quantity")["value"]
     figures = path_figures()
     elapsed_s = rapid["stop"] - rapid["start"]
@@ -197,7 +197,7 @@ def transfer_table() -> Table:
 
 
 def recovery() -> pd.DataFrame:
-    """Round trips and seconds each window law takes back to a full path after one loss.
+    """Recovery of each window law after one loss on a full path: round trips and seconds.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def recovery() -> pd.DataFrame:
 
 
 def recovery_table() -> Table:
-    """`recovery` for a reader."""
+    """`recovery` as a table."""
     frame = recovery()
     shown = frame.rename(
         columns={

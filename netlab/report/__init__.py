@@ -1,4 +1,4 @@
-"""What readers get: tables of a measured study, and the site of executed notebooks."""
+"""Reports: tables of a measured study, and the site of executed notebooks."""
 
 from netlab.report.site import ExecutedNotebook, build_site
 

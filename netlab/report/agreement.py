@@ -1,4 +1,4 @@
-"""Tables and plain statements of how generators agree."""
+"""Tables and sentences on the agreement of generators."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NOTHING = "No cell of this study has valid runs of two generators."
 
 
 def opening(m: Measured) -> Table:
-    """The generators: their versions, and how many runs of each are usable."""
+    """Generators with their versions and number of usable runs."""
     usable = valid(m.runs)
     rows = []
     for name in analysis.generators(m.runs):
         part = m.runs[m.runs["generator"] == name]
-        told = part["generator_version"].dropna().unique().tolist()
+        versions = part["generator_version"].dropna().unique().tolist()
         rows.append(
             {
                 "generator": name,
-                "version": "; ".join(told) or "; ".join(_versions(part)),
+                "version": "; ".join(versions) or "; ".join(_versions(part)),
                 "runs": len(part),
                 "flagged": len(part) - int((usable["generator"] == name).sum()),
             }
         )
-    heads = {"flagged": "flagged and left out"}
-    return Table(pd.DataFrame(rows), "What sent and received", heads)
+    heads = {"flagged": "flagged, excluded"}
+    return Table(pd.DataFrame(rows), "Generators", heads)
 
 
 def _versions(part: pd.DataFrame) -> list[str]:
@@ -41,7 +41,7 @@ def _versions(part: pd.DataFrame) -> list[str]:
 
 
 def statement(m: Measured, compared: pd.DataFrame, bound_percent: float) -> Sentence:
-    """In how many cells the generators agree within the bound."""
+    """Sentence on the number of cells in which the generators agree within the bound."""
     if compared.empty:
         return Sentence(NOTHING)
     text = []
@@ -56,7 +56,7 @@ def statement(m: Measured, compared: pd.DataFrame, bound_percent: float) -> Sent
 
 
 def summary(compared: pd.DataFrame) -> Table | Sentence:
-    """One row a path and generator."""
+    """Agreement by path and generator."""
     if compared.empty:
         return Sentence(NOTHING)
     heads = {"least_percent": "least, %", "greatest_percent": "greatest, %"}
@@ -66,7 +66,7 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
 
 
 def cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
-    """Every cell: both goodputs, the difference with its interval, and what that says."""
+    """Every cell: both goodputs, the difference with its interval, and the verdict."""
     if compared.empty:
         return Sentence(NOTHING)
     rows = compared.to_dict("records")
@@ -101,10 +101,10 @@ def _difference(row: dict) -> str:
 
 
 def meters(m: Measured) -> Table | Sentence:
-    """What the same meters read beside each generator."""
+    """Readings of the hosts' meters with each generator."""
     frame = analysis.meters(m.runs)
     if frame.empty:
-        return Sentence("There are no valid runs to show the meters of.")
+        return Sentence("There are no valid runs with meter readings.")
     frame["header_share"] *= 100
     heads = {
         "mtu_B": "MTU, B",
@@ -119,8 +119,8 @@ def meters(m: Measured) -> Table | Sentence:
         **{"goodput_MBps": ".1f", "cpu_s_per_GB": ".3f", "header_share": ".2f"},
     }
     note = (
-        f"Means of valid runs; {MISSING}: not told. CPU is of all cores, in the window; programs "
-        "is the CPU time of both ends' own processes for every GB received; headers is what the "
-        "receiver's interface counted beyond the payload."
+        f"Means of valid runs; {MISSING}: not reported. CPU: all cores, in the window. Programs: "
+        "CPU time of both ends' own processes for every GB received; headers: bytes "
+        "that the receiver's interface counted beyond the payload."
     )
-    return Table(frame, "The same meters beside each generator", heads, formats, note)
+    return Table(frame, "Meter readings with each generator", heads, formats, note)

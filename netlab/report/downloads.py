@@ -1,4 +1,4 @@
-"""Files a reader can take away: results as Parquet and CSV, tables as CSV and LaTeX."""
+"""Downloads of a site: results as Parquet and CSV, tables as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from netlab.study.schedule import slug
 FOLDER = "downloads"
 SAMPLES = {
     "intervals": "the samples within every run",
-    "traces": "what TCP saw at every sample",
+    "traces": "TCP state at every sample",
     "paths": "the queues of emulated paths within every run",
 }
-"""Tables of a store besides the runs, offered where there are rows, and what they hold."""
+"""Tables of a store besides the runs, with their content; empty ones are not offered."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file of the site, relative to its root, and what it is."""
+    """A file of the site, relative to its root, and its content."""
 
     file: str
     what: str

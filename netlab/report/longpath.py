@@ -1,4 +1,4 @@
-"""The tables of a study of a long path, and its transfer in the words of 2003."""
+"""Tables of a study of a long path, and its transfer in the format of 2003."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from netlab.report.tables import Sentence
 
 SHORT_FORM = (
     "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "
-    "round trips, most of them slow start; what takes minutes, such as Reno's recovery, is not in "
-    "it. The whole study's runs are of {whole:g} s."
+    "round trips, most of them slow start. Processes that take minutes, such as Reno's recovery, "
+    "need the whole study with runs of {whole:g} s."
 )
 
 
 @dataclass(frozen=True)
-class Printed:
-    """Text as a program prints it."""
+class Preformatted:
+    """Text in the layout that a program prints."""
 
     text: str
 
@@ -38,7 +38,7 @@ class Printed:
 
 
 def form(lp: LongPath) -> Sentence:
-    """Which form of the study this is, and what it can and cannot see."""
+    """Sentence on the form of the study: whole or short, and the length of its runs."""
     timing = lp.measured.study.timing
     total_s = timing.warmup_s + timing.seconds
     path = (
@@ -71,7 +71,7 @@ def _number(value: float, digits: int = 0) -> str:
 
 
 def paths(lp: LongPath) -> Table:
-    """The emulated paths, what they need, and what ping saw of them."""
+    """Emulated paths: configuration, window needed, and measured delay and queue."""
     rows = []
     for name, path in lp.measured.study.paths.items():
         runs = lp.runs[lp.runs["path"] == name]
@@ -86,25 +86,25 @@ def paths(lp: LongPath) -> Table:
                 "RTT, ms": f"{rtt_ms:g}",
                 "ping, least, ms": _number(runs["ping_min_ms"].min(), 2),
                 "rate, Mb/s": f"{emulator.rate_Mbps or math.nan:g}",
-                "window it needs, MB": _number(need_B / 1e6, 1),
+                "window needed, MB": _number(need_B / 1e6, 1),
                 "queue, MB": MISSING if queue is None else f"{queue / 1e6:.1f}",
-                "deepest queue seen, MB": _number(runs["path_queue_max_B"].max() / 1e6, 1),
+                "deepest queue, MB": _number(runs["path_queue_max_B"].max() / 1e6, 1),
                 "dropped by a full queue": _number(runs["path_queue_drops"].sum()),
                 "emulator late, us": _number(runs["emulator_late_us"].max()),
             }
         )
-    note = "Late: all but one in 100 of the emulator's writes of any run were at most this late."
+    note = "Late: 99 % of the emulator's writes of every run were at most this late."
     return Table(pd.DataFrame(rows), "The emulated paths", note=note)
 
 
 def opening(lp: LongPath) -> tuple[Table | Sentence, ...]:
-    """What a site of this study opens with: the form it is, the paths, and what was carried."""
+    """First tables of a site: form of the study, paths, goodput of the stacks."""
     shown = (form(lp), paths(lp), stacks(lp))
     return (*shown, configurations(lp)) if lp.has("configurations") else shown
 
 
 def stacks(lp: LongPath) -> Table:
-    """The four stacks with either MTU: goodput after slow start, and what bound it."""
+    """The four stacks with either MTU: goodput after slow start, and its bottleneck."""
     rows = []
     runs = lp.part("comparison") if lp.has("comparison") else lp.table
     for row in runs.to_dict("records"):
@@ -115,8 +115,8 @@ def stacks(lp: LongPath) -> Table:
                 "Mb/s": _mean(row),
                 "of the path": f"{100 * row['mean_Mbps'] / _limit(lp, row):.1f} %",
                 "slow start, s": _number(row["slow_start_s"], 1),
-                "it ended by": row["ended_by"],
-                "sent again": _number(row["retransmits"]),
+                "ended by": row["ended_by"],
+                "retransmits": _number(row["retransmits"]),
                 "least RTT, ms": _number(row["min_rtt_us"] / 1e3, 1),
                 "RTT, ms": _number(row["rtt_us"] / 1e3, 1),
                 "bound by": row["bottleneck"],
@@ -125,9 +125,9 @@ def stacks(lp: LongPath) -> Table:
         )
     level = 100 * lp.measured.study.confidence
     note = (
-        f"Mean from the end of slow start on ± half the {level:g} % interval, from batch means of "
-        "at least two round trips. Of the path: of the payload that its rate carries. A flagged "
-        "run is shown; its figure is not to be relied on."
+        f"Mean after slow start ± half the {level:g} % interval, from batch means of at least two "
+        "round trips. Of the path: share of the payload that its rate carries. Flagged runs are "
+        "shown, but their figures are not reliable."
     )
     return Table(pd.DataFrame(rows), "Goodput after slow start", note=note)
 
@@ -139,7 +139,7 @@ def _limit(lp: LongPath, row: dict) -> float:
 
 
 def configurations(lp: LongPath) -> Table:
-    """The ten configurations of HS TCP in the page's order."""
+    """All ten configurations of HS TCP in the page's order."""
     runs = lp.part("configurations")
     set_as = factors(runs).set_index("run_id")
     rows = []
@@ -153,7 +153,7 @@ def configurations(lp: LongPath) -> Table:
                 "memory": row["tuning"].split("-")[0],
                 "windows": was["windows"],
                 "Mb/s": _mean(row),
-                "sent again": _number(row["retransmits"]),
+                "retransmits": _number(row["retransmits"]),
                 "dropped by the device": _number(row["interface_drops"]),
                 "SO_SNDBUF now, MB": _number(row["sndbuf_B"] / 1e6, 1),
                 "bound by": row["bottleneck"],
@@ -161,8 +161,8 @@ def configurations(lp: LongPath) -> Table:
             }
         )
     note = (
-        "The page's plots are lost, so there are no figures of 2003 to set beside these. Windows "
-        "as asked for, sender/receiver; the kernel doubles them."
+        "The page's plots are lost, so there are no figures of 2003 to compare with. Windows as "
+        "requested, sender/receiver; the kernel doubles them."
     )
     return Table(pd.DataFrame(rows), "HS TCP, the ten configurations", note=note)
 
@@ -175,7 +175,7 @@ FACTOR_WORDS = {
 
 
 def changes(lp: LongPath) -> Table | Sentence:
-    """What one setting changed, all else equal, among the ten configurations."""
+    """Effect of single settings among the ten configurations, all else equal."""
     runs = lp.part("configurations")
     pairs = single_changes(runs)
     if pairs.empty:
@@ -196,7 +196,7 @@ def changes(lp: LongPath) -> Table | Sentence:
                 "differ": _differ(one, other),
             }
         )
-    note = "Differ: whether the two intervals, each of one run, have nothing in common."
+    note = "Differ: yes if the two intervals, each of one run, do not overlap."
     return Table(pd.DataFrame(rows), "One setting changed, all else equal", note=note)
 
 
@@ -219,11 +219,11 @@ def memory(lp: LongPath) -> Table | Sentence:
         rows.append(
             {
                 "memory settings": row["tuning"].split("-")[0],
-                "window": "kernel's" if row["buffer_B"] == 0 else "40 M, asked for",
+                "window": "kernel's" if row["buffer_B"] == 0 else "40 M, requested",
                 "Mb/s": _mean(row),
                 "SO_SNDBUF at the end, MB": _number(row["sndbuf_B"] / 1e6, 1),
                 "slow start, s": _number(row["slow_start_s"], 1),
-                "sent again": _number(row["retransmits"]),
+                "retransmits": _number(row["retransmits"]),
                 "limited by the send buffer": f"{100 * (row['sndbuf_limited_share'] or 0):.0f} %",
                 "flags": row["flags"],
             }
@@ -235,7 +235,7 @@ def memory(lp: LongPath) -> Table | Sentence:
 
 
 def recoveries(lp: LongPath, part: str) -> Table | Sentence:
-    """A forced loss beside the law of each stack."""
+    """Recovery from a forced loss beside the law of each stack."""
     found = lp.recoveries.set_index("run_id")
     rows = []
     for run in lp.part(part).to_dict("records"):
@@ -262,15 +262,15 @@ def recoveries(lp: LongPath, part: str) -> Table | Sentence:
     if not rows:
         return Sentence("No loss was forced in these runs.")
     note = (
-        "One packet dropped on the way. Recovery: until the window is what it was. The law is the "
-        "published one from that window on, at the round-trip time measured meanwhile; FAST has "
-        "none. Samples are 100 ms apart."
+        "One packet was dropped. Recovery: time until the window has its old size. The law is the "
+        "published one from that window on, at the measured round-trip time; FAST has none. "
+        "Samples are 100 ms apart."
     )
     return Table(pd.DataFrame(rows), "A loss, and the law", note=note)
 
 
 def fairness(lp: LongPath, part: str) -> Table | Sentence:
-    """Two flows: what each had, and Jain's index."""
+    """Two flows: goodput of each, and Jain's index."""
     found = lp.fairness.set_index("run_id")
     rows = []
     for run in lp.part(part).to_dict("records"):
@@ -287,18 +287,18 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
                 ),
                 "Jain's index over time": f"{row['jain']:.3f}{half}",
                 "of the means": f"{row['jain_of_means']:.3f}",
-                "sent again": _number(run["retransmits"]),
+                "retransmits": _number(run["retransmits"]),
                 "flags": run["flags"],
             }
         )
     if not rows:
-        return Sentence("These runs are part of the whole study only.")
-    note = "1 is equal shares, 0.5 is one of the two having everything. In the measured window."
+        return Sentence("Only the whole study has these runs.")
+    note = "1: equal shares; 0.5: one of the two has everything. In the measured window."
     return Table(pd.DataFrame(rows), "Two flows", note=note)
 
 
-def transfer(lp: LongPath) -> Printed | Sentence:
-    """The transfer of a fixed amount in rapid's own words, beside the page's."""
+def transfer(lp: LongPath) -> Preformatted | Sentence:
+    """The transfer of a fixed amount in rapid's format, beside the page's."""
     runs = lp.part("transfer")
     runs = runs[runs["window_s"].notna() & runs["records"].notna()]
     if runs.empty:
@@ -324,11 +324,11 @@ def transfer(lp: LongPath) -> Printed | Sentence:
         text += f"\n\nshort form: {100 * share:g} % of the records of 2003"
     if run["flags"]:
         text += f"\n\nflagged: {run['flags']}"
-    return Printed(text + "\n")
+    return Preformatted(text + "\n")
 
 
-def path_as_seen(lp: LongPath) -> Printed | Sentence:
-    """What ping and traceroute said of each path, as they printed it."""
+def path_as_seen(lp: LongPath) -> Preformatted | Sentence:
+    """Output of ping and traceroute for each path."""
     seen: dict[str, str] = {}
     for row in lp.runs.itertuples():
         looked = json.loads(row.provenance).get("path_check") or {}
@@ -337,4 +337,4 @@ def path_as_seen(lp: LongPath) -> Printed | Sentence:
             seen[row.path] = text
     if not seen:
         return Sentence("ping and traceroute were not recorded.")
-    return Printed("\n\n".join(f"# {path}\n{text}" for path, text in seen.items()))
+    return Preformatted("\n\n".join(f"# {path}\n{text}" for path, text in seen.items()))

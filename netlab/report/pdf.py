@@ -1,4 +1,4 @@
-"""Print a page to PDF with a headless Chromium, where there is one."""
+"""Print a page to PDF with a headless Chromium, if installed."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def print_pdf(page: Path, pdf: Path, chromium: str | None = None) -> str:
     pdf : Path
         File to write.
     chromium : str, optional
-        The browser; by default the first one installed.
+        Browser; by default the first one found.
 
     Returns
     -------
     str
-        Empty when the PDF was written, else the reason why not.
+        Empty if the PDF was written, else the reason.
     """
     browser = chromium or find_chromium()
     if browser is None:

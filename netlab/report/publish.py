@@ -23,18 +23,19 @@ from netlab.study.schedule import blocks
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
 """Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
 
-BESIDE_2003 = (
-    ("15-then-and-now.ipynb", "measured beside published: which findings of 2003 recur"),
-)
-"""The same, for studies that have cells of the 2003 report's tables."""
+BESIDE_2003 = (("15-then-and-now.ipynb", "measured beside published: findings of 2003 that recur"),)
+"""Those for studies with cells of the 2003 report's tables."""
 
-AGREEMENT = (("16-agreement.ipynb", "generators side by side: do they say the same of a path"),)
-"""The same, for studies whose cells were measured with several generators."""
+AGREEMENT = (("16-agreement.ipynb", "generators side by side: agreement on one path"),)
+"""Those for studies whose cells were measured with several generators."""
 
 LONG_PATH = (
-    ("17-slac-measured.ipynb", "over time, after slow start, after a loss, and how flows share"),
+    (
+        "17-slac-measured.ipynb",
+        "goodput over time, after slow start and a loss; fairness of flows",
+    ),
 )
-"""The same, for studies whose senders were traced on an emulated path."""
+"""Those for studies whose senders were traced on an emulated path."""
 
 PUBLISHED = (
     ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
@@ -59,13 +60,13 @@ def publish(
     Parameters
     ----------
     study : Study
-        What was measured.
+        The measured study.
     directory : Path
         Its results.
     site : Path
-        Directory of the site; replaced whole when it is a site, refused when it is not.
+        Directory of the site; an older site is replaced, anything else is refused.
     step : callable
-        Told what is being done and which share of the whole it is.
+        Progress callback: name of a finished step, and its share of the whole.
 
     Returns
     -------
@@ -80,7 +81,9 @@ def publish(
     directory = directory.absolute()
     frozen = directory / "study.yml"
     if not frozen.is_file():
-        raise NetlabError(f"{directory} holds no results of a study; run it first")
+        raise NetlabError(
+            f"{directory} contains no results of a study; run it first", code="E-REPORT-001"
+        )
     frozen = freeze(study, directory)
     site = site.absolute()
     measured = load_measured(directory, frozen)
@@ -115,7 +118,7 @@ def publish(
 
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
-    """Notebooks that have something to show of a measured study, each with a summary."""
+    """Notebooks that apply to a measured study, each with a summary."""
     found = LONG_PATH if on_long_path(measured) else ()
     if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
         found += MEASURED
@@ -139,7 +142,7 @@ def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:
 def _published(notebook: Path) -> Path:
     """An executed copy of a notebook that depends on the package and its data alone.
 
-    It is executed once for the same package, notebook and data.
+    The copy is reused for the same package, notebook and data.
     """
     cache = paths.results_root() / ".published" / _digest(notebook)
     output = cache / notebook.name

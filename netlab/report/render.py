@@ -23,7 +23,7 @@ DISPLAY_PRIORITY = [
     "text/latex",
     "text/plain",
 ]
-"""Widgets and scripts are not in it: a page works without running anything."""
+"""Without widgets and scripts: a page runs no code."""
 
 UNDESCRIBED = "Figure without a description; the text around it says what it shows."
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
@@ -79,20 +79,22 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     Raises
     ------
     BadInput
-        There is no such file, or it is no notebook.
+        The file does not exist, or is not a notebook.
     """
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise BadInput(f"cannot be read as a notebook: {reason}", where=str(path)) from None
+        raise BadInput(
+            f"cannot be read as a notebook: {reason}", where=str(path), code="E-REPORT-002"
+        ) from None
 
 
 def settle_streams(notebook: nbformat.NotebookNode) -> None:
-    """Leave of printed output what a terminal would still show.
+    """Reduce printed output to what a terminal shows in the end.
 
-    Pieces of the same stream that follow each other become one, a carriage return starts its
-    line again (a progress bar leaves its last state), and blank output goes.
+    Consecutive pieces of a stream are joined, a carriage return restarts its line (a progress bar
+    keeps its last state), and blank output is removed.
     """
     for cell in notebook.cells:
         if cell.cell_type != "code":

@@ -1,4 +1,4 @@
-"""Executed notebooks and a measured study become a static site, swapped in whole."""
+"""Build a static site from executed notebooks and a measured study; replace it atomically."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ from netlab.report.render import TEMPLATES, render
 from netlab.study.schedule import slug
 
 MARKER = ".netlab-site"
-"""A file that says a directory is a site of netlab's, so that building may replace it."""
+"""Marker file of a site, so that building may replace the directory."""
 
 PDF_NAME = "report.pdf"
 
 PRINTED_NOTE = (
-    "Goodput in MB/s = 10⁶ bytes of payload per second, laid out as the report of 2003 prints its "
-    "tables."
+    "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
 )
-LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, from the end of slow start on."
+LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
 @dataclass(frozen=True)
@@ -53,8 +52,8 @@ class ExecutedNotebook:
     summary : str
         One line for the index.
     part : str
-        Heading on the index to list the page under, for pages that come in numbers, such as the
-        blocks of a study. They are left out of the navigation and of the PDF.
+        Heading on the index for numerous pages, such as the blocks of a study. These are not in
+        the navigation or the PDF.
     """
 
     path: Path
@@ -86,10 +85,10 @@ def build_site(
     pdf: bool = True,
     chromium: str | None = None,
 ) -> Path:
-    """Build the site and put it in place of the old one.
+    """Build the site and replace the old one.
 
-    It needs no network and runs no script. It is built beside `out_dir` and swapped in when it
-    is complete; a failure leaves the old site as it was.
+    The site needs no network and no scripts. It is built beside `out_dir` and moved there when
+    complete; a failure leaves the old site unchanged.
 
     Parameters
     ----------
@@ -102,11 +101,11 @@ def build_site(
     title : str, optional
         By default the study's title.
     built_at : datetime, optional
-        Stated in the footer; by default nothing is, and the same input gives the same bytes.
+        Time for the footer; without it the same input gives the same bytes.
     pdf : bool
-        Also print ``report.pdf`` if a Chromium is found; the index says why if there is none.
+        Also print ``report.pdf`` with Chromium; without one the index gives the reason.
     chromium : str, optional
-        The browser to print with.
+        Browser for printing.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def build_site(
     Raises
     ------
     BadInput
-        `out_dir` holds something else, a notebook cannot be read, or two have the same name.
+        `out_dir` contains something else, a notebook cannot be read, or two have one name.
     NetlabError
         The site cannot be written.
     """
@@ -127,14 +126,18 @@ def build_site(
         target.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
-        raise NetlabError(f"cannot write a site beside {target}: {error.strerror}") from None
+        raise NetlabError(
+            f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
+        ) from None
     try:
         work.chmod(0o755)
         pages = [_page(notebook, file, files) for notebook, file in files.items()]
         _write(work, pages, measured, title, built_at, pdf=pdf, chromium=chromium)
         _swap(work, target)
     except OSError as error:
-        raise NetlabError(f"cannot write {target}: {error.strerror or error}") from None
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
+        ) from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target / "index.html"
@@ -144,12 +147,13 @@ def _check_target(target: Path) -> None:
     if not target.exists():
         return
     if not target.is_dir():
-        raise BadInput("is no directory", key="out_dir", value=str(target))
+        raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
     if any(target.iterdir()) and not (target / MARKER).is_file():
         raise BadInput(
-            "holds files that are no netlab site; choose another or empty it",
+            "contains files but is not a netlab site; choose another or empty it",
             key="out_dir",
             value=str(target),
+            code="E-REPORT-006",
         )
 
 
@@ -158,7 +162,11 @@ def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook,
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
         if name in files.values() or name == "index.html":
-            raise BadInput("another page of the site has this name", where=str(notebook.path))
+            raise BadInput(
+                "another page of the site has this name",
+                where=str(notebook.path),
+                code="E-REPORT-007",
+            )
         files[notebook] = name
     return files
 
@@ -215,7 +223,7 @@ def _write(
     for page in pages:
         write(page.file, "notebook.html.j2", page=page)
     made: list[Download] = write_downloads(measured, site) if measured else []
-    no_pdf = "not asked for"
+    no_pdf = "not requested"
     if pdf:
         write("print.html", "print.html.j2")
         no_pdf = print_pdf(site / "print.html", site / PDF_NAME, chromium)
@@ -233,7 +241,7 @@ def _write(
 
 
 def _parts(pages: list[Page]) -> dict[str, list[Page]]:
-    """Pages by the heading they are listed under; those without one come first."""
+    """Pages by their heading on the index; those without one first."""
     parts: dict[str, list[Page]] = {"": []}
     for page in pages:
         parts.setdefault(page.part, []).append(page)
@@ -245,7 +253,7 @@ def _html(shown: object) -> Markup:
 
 
 def _picture(measured: Measured) -> Chart | Gallery:
-    """The panel of the group that has a target, else of the first; of a long path its summary."""
+    """Panel of the group with a target, else of the first; on a long path the summary."""
     if on_long_path(measured):
         return longpath_charts.opening(samples_of(measured))
     wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
@@ -254,7 +262,7 @@ def _picture(measured: Measured) -> Chart | Gallery:
 
 
 def _tables(m: Measured) -> tables.Tables:
-    """Every group laid out as printed in 2003; of a long path what its runs carried."""
+    """Every group in the layout of 2003; on a long path the goodput of its runs."""
     if on_long_path(m):
         return tables.Tables(longpath_tables.opening(samples_of(m)))
     return tables.stack(m, "both")
@@ -299,7 +307,7 @@ def _citation(m: Measured) -> dict[str, str]:
 
 
 def _swap(work: Path, target: Path) -> None:
-    """Put the finished site in place; on failure put the old one back."""
+    """Move the finished site into place; restore the old one on failure."""
     if not target.exists():
         os.rename(work, target)
         return

@@ -1,4 +1,4 @@
-"""The tables of a measured study as readers see them: in the notebook, the site, CSV and LaTeX."""
+"""Tables of a measured study for notebook, site, CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ UNITS = {
     "goodput": "MB/s",
     "percent": "per cent of bus",
     "both": "MB/s (per cent of bus)",
-    "bottleneck": "what bound it",
+    "bottleneck": "bottleneck",
 }
 FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "direction": "direction"}
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Several tables, one below the other."""
+    """Several tables in a column."""
 
     tables: tuple[Table | Sentence, ...]
 
@@ -39,7 +39,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of text where a table would be empty."""
+    """A line of text in place of an empty table."""
 
     text: str
 
@@ -55,20 +55,18 @@ def _level(m: Measured) -> str:
 
 
 def summary(m: Measured) -> Table:
-    """The study in a few lines: what, when, how much, and the best cell."""
+    """Summary of the study: title, time, number of runs and cells, best cell."""
     rows = [("study", m.study.title)]
     started = m.runs["started_at"]
     rows.append(
         ("measured", f"{started.min():%Y-%m-%d %H:%M} to {started.max():%Y-%m-%d %H:%M} UTC")
     )
     n_flagged = len(conditions.flagged(m.runs))
-    rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and left out"))
+    rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and excluded"))
     n_missing = int((m.cells["n_valid"] == 0).sum())
     rows.append(("cells", f"{len(m.cells)}, of which {n_missing} without a valid run"))
     timing = m.study.timing
-    rows.append(
-        ("each run", f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up, not counted")
-    )
+    rows.append(("each run", f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up"))
     best = printed.best(m.cells)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]
@@ -81,7 +79,7 @@ def summary(m: Measured) -> Table:
 
 
 def groups(m: Measured) -> Table:
-    """What was measured in each group, and its best cell."""
+    """Settings, number of runs and best cell of each group."""
     labels = printed.tuning_labels(m.cells, m.study)
     best = {row.group: row for row in printed.best(m.cells).itertuples()}
     rows = []
@@ -102,10 +100,12 @@ def groups(m: Measured) -> Table:
                 else f"{labels[top.tuning]}, {top.mtu_B}B, {printed.stream_label(top.streams)}",
                 "MB/s": printed.MISSING
                 if top is None
-                else _kept(printed.with_interval(top.goodput_MBps, top.low_MBps, top.high_MBps)),
+                else _unbroken(
+                    printed.with_interval(top.goodput_MBps, top.low_MBps, top.high_MBps)
+                ),
                 "of bus": printed.MISSING
                 if top is None
-                else _kept(printed.percent(top.percent_of_bus)),
+                else _unbroken(printed.percent(top.percent_of_bus)),
             }
         )
     formats = dict.fromkeys(("record, B", "buffer, B"), ".0f")
@@ -113,17 +113,17 @@ def groups(m: Measured) -> Table:
         pd.DataFrame(rows),
         "Groups and the best cell of each",
         formats=formats,
-        note="Socket buffer 0 leaves the kernel's own. MB/s = 10^6 bytes of payload per second.",
+        note="Socket buffer 0: chosen by the kernel. MB/s = 10^6 bytes of payload per second.",
     )
 
 
-def _kept(text: str) -> str:
-    """The text on one line: its spaces do not break."""
+def _unbroken(text: str) -> str:
+    """The text with no-break spaces."""
     return text.replace(" ", "\u00a0")
 
 
 def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
-    """One group laid out as the report of 2003 prints it."""
+    """One group in the table layout of the report of 2003."""
     frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
     notes = []
@@ -136,7 +136,7 @@ def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
-    return Table(frame, text, formats=_kept, note=" ".join(notes))
+    return Table(frame, text, formats=_unbroken, note=" ".join(notes))
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
@@ -145,10 +145,10 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
 
 
 def missing(m: Measured) -> Table | Sentence:
-    """Cells of the design without a valid run."""
+    """Cells of the design without a valid run, with the reason."""
     frame = printed.missing(m.cells)
     if frame.empty:
-        return Sentence("Every cell of the design has at least one valid run.")
+        return Sentence("Every cell of the design has a valid run.")
     heads = {"mtu_B": "MTU, B", "missing_because": "because"}
     return Table(frame, "Cells without a valid run", heads=heads)
 
@@ -162,7 +162,7 @@ def effects(m: Measured) -> Table | Sentence:
         parts.append(factor_effects.pooled(frame, m.study.confidence))
     frame = pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
     if frame.empty:
-        return Sentence("The study varies no factor in comparable runs.")
+        return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
     shown = pd.DataFrame(
         {
@@ -178,7 +178,7 @@ def effects(m: Measured) -> Table | Sentence:
     )
     note = (
         f"Geometric mean over all cases, with its {_level(m)} interval between cases. Higher, "
-        f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it holds 1."
+        f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it contains 1."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note)
 
@@ -189,7 +189,7 @@ def _ratio(ratio: float, low: float, high: float) -> str:
 
 
 def findings(m: Measured) -> Table:
-    """The findings of 2003 and their verdicts here."""
+    """Findings of 2003 with their verdicts on these runs."""
     frame = statements.findings(m.runs, m.study)
     heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
     return Table(
@@ -201,7 +201,7 @@ def findings(m: Measured) -> Table:
 
 
 def target(m: Measured) -> Table | Sentence:
-    """Per cent of bus that was to be reached, met or not."""
+    """Target per cent of the bus of each group, with the verdict."""
     frame = statements.target(m.cells, m.study)
     if frame.empty:
         return Sentence("No group of this study states a target.")
@@ -226,7 +226,7 @@ def _share(value: float, low: float, high: float) -> str:
 
 
 def flagged(m: Measured) -> Table | Sentence:
-    """Runs left out, with the reason."""
+    """Excluded runs, with the reason."""
     frame = conditions.flagged(m.runs)
     if frame.empty:
         return Sentence("No run was flagged.")
@@ -235,40 +235,40 @@ def flagged(m: Measured) -> Table | Sentence:
     return Table(
         frame.drop(columns=["group", "tuning", "mtu_B", "streams", "repeat"]),
         f"Flagged runs: {len(frame)} of {len(m.runs)}",
-        heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "why"},
+        heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "reason"},
         formats={"goodput_MBps": printed.number},
         note=f"By flag: {total}." if total else "",
     )
 
 
 def unsupported(m: Measured) -> Table | Sentence:
-    """Knobs the hosts do not have."""
+    """Knobs that the hosts lack."""
     frame = conditions.unsupported(m.runs, m.study)
     if frame.empty:
-        return Sentence("Every knob of the tunings exists on these hosts.")
-    return Table(frame, "Knobs that a host does not have", heads={"tunings": "asked for by"})
+        return Sentence("These hosts have every knob of the tunings.")
+    return Table(frame, "Knobs that a host lacks", heads={"tunings": "in tunings"})
 
 
 def noise(m: Measured) -> Table:
     """Steal, foreign load, drops, and the spread of repeats."""
     frame = conditions.noise(m.runs)
     formats = {"median": printed.number, "worst": printed.number}
-    return Table(frame, "How quiet it was", formats=formats)
+    return Table(frame, "Noise during the measurement", formats=formats)
 
 
 def overhead(m: Measured) -> Table:
-    """Overhead a run, by block."""
+    """Overhead per run, by block."""
     frame = conditions.overhead(m.runs)
     limit = f"{conditions.OVERHEAD_LIMIT_S:g} s"
     return Table(
         frame,
-        "Time outside warm-up and window, a run",
+        "Time outside warm-up and window, per run",
         heads={"median_s": "median, s", "max_s": "max, s", "above_limit": f"runs above {limit}"},
         formats={"median_s": ".3f", "max_s": ".3f"},
-        note="The gap to the next run of the block is counted in.",
+        note="Includes the gap to the next run of the block.",
     )
 
 
 def provenance(m: Measured) -> Table:
-    """Where the numbers come from."""
+    """Versions, digests, machines and times of the measurement."""
     return Table(conditions.provenance(m.runs, m.study), "Provenance")

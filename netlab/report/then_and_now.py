@@ -1,4 +1,4 @@
-"""Tables and plain statements of a measured study beside the published one."""
+"""Tables and sentences that compare a measured study with the published one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATED = {
 
 
 def opening(m: Measured) -> Table | Sentence:
-    """What stands beside what: the groups, their ceilings and best cells; or why nothing does."""
+    """Groups of both studies with ceilings and best cells, or the reason for none."""
     because = analysis.nothing_because(m)
     if because:
         return Sentence(f"There is nothing to compare with 2003: {because}.")
@@ -49,16 +49,16 @@ def opening(m: Measured) -> Table | Sentence:
     note = (
         f"{m.study.title} ({m.study.name}): {len(cells)} of the {len(analysis.published_cells())} "
         "cells of tables 2 to 6 have a valid run here. The ceiling is the slower of the two hosts' "
-        "buses, and twice that for both directions where each has it whole; where a measured path "
-        "has no known bus, what its runs recorded as their ceiling. Percentages are of the ceiling."
+        "buses, and twice that for both directions if each has the full bus; on a measured path "
+        "without a known bus it is the recorded ceiling. Percentages are of the ceiling."
     )
     if cells["now_percent"].isna().any():
-        note += f" {printed.MISSING}: no ceiling is known, and the charts leave the group out."
+        note += f" {printed.MISSING}: no known ceiling; the charts omit the group."
     return Table(pd.DataFrame(rows), "Groups that both studies have", heads, formats, note)
 
 
 def statement(m: Measured, compared: pd.DataFrame) -> Tables:
-    """One paragraph a factor: which of its findings recur here, which do not, which are open."""
+    """One paragraph a factor: findings that recur, that do not, and undecided ones."""
     if compared.empty:
         return Tables((Sentence(_nothing(m)),))
     whole = analysis.summary(compared)
@@ -99,8 +99,8 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
     shown = pd.DataFrame(
         {
             "factor": frame["factor"],
-            "step": frame["step"].map(_kept),
-            "where": frame["where"].map(_kept),
+            "step": frame["step"].map(_unbroken),
+            "where": frame["where"].map(_unbroken),
             "2003": [f"×{v:.2f}" for v in frame["then_ratio"]],
             "said": [_directions(row) for row in frame.to_dict("records")],
             "measured": [f"×{v:.2f}" for v in frame["now_ratio"]],
@@ -111,15 +111,15 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
     heads = {"said": "in 2003 it", "verdict": "finding"}
     note = (
         "Ratios are geometric means over the groups. The counts are groups (for a direction, "
-        "pairs of groups); the finding recurs, or does not, where at least two thirds of them say "
-        "so, and is undecided otherwise."
+        "pairs of groups). A finding recurs, or does not, with at least two thirds of them, and is "
+        "undecided otherwise."
     )
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
     return Table(shown, "Findings of 2003, over all groups", heads, note=note, bold=bold)
 
 
-def _kept(text: str) -> str:
-    """The text with no line break between a number and its unit."""
+def _unbroken(text: str) -> str:
+    """The text with no-break spaces before units."""
     return text.replace(" B", "\u00a0B")
 
 
@@ -130,15 +130,15 @@ def _directions(row: dict) -> str:
 
 
 def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sentence:
-    """The findings of one factor, group by group, with both sides' numbers."""
+    """Findings of one factor by group, with the numbers of both studies."""
     frame = compared[compared["factor"] == factor]
     if frame.empty:
         return Sentence(f"{factor.capitalize()}: nothing to compare.")
     rows = frame.to_dict("records")
     shown = pd.DataFrame(
         {
-            "step": frame["step"].map(_kept),
-            "where": frame["where"].map(_kept),
+            "step": frame["step"].map(_unbroken),
+            "where": frame["where"].map(_unbroken),
             "table": frame["tables"],
             "2003, %": [_step(row, "then") for row in rows],
             "2003, ratio": [_ratio(row, "then") for row in rows],
@@ -153,14 +153,14 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
     note = (
         "Per cent of the ceiling before and after the step, and the ratio of throughput: geometric "
         f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
-        f"cell; the {level} interval of the measured ratio. Alike: cases that rise, fall or stay "
-        "on both sides by themselves."
+        f"cell; the {level} interval of the measured ratio. Alike: cases that "
+        "rise, fall or stay in both studies."
     )
     if factor == "direction":
-        note += " Where each direction has the bus whole, the ceiling of both is twice that of one."
+        note += " If each direction has the full bus, the ceiling of both is twice that of one."
     left_out = int(frame["left_out"].sum())
     if left_out:
-        note += f" Left out for want of a second valid run: {_plural(left_out, 'case')}."
+        note += f" Excluded without a second valid run: {_plural(left_out, 'case')}."
     heads = {"said": "in 2003 it", "verdict": "finding"}
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
     return Table(shown, f"{factor.capitalize()}, then and now", heads, note=note, bold=bold)

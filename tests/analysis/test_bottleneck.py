@@ -1,4 +1,4 @@
-"""One word for what bound a run, from its own fields."""
+"""The bottleneck of a run, from the fields of its record."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Runs become cells with intervals, and nothing is dropped in silence."""
+"""Runs become cells with intervals, and every exclusion is reported."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What surrounds the numbers is told whole."""
+"""Flags, knobs, provenance, overhead and noise are reported completely."""
 
 import json
 

@@ -86,7 +86,7 @@ def test_a_study_that_cannot_answer_says_why(foreign):
     said = _verdicts(synthetic.runs_of(foreign), foreign)
     assert "one MTU" in said.loc[SMALL, "evidence"]
     assert "nothing to compare" in said.loc[KERNEL, "evidence"]
-    assert "no path joins hosts of unlike buses" in said.loc[SENDS, "evidence"]
+    assert "no path joins hosts with different buses" in said.loc[SENDS, "evidence"]
 
 
 @pytest.mark.parametrize(

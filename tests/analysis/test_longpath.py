@@ -1,4 +1,4 @@
-"""Slow start ends where it ended, and what comes after it is what was carried."""
+"""The end of slow start and the goodput after it are found in traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jain's index is what it is defined as, and a run's shares are its flows'."""
+"""Jain's index follows its definition, and shares are those of a run's flows."""
 
 from __future__ import annotations
 

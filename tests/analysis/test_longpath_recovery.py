@@ -1,4 +1,4 @@
-"""A window that follows a law is found to follow it: what it kept, gained, and took."""
+"""Share kept, growth and recovery time are found for windows that follow a law."""
 
 from __future__ import annotations
 

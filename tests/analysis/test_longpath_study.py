@@ -70,7 +70,7 @@ def test_means_of_a_second_end_with_it():
 
 
 def test_a_sample_taken_late_still_ends_its_second():
-    """As the last of a run is, by microseconds, and one beside a busy processor by more."""
+    """The last sample of a run is late by microseconds, one on a busy processor by more."""
     samples = pd.DataFrame({"t_s": np.arange(1, 31) / 10, "value": np.repeat([1.0, 2.0, 9.0], 10)})
     samples["t_s"] += np.tile([0.0004, 0.02], 15)
     rate = seconds_mean(samples)

@@ -1,4 +1,4 @@
-"""Tables come out as the report of 2003 prints them."""
+"""Tables have the layout of the report of 2003."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What 2003 found is held against measured intervals, and judged only where they can tell."""
+"""Findings of 2003 are compared with measured intervals; wide ones leave them undecided."""
 
 import math
 

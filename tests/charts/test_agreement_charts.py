@@ -1,4 +1,4 @@
-"""The chart of agreement: every comparison is a dot with its interval, and is said in words."""
+"""Charts of agreement: every comparison is a dot with its interval, and is in the alt text."""
 
 import synthetic
 

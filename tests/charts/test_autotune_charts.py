@@ -1,4 +1,4 @@
-"""The chart of a search: every race, every candidate, and who was dropped when."""
+"""Chart of a search: every race, every candidate and its outcome."""
 
 import matplotlib.pyplot as plt
 import pytest

@@ -1,4 +1,4 @@
-"""Charts of a long path show every run, say so in words, and mark what is flagged."""
+"""Charts of a long path show and describe every run, and mark flagged ones."""
 
 from __future__ import annotations
 

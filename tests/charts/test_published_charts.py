@@ -1,4 +1,4 @@
-"""The charts of the published figures."""
+"""Charts of the published figures."""
 
 import xml.etree.ElementTree as ElementTree
 

@@ -1,8 +1,8 @@
-"""What a host takes for the name of a congestion control."""
+"""Choice of a host's congestion control for a name."""
 
 import pytest
 
-from netlab.congestion.choice import Choice, choose
+from netlab.congestion.choice import CcChoice, choose
 from netlab.errors import Unsupported
 from netlab.study import Stack
 
@@ -15,7 +15,7 @@ def chosen(names, defined=None, available=KERNEL, modules=()):
 
 
 def test_the_kernels_own_comes_first():
-    assert chosen(("cubic", "reno")) == (Choice("cubic", "kernel"), Choice("reno", "kernel"))
+    assert chosen(("cubic", "reno")) == (CcChoice("cubic", "kernel"), CcChoice("reno", "kernel"))
     (scalable,) = chosen(("scalable",), available=(*KERNEL, "scalable"), modules=("tcp_scalable",))
     assert scalable.source == "kernel"
 
@@ -27,18 +27,16 @@ def test_then_a_module_of_it():
 
 @pytest.mark.parametrize("law", ["scalable", "highspeed", "aimd", "fast"])
 def test_then_netlabs_with_the_parameters_of_its_publication(law):
-    assert chosen((law,)) == (Choice(law, "bpf", Stack(law=law)),)
+    assert chosen((law,)) == (CcChoice(law, "bpf", Stack(law=law)),)
 
 
 def test_what_the_study_defines_is_netlabs_whatever_the_kernel_has():
     found = chosen(("wad", "cubic"), {"wad": WAD, "cubic": WAD}, modules=("tcp_wad",))
-    assert found == (Choice("wad", "bpf", WAD), Choice("cubic", "bpf", WAD))
+    assert found == (CcChoice("wad", "bpf", WAD), CcChoice("cubic", "bpf", WAD))
 
 
 def test_what_nobody_has_is_refused_with_what_there_is():
-    with pytest.raises(
-        Unsupported, match="left: its kernel has no congestion control 'vegas'"
-    ) as e:
+    with pytest.raises(Unsupported, match="left: no congestion control 'vegas' in its kernel") as e:
         chosen(("reno", "vegas"))
-    assert "there are reno, bbr, cubic" in str(e.value)
-    assert "netlab brings scalable, highspeed, aimd, fast" in str(e.value)
+    assert "the kernel has reno, bbr, cubic" in str(e.value)
+    assert "netlab has scalable, highspeed, aimd, fast" in str(e.value)

@@ -94,7 +94,7 @@ def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_
     content["groups"][0]["congestion"] = "vegas"
     done = run_netlab("check", str(written(tmp_path / "checked.yml", content)))
     assert done.returncode != 0
-    assert "fail  left: left: its kernel has no congestion control 'vegas'" in done.stdout
+    assert "fail  left: left: no congestion control 'vegas' in its kernel" in done.stdout
     wait_for(lambda: lists() == before, 20)
 
 

@@ -118,9 +118,24 @@ def test_long_text_wraps_in_latex():
 
 def test_a_table_longer_than_a_page_breaks_over_pages():
     text = Table(pd.DataFrame({"n": range(100)}), "c", note="below").to_latex()
-    assert text.startswith("\\begin{longtable}{r}\n\\caption{c}\\\\\n\\toprule")
+    assert text.startswith("\\begin{longtable}{r}\n\\caption{c} \\\\\n\\toprule")
     assert text.index("\\endhead") < text.index("0 ") < text.index("\\end{longtable}")
     assert text.rstrip().endswith("below}")
+
+
+def test_column_levels_span_columns_in_latex():
+    frame = pd.DataFrame(
+        [[1, 2, 3]],
+        index=pd.MultiIndex.from_tuples([("a", "b")], names=["k", "n"]),
+        columns=pd.MultiIndex.from_tuples([("x", "1"), ("x", "2"), ("y", "1")]),
+    )
+    heads = Table(frame, "c").to_latex().split("\\toprule\n")[1].split("\\midrule")[0]
+    assert " ".join(heads.split()) == ("& & \\multicolumn{2}{c}{x} & y \\\\ k & n & 1 & 2 & 1 \\\\")
+
+
+def test_equal_heads_stay_equal_in_latex():
+    frame = pd.DataFrame({"law": [1], "law ": [2]})
+    assert "law & law" in Table(frame, "c", heads={"law ": "law"}).to_latex()
 
 
 def test_an_empty_table_is_still_a_table():

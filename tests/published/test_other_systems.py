@@ -6,7 +6,7 @@ import pytest
 
 from netlab.errors import BadInput
 from netlab.published import other_systems as othersystems
-from netlab.published.other_systems import Setting
+from netlab.published.other_systems import SystemSetting
 
 
 def test_linux_takes_sysctl_w_with_the_value_quoted():
@@ -60,19 +60,19 @@ def test_what_is_not_there_is_refused_with_the_choices(where):
 
 @pytest.mark.parametrize("value", ["1; reboot", "$(reboot)", "a b", "'", "`x`"])
 def test_no_value_breaks_out_of_its_word(value):
-    line = Setting("Linux", "sysctl", "", "net.core.rmem_max", value).command()
+    line = SystemSetting("Linux", "sysctl", "", "net.core.rmem_max", value).command()
     assert shlex.split(line) == ["sysctl", "-w", f"net.core.rmem_max={value}"]
 
 
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting("Windows", "registry", r"HKLM\X", "A", "1 & del"),
-        Setting("Windows", "registry", r"HKLM\X", "A", str(2**32)),
-        Setting("Windows", "registry", 'HKLM\\X" /v "B', "A", "1"),
-        Setting("Windows", "registry", "HKLM\\%PATH%", "A", "1"),
-        Setting("Windows", "sysctl", "", "A", "1"),
-        Setting("Linux", "ndd", "/dev/tcp", "A", "1"),
+        SystemSetting("Windows", "registry", r"HKLM\X", "A", "1 & del"),
+        SystemSetting("Windows", "registry", r"HKLM\X", "A", str(2**32)),
+        SystemSetting("Windows", "registry", 'HKLM\\X" /v "B', "A", "1"),
+        SystemSetting("Windows", "registry", "HKLM\\%PATH%", "A", "1"),
+        SystemSetting("Windows", "sysctl", "", "A", "1"),
+        SystemSetting("Linux", "ndd", "/dev/tcp", "A", "1"),
     ],
 )
 def test_what_a_system_cannot_take_is_refused(setting):

@@ -1,4 +1,4 @@
-"""Before and after of gigabit hosts, and what bounds them."""
+"""Gigabit hosts before and after tuning, and their limits."""
 
 import pandas as pd
 import pytest

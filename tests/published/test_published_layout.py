@@ -1,4 +1,4 @@
-"""The documents' tables laid out as printed."""
+"""Tables of the documents have their printed layout."""
 
 import pytest
 

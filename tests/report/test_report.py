@@ -1,4 +1,4 @@
-"""The site: whole, escaped, closed to the network, swapped in at once."""
+"""The site is complete, escaped, without network access, and replaced atomically."""
 
 import hashlib
 import re
@@ -106,7 +106,7 @@ def test_the_index_shows_the_study_whole(measured, notebook, tmp_path):
         "What it shows, in full",
         "a line",
         "2026-01-06 12:00 UTC",
-        "No PDF: not asked for",
+        "No PDF: not requested",
     ):
         assert part in text, part
     links = [a["href"] for a in Outline(text).named("a")]
@@ -270,9 +270,9 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
 
 def test_a_directory_of_other_files_is_never_replaced(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(BadInput, match="no netlab site"):
+    with pytest.raises(BadInput, match="not a netlab site"):
         build_site([], tmp_path, pdf=False)
-    with pytest.raises(BadInput, match="is no directory"):
+    with pytest.raises(BadInput, match="not a directory"):
         build_site([], tmp_path / "thesis.tex", pdf=False)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 

@@ -1,4 +1,4 @@
-"""The tables of a long path: what they say of runs whose truth is known."""
+"""Tables of a long path, for runs with known values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_short_form_says_that_it_is_short(lp):
 def test_the_paths_are_what_the_study_asks_for(lp):
     frame = tables.paths(lp).frame.set_index("path")
     assert frame.loc["wide-area", "RTT, ms"] == "183.022"
-    assert frame.loc["wide-area", "window it needs, MB"] == "57.2"
+    assert frame.loc["wide-area", "window needed, MB"] == "57.2"
     assert frame.loc["shallow-queue", "queue, MB"] == "14.3"
 
 
@@ -60,7 +60,7 @@ def test_the_ten_configurations_show_what_was_set(lp):
 def test_fast_is_shown_with_either_memory_setting_and_window(lp):
     frame = tables.memory(lp).frame
     assert frame[["memory settings", "window"]].to_numpy().tolist() == [
-        *(["A", "40 M, asked for"], ["B", "40 M, asked for"]),
+        *(["A", "40 M, requested"], ["B", "40 M, requested"]),
         *(["A", "kernel's"], ["B", "kernel's"]),
     ]
 

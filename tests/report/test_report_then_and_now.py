@@ -1,4 +1,4 @@
-"""What a reader is told of then and now: plain statements, and tables with both sides' numbers."""
+"""Tables and sentences that compare a measured study with the published one."""
 
 import pytest
 import synthetic

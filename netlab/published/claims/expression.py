@@ -78,7 +78,9 @@ def _parsed(expression: str) -> ast.expr:
     try:
         return ast.parse(expression.strip(), mode="eval").body
     except SyntaxError as error:
-        raise BadInput(f"not an expression: {error.msg}", value=expression) from None
+        raise BadInput(
+            f"not an expression: {error.msg}", value=expression, code="E-PUBLISHED-001"
+        ) from None
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
@@ -88,7 +90,11 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.Name(id=name):
-            raise BadInput(f"unknown name; known are {', '.join(sorted(names))}", value=name)
+            raise BadInput(
+                f"unknown name; known are {', '.join(sorted(names))}",
+                value=name,
+                code="E-PUBLISHED-002",
+            )
         case ast.List(elts=parts):
             return [_value(part, names) for part in parts]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
@@ -107,7 +113,7 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
         case ast.Call(func=ast.Name() as function, args=args, keywords=keywords):
             given = {word.arg: _value(word.value, names) for word in keywords if word.arg}
             return _value(function, names)(*(_value(arg, names) for arg in args), **given)
-    raise BadInput("not allowed in an expression", value=ast.unparse(node))
+    raise BadInput("not allowed in an expression", value=ast.unparse(node), code="E-PUBLISHED-003")
 
 
 def _compared(
@@ -117,6 +123,10 @@ def _compared(
     results = []
     for op, before, after in zip(ops, values, values[1:], strict=False):
         if type(op) not in _COMPARISONS:
-            raise BadInput("comparison not allowed in an expression", value=type(op).__name__)
+            raise BadInput(
+                "comparison not allowed in an expression",
+                value=type(op).__name__,
+                code="E-PUBLISHED-004",
+            )
         results.append(_COMPARISONS[type(op)](before, after))
     return results[0] if len(results) == 1 else all(results)

@@ -66,7 +66,9 @@ class PrintedValue:
     def _digits(self) -> str:
         found = _NUMBER.search(self.text)
         if found is None:
-            raise BadInput("contains no number", key="claimed", value=self.text)
+            raise BadInput(
+                "contains no number", key="claimed", value=self.text, code="E-PUBLISHED-005"
+            )
         return found[0]
 
     def against(
@@ -160,7 +162,10 @@ class Claim:
         rules = [name for name in ("value", "holds", "check") if getattr(self, name)]
         if len(rules) > 1:
             raise BadInput(
-                f"has more than one rule: {', '.join(rules)}", where=self.document, key=self.place
+                f"has more than one rule: {', '.join(rules)}",
+                where=self.document,
+                key=self.place,
+                code="E-PUBLISHED-006",
             )
 
     def checked(self) -> CheckResult:
@@ -210,6 +215,9 @@ def claims_of(content: Mapping[str, Any], names: Mapping[str, Any]) -> tuple[Cla
             )
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(
-                f"claim {number} is not usable: {error}", where=document, key="claims"
+                f"claim {number} is not usable: {error}",
+                where=document,
+                key="claims",
+                code="E-PUBLISHED-007",
             ) from None
     return tuple(claims)

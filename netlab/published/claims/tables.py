@@ -63,13 +63,23 @@ def claims_table(
     caption = "Claims"
     if document is not None:
         if document not in DOCUMENTS:
-            raise BadInput(f"must be one of {', '.join(DOCUMENTS)}", key="document", value=document)
+            raise BadInput(
+                f"must be one of {', '.join(DOCUMENTS)}",
+                key="document",
+                value=document,
+                code="E-PUBLISHED-008",
+            )
         frame = frame[frame["document"] == document]
         caption = f"Claims of “{DOCUMENTS[document]}”"
     if verdict is not None:
         choices = [str(v) for v in Verdict]
         if verdict not in choices:
-            raise BadInput(f"must be one of {', '.join(choices)}", key="verdict", value=verdict)
+            raise BadInput(
+                f"must be one of {', '.join(choices)}",
+                key="verdict",
+                value=verdict,
+                code="E-PUBLISHED-009",
+            )
         frame = frame[frame["verdict"] == verdict]
         caption += f" that are {verdict}" if verdict != "holds" else " that hold"
     columns = [*(["document"] if document is None else []), *_HEADS]

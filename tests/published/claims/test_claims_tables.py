@@ -1,4 +1,4 @@
-"""The claims as tables."""
+"""Tables of the claims."""
 
 import pytest
 
