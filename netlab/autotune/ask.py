@@ -41,7 +41,7 @@ def default_study() -> Study:
             "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
             "paths": {DEFAULT_PATH: {"ends": [{"host": SENDER}, {"host": RECEIVER}], "link": link}},
             "groups": [{"name": "gen -> sink", "path": DEFAULT_PATH, "sender": SENDER}],
-            "tunings": [{"name": "none", "mtus_B": [1500]}],
+            "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
             "streams": [1],
         }
     )

@@ -21,7 +21,6 @@ from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Station, open_stations, study_lab
 from netlab.study import Timing
 from netlab.study.schedule import Block
-from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0
 """Kept back for writing what was found."""
@@ -170,11 +169,11 @@ def _held(ask: Ask, stations: dict[str, Station]) -> Iterator[int]:
         held = [stack.enter_context(end.stacks(ask.study, names)) for end in stations.values()]
         if ask.tuning is not None:
             (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
-            mtu_B = mtu_B or level.mtus_B[0]
+            mtu_B = mtu_B or level.mtus[0]
             for name, station in stations.items():
-                profile = load_profile(ask.study.profile(name, ask.tuning))
+                profile = ask.study.tuning_profile(name, ask.tuning)
                 stack.enter_context(station.tuning(profile, mtu_B))
         elif mtu_B is not None or any(stacks.knobs for stacks in held):
             for station in stations.values():
                 stack.enter_context(station.with_mtu(mtu_B))
-        yield mtu_B or min(int(station.facts["mtu_B"] or 1500) for station in stations.values())
+        yield mtu_B or min(station.mtu_B() for station in stations.values())

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from netlab.errors import BadInput
 from netlab.experiment.endpoint import open_stations, study_lab
 from netlab.study import Study
-from netlab.tuning.profiles import load_profile
 
 
 def plans(
@@ -33,10 +32,11 @@ def plans(
                 for level in study.tunings:
                     if tuning not in (None, level.name):
                         continue
-                    for mtu_B in level.mtus_B:
+                    for mtu_B in level.mtus:
+                        mtu = "as found" if mtu_B is None else mtu_B
                         for host, station in stations.items():
-                            profile = load_profile(study.profile(host, level.name))
-                            heading = f"{name}, {level.name}, MTU {mtu_B}: {host}"
+                            profile = study.tuning_profile(host, level.name)
+                            heading = f"{name}, {level.name}, MTU {mtu}: {host}"
                             yield heading, station.planned(profile, mtu_B).to_text()
 
 

@@ -20,9 +20,10 @@ from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
 from netlab.study import Study
 from netlab.study.schedule import Block
+from netlab.tuning import found as found_settings
 from netlab.tuning.diff import plan_html, plan_text
 from netlab.tuning.plan import Change
-from netlab.tuning.profiles import Profile, load_profile
+from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
 
 READY_S = 10.0
@@ -94,7 +95,7 @@ class Station:
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
         self.interface = interface(study, path, name)
-        self.facts = facts_of(host, self.interface, study.generators(path))
+        self.facts = facts_of(host, self.interface, study, path)
         self.link: dict = {}
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         self.agent = self.host.start((self.binary, "agent"))
@@ -127,11 +128,11 @@ class Station:
         return int(text) if text.isdigit() else None
 
     @contextmanager
-    def tune_process(self) -> Iterator[_Lines]:
-        """A ``gensink tune`` on the host, as root."""
+    def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
+        """A ``gensink tune`` on the host, as root unless it only reads."""
         journal = f"{PurePosixPath(self.binary).parent}/journal"
         argv = (self.binary, "tune", "--journal", journal, "--hold-s", str(HOLD_S))
-        process = self.host.start(argv, sudo=True)
+        process = self.host.start(argv, sudo=sudo)
         try:
             yield _Lines(process)
         finally:
@@ -139,8 +140,13 @@ class Station:
 
     def planned(self, profile: Profile, mtu_B: int | None) -> Plan:
         """What a tuning would change; changes nothing."""
-        with self.tune_process() as lines:
+        with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             return Plan(self._session(lines, profile, mtu_B).plan())
+
+    def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
+        """Whether a tuning runs as root: always, but to read where root cannot be had."""
+        extra = self._stacks.knobs if self._stacks is not None else ()
+        return bool(profile.items or mtu_B or extra) or self.host.can_sudo
 
     def recover(self) -> tuple[dict, ...]:
         """Put back what a netlab that died together with its guard left; what was looked at."""
@@ -185,14 +191,14 @@ class Station:
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
         """Hold the host tuned; everything is reverted at the end."""
-        with self.tune_process() as lines:
+        with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             self.session, self._profile = self._session(lines, profile, mtu_B), profile
             with self.session:
                 done = self.session.result
                 self._knobs = {
                     _label(entry): entry.get("readback") or entry.get("old")
                     for entry in (*done.applied, *done.unchanged)
-                }
+                } | {_label(entry): entry["value"] for entry in done.found}
                 self._unsupported = [
                     {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
                     for entry in done.unsupported
@@ -202,7 +208,7 @@ class Station:
     @contextmanager
     def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
         """Hold the host tuned as a block of the study asks."""
-        profile = load_profile(study.profile(self.name, block.tuning))
+        profile = study.tuning_profile(self.name, block.tuning)
         with self.tuning(profile, block.mtu_B) as session:
             yield session
 
@@ -253,8 +259,21 @@ class Station:
         ]
 
     def knobs(self) -> dict[str, str]:
-        """Every knob of the tuning as read back."""
+        """Every knob of the tuning as read back, and every setting that it records as found."""
         return self._knobs
+
+    def mtu_B(self) -> int:
+        """MTU of the interface: as tuned, else as found.
+
+        Raises
+        ------
+        HostError
+            The host does not report it.
+        """
+        mtu = self._knobs.get("mtu") or self.facts.get("mtu_B")
+        if not mtu:
+            raise HostError(self.name, f"does not report the MTU of {self.interface}")
+        return int(mtu)
 
     @property
     def plan(self) -> Plan | None:
@@ -269,9 +288,20 @@ def _label(entry: dict) -> str:
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
-def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
-    """What a host is, and under ``generators`` the version it has of each, None without it."""
-    return {**host.facts(card), "generators": versions(host, generators)}
+def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
+    """Facts of a host at an end of a path.
+
+    Under ``generators`` the version of each that the path's runs need, None without it; under
+    ``found`` the settings that a tuning of the study records, where it leaves the MTU as found.
+    """
+    levels = [level for level in study.tunings if level.mtus_B is None]
+    records = [r for v in levels for r in study.tuning_profile(host.name, v.name).records]
+    found = host.run(found_settings.reading(records, card)).stdout if records else ""
+    return {
+        **host.facts(card),
+        "generators": versions(host, study.generators(path)),
+        "found": found_settings.parsed(found),
+    }
 
 
 @contextmanager
@@ -354,9 +384,7 @@ def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[s
     try:
         return {
             path: {
-                end.host: facts_of(
-                    hosts[end.host], interface(study, path, end.host), study.generators(path)
-                )
+                end.host: facts_of(hosts[end.host], interface(study, path, end.host), study, path)
                 for end in study.paths[path].ends
             }
             for path in used

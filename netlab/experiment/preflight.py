@@ -81,6 +81,8 @@ def _path(study: Study, path: str, stations: dict[str, Station]) -> Iterator[Fin
         )
         if station.host.is_root or station.host.can_sudo:
             yield Finding("ok", name, "may be tuned")
+        elif _stays_as_found(study, name):
+            yield Finding("ok", name, "is not tuned, and neither root nor sudo -n is needed")
         else:
             yield Finding("fail", name, "is neither root nor may use sudo -n, so cannot be tuned")
         if facts.get("interface_exists") is False:
@@ -103,7 +105,10 @@ def _path(study: Study, path: str, stations: dict[str, Station]) -> Iterator[Fin
         names = study.congestions(group for group in study.groups if group.path == path)
         if names:
             yield _stacks(study, names, station)
-    for mtu_B in sorted({mtu for level in study.tunings for mtu in level.mtus_B}):
+    for mtu_B in sorted(
+        {mtu for level in study.tunings for mtu in level.mtus},
+        key=lambda mtu_B: mtu_B or 0,
+    ):
         yield _mtu(study, path, stations, mtu_B)
 
 
@@ -138,9 +143,24 @@ def _cpus(study: Study, path: str) -> dict[str, str | None]:
     return {}
 
 
-def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> Finding:
-    """Send full segments of one MTU each way."""
+def _stays_as_found(study: Study, host: str) -> bool:
+    """Whether no tuning of the study sets anything on a host."""
+    return all(
+        level.mtus_B is None and not study.tuning_profile(host, level.name).items
+        for level in study.tunings
+    )
+
+
+def _mtu(study: Study, path: str, stations: dict[str, Station], set_B: int | None) -> Finding:
+    """Send full segments of one MTU each way; None leaves the MTU as found."""
+    found_B = [station.mtu_B() for station in stations.values()]
+    mtu_B = set_B or min(found_B)
     subject = f"path {path}, MTU {mtu_B}"
+    if set_B is None:
+        subject += " as found"
+        if len(set(found_B)) > 1:
+            ends = " and ".join(f"{name} {station.mtu_B()} B" for name, station in stations.items())
+            return Finding("warn", subject, f"the ends differ: {ends}")
     request = Request(
         streams=1,
         record_length_B=65536,
@@ -163,7 +183,7 @@ def _mtu(study: Study, path: str, stations: dict[str, Station], mtu_B: int) -> F
         for name, station in stations.items()
     ]
     try:
-        with stations[sides[0].host].with_mtu(mtu_B), stations[sides[1].host].with_mtu(mtu_B):
+        with stations[sides[0].host].with_mtu(set_B), stations[sides[1].host].with_mtu(set_B):
             outcome = measure(sides[0], sides[1], request)
     except HostError:
         raise

@@ -106,13 +106,20 @@ class Runner:
         texts = [self.stacks[name].text(congestion) for name in senders]
         return " / ".join(dict.fromkeys(texts))
 
+    @property
+    def mtu_B(self) -> int:
+        """The block's MTU; where it stays as found, the smaller of the two ends'."""
+        if self.block.mtu_B is not None:
+            return self.block.mtu_B
+        return min(station.mtu_B() for station in self.stations.values())
+
     def _setting(self) -> Setting:
         path = self.study.paths[self.block.path]
         link_MBps = path.link_MBps
         if path.link is not None and path.link.shaped_Mbps is not None:
             link_MBps = path.link.shaped_Mbps / 8
         return Setting(
-            mtu_B=self.block.mtu_B,
+            mtu_B=self.mtu_B,
             bus_MBps=self.study.bus_MBps(self.block.path),
             link_MBps=link_MBps,
             memory_MBps=self.memory_MBps,
@@ -192,7 +199,7 @@ class Runner:
 
     def _made(self, run: Run, sender: Side, receiver: Side, request: Request) -> Made:
         """The run by whatever the group sends with."""
-        name, mtu_B = run.group.generator, self.block.mtu_B
+        name, mtu_B = run.group.generator, self.mtu_B
         if name == OWN:
             outcome = measure(sender, receiver, request)
             flows = [(flow.gen, flow.sink) for flow in outcome.flows]
@@ -228,7 +235,7 @@ class Runner:
             "receiver": study.receiver(group),
             "direction": group.direction,
             "tuning": block.tuning,
-            "mtu_B": block.mtu_B,
+            "mtu_B": self.mtu_B,
             "streams": run.streams,
             "repeat": run.repeat,
             "seed": study.seed,

@@ -186,8 +186,7 @@ def study_design(study: Study) -> Table:
     planned = plan.blocks(study)
     runs = sum(len(block.runs) for block in planned)
     levels = "; ".join(
-        f"{level.label or level.name}: {', '.join(map(str, level.mtus_B))} B"
-        for level in study.tunings
+        f"{level.label or level.name}: {_mtus_text(level.mtus_B)}" for level in study.tunings
     )
     timing = study.timing
     note = (
@@ -196,6 +195,10 @@ def study_design(study: Study) -> Table:
         f"{len(planned)} blocks, {plan.measuring_s(study, runs) / 60:.1f} minutes of measuring."
     )
     return Table(pd.DataFrame(rows), study.title, formats={"bus_MBps": ".0f"}, note=note)
+
+
+def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:
+    return "MTU as found" if mtus_B is None else f"{', '.join(map(str, mtus_B))} B"
 
 
 def shown_transfer(sink: Report, gen: Report) -> Table:

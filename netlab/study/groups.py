@@ -88,14 +88,6 @@ class Group(Model):
         return self.model_copy(update=given)
 
 
-class TuningLevel(Model):
-    """A tuning as a factor level: its name and the MTUs measured under it."""
-
-    name: Name
-    label: str | None = None
-    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)]
-
-
 class Timing(Model):
     """How long and how often.
 

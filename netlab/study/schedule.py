@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from netlab.errors import BadInput
 from netlab.study import Group, Study, slug
 
+FOUND = "found"
+"""Stands in block ids for an MTU that is not set."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -27,13 +30,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Block:
-    """The runs that share a path, a tuning and an MTU, in the order they are measured."""
+    """The runs that share a path, a tuning and an MTU, in the order they are measured.
+
+    ``mtu_B`` is None where the MTU stays as found.
+    """
 
     block_id: str
     path: str
     tuning: str
-    mtu_B: int
+    mtu_B: int | None
     runs: tuple[Run, ...]
+
+    @property
+    def mtu_text(self) -> str:
+        """``9000 B`` or ``MTU as found``."""
+        return "MTU as found" if self.mtu_B is None else f"{self.mtu_B} B"
 
 
 def blocks(study: Study) -> tuple[Block, ...]:
@@ -49,14 +60,14 @@ def blocks(study: Study) -> tuple[Block, ...]:
         Every combination of path, tuning and MTU; paths without a group are left out.
     """
     generator = random.Random(study.seed)
-    planned: list[tuple[str, str, int, list[tuple[Group, int, int]]]] = []
+    planned: list[tuple[str, str, int | None, list[tuple[Group, int, int]]]] = []
     for path in sorted(study.paths):
         groups = [group for group in study.groups if group.path == path]
         if not groups:
             continue
         levels = {group.name: study.levels(group) for group in groups}
         for tuning in study.tunings:
-            for mtu_B in tuning.mtus_B:
+            for mtu_B in tuning.mtus:
                 runs = [
                     (group, streams, repeat)
                     for group in groups
@@ -72,7 +83,7 @@ def blocks(study: Study) -> tuple[Block, ...]:
     order = 0
     result = []
     for path, tuning, mtu_B, runs in planned:
-        block_id = f"{path}@{tuning}@{mtu_B}"
+        block_id = f"{path}@{tuning}@{FOUND if mtu_B is None else mtu_B}"
         made = []
         for group, streams, repeat in runs:
             run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"

@@ -60,7 +60,6 @@ def bench_study(queues: int) -> Study:
             "hosts": {name: {"kind": "lab"} for name in (SENDER, RECEIVER)},
             "paths": paths,
             "groups": [{"name": "bench", "path": "on", "sender": SENDER}],
-            "tunings": [{"name": "none", "mtus_B": [1500]}],
             "streams": [1],
             "congestion": CONGESTION,
             "timing": Timing(repeats=1),

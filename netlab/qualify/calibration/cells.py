@@ -177,7 +177,7 @@ def study_of_links(
                 {"name": name, "path": name, "sender": SENDER, "record_length_B": 65536}
                 for name in links
             ],
-            "tunings": [{"name": "none", "mtus_B": sorted(set(mtus_B))}],
+            "tunings": [{"name": "mtu-only", "knobs": [], "mtus_B": sorted(set(mtus_B))}],
             "streams": [1],
             "congestion": congestion,
             "force_buffer": True,
