@@ -1,4 +1,4 @@
-"""A whole study: its parts hold together, and it has a digest."""
+"""The model of a study: consistency of its parts, levels, and its digest."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from netlab.tuning.profiles import AS_FOUND, Profile
 class Study(Model):
     """A whole study. Load one with :func:`load`.
 
-    ``engine``, ``threads``, ``send`` and ``receive`` say how the agents move bytes: by a thread a
-    stream (``blocking``) or by ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
-    CPU); ``auto`` goes by the number of streams. ``socket`` holds options of sockets and threads.
-    ``trace`` keeps RTT, congestion window and retransmits of every stream at every interval.
-    ``stacks`` are congestion controls of the study's own, which runs may name like the kernel's.
+    ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
+    a stream (``blocking``) or ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
+    CPU); ``auto`` depends on the number of streams. ``socket`` holds options of sockets and
+    threads. ``trace`` records RTT, congestion window and retransmits of every stream at every
+    interval. ``stacks`` are the study's own congestion controls, named in runs like the kernel's.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
     tunings of the study's own, by name.
     """
@@ -96,13 +96,13 @@ class Study(Model):
         seen: set[str] = set()
         for group in self.groups:
             if slug(group.name) in seen:
-                raise ValueError(f"groups: the name {group.name!r} is not unlike another's")
+                raise ValueError(f"groups: the name {group.name!r} is too similar to another's")
             seen.add(slug(group.name))
             if group.path not in self.paths:
                 raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
             if group.sender not in {end.host for end in self.paths[group.path].ends}:
                 raise ValueError(
-                    f"groups: {group.name}: {group.sender!r} is no end of path {group.path!r}"
+                    f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
                 )
         for label, values in (
             ("streams", self.streams),
@@ -134,7 +134,7 @@ class Study(Model):
         return self
 
     def _queues_can_be_had(self, path: str) -> None:
-        # One bucket before several queues stands still when one is full (Linux 6.18).
+        # One token bucket before several queues stalls when one of them is full (Linux 6.18).
         link = self.paths[path].link
         if link is None or link.queues == 1:
             return
@@ -151,7 +151,7 @@ class Study(Model):
         if link is None or link.emulator is None:
             raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
         if link.emulator.with_ == "netem":
-            raise ValueError(f"{where}: netem of path {group.path!r} cannot be told to")
+            raise ValueError(f"{where}: netem of path {group.path!r} cannot force a loss")
         if group.records is not None:
             return
         for timing in filter(None, (self.timing, self.quick)):

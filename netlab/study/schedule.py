@@ -1,4 +1,4 @@
-"""A study becomes ordered blocks of runs: randomised, from the seed, the same every time."""
+"""Schedule of a study: blocks of runs in an order shuffled from the seed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOUND = "found"
 
 @dataclass(frozen=True)
 class Run:
-    """One measurement to make.
+    """One planned measurement.
 
     ``order`` is its position in the whole study, from 0; ``repeat`` counts from 1.
     """
@@ -48,11 +48,11 @@ class Block:
 
 
 def blocks(study: Study) -> tuple[Block, ...]:
-    """Plan a study.
+    """Schedule a study.
 
     Blocks and the runs within each are shuffled by a generator seeded from the study's seed, so
-    drift of the machine does not line up with a factor. Studies of one digest have one plan,
-    whatever the order of the paths in their files.
+    that drift of the machine is not confounded with a factor. Studies with the same digest have
+    the same schedule, independent of the order of the paths in their files.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def block(study: Study, block_id: str) -> Block:
 
 
 def measuring_s(study: Study, runs: int) -> float:
-    """Seconds that `runs` runs spend in warm-up and window."""
+    """Seconds of warm-up and window of `runs` runs."""
     return runs * (study.timing.warmup_s + study.timing.seconds)
 
 
@@ -116,16 +116,16 @@ NOT_MEASURED = {
     *("table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"),
     *("quick_records", "short", "part"),
 }
-"""What of a group a run does not depend on, or has been said of the run itself."""
+"""Keys of a group that do not affect a run, or that the run's own factors cover."""
 
 
 def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
-    """What a stored run must match not to be measured again.
+    """Key of a run; a stored run with the same key is not measured again.
 
     Parameters
     ----------
     study, block, run
-        What is to be measured.
+        The planned run.
     context : dict
         JSON-able: versions, digests, the hosts' kernels and cards, the tunings' content.
 
