@@ -195,10 +195,11 @@ class Station:
             self.session, self._profile = self._session(lines, profile, mtu_B), profile
             with self.session:
                 done = self.session.result
-                self._knobs = {
+                found = {_label(entry): entry["value"] for entry in done.found}
+                self._knobs = found | {
                     _label(entry): entry.get("readback") or entry.get("old")
                     for entry in (*done.applied, *done.unchanged)
-                } | {_label(entry): entry["value"] for entry in done.found}
+                }
                 self._unsupported = [
                     {"host": self.name, "knob": _label(entry), "reason": entry["reason"]}
                     for entry in done.unsupported
