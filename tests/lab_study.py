@@ -20,7 +20,7 @@ def lab_study(
             "hosts": hosts,
             "paths": paths,
             "groups": [{"name": "only", "path": first, "sender": paths[first]["ends"][0]["host"]}],
-            "tunings": [{"name": "none", "mtus_B": [1500]}],
+            "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
             "streams": [1],
         }
     )

@@ -1,5 +1,6 @@
 """Valid frames of runs that were never measured: material for tests, seeded, made in memory."""
 
+import dataclasses
 import json
 import math
 
@@ -13,6 +14,8 @@ from netlab.study import schedule as plan
 
 PER_STREAM_WINDOW_MBps = {"none": 400.0, "kernel": 1400.0, "full": 4000.0}
 SMALL_FRAME_LIMIT_MBps = {"none": 620.0, "kernel": 460.0, "full": 1050.0}
+FOUND_MTU_B = 1500
+"""MTU that hosts have which are measured as found."""
 PROVENANCE = {
     "netlab": "0.1.0",
     "agent_digest": "5f" * 32,
@@ -41,8 +44,6 @@ paths:
       - {host: right, address: 192.0.2.2, interface: eth0}
 groups:
   - {name: "<b>left</b> to right", path: rack, sender: left}
-tunings:
-  - {name: as-found, mtus_B: [1500]}
 streams: [1, 64]
 timing: {repeats: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
 """
@@ -59,7 +60,7 @@ def openlab():
 
 
 def foreign_file(directory):
-    """YAML of a study without a bus, a table number, a second tuning or a second MTU."""
+    """YAML of a study without a bus, a table number or tunings, so its hosts are as found."""
     path = directory / "two-racks.yml"
     path.write_text(FOREIGN, encoding="utf-8")
     return path
@@ -218,7 +219,8 @@ def runs_of(study, *, seed=1, noise=0.01, value=model, change=None):
     """
     rng = np.random.default_rng(seed)
     rows = []
-    for block in plan.blocks(study):
+    for planned in plan.blocks(study):
+        block = dataclasses.replace(planned, mtu_B=planned.mtu_B or FOUND_MTU_B)
         for run in block.runs:
             goodput, kind = value(study, run.group, block.tuning, block.mtu_B, run.streams)
             goodput *= 1 + noise * rng.standard_normal()

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOORS = (
     {"errors", "units"},
     {"files", "core", "bus"},
-    {"study", "tuning", "results"},
+    {"tuning"},
+    {"study", "results"},
     {"congestion", "hosts", "measure", "notebooks"},
     {"published", "generators", "lab"},
     {"analysis"},

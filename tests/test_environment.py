@@ -201,10 +201,13 @@ def test_the_study_of_the_readme_is_a_study(tmp_path):
     (text,) = re.findall(r"^```yaml\n(.*?)^```", README, re.M | re.S)
     path = tmp_path / "mine.yml"
     path.write_text(text)
-    assert load(path).name == "mine"
+    study = load(path)
+    assert study.name == "mine"
+    assert [(level.name, level.mtus_B) for level in study.tunings] == [("as-found", None)]
+    assert all(not study.tuning_profile(host, "as-found").items for host in study.hosts)
     short = load(path, quick=True)
     assert short.name == "mine-quick"
-    assert short.timing.seconds < load(path).timing.seconds
+    assert short.timing.seconds < study.timing.seconds
 
 
 @pytest.mark.parametrize("script", [".ci/run", ".ci/setup", ".ci/wheel"])

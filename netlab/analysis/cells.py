@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,9 @@ over means of at least this many of them, where the run has enough."""
 FROM_REPEATS = "repeats"
 FROM_BATCHES = "batch means within one run"
 FROM_NOTHING = "none"
+
+UNKNOWN_MTU_B = 0
+"""MTU of a cell that was to be measured as found, and was not."""
 
 CELL_COLUMNS = (
     "group",
@@ -183,7 +187,7 @@ class Cells:
         parts = dict(list(usable.groupby(list(CELL_KEYS), sort=False)))
         everything = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
         described = _described(runs, study)
-        keys = list(_design(study))
+        keys = list(dict.fromkeys(_design(study, everything)))
         known = set(keys)
         keys += [key for key in everything if key not in known]
         samples = _samples(intervals, parts)
@@ -239,12 +243,26 @@ _FLOATS = (
 )
 
 
-def _design(study: Study | None):
+def _design(study: Study | None, measured: Iterable[tuple]) -> Iterator[tuple]:
+    """Keys of the cells of a design; of a cell whose MTU stays as found, with the MTUs found.
+
+    A cell that was never measured takes the MTUs of its tuning's other cells, else
+    :data:`UNKNOWN_MTU_B`.
+    """
     if study is None:
         return
+    measured = list(measured)
     for group in study.groups:
-        for level in study.levels(group):
-            yield group.name, *level
+        for tuning, mtu_B, streams in study.levels(group):
+            if mtu_B is not None:
+                yield group.name, tuning, mtu_B, streams
+                continue
+            of_tuning = [key for key in measured if key[1] == tuning]
+            of_group = [key for key in of_tuning if key[0] == group.name]
+            of_cell = [key for key in of_group if key[3] == streams]
+            known = of_cell or of_group or of_tuning
+            for found_B in sorted({key[2] for key in known}) or [UNKNOWN_MTU_B]:
+                yield group.name, tuning, found_B, streams
 
 
 def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:

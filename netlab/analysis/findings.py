@@ -134,7 +134,10 @@ def _step(factor: str, levels: tuple) -> str:
 
 
 def _mtus(m: Material) -> list[int]:
-    return sorted({mtu_B for level in m.study.tunings for mtu_B in level.mtus_B})
+    asked = {mtu_B for level in m.study.tunings for mtu_B in level.mtus_B or ()}
+    as_found = [level.name for level in m.study.tunings if level.mtus_B is None]
+    found = m.runs.loc[m.runs["tuning"].isin(as_found), "mtu_B"].unique()
+    return sorted(asked | {int(mtu_B) for mtu_B in found})
 
 
 def _small_bound_by_cpu(m: Material) -> Answers:
@@ -146,6 +149,8 @@ def _small_bound_by_cpu(m: Material) -> Answers:
 
 def _jumbo_bound_by_bus(m: Material) -> Answers:
     b, mtus = m.bottlenecks, _mtus(m)
+    if not mtus:
+        return Answers(evidence="the study has no run")
     part = b[(b.mtu_B > mtus[0]) & (b.tuning == m.tunings[-1])]
     return _bound_by(part, {"bus", "link"})
 
@@ -157,6 +162,8 @@ def _jumbo_faster(m: Material) -> Answers:
 
 def _flat_over_streams(m: Material) -> Answers:
     mtus, usable = _mtus(m), valid(m.runs)
+    if not mtus:
+        return Answers(evidence="the study has no run")
     part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
     words, changes = [], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):

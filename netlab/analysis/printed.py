@@ -146,7 +146,7 @@ def as_printed(
         for mtu_B in sorted(section["mtu_B"].unique()):
             row = section[section["mtu_B"] == mtu_B].set_index("streams")["text"]
             rows.append([row.get(streams, "") for streams in columns])
-            index.append((label, f"{mtu_B}B"))
+            index.append((label, f"{mtu_B}B" if mtu_B else "as found"))
     return pd.DataFrame(
         rows,
         index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU"]),

@@ -34,6 +34,8 @@ from netlab.analysis.effects import mean_ratio
 from netlab.analysis.findings import AGREEMENT
 from netlab.analysis.measured import Measured
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
+from netlab.published.openlab import TUNING_OF_PROFILE
+from netlab.study import Study
 
 TABLES = (2, 3, 4, 5, 6)
 """Tables of the report that a group can name; table 1 repeats the earlier notes."""
@@ -112,15 +114,34 @@ def published_cells() -> pd.DataFrame:
     return frame.rename(columns={"percent_of_bus": "then_percent"})
 
 
+def published_tunings(study: Study) -> dict[str, str]:
+    """Published tuning that each tuning level of a study repeats on all hosts of its paths."""
+    hosts = {end.host for path in study.paths.values() for end in path.ends}
+    repeated = {}
+    for level in study.tunings:
+        names = {TUNING_OF_PROFILE.get(study.profile(host, level.name)) for host in hosts}
+        if len(names) == 1 and None not in names:
+            repeated[level.name] = str(*names)
+    return repeated
+
+
+def _as_published(levels: pd.Series, study: Study) -> pd.Series:
+    """Published tuning of each level; an empty text for a level of the study's own."""
+    repeated = published_tunings(study)
+    return pd.Series([repeated.get(name, "") for name in levels], levels.index, dtype=object)
+
+
 def comparable(m: Measured) -> pd.DataFrame:
     """Cells that both studies have: same table and direction, same levels, a valid run.
+
+    A tuning level pairs with the published tuning that it repeats, whatever its name.
 
     Returns
     -------
     DataFrame
-        :data:`CELL_COLUMNS`. The measured ceiling is the bus of the cell; without a known bus,
-        what the runs recorded as their ceiling; NaN without either. ``now_percent_low`` and
-        ``now_percent_high`` bound the cell's interval.
+        :data:`CELL_COLUMNS`; ``tuning`` is the published one. The measured ceiling is the bus of
+        the cell; without a known bus, what the runs recorded as their ceiling; NaN without
+        either. ``now_percent_low`` and ``now_percent_high`` bound the cell's interval.
     """
     cells = m.cells[(m.cells["n_valid"] > 0) & m.cells["table"].isin(TABLES)]
     cells = cells.astype({"table": "int64"})
@@ -130,6 +151,7 @@ def comparable(m: Measured) -> pd.DataFrame:
     cells = cells.assign(now_MBps=cells["goodput_MBps"], now_ceiling_MBps=ceiling)
     for ending, column in (("", "goodput"), ("_low", "low"), ("_high", "high")):
         cells[f"now_percent{ending}"] = 100 * cells[f"{column}_MBps"] / ceiling
+    cells = cells.assign(tuning=_as_published(cells["tuning"], m.study))
     keys = ["table", "direction", "tuning", "mtu_B", "streams"]
     then = published_cells()[[*keys, "then_MBps", "then_ceiling_MBps", "then_percent"]]
     return cells.merge(then, on=keys)[list(CELL_COLUMNS)]
@@ -142,14 +164,15 @@ def nothing_because(m: Measured) -> str:
     cells = m.cells[m.cells["table"].isin(TABLES)]
     if cells.empty:
         return "no group of this study states which of tables 2 to 6 of the report it repeats"
-    then = published_cells()
+    then, tunings = published_cells(), published_tunings(m.study)
     for column, words in (
         ("tuning", "tunings"),
         ("mtu_B", "MTUs in bytes"),
         ("streams", "stream counts"),
     ):
         known, here = then[column].unique(), cells[column].unique()
-        if not set(known) & set(here):
+        repeated = {tunings.get(name) for name in here} if column == "tuning" else set(here)
+        if not set(known) & repeated:
             listed = [", ".join(map(str, values)) for values in (sorted(here), sorted(known))]
             return f"the {words} of this study ({listed[0]}) do not occur in 2003 ({listed[1]})"
     if not (cells["n_valid"] > 0).any():
@@ -261,6 +284,7 @@ def compare(m: Measured) -> pd.DataFrame:
     cells = comparable(m)
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
+    usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
     goodputs = {
         key: part.to_numpy(dtype=float)
         for key, part in usable.groupby(list(CELL_KEYS))["goodput_MBps"]

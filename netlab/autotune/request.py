@@ -33,8 +33,9 @@ def default_study() -> Study:
         "queues": queue_a_cpu(),
     }
     groups = [{"name": "gen -> sink", "path": DEFAULT_PATH}]
+    tunings = [{"name": "openlab-2003-normal", "mtus_B": [1500]}]
     title = "A lab path to find the best setting of"
-    return lab_pair("autotune", title, {DEFAULT_PATH: link}, groups)
+    return lab_pair("autotune", title, {DEFAULT_PATH: link}, groups, tunings=tunings)
 
 
 @dataclass(frozen=True)

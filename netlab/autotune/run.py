@@ -18,7 +18,6 @@ from netlab.experiment.block import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.study import Timing
-from netlab.tuning.profiles import load_profile
 
 CLOSING_S = 2.0
 """Part of the budget reserved for writing the result."""
@@ -169,11 +168,11 @@ def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
         ]
         if ask.tuning is not None:
             (level,) = (some for some in ask.study.tunings if some.name == ask.tuning)
-            mtu_B = mtu_B or level.mtus_B[0]
+            mtu_B = mtu_B or level.mtus[0]
             for name, endpoint in endpoints.items():
-                profile = load_profile(ask.study.profile(name, ask.tuning))
+                profile = ask.study.tuning_profile(name, ask.tuning)
                 stack.enter_context(endpoint.tuning(profile, mtu_B))
         elif mtu_B is not None or any(session.knobs for session in sessions):
             for endpoint in endpoints.values():
                 stack.enter_context(endpoint.with_mtu(mtu_B))
-        yield mtu_B or min(int(endpoint.facts["mtu_B"] or 1500) for endpoint in endpoints.values())
+        yield mtu_B or min(endpoint.mtu_B() for endpoint in endpoints.values())

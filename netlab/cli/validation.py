@@ -33,17 +33,11 @@ def load_measurable(given: str, **how: float | int | None) -> Study:
     BadInput
         As of :func:`load_study`, or a tuning that does not exist or has a mistake.
     """
-    from netlab.tuning.profiles import load_profile
-
     study = load_study(given, **how)
-    names = {
-        study.profile(end.host, level.name)
-        for path in study.paths.values()
-        for end in path.ends
-        for level in study.tunings
-    }
-    for name in sorted(names):
-        load_profile(name)
+    for path in study.paths.values():
+        for end in path.ends:
+            for level in study.tunings:
+                study.tuning_profile(end.host, level.name)
     return study
 
 

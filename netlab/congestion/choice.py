@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netlab.errors import Unsupported
 from netlab.study import Stack
+from netlab.study.stacks import KERNEL
 
 LAWS = ("scalable", "highspeed", "aimd", "fast")
 """Names for which netlab has a law of its own where the kernel has none."""
@@ -67,13 +68,13 @@ def choose(
     there = tuple(available)
     chosen = []
     for name in names:
-        if name in defined:
+        if name in defined and defined[name].law != KERNEL:
             chosen.append(CcChoice(name, "bpf", defined[name]))
         elif name in there:
             chosen.append(CcChoice(name, "kernel"))
         elif has_module(f"tcp_{name}"):
             chosen.append(CcChoice(name, "module"))
-        elif name in LAWS:
+        elif name in LAWS and name not in defined:
             chosen.append(CcChoice(name, "bpf", Stack.model_validate({"law": name})))
         else:
             raise Unsupported(

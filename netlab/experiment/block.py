@@ -20,7 +20,6 @@ from netlab.lab.lab import Lab
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.study import Study
 from netlab.study.schedule import Block, Run, provenance_key
-from netlab.tuning.profiles import load_profile
 
 SAVE_EVERY_S = 5.0
 """Interval between writes: the most that is lost if the controller is killed."""
@@ -68,7 +67,13 @@ class BlockResult:
 def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | None) -> dict:
     """Provenance that a stored run must match to stay valid, besides its own factors."""
     hosts = [end.host for end in study.paths[block.path].ends]
-    profiles = {host: load_profile(study.profile(host, block.tuning)) for host in hosts}
+    profiles = {host: study.tuning_profile(host, block.tuning) for host in hosts}
+    # A run as found stands only as long as the settings found are the same.
+    found = {
+        host: {"mtu_B": facts[host].get("mtu_B"), **facts[host].get("found", {})}
+        for host in hosts
+        if block.mtu_B is None
+    }
     return {
         "schema": SCHEMA_VERSION,
         "version": netlab.__version__,
@@ -77,6 +82,7 @@ def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | No
         "emulated_with": None if lab is None else lab.emulated_with(block.path),
         "task_group": None if lab is None else lab.task_group,
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
+        "found": found,
         "generators": {
             name: {host: facts[host]["generators"][name] for host in hosts}
             for name in study.generators(block.path)

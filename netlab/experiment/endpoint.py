@@ -20,9 +20,10 @@ from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
 from netlab.study import Study
 from netlab.study.schedule import Block
+from netlab.tuning import found as found_settings
 from netlab.tuning.diff import plan_html, plan_text
 from netlab.tuning.plan import Change
-from netlab.tuning.profiles import Profile, load_profile
+from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
 
 READY_S = 10.0
@@ -94,7 +95,7 @@ class Endpoint:
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
         self.interface = interface(study, path, name)
-        self.facts = facts_of(host, self.interface, study.generators(path))
+        self.facts = facts_of(host, self.interface, study, path)
         self.link: dict = {}
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         self.agent = self.host.start((self.binary, "agent"))
@@ -127,11 +128,11 @@ class Endpoint:
         return int(text) if text.isdigit() else None
 
     @contextmanager
-    def tune_process(self) -> Iterator[_Lines]:
-        """A ``gensink tune`` on the host, as root."""
+    def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
+        """A ``gensink tune`` on the host, as root unless it only reads."""
         journal = f"{PurePosixPath(self.binary).parent}/journal"
         argv = (self.binary, "tune", "--journal", journal, "--hold-s", str(HOLD_S))
-        process = self.host.start(argv, sudo=True)
+        process = self.host.start(argv, sudo=sudo)
         try:
             yield _Lines(process)
         finally:
@@ -139,8 +140,13 @@ class Endpoint:
 
     def planned(self, profile: Profile, mtu_B: int | None) -> TuningPlan:
         """The plan of a tuning; changes nothing."""
-        with self.tune_process() as lines:
+        with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             return TuningPlan(self._session(lines, profile, mtu_B).plan())
+
+    def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
+        """Whether a tuning runs as root: always, but to read where root cannot be had."""
+        extra = self._stacks.knobs if self._stacks is not None else ()
+        return bool(profile.items or mtu_B or extra) or self.host.can_sudo
 
     def recover(self) -> tuple[dict, ...]:
         """Revert the journal of a netlab that died with its dead-man timer; return the knobs."""
@@ -187,11 +193,12 @@ class Endpoint:
     @contextmanager
     def tuning(self, profile: Profile, mtu_B: int | None) -> Iterator[TuningSession]:
         """Tune the host; revert everything at the end."""
-        with self.tune_process() as lines:
+        with self.tune_process(sudo=self._needs_root(profile, mtu_B)) as lines:
             self.session, self._profile = self._session(lines, profile, mtu_B), profile
             with self.session:
                 done = self.session.result
-                self._knobs = {
+                found = {_label(entry): entry["value"] for entry in done.found}
+                self._knobs = found | {
                     _label(entry): entry.get("readback") or entry.get("old")
                     for entry in (*done.applied, *done.unchanged)
                 }
@@ -204,7 +211,7 @@ class Endpoint:
     @contextmanager
     def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
         """Tune the host for a block of the study."""
-        profile = load_profile(study.profile(self.name, block.tuning))
+        profile = study.tuning_profile(self.name, block.tuning)
         with self.tuning(profile, block.mtu_B) as session:
             yield session
 
@@ -255,8 +262,21 @@ class Endpoint:
         ]
 
     def knobs(self) -> dict[str, str]:
-        """All knobs of the tuning, read back."""
+        """Every knob of the tuning as read back, and every setting that it records as found."""
         return self._knobs
+
+    def mtu_B(self) -> int:
+        """MTU of the interface: as tuned, else as found.
+
+        Raises
+        ------
+        HostError
+            The host does not report it.
+        """
+        mtu = self._knobs.get("mtu") or self.facts.get("mtu_B")
+        if not mtu:
+            raise HostError(self.name, f"does not report the MTU of {self.interface}")
+        return int(mtu)
 
     @property
     def plan(self) -> TuningPlan | None:
@@ -271,9 +291,20 @@ def _label(entry: dict) -> str:
     return f"{entry['knob']} {entry['name']}" if entry.get("name") else str(entry["knob"])
 
 
-def facts_of(host: Host, card: str, generators: tuple[str, ...]) -> dict:
-    """Facts of a host; ``generators`` has the version of each, None if not installed."""
-    return {**host.facts(card), "generators": versions(host, generators)}
+def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
+    """Facts of a host at an end of a path.
+
+    Under ``generators`` the version of each that the path's runs need, None without it; under
+    ``found`` the settings that a tuning of the study records, where it leaves the MTU as found.
+    """
+    levels = [level for level in study.tunings if level.mtus_B is None]
+    records = [r for v in levels for r in study.tuning_profile(host.name, v.name).records]
+    found = host.run(found_settings.reading(records, card)).stdout if records else ""
+    return {
+        **host.facts(card),
+        "generators": versions(host, study.generators(path)),
+        "found": found_settings.parsed(found),
+    }
 
 
 @contextmanager
@@ -355,9 +386,7 @@ def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[s
     try:
         return {
             path: {
-                end.host: facts_of(
-                    hosts[end.host], interface(study, path, end.host), study.generators(path)
-                )
+                end.host: facts_of(hosts[end.host], interface(study, path, end.host), study, path)
                 for end in study.paths[path].ends
             }
             for path in used

@@ -42,7 +42,7 @@ def lab_pair(
             "hosts": {host: {"kind": "lab"} for host in (SENDER, RECEIVER)},
             "paths": {path: {"ends": ends, "link": link} for path, link in links.items()},
             "groups": [{**group, "sender": SENDER} for group in groups],
-            "tunings": [{"name": "none", "mtus_B": list(mtus_B)}],
+            "tunings": [{"name": "mtu-only", "knobs": [], "mtus_B": list(mtus_B)}],
             "streams": [1],
             **keys,
         }

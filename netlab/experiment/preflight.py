@@ -91,6 +91,8 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         )
         if endpoint.host.is_root or endpoint.host.can_sudo:
             yield Check("ok", name, "may be tuned")
+        elif _stays_as_found(study, name):
+            yield Check("ok", name, "is not tuned, and neither root nor sudo -n is needed")
         else:
             yield Check("fail", name, "cannot be tuned: the user is not root, and sudo -n fails")
         if facts.get("interface_exists") is False:
@@ -113,7 +115,10 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         names = study.congestions(group for group in study.groups if group.path == path)
         if names:
             yield _controls(study, names, endpoint)
-    for mtu_B in sorted({mtu for level in study.tunings for mtu in level.mtus_B}):
+    for mtu_B in sorted(
+        {mtu for level in study.tunings for mtu in level.mtus},
+        key=lambda mtu_B: mtu_B or 0,
+    ):
         yield _mtu(study, path, endpoints, mtu_B)
 
 
@@ -148,9 +153,24 @@ def _cpus(study: Study, path: str) -> dict[str, str | None]:
     return {}
 
 
-def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], mtu_B: int) -> Check:
-    """Send full segments of one MTU each way."""
+def _stays_as_found(study: Study, host: str) -> bool:
+    """Whether no tuning of the study sets anything on a host."""
+    return all(
+        level.mtus_B is None and not study.tuning_profile(host, level.name).items
+        for level in study.tunings
+    )
+
+
+def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | None) -> Check:
+    """Send full segments of one MTU each way; None leaves the MTU as found."""
+    found_B = [endpoint.mtu_B() for endpoint in endpoints.values()]
+    mtu_B = set_B or min(found_B)
     subject = f"path {path}, MTU {mtu_B}"
+    if set_B is None:
+        subject += " as found"
+        if len(set(found_B)) > 1:
+            ends = " and ".join(f"{name} {end.mtu_B()} B" for name, end in endpoints.items())
+            return Check("warn", subject, f"the ends differ: {ends}")
     request = request_of(
         study,
         MTU_TIMING,
@@ -165,7 +185,7 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], mtu_B: int) ->
     cpus = _cpus(study, path)
     sides = [side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items()]
     try:
-        with endpoints[sides[0].host].with_mtu(mtu_B), endpoints[sides[1].host].with_mtu(mtu_B):
+        with endpoints[sides[0].host].with_mtu(set_B), endpoints[sides[1].host].with_mtu(set_B):
             outcome = measure(*sides, request)
     except HostError:
         raise

@@ -57,7 +57,7 @@ class Bar(Watcher):
     def block(self, block: Block) -> None:
         """Show the name of the block under measurement."""
         if self._bar is not None:
-            self._bar.set_description(f"{block.path} {block.tuning} {block.mtu_B} B")
+            self._bar.set_description(f"{block.path} {block.tuning} {block.mtu_text}")
             self._bar.update(BLOCK_S)
 
     def run_done(self) -> None:

@@ -72,6 +72,13 @@ class Trials:
         texts = [self.controls[name].text(congestion) for name in senders]
         return " / ".join(dict.fromkeys(texts))
 
+    @property
+    def mtu_B(self) -> int:
+        """The block's MTU; where it stays as found, the smaller of the two ends'."""
+        if self.block.mtu_B is not None:
+            return self.block.mtu_B
+        return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
+
     def measured(self, run: Run) -> tuple[dict, dict[str, pd.DataFrame]]:
         """Make a run.
 
@@ -111,9 +118,7 @@ class Trials:
         )
         made = measured(
             lambda: self._run(run, sender, receiver, request),
-            setting=setting_of(
-                study, self.block.path, self.block.mtu_B, memory_MBps=self.memory_MBps
-            ),
+            setting=setting_of(study, self.block.path, self.mtu_B, memory_MBps=self.memory_MBps),
             timing=study.timing,
             group=group,
             endpoints=self.endpoints.values(),
@@ -132,7 +137,7 @@ class Trials:
 
     def _run(self, run: Run, sender: Side, receiver: Side, request: Request) -> TrialResult:
         """Measure with the generator of the run's group."""
-        name, mtu_B = run.group.generator, self.block.mtu_B
+        name, mtu_B = run.group.generator, self.mtu_B
         if name == OWN:
             return core_run(sender, receiver, request, mtu_B=mtu_B)
         return run_trial(
@@ -167,7 +172,7 @@ class Trials:
             "receiver": study.receiver(group),
             "direction": group.direction,
             "tuning": block.tuning,
-            "mtu_B": block.mtu_B,
+            "mtu_B": self.mtu_B,
             "streams": run.streams,
             "repeat": run.repeat,
             "seed": study.seed,

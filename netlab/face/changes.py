@@ -36,14 +36,15 @@ class HostChanges:
 
     path: str
     tuning: str
-    mtu_B: int
+    mtu_B: int | None
     host: str
     changes: tuple[Change, ...]
 
     @property
     def heading(self) -> str:
         """``path, tuning, MTU: host``."""
-        return f"{self.path}, {self.tuning}, MTU {self.mtu_B}: {self.host}"
+        mtu = "as found" if self.mtu_B is None else self.mtu_B
+        return f"{self.path}, {self.tuning}, MTU {mtu}: {self.host}"
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,6 @@ def planned_changes(
         A host has no congestion control of a name that the study's groups give.
     """
     from netlab.experiment.endpoint import open_endpoints, study_lab
-    from netlab.tuning.profiles import load_profile
 
     _known("tuning", tuning, [level.name for level in study.tunings])
     _known("path", path, list(study.paths))
@@ -126,9 +126,9 @@ def planned_changes(
                 for level in study.tunings:
                     if tuning not in (None, level.name):
                         continue
-                    for mtu_B in level.mtus_B:
+                    for mtu_B in level.mtus:
                         for host, endpoint in endpoints.items():
-                            profile = load_profile(study.profile(host, level.name))
+                            profile = study.tuning_profile(host, level.name)
                             found = endpoint.planned(profile, mtu_B).changes
                             yield HostChanges(name, level.name, mtu_B, host, found)
 

@@ -274,8 +274,7 @@ class Study:
         planned = schedule.blocks(design)
         runs = sum(len(block.runs) for block in planned)
         levels = "; ".join(
-            f"{level.label or level.name}: {', '.join(map(str, level.mtus_B))} B"
-            for level in design.tunings
+            f"{level.label or level.name}: {_mtus_text(level.mtus_B)}" for level in design.tunings
         )
         timing = design.timing
         note = (
@@ -293,3 +292,7 @@ class Study:
     def __repr__(self) -> str:
         table = self._table()
         return f"{table!r}\n{table.note}"
+
+
+def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:
+    return "MTU as found" if mtus_B is None else f"{', '.join(map(str, mtus_B))} B"

@@ -18,6 +18,8 @@ from netlab.study import LabLink, Study
 IPV4 = ipaddress.ip_network("198.18.0.0/15")
 IPV6 = ipaddress.ip_network("2001:2::/48")
 INTERFACE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$")
+OWN_MTU_B = 1500
+"""MTU of a veth that nobody sets."""
 TAKEN = ("lo", "all", "default")
 
 
@@ -169,7 +171,7 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
             code="E-LAB-024",
         )
     names = interfaces(study)
-    mtu_B = max(mtu_B for level in study.tunings for mtu_B in level.mtus_B)
+    mtu_B = max(mtu_B or OWN_MTU_B for level in study.tunings for mtu_B in level.mtus)
     paths = []
     for path_name in _lab_paths(study):
         path = study.paths[path_name]

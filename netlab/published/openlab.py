@@ -7,6 +7,15 @@ import pandas as pd
 from netlab.bus import PCI_X_100, PCI_X_133
 
 TUNING_OF_HEADING = {"No Tuning": "none", "+ Kernel Tuning": "kernel", "+ Driver Tuning": "full"}
+TUNING_OF_PROFILE = {
+    "openlab-2003-normal": "none",
+    "openlab-2003-kernel": "kernel",
+    "openlab-2003-kernel-linux32": "kernel",
+    "openlab-2003-full": "full",
+    "openlab-2003-full-linux32": "full",
+}
+"""Published tuning that each of netlab's tunings of 2003 repeats."""
+
 TUNING_OF_SET = {"1": "none", "2": "kernel", "3": "full"}
 BUS_OF_HOST_MBPS = {"Linux64": PCI_X_133.bandwidth_MBps, "Linux32": PCI_X_100.bandwidth_MBps}
 

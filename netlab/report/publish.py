@@ -130,10 +130,10 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
 def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:
     """The executed notebook of every block, in the order of the study."""
     pages = []
-    for block in sorted(blocks(study), key=lambda b: (b.path, b.tuning, b.mtu_B)):
+    for block in sorted(blocks(study), key=lambda b: (b.path, b.tuning, b.mtu_B or 0)):
         path = executed / f"{block.block_id}.ipynb"
         if path.is_file():
-            title = f"Block: {block.path}, {block.tuning}, {block.mtu_B} B"
+            title = f"Block: {block.path}, {block.tuning}, {block.mtu_text}"
             summary = f"{len(block.runs)} runs, as measured"
             pages.append(ExecutedNotebook(path, title, summary, part="Blocks, as measured"))
     return pages

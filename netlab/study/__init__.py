@@ -8,11 +8,12 @@ from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, is_nam
 from netlab.study.design import Study
 from netlab.study.file import load
 from netlab.study.generators import OWN
-from netlab.study.groups import Group, Timing, TuningLevel
+from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Bus, End, Host
 from netlab.study.link import Emulator, LabLink, Path
 from netlab.study.socket import Socket
 from netlab.study.stacks import Stack
+from netlab.study.tunings import OwnTuning, TuningLevel
 
 __all__ = [
     "INTERFACE",
@@ -27,6 +28,7 @@ __all__ = [
     "Host",
     "LabLink",
     "Name",
+    "OwnTuning",
     "Path",
     "Socket",
     "Stack",

@@ -1,4 +1,4 @@
-"""What all models of a study share: strict, frozen, and the names that files go by."""
+"""Base of the models of a study: strict, frozen; and the names that files go by."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_NAME = 48
 QUICK = "-quick"
-_NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
-Name = Annotated[str, Field(pattern=_NAME)]
+NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,{MAX_NAME - 1}}}$"
+Name = Annotated[str, Field(pattern=NAME)]
 Direction = Literal["->", "<->"]
 MTU = Annotated[int, Field(ge=576, le=65535)]
 Streams = Annotated[int, Field(ge=1, le=10_000)]
@@ -30,11 +30,11 @@ def slug(text: str) -> str:
 
 
 class Model(BaseModel):
-    """What all models of a study share: frozen, strict, no unknown keys."""
+    """Base of the models of a study: frozen, strict, no unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def is_name(text: str) -> bool:
     """Whether a text is a name as studies write them: letters, digits, ``.``, ``_`` and ``-``."""
-    return re.fullmatch(_NAME.strip("^$"), text) is not None
+    return re.fullmatch(NAME.strip("^$"), text) is not None

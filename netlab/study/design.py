@@ -1,4 +1,4 @@
-"""A whole study: its parts hold together, and it has a digest."""
+"""The model of a study: consistency of its parts, levels, and its digest."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ from netlab.study.base import (
     slug,
 )
 from netlab.study.generators import OWN, refusal
-from netlab.study.groups import Group, Timing, TuningLevel
+from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Host
 from netlab.study.link import Path
 from netlab.study.socket import Engine, Receive, Send, Socket, Threads
-from netlab.study.stacks import Stack
+from netlab.study.stacks import Stack, check_congestions
+from netlab.study.tunings import OwnTuning, TuningLevel, check_tunings, contents, resolved
+from netlab.tuning.profiles import AS_FOUND, Profile
 
 
 class Study(Model):
     """A whole study. Load one with :func:`load`.
 
-    ``engine``, ``threads``, ``send`` and ``receive`` say how the agents move bytes: by a thread a
-    stream (``blocking``) or by ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
-    CPU); ``auto`` goes by the number of streams. ``socket`` holds options of sockets and threads.
-    ``trace`` keeps RTT, congestion window and retransmits of every stream at every interval.
-    ``stacks`` are congestion controls of the study's own, which runs may name like the kernel's.
+    ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
+    a stream (``blocking``) or ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
+    CPU); ``auto`` depends on the number of streams. ``socket`` holds options of sockets and
+    threads. ``trace`` records RTT, congestion window and retransmits of every stream at every
+    interval. ``stacks`` are the study's own congestion controls, named in runs like the kernel's.
+    ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
+    tunings of the study's own, by name.
     """
 
     netlab: Literal[1]
@@ -45,7 +49,10 @@ class Study(Model):
     hosts: Annotated[dict[Name, Host], Field(min_length=2)]
     paths: Annotated[dict[Name, Path], Field(min_length=1)]
     groups: Annotated[tuple[Group, ...], Field(strict=False, min_length=1)]
-    tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)]
+    tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)] = (
+        TuningLevel(name=AS_FOUND),
+    )
+    profiles: dict[Name, OwnTuning] = Field(default_factory=dict)
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
@@ -89,18 +96,18 @@ class Study(Model):
         seen: set[str] = set()
         for group in self.groups:
             if slug(group.name) in seen:
-                raise ValueError(f"groups: the name {group.name!r} is not unlike another's")
+                raise ValueError(f"groups: the name {group.name!r} is too similar to another's")
             seen.add(slug(group.name))
             if group.path not in self.paths:
                 raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
             if group.sender not in {end.host for end in self.paths[group.path].ends}:
                 raise ValueError(
-                    f"groups: {group.name}: {group.sender!r} is no end of path {group.path!r}"
+                    f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
                 )
         for label, values in (
             ("streams", self.streams),
             ("tunings", tuple(level.name for level in self.tunings)),
-            *((f"tunings.{level.name}.mtus_B", level.mtus_B) for level in self.tunings),
+            *((f"tunings.{level.name}.mtus_B", level.mtus) for level in self.tunings),
         ):
             twice = [value for index, value in enumerate(values) if value in values[:index]]
             if twice:
@@ -110,6 +117,8 @@ class Study(Model):
                 f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
                 f"and the quick form adds {QUICK!r}"
             )
+        check_tunings(self)
+        check_congestions(self)
         cells = 0
         for group in self.groups:
             self._loss_can_be_forced(group)
@@ -125,7 +134,7 @@ class Study(Model):
         return self
 
     def _queues_can_be_had(self, path: str) -> None:
-        # One bucket before several queues stands still when one is full (Linux 6.18).
+        # One token bucket before several queues stalls when one of them is full (Linux 6.18).
         link = self.paths[path].link
         if link is None or link.queues == 1:
             return
@@ -142,7 +151,7 @@ class Study(Model):
         if link is None or link.emulator is None:
             raise ValueError(f"{where}: path {group.path!r} has no emulator to force a loss")
         if link.emulator.with_ == "netem":
-            raise ValueError(f"{where}: netem of path {group.path!r} cannot be told to")
+            raise ValueError(f"{where}: netem of path {group.path!r} cannot force a loss")
         if group.records is not None:
             return
         for timing in filter(None, (self.timing, self.quick)):
@@ -164,7 +173,7 @@ class Study(Model):
     def _levels_are_there(self, group: Group) -> None:
         for label, chosen, there in (
             ("tunings", group.tunings, {level.name for level in self.tunings}),
-            ("mtus_B", group.mtus_B, {mtu_B for level in self.tunings for mtu_B in level.mtus_B}),
+            ("mtus_B", group.mtus_B, {mtu_B for level in self.tunings for mtu_B in level.mtus}),
             ("streams", group.streams, set(self.streams)),
         ):
             for value in chosen or ():
@@ -180,13 +189,16 @@ class Study(Model):
         if why := refusal(group, streams, self.congestion_of(group)):
             raise ValueError(f"groups: {group.name}: {why}")
 
-    def levels(self, group: Group) -> tuple[tuple[str, int, int], ...]:
-        """Tuning, MTU in B and stream count of every cell of a group, in the study's order."""
+    def levels(self, group: Group) -> tuple[tuple[str, int | None, int], ...]:
+        """Tuning, MTU in B and stream count of every cell of a group, in the study's order.
+
+        The MTU is None where it stays as found.
+        """
         return tuple(
             (level.name, mtu_B, streams)
             for level in self.tunings
             if group.tunings is None or level.name in group.tunings
-            for mtu_B in level.mtus_B
+            for mtu_B in level.mtus
             if group.mtus_B is None or mtu_B in group.mtus_B
             for streams in self.streams
             if group.streams is None or streams in group.streams
@@ -212,8 +224,13 @@ class Study(Model):
         return second if group.sender == first else first
 
     def profile(self, host: str, tuning: str) -> str:
-        """Name of the tuning profile a host takes for a tuning of the study."""
-        return self.hosts[host].profiles.get(tuning, tuning)
+        """Name of the tuning that a host takes for a tuning level of the study."""
+        named = next((level.profile for level in self.tunings if level.name == tuning), None)
+        return self.hosts[host].profiles.get(tuning, named or tuning)
+
+    def tuning_profile(self, host: str, tuning: str) -> Profile:
+        """The tuning that a host takes for a tuning level: the study's own, or netlab's."""
+        return resolved(self, self.profile(host, tuning))
 
     def one_machine(self, path: str) -> bool:
         """Whether both ends of a path share a machine, as the hosts of a lab do."""
@@ -238,6 +255,13 @@ class Study(Model):
         return bus_MBps * (2 if group.direction == "<->" and not self.bus_shared(group.path) else 1)
 
     def digest(self) -> str:
-        """SHA-256 of the study's content, independent of layout and comments of the file."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        """SHA-256 of the study's content, independent of layout and comments of the file.
+
+        It covers the knobs and values of every tuning the hosts take, wherever it is defined.
+        """
+        content = self.model_dump(mode="json", exclude={"profiles"})
+        for level in content["tunings"]:
+            del level["knobs"], level["extends"]
+        content["knobs"] = contents(self)
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -1,19 +1,29 @@
-"""A study's YAML file becomes a study."""
+"""Load a study's YAML file, and the tunings beside it."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.study.base import NAME
 from netlab.study.design import Study
 from netlab.study.short import short_form
+from netlab.study.tunings import OwnTuning
 from netlab.study.wad_conf import with_wad_conf
+from netlab.tuning.profiles import AS_FOUND
 
 
 def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | int | None) -> Study:
     """Load a study from YAML.
+
+    A tuning is searched for in this order: inline in its level, under the study's ``profiles``,
+    in ``tunings/NAME.yml`` beside the study's file, in ``NAME.yml`` beside it, and last among
+    those that netlab brings. ``as-found`` is always netlab's.
 
     Parameters
     ----------
@@ -35,6 +45,7 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
         content, where = dict(path), "study"
     else:
         content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
+        content = _with_neighbours(content, Path(path))
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)
@@ -50,3 +61,71 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
         content["timing"] = {**content["timing"], **given}
         study = validated(Study, content, where)
     return study
+
+
+class _TuningFile(OwnTuning):
+    """A tuning in a file of its own; its name, if given, is the file's."""
+
+    name: str = ""
+
+
+def _with_neighbours(content: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Add the tunings that stand beside the file and that it names to its ``profiles``."""
+    own = content.get("profiles", {})
+    if not isinstance(own, dict):
+        return content
+    wanted, inline = _named(content)
+    found: dict[str, OwnTuning] = {}
+    while wanted:
+        name = wanted.pop()
+        if name in found or name in own or name in inline or name == AS_FOUND:
+            continue
+        tuning = _beside(name, file)
+        if tuning is not None:
+            found[name] = tuning
+            wanted += [tuning.extends] if tuning.extends else []
+    return {**content, "profiles": {**own, **found}} if found else content
+
+
+def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
+    """Names of tunings in a study that is not validated yet; and the inline ones among them."""
+    levels = content.get("tunings")
+    levels = [level for level in levels if isinstance(level, dict)] if _is_list(levels) else []
+    inline = [level for level in levels if "knobs" in level or "extends" in level]
+    names = [level.get("profile", level.get("name")) for level in levels if level not in inline]
+    for tuning in (*inline, *_mappings(content.get("profiles"))):
+        names.append(tuning.get("extends"))
+    for host in _mappings(content.get("hosts")):
+        profiles = host.get("profiles")
+        names += profiles.values() if isinstance(profiles, dict) else []
+    good = [name for name in names if isinstance(name, str) and re.fullmatch(NAME, name)]
+    return good, {str(level.get("name")) for level in inline}
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _mappings(value: object) -> list[dict]:
+    return (
+        [part for part in value.values() if isinstance(part, dict)]
+        if isinstance(value, dict)
+        else []
+    )
+
+
+def _beside(name: str, file: Path) -> OwnTuning | None:
+    """The tuning of that name beside the study's file; None if there is no such file."""
+    for path in (file.parent / "tunings" / f"{name}.yml", file.parent / f"{name}.yml"):
+        if not os.path.isfile(path) or os.path.samefile(path, file):
+            continue
+        content = read_yaml(path)
+        if "netlab" in content:  # another study
+            continue
+        tuning = validated(_TuningFile, content, str(path))
+        if tuning.name not in ("", name):
+            raise BadInput(
+                "differs from the file's name", where=str(path), key="name", value=tuning.name
+            )
+        return OwnTuning.model_validate(tuning.model_dump(exclude={"name"}))
+    return None

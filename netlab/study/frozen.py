@@ -1,4 +1,4 @@
-"""The study as it was measured, kept beside its results."""
+"""Copy of a study beside its results: timing resolved, tunings included."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from pathlib import Path
 from netlab.files.json_file import write_text
 from netlab.files.yaml_file import yaml_text
 from netlab.study.design import Study
+from netlab.study.tunings import complete
 
 
 def freeze(study: Study, directory: Path) -> Path:
-    """Keep the study as it is measured, with its timing resolved, beside its results."""
+    """Write the study as it is measured beside its results.
+
+    Its timing is resolved, and it carries the content of every tuning, so that a block can be run
+    from it alone.
+    """
     path = directory / "study.yml"
     content = study.model_dump(mode="json")
     content["quick"] = None
+    content["profiles"] = complete(study)
     return write_text(path, yaml_text(content))

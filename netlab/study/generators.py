@@ -1,4 +1,4 @@
-"""What other tools of netlab's kind cannot do, so that a study that asks for it is refused."""
+"""Limits of the other generators, checked when a study is loaded."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from netlab.study.groups import Group
 
 OWN = "netlab"
-"""The generator that netlab brings along; every other one is a tool that hosts have."""
+"""netlab's own generator; every other one is a tool installed on the hosts."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one tool takes.
+    """Limits of one tool.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ LIMITS = {
 
 
 def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
-    """Why a group's generator cannot make its runs; empty when it can.
+    """Reason why a group's generator cannot make its runs; empty when it can.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def refusal(group: Group, streams: Iterable[int], congestion: str) -> str:
     if not limits.buffer_at_each_end and group.receive_buffer_B not in (None, group.buffer_B):
         return f"{name} gives both ends one buffer; it takes no receive_buffer_B"
     if group.force_loss_at_s is not None:
-        return f"{name} tells nobody when its streams start, so no loss can be timed by it"
+        return f"{name} does not report when its streams start, so no loss can be timed"
     if "+" in congestion:
         return f"{name} gives all streams one congestion control, not {congestion!r}"
     return ""

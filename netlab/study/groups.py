@@ -1,4 +1,4 @@
-"""What is measured on a path, at which levels, how long and how often."""
+"""Groups of runs on a path: their levels, options and timing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from netlab.study.base import MTU, Congestion, Direction, Generator, Model, Name, Streams, slug
 
 MAX_TRANSFER_B = 2**44
-"""What one stream may be asked to send, in bytes: two hours at 20 Gb/s."""
+"""Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
 
 
 class Group(Model):
@@ -20,25 +20,25 @@ class Group(Model):
     record_length_B : int
         Bytes of one send() or recv().
     buffer_B, receive_buffer_B : int
-        Socket buffers asked for at both ends, or at the sender alone where `receive_buffer_B`
-        says the receiver's; 0 leaves the kernel's.
+        Socket buffers requested at both ends, or at the sender alone where `receive_buffer_B`
+        gives the receiver's; 0 leaves the kernel's.
     congestion : str, optional
-        In place of the study's.
+        Congestion control, in place of the study's.
     generator : str
-        What sends and receives: netlab, or another tool that is installed on both hosts.
+        Program that sends and receives: netlab, or a tool that is installed on both hosts.
     force_loss_at_s : float, optional
-        Drop one data packet of the forward direction so long after each run's common start, its
+        Drop one data packet of the forward direction this long after the start of each run, its
         warm-up included; on a path with netlab's own emulator.
     tunings, mtus_B, streams : tuple, optional
         Only these of the study's levels.
     records : int, optional
-        Send this many records on each stream and no more, in place of sending for a time.
+        Send this many records on each stream, in place of sending for a time.
     quick_records : int, optional
         In place of `records` in the study's short form.
     short : bool
         Whether the study's short form has the group.
     part : str
-        Which part of the study it belongs to, where a study has parts.
+        Part of the study that the group belongs to, where a study has parts.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=60)]
@@ -65,7 +65,7 @@ class Group(Model):
     @classmethod
     def _has_a_slug(cls, value: str) -> str:
         if not slug(value):
-            raise ValueError("holds no letter or digit of ASCII to name its runs by")
+            raise ValueError("needs a letter or digit of ASCII, to name its runs")
         return value
 
     @model_validator(mode="after")
@@ -88,19 +88,11 @@ class Group(Model):
         return self.model_copy(update=given)
 
 
-class TuningLevel(Model):
-    """A tuning as a factor level: its name and the MTUs measured under it."""
-
-    name: Name
-    label: str | None = None
-    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)]
-
-
 class Timing(Model):
-    """How long and how often.
+    """Duration and number of runs.
 
-    ``seconds`` is the measured window; warm-up comes before it. ``drain_s`` is how long what was
-    sent may take to arrive after it: a full buffer over a slow path takes its time.
+    ``seconds`` is the measured window; warm-up comes before it. ``drain_s`` is the timeout for
+    data in flight to arrive after it; a full buffer drains slowly over a slow path.
     """
 
     repeats: Annotated[int, Field(ge=1, le=1000)] = 3

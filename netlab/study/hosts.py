@@ -12,10 +12,11 @@ from netlab.study.base import INTERFACE, Megabytes, Model, Name
 
 
 class Bus(Model):
-    """The bus a host's card sits on.
+    """The bus of a host's card.
 
-    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` says what it is;
-    ``shared`` whether both directions share it (PCI, PCI-X) or each has it whole (PCIe, the lab).
+    ``bandwidth_MBps`` is the theoretical bandwidth, MB/s = 10^6 B/s; ``label`` its name;
+    ``shared`` is true where both directions share it (PCI, PCI-X) and false where each has it
+    whole (PCIe, the lab).
     """
 
     bandwidth_MBps: Megabytes
@@ -28,7 +29,7 @@ class Host(Model):
 
     ``kind`` ``lab`` is a network namespace that netlab makes; ``ssh`` is a machine reached at
     ``address`` with the user's own SSH configuration. ``profiles`` maps a tuning of the study to
-    the profile this host takes for it, where that differs by name.
+    the name of the tuning that this host takes for it, where that differs from the other hosts'.
     """
 
     kind: Literal["lab", "ssh"]
@@ -69,12 +70,12 @@ class End(Model):
         if value is not None:
             address = ipaddress.ip_address(value)
             if address.is_unspecified or address.is_multicast or value == "255.255.255.255":
-                raise ValueError("is no address that one host can have")
+                raise ValueError("is not an address of a single host")
         return value
 
     @field_validator("interface")
     @classmethod
     def _interface(cls, value: str | None) -> str | None:
         if value is not None and not INTERFACE.fullmatch(value):
-            raise ValueError("no kernel takes this as an interface name")
+            raise ValueError("the kernel refuses this interface name")
         return value

@@ -1,4 +1,4 @@
-"""What joins two hosts: a lab's cable and card, an emulated long path, or what there is."""
+"""The link between two hosts: a lab's cable and card, an emulated long path, or a real one."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ class Emulator(Model):
     Parameters
     ----------
     with : str, optional
-        ``netem`` or ``netlab``. Without it netem where the kernel has it and it means all that is
-        asked for, else netlab's own.
+        ``netem`` or ``netlab``. Default: netem where the kernel has it and it supports every
+        parameter given, else netlab's own.
     rtt_ms : float, optional
         Round-trip time without queueing, half of it each way.
     delay_ms : tuple of float, optional
-        In place of it the delay from the first end to the second, and back.
+        Delay from the first end to the second, and back; in place of ``rtt_ms``.
     rate_Mbps : float, optional
-        Rate of each direction in 10^6 bit/s of frames: of every packet its IP bytes and 14 of an
-        Ethernet header. Without it the path has no rate and no queue: it is as fast as the
-        processor that emulates it, and round trips behind a burst are longer by what that takes.
+        Rate of each direction in 10^6 bit/s of frames: the IP bytes of every packet and 14 of an
+        Ethernet header. Without it the path has no queue and is as fast as the processor that
+        emulates it; a burst then adds its processing time to the round trip.
     queue_B, queue_packets : int, optional
-        What may wait for the rate, each way; what is more is dropped (tail drop). Without either
-        the queue has no limit but memory.
+        Length of the queue before the rate, each way (tail drop). Default: limited by memory.
     loss, reorder : float
-        Probability that a packet is lost, or comes `reorder_ms` later than its turn (netem sends
-        it at once).
+        Probability that a packet is lost, or delayed by a further `reorder_ms` (netem sends it
+        at once instead).
     jitter_ms : float
-        The delay varies uniformly by this much either way; the order is kept (by netem it is not).
+        Uniform variation of the delay, either way; packets stay in order (with netem they do not).
     seed : int
-        Of loss, jitter and reordering.
+        Seed of loss, jitter and reordering.
     """
 
     with_: Annotated[Literal["netlab", "netem"] | None, Field(alias="with")] = None
@@ -58,7 +57,7 @@ class Emulator(Model):
     @model_validator(mode="after")
     def _is_one_path(self) -> Self:
         if self.rtt_ms is not None and self.delay_ms is not None:
-            raise ValueError("rtt_ms and delay_ms say the same in two ways: give one")
+            raise ValueError("rtt_ms and delay_ms set the same delay: give one")
         if (self.queue_B or self.queue_packets) and self.rate_Mbps is None:
             raise ValueError("a queue needs a rate_Mbps to wait for")
         if self.with_ == "netem" and self.queue_B and self.queue_packets:
@@ -78,7 +77,7 @@ class Emulator(Model):
 
 
 class LabLink(Model):
-    """What joins two lab hosts: a veth pair with real kernel parts that model a card.
+    """The link of two lab hosts: a veth pair with real kernel parts that model a card.
 
     Parameters
     ----------
@@ -91,9 +90,9 @@ class LabLink(Model):
     segmentation_offload, checksum_offload : bool
         TSO, GSO and GRO merging; checksums by the device. The 2003 card had neither untuned.
     queues : int
-        Pairs of a receive and a transmit queue; processors share the transmit queues out among
-        them (XPS), as drivers of present cards do with one for each processor. One, as on the card
-        of 2003, where every processor sends into the same. A link with a rate or a bus has one.
+        Pairs of a receive and a transmit queue. XPS assigns processors to transmit queues, as
+        drivers of present cards do with one queue for each processor. Default 1, as on the card
+        of 2003. A link with a rate or a bus has one.
     emulator : Emulator, optional
         A long path in place of the cable; the link then models no card.
     """
@@ -120,7 +119,7 @@ class LabLink(Model):
 
 
 class Path(Model):
-    """An ordered pair of ends and what joins them."""
+    """An ordered pair of ends and their link."""
 
     ends: Annotated[tuple[End, End], Field(strict=False)]
     link: LabLink | None = None

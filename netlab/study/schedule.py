@@ -1,4 +1,4 @@
-"""A study becomes ordered blocks of runs: randomised, from the seed, the same every time."""
+"""Schedule of a study: blocks of runs in an order shuffled from the seed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from netlab.errors import BadInput
 from netlab.study import Group, Study, slug
 
+FOUND = "found"
+"""Stands in block ids for an MTU that is not set."""
+
 
 @dataclass(frozen=True)
 class Run:
-    """One measurement to make.
+    """One planned measurement.
 
     ``order`` is its position in the whole study, from 0; ``repeat`` counts from 1.
     """
@@ -27,21 +30,29 @@ class Run:
 
 @dataclass(frozen=True)
 class Block:
-    """The runs that share a path, a tuning and an MTU, in the order they are measured."""
+    """The runs that share a path, a tuning and an MTU, in the order they are measured.
+
+    ``mtu_B`` is None where the MTU stays as found.
+    """
 
     block_id: str
     path: str
     tuning: str
-    mtu_B: int
+    mtu_B: int | None
     runs: tuple[Run, ...]
+
+    @property
+    def mtu_text(self) -> str:
+        """``9000 B`` or ``MTU as found``."""
+        return "MTU as found" if self.mtu_B is None else f"{self.mtu_B} B"
 
 
 def blocks(study: Study) -> tuple[Block, ...]:
-    """Plan a study.
+    """Schedule a study.
 
     Blocks and the runs within each are shuffled by a generator seeded from the study's seed, so
-    drift of the machine does not line up with a factor. Studies of one digest have one plan,
-    whatever the order of the paths in their files.
+    that drift of the machine is not confounded with a factor. Studies with the same digest have
+    the same schedule, independent of the order of the paths in their files.
 
     Returns
     -------
@@ -49,14 +60,14 @@ def blocks(study: Study) -> tuple[Block, ...]:
         Every combination of path, tuning and MTU; paths without a group are left out.
     """
     generator = random.Random(study.seed)
-    planned: list[tuple[str, str, int, list[tuple[Group, int, int]]]] = []
+    planned: list[tuple[str, str, int | None, list[tuple[Group, int, int]]]] = []
     for path in sorted(study.paths):
         groups = [group for group in study.groups if group.path == path]
         if not groups:
             continue
         levels = {group.name: study.levels(group) for group in groups}
         for tuning in study.tunings:
-            for mtu_B in tuning.mtus_B:
+            for mtu_B in tuning.mtus:
                 runs = [
                     (group, streams, repeat)
                     for group in groups
@@ -72,7 +83,7 @@ def blocks(study: Study) -> tuple[Block, ...]:
     order = 0
     result = []
     for path, level, mtu_B, runs in planned:
-        block_id = f"{path}@{level}@{mtu_B}"
+        block_id = f"{path}@{level}@{FOUND if mtu_B is None else mtu_B}"
         made = []
         for group, streams, repeat in runs:
             run_id = f"{block_id}@{slug(group.name)}@{streams}@{repeat}"
@@ -97,7 +108,7 @@ def block(study: Study, block_id: str) -> Block:
 
 
 def measuring_s(study: Study, runs: int) -> float:
-    """Seconds that `runs` runs spend in warm-up and window."""
+    """Seconds of warm-up and window of `runs` runs."""
     return runs * (study.timing.warmup_s + study.timing.seconds)
 
 
@@ -105,16 +116,16 @@ NOT_MEASURED = {
     *("table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"),
     *("quick_records", "short", "part"),
 }
-"""What of a group a run does not depend on, or has been said of the run itself."""
+"""Keys of a group that do not affect a run, or that the run's own factors cover."""
 
 
 def provenance_key(study: Study, block: Block, run: Run, context: dict) -> str:
-    """What a stored run must match not to be measured again.
+    """Key of a run; a stored run with the same key is not measured again.
 
     Parameters
     ----------
     study, block, run
-        What is to be measured.
+        The planned run.
     context : dict
         JSON-able: versions, digests, the hosts' kernels and cards, the tunings' content.
 

@@ -1,4 +1,4 @@
-"""What a study asks of the sockets and threads that move its bytes."""
+"""Options of the sockets and threads of a study's runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Threads = Annotated[int, Field(ge=0, le=1024)]
 
 
 def _text(value: object) -> object:
-    """One CPU may be written as a number, which YAML makes of it."""
+    """Convert a single CPU, which YAML reads as a number, to text."""
     return str(value) if type(value) is int else value
 
 
@@ -28,26 +28,27 @@ Cpus = Annotated[
 
 
 class Socket(Model):
-    """Options of every socket and thread of a study's runs; what is left out is the kernel's.
+    """Options of every socket and thread of a study's runs; the kernel's default where left out.
 
-    The agents set them, read them back and refuse a run whose option the kernel does not take.
+    The agents set them, read them back and refuse a run whose option the kernel does not accept.
 
     Parameters
     ----------
     pacing_MBps : float, optional
-        Rate that each stream is paced to, 10^6 B/s (SO_MAX_PACING_RATE).
+        Pacing rate of each stream, 10^6 B/s (SO_MAX_PACING_RATE).
     dscp : int
-        Code point of what both ends send, IPv4 and IPv6.
+        DSCP code point of the packets of both ends, IPv4 and IPv6.
     mss_B : int, optional
-        Most bytes of a segment, TCP's options included (TCP_MAXSEG).
+        Maximum segment size, TCP options included (TCP_MAXSEG).
     nodelay : bool
         TCP_NODELAY.
     busy_poll_us : int
         SO_BUSY_POLL.
     cpus_sender, cpus_receiver : str, optional
-        CPUs that the threads on the group's sending and receiving host take in turn, ``0,2-3``.
+        CPU affinity of the threads on the group's sending and receiving host: one CPU each, in
+        turn, of ``0,2-3``.
     follow_incoming_cpu : bool
-        Keep each thread on the CPU that its packets come in on; not with CPUs.
+        Pin each thread to the CPU that receives its packets; excludes the CPU lists.
     """
 
     pacing_MBps: Megabytes | None = None

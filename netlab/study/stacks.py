@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from netlab.study.base import Model
+from netlab.tuning.profiles import nearest
+
+if TYPE_CHECKING:
+    from netlab.study.design import Study
 
 KEYS: dict[str, tuple[str, ...]] = {
     "scalable": ("increase", "decrease", "legacy_window_segments", "max_ssthresh_segments"),
     "highspeed": ("max_ssthresh_segments",),
     "aimd": ("increase", "decrease", "max_ssthresh_segments"),
     "fast": ("alpha_packets", "gamma", "max_ssthresh_segments"),
+    "kernel": (),
 }
-"""What each law may be told."""
+"""Parameters of each law."""
+
+LINUX = (
+    *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"),
+    *("nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
+)
+"""Congestion controls in the source of Linux; a host need not have them all."""
+
+KERNEL = "kernel"
+"""Law of a declared congestion control that the hosts' kernels bring, from outside of Linux."""
 
 Segments = Annotated[int, Field(ge=0, le=1_000_000)]
 
@@ -22,13 +36,13 @@ Segments = Annotated[int, Field(ge=0, le=1_000_000)]
 class Stack(Model):
     """A congestion control: one of netlab's window laws, with parameters.
 
-    What is left out has the value of the law's publication.
+    A parameter left out has the value of the law's publication.
 
     Parameters
     ----------
     law : str
         ``scalable`` (Kelly 2003), ``highspeed`` (RFC 3649), ``aimd`` or ``fast`` (Wei, Jin, Low,
-        Hegde 2006).
+        Hegde 2006); or ``kernel`` for a module from outside of Linux, which has no parameters.
     increase : float, optional
         ``aimd``: segments gained in a round trip, 1 in Reno. ``scalable``: segments gained for
         each one acknowledged, 0.01.
@@ -44,7 +58,7 @@ class Stack(Model):
         Limited slow start above this window (RFC 3742); 0 or nothing: none.
     """
 
-    law: Literal["scalable", "highspeed", "aimd", "fast"]
+    law: Literal["scalable", "highspeed", "aimd", "fast", "kernel"]
     increase: Annotated[float, Field(ge=1e-6, le=1000, allow_inf_nan=False)] | None = None
     decrease: Annotated[float, Field(ge=1e-6, le=0.999999, allow_inf_nan=False)] | None = None
     legacy_window_segments: Segments | None = None
@@ -56,11 +70,32 @@ class Stack(Model):
     def _keys_fit_law(self) -> Self:
         for key in self.parameters():
             if key not in KEYS[self.law]:
-                raise ValueError(f"{key}: the law {self.law} takes {', '.join(KEYS[self.law])}")
+                takes = ", ".join(KEYS[self.law]) or "no parameters"
+                raise ValueError(f"{key}: the law {self.law} takes {takes}")
         if self.law == "scalable" and self.increase is not None and self.increase > 1:
             raise ValueError("increase: scalable gains at most 1 segment for each acknowledged")
         return self
 
     def parameters(self) -> dict[str, float | int]:
-        """What is given, by key."""
+        """The parameters given, by key."""
         return self.model_dump(exclude={"law"}, exclude_none=True)
+
+
+def check_congestions(study: Study) -> None:
+    """Refuse a congestion control that neither Linux, netlab nor the study has.
+
+    Raises
+    ------
+    ValueError
+        The sentence names the key and the nearest known names.
+    """
+    known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
+    named = [("congestion", study.congestion)]
+    named += [(f"groups: {g.name}: congestion", g.congestion) for g in study.groups if g.congestion]
+    for key, congestion in named:
+        for name in congestion.split("+"):
+            if name not in known:
+                raise ValueError(
+                    f"{key}: unknown congestion control {name!r}; {nearest(name, known)}; declare "
+                    f"a module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}"
+                )

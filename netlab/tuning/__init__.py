@@ -1,11 +1,10 @@
 """Tuning as a transaction: read, plan, apply, verify, revert."""
 
 from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.knobs import Choice, Knob, Option, Setting
 from netlab.tuning.plan import Change, make_plan
 from netlab.tuning.profiles import (
-    Choice,
-    Knob,
-    Option,
+    AS_FOUND,
     Profile,
     Tuning,
     data_directory,
@@ -15,6 +14,7 @@ from netlab.tuning.profiles import (
 from netlab.tuning.session import Channel, Drift, TuningResult, TuningSession
 
 __all__ = [
+    "AS_FOUND",
     "Change",
     "Channel",
     "Choice",
@@ -22,6 +22,7 @@ __all__ = [
     "Knob",
     "Option",
     "Profile",
+    "Setting",
     "Tuning",
     "TuningResult",
     "TuningSession",

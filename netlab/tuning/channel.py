@@ -1,4 +1,4 @@
-"""Requests and answers of `gensink tune` over any channel that carries lines."""
+"""Requests to `gensink tune` and its answers, over any channel of lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import TuningError
-from netlab.tuning.profiles import HOSTWIDE, Knob
+from netlab.tuning.knobs import HOSTWIDE, Setting
 
 _FINAL = {
     "read": "value",
@@ -23,7 +23,7 @@ _FINAL = {
 
 
 class Channel(Protocol):
-    """What carries lines to a `gensink tune` and back."""
+    """Lines to a `gensink tune` and back."""
 
     def send(self, line: str) -> None:
         """Send one request; the newline is added. Raises OSError when the other end is gone."""
@@ -41,7 +41,7 @@ class TuneFault(TuningError):
 
 
 def request_line(verb: str, **words: str | None) -> str:
-    """A request; values are percent-encoded, words that are None are left out."""
+    """One request; values are percent-encoded, words that are None are left out."""
     encoded = (
         f"{key}={quote(value, safe='/._-:,+@')}"
         for key, value in words.items()
@@ -50,24 +50,24 @@ def request_line(verb: str, **words: str | None) -> str:
     return " ".join([verb, *encoded])
 
 
-def knob_words(knob: Knob, interface: str) -> dict[str, str | None]:
-    """How a request names a knob."""
+def knob_words(knob: Setting, interface: str) -> dict[str, str | None]:
+    """The words of a request that name a knob."""
     where = None if knob.kind in HOSTWIDE else interface
     return {"knob": knob.kind, "name": knob.name, "interface": where}
 
 
 class Requests:
-    """Ask one thing at a time, from any thread.
+    """Send one request at a time, from any thread.
 
-    An interrupted request (Ctrl-C) leaves its answer in the channel; the next one drains it first,
-    so that answers never belong to the wrong question.
+    An interrupted request (Ctrl-C) leaves its answer in the channel. The next request drains it
+    first, so that no answer is taken for another request's.
 
     Parameters
     ----------
     channel : Channel
         Not closed here.
     timeout_s : float
-        How long a single answer may take.
+        Timeout of a single answer.
     """
 
     def __init__(self, channel: Channel, *, timeout_s: float = 20.0):
@@ -76,7 +76,7 @@ class Requests:
         self._owed: str | None = None
 
     def ready(self) -> dict[str, Any]:
-        """The greeting."""
+        """First line of the host: its version and state."""
         with self._lock:
             return self._until("ready")[-1]
 
@@ -93,7 +93,7 @@ class Requests:
         with self._lock:
             if self._owed:
                 owed, self._owed = self._owed, None
-                with contextlib.suppress(TuneFault):  # to a question nobody waits for any more
+                with contextlib.suppress(TuneFault):  # of the interrupted request
                     self._until(owed)
             line = request_line(verb, **words)
             self._owed = _FINAL[verb]

@@ -1,4 +1,4 @@
-"""A plan as people read it: a diff, in text and in HTML."""
+"""Plans as diffs, in text and in HTML."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from netlab.tuning.plan import Change
 def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
     """(class, text) of each line; the class is `old`, `new`, `same` or `unsupported`."""
     lines = []
+    changes = tuple(changes)
+    if not changes:
+        lines.append(("same", "  nothing is changed"))
     for change in changes:
         label = change.knob.label
         if change.interface:
@@ -30,7 +33,7 @@ def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
 
 
 def plan_text(changes: Iterable[Change]) -> str:
-    """The plan as a diff, one or two lines a knob, ended by a newline."""
+    """The plan as a diff, one or two lines a knob, each ended by a newline."""
     return "".join(f"{text}\n" for _, text in _lines(changes))
 
 
@@ -38,7 +41,7 @@ _COLOUR = {"old": "#8b1a1a", "new": "#14601f", "same": "#555", "unsupported": "#
 
 
 def plan_html(changes: Iterable[Change]) -> str:
-    """The same for a notebook, in a ``pre`` element; every value is escaped."""
+    """The plan as a diff for a notebook, in a ``pre`` element; every value is escaped."""
     body = "\n".join(
         f'<span style="color:{_COLOUR[kind]}">{escape(text)}</span>'
         for kind, text in _lines(changes)

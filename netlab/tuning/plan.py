@@ -1,4 +1,4 @@
-"""From a profile and what a host answers to the changes that will be made."""
+"""Changes that a profile makes on a host, from the profile and the host's answers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import TuningError
-from netlab.tuning.profiles import HOSTWIDE, Choice, Knob, Option, Profile
+from netlab.tuning.knobs import HOSTWIDE, Choice, Knob, Option
+from netlab.tuning.profiles import Profile
 
-_NO_INTERFACE = "no such interface"
+NO_INTERFACE = "no such interface"
 _NO_PRIVILEGE = "no privilege"
 
 ReadKnob = Callable[[Knob], Mapping[str, Any]]
-"""Asks the host for one knob; the ``value`` answer of the tune protocol."""
+"""Reads one knob of the host; the ``value`` answer of the tune protocol."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +24,17 @@ class Change:
     Parameters
     ----------
     knob : Knob
-        With the value wanted.
+        The knob and its new value.
     interface : str or None
         None for a sysctl.
     old : str or None
-        As read; None where it cannot be.
+        Value read; None where it cannot be read.
     supported : bool
-        Whether this host has the knob and can have the value.
+        Whether this host has the knob and accepts the value.
     reason : str or None
-        Why not.
+        Reason for a knob that is not supported.
     parameter : str or None
-        The documents' parameter it stands for, where it is one way among several.
+        The documents' parameter, for a knob that is one way among several to set it.
     """
 
     knob: Knob
@@ -45,7 +46,7 @@ class Change:
 
     @property
     def new(self) -> str:
-        """The value wanted."""
+        """The new value."""
         return self.knob.value
 
     @property
@@ -81,10 +82,9 @@ class Change:
 def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -> Change:
     answer = read(knob)
     old, why = answer["value"], str(answer["reason"] or "")
-    if why.startswith(_NO_INTERFACE):
+    if why.startswith(NO_INTERFACE):
         raise TuningError(f"{interface} {knob.label}: {why}")
-    # A user without the right to change a knob that exists is no property of the host: it is left
-    # to be refused, which is an error.
+    # Missing rights are not a property of the host: setting the knob is refused later, an error.
     allowed = answer["writable"] or why.startswith(_NO_PRIVILEGE)
     reached = answer["supported"] and (allowed or old == knob.value)
     reason = None if reached else answer["reason"]
@@ -121,7 +121,7 @@ def _choose(
         if all(change.supported for change in tried):
             return [_instead(change, option) for change in passed] + tried
         passed.extend(tried)
-    # A knob without its fellows is not set: an option holds as a whole.
+    # The knobs of an option are set together or not at all.
     return [
         change
         if not change.supported
@@ -146,22 +146,22 @@ def make_plan(
     extra_knobs: Iterable[Knob] = (),
     software_deferral: bool = False,
 ) -> tuple[Change, ...]:
-    """Read every knob of a profile and say what would be done.
+    """Read every knob of a profile and list the changes.
 
     Parameters
     ----------
     read : callable
-        Asks the host.
+        Reads a knob of the host.
     profile : Profile
         The tuning.
     interface : str
         The data interface.
     mtu_B : int, optional
-        The study's MTU; first, since a device may bound other knobs by it.
+        The study's MTU; applied first, since a device may bound other knobs by it.
     extra_knobs : iterable of Knob
-        After the profile; they take the place of its knobs of the same kind and name.
+        Applied after the profile; they replace its knobs of the same kind and name.
     software_deferral : bool
-        Whether the host wants interrupt delay in software where its card has none.
+        Whether interrupt delay is emulated in software where the card has none.
 
     Returns
     -------

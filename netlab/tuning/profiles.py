@@ -2,221 +2,104 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
-import shlex
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)
+from pydantic import model_validator
 
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.tuning.knobs import (
+    HOSTWIDE,
+    NAMES,
+    RX_INT_DELAY_UNIT_NS,
+    Choice,
+    Frozen,
+    Item,
+    Knob,
+    Option,
+    Setting,
+    item_key,
+)
 
-RX_INT_DELAY_UNIT_NS = 819.2
-"""One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
-
-NAMES: dict[str, tuple[str, ...]] = {
-    "mtu": (),
-    "txqueuelen": (),
-    "ring": ("rx", "tx"),
-    "coalesce": ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames"),
-    "feature": ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"),
-    "defer": ("gro_flush_timeout", "napi_defer_hard_irqs"),
-}
-"""Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
-
-HOSTWIDE = ("sysctl", "module")
-"""Kinds that belong to no interface."""
-
-_SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
-_MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
-_PROFILE_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
-_MAX_VALUE = 400
-
-Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "defer", "module"]
-
-
-def _as_text(value: object) -> object:
-    # true is a truth value in YAML, and an offload is switched by the word on or off
-    if isinstance(value, bool):
-        raise ValueError("a value is text or a whole number; write 'on' or 'off' in quotes")
-    return str(value) if isinstance(value, int) else value
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Knob(_Frozen):
-    """One setting and the value it should have.
-
-    Parameters
-    ----------
-    kind : str
-        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer`` or
-        ``module``.
-    name : str, optional
-        Which of that kind; ``mtu`` and ``txqueuelen`` have none.
-    value : str
-        Blanks are folded. MTU in bytes, queue length in packets, ring sizes in descriptors,
-        ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; a module, which is that
-        of a congestion control, is ``loaded`` or ``absent``.
-    source : str
-        Document and section the value comes from.
-    note : str, optional
-        What a reader should know about it.
-    when_missing : str, optional
-        What is known about kernels or cards that lack it; added to the host's reason.
-    """
-
-    kind: Kind
-    name: str | None = None
-    value: Annotated[str, BeforeValidator(_as_text)]
-    source: str = Field(min_length=1)
-    note: str | None = None
-    when_missing: str | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Knob:
-        names = NAMES.get(self.kind)
-        if self.kind == "module":
-            if not _MODULE_NAME.fullmatch(self.name or ""):
-                raise ValueError(f"not the name of a module tcp_...: {self.name!r}")
-        elif names is None:
-            if not self.name or len(self.name) > 200 or not _SYSCTL_NAME.fullmatch(self.name):
-                raise ValueError(f"not the name of a sysctl under net.: {self.name!r}")
-        elif self.name is not None and self.name not in names:
-            choices = ", ".join(names) or "no name"
-            raise ValueError(f"a {self.kind} knob takes {choices}, not {self.name!r}")
-        elif names and self.name is None:
-            raise ValueError(f"a {self.kind} knob needs a name: {', '.join(names)}")
-        folded = " ".join(self.value.split())
-        if not folded.isascii() or not folded.isprintable() or len(folded) > _MAX_VALUE:
-            raise ValueError(f"the value must be at most {_MAX_VALUE} printable ASCII characters")
-        if self.kind == "feature":
-            if folded not in ("on", "off"):
-                raise ValueError(f"an offload is on or off, not {folded!r}")
-        elif self.kind == "module":
-            if folded not in ("loaded", "absent"):
-                raise ValueError(f"a module is loaded or absent, not {folded!r}")
-        elif self.kind != "sysctl" and not (
-            _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
-        ):
-            raise ValueError(f"a {self.kind} value is a whole decimal number, not {folded!r}")
-        if self.kind == "mtu" and folded == "0":
-            raise ValueError("an MTU is at least 1 byte")
-        object.__setattr__(self, "value", folded)
-        return self
-
-    @property
-    def label(self) -> str:
-        """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``, ..."""
-        if self.kind == "sysctl":
-            return str(self.name)
-        return f"{self.kind} {self.name}" if self.name else self.kind
-
-    def command(self, interface: str) -> str:
-        """One shell line that sets it, every word quoted."""
-        if self.kind == "sysctl":
-            return shlex.join(["sysctl", "-w", f"{self.name}={self.value}"])
-        if self.kind == "module":
-            words = ["modprobe", *(["-r"] if self.value == "absent" else []), str(self.name)]
-            return shlex.join(words)
-        if self.kind in ("mtu", "txqueuelen"):
-            return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
-        if self.kind == "defer":
-            path = shlex.quote(f"/sys/class/net/{interface}/{self.name}")
-            return f"echo {shlex.quote(self.value)} > {path}"
-        flag = {"ring": "-G", "coalesce": "-C", "feature": "-K"}[self.kind]
-        name = _ETHTOOL_FEATURE.get(str(self.name), str(self.name))
-        return shlex.join(["ethtool", flag, interface, name, self.value])
-
-
-class Option(_Frozen):
-    """One way to have the effect of a :class:`Choice`: knobs that are set together.
-
-    Parameters
-    ----------
-    knobs : tuple of Knob
-        All of them, or the next option is tried.
-    needs : str, optional
-        ``software_deferral``: only for hosts that ask for it.
-    """
-
-    knobs: tuple[Knob, ...] = Field(min_length=1)
-    needs: Literal["software_deferral"] | None = None
-
-
-class Choice(_Frozen):
-    """A parameter that hosts have in different forms; the first supported option wins.
-
-    Parameters
-    ----------
-    parameter : str
-        The documents' word for it (``RxIntDelay``).
-    published : str
-        Its value there.
-    first_supported : tuple of Option
-        In order of preference.
-    """
-
-    parameter: str
-    published: Annotated[str, BeforeValidator(_as_text)]
-    note: str | None = None
-    first_supported: tuple[Option, ...] = Field(min_length=1)
-
-
-def _item_tag(item: object) -> str:
-    if isinstance(item, dict):
-        return "choice" if "parameter" in item or "first_supported" in item else "knob"
-    return "choice" if isinstance(item, Choice) else "knob"
-
-
-Item = Annotated[
-    Annotated[Knob, Tag("knob")] | Annotated[Choice, Tag("choice")], Discriminator(_item_tag)
+__all__ = [
+    "AS_FOUND",
+    "HOSTWIDE",
+    "NAMES",
+    "RX_INT_DELAY_UNIT_NS",
+    "Choice",
+    "Content",
+    "Knob",
+    "Option",
+    "Profile",
+    "Setting",
+    "Tuning",
+    "data_directory",
+    "lineage",
+    "load_profile",
+    "nearest",
+    "profile_names",
+    "read_tuning",
 ]
 
+AS_FOUND = "as-found"
+"""The tuning that changes nothing, the MTU included. No other tuning may take its name."""
 
-def _item_key(item: Knob | Choice) -> tuple[str, str | None]:
-    if isinstance(item, Choice):
-        return ("choice", item.parameter)
-    return (item.kind, item.name)
+_PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_REMARKS = {"source", "note", "when_missing", "published"}
 
 
-class Tuning(_Frozen):
-    """A tuning as its file says it, before ``extends`` is followed."""
+class Content(Frozen):
+    """Content of a tuning besides its name.
+
+    Parameters
+    ----------
+    title, source : str
+        For people: what it is, and the document it comes from.
+    notes : tuple of str
+        Remarks for the reader.
+    extends : str, optional
+        The tuning whose knobs come first; knobs given here replace its knobs of the same name.
+    knobs : tuple of Knob or Choice
+        In the order they are applied.
+    records : tuple of Setting
+        Read and recorded, never set.
+    """
+
+    title: str = ""
+    source: str = ""
+    notes: tuple[str, ...] = ()
+    extends: str | None = None
+    knobs: tuple[Item, ...] = ()
+    records: tuple[Setting, ...] = ()
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        seen = set()
+        for item in self.knobs:
+            if item_key(item) in seen:
+                raise ValueError(f"the knob {' '.join(map(str, item_key(item)))} is given twice")
+            seen.add(item_key(item))
+        return self
+
+
+class Tuning(Content):
+    """A tuning as its file defines it, before ``extends`` is followed."""
 
     name: str
     title: str
     source: str
-    notes: tuple[str, ...] = ()
-    extends: str | None = None
     knobs: tuple[Item, ...]
 
-    @model_validator(mode="after")
-    def _once(self) -> Tuning:
-        seen = set()
-        for item in self.knobs:
-            if _item_key(item) in seen:
-                raise ValueError(f"the knob {' '.join(map(str, _item_key(item)))} is given twice")
-            seen.add(_item_key(item))
-        return self
 
-
-class Profile(_Frozen):
-    """A named set of knob values, complete: what it extends is merged in.
+class Profile(Frozen):
+    """A named set of knob values, complete: the tunings it extends are merged in.
 
     Parameters
     ----------
@@ -228,6 +111,8 @@ class Profile(_Frozen):
         Of the whole lineage.
     items : tuple of Knob or Choice
         In the order they are applied.
+    records : tuple of Setting
+        Read and recorded, never set.
     """
 
     name: str
@@ -236,6 +121,11 @@ class Profile(_Frozen):
     lineage: tuple[str, ...]
     notes: tuple[str, ...]
     items: tuple[Item, ...]
+    records: tuple[Setting, ...] = ()
+
+    def content(self) -> list[dict[str, Any]]:
+        """Knobs and values as plain data, without sources and notes; for a digest."""
+        return [_without_remarks(item.model_dump(mode="json")) for item in self.items]
 
     def options(self, *, software_deferral: bool = False) -> tuple[tuple[Option, ...], ...]:
         """For each item the options a host may use, best first."""
@@ -255,13 +145,13 @@ class Profile(_Frozen):
         return None
 
     def buffer_clamp_B(self) -> tuple[int | None, int | None]:
-        """Largest socket buffers this tuning lets a program ask for, in bytes.
+        """Largest socket buffers this tuning lets a program request, in bytes.
 
-        ``net.core.wmem_max`` and ``net.core.rmem_max`` clip what a program passes to SO_SNDBUF
-        and SO_RCVBUF. They belong to the whole machine: a network namespace cannot set them, and
-        an agent that may force its buffers past them is not clipped either. There the measuring
-        code clips the request itself to these figures, which has the same effect on the one
-        socket that matters, and records that it did.
+        ``net.core.wmem_max`` and ``net.core.rmem_max`` clip the value that a program passes to
+        SO_SNDBUF and SO_RCVBUF. Both belong to the whole machine: a network namespace cannot set
+        them, and an agent that may force its buffers is not clipped either. There the measuring
+        code clips the request itself to these figures, with the same effect on its one socket,
+        and records that it did.
 
         Returns
         -------
@@ -273,7 +163,7 @@ class Profile(_Frozen):
         return send, receive
 
     def as_commands(self, interface: str, *, software_deferral: bool = False) -> list[str]:
-        """Shell lines that do by hand what the profile says, where the host supports it.
+        """Shell lines that apply the profile by hand, where the host supports it.
 
         Of a choice the last option open to the host is printed if it asked for software
         deferral, else the first.
@@ -286,8 +176,14 @@ class Profile(_Frozen):
         return lines
 
 
+def _without_remarks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_remarks(v) for k, v in value.items() if k not in _REMARKS}
+    return [_without_remarks(part) for part in value] if isinstance(value, list) else value
+
+
 def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Where netlab's data are.
+    """Directory of netlab's data.
 
     Parameters
     ----------
@@ -297,7 +193,7 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     BadInput
-        When there is no such directory.
+        There is no such directory.
     """
     if data_dir is None:
         return paths.data_dir()
@@ -308,8 +204,18 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def profile_names(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
-    """Names of the tunings there are, sorted."""
+    """Names of the tunings that netlab brings, sorted."""
     return sorted(path.stem for path in (data_directory(data_dir) / "tunings").glob("*.yml"))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known names nearest to an unknown one, or all of them, as a clause of a message."""
+    names = sorted(set(known))
+    near = [k for k in names if k.endswith(f"-{name}")]
+    near += [k for k in difflib.get_close_matches(name, names, n=3, cutoff=0.6) if k not in near]
+    if near:
+        return f"the nearest: {', '.join(near[:3])}"
+    return f"known: {', '.join(names) or 'none'}"
 
 
 def read_tuning(path: Path) -> Tuning:
@@ -328,33 +234,81 @@ def read_tuning(path: Path) -> Tuning:
     return tuning
 
 
-def load_profile(name: str, data_dir: str | os.PathLike[str] | None = None) -> Profile:
-    """A tuning by name, with all it extends merged in.
+@lru_cache(maxsize=64)
+def _unchanged(path: Path, mtime_ns: int, size_B: int) -> Tuning:
+    """Parsed file; read anew when its time or size changes."""
+    return read_tuning(path)
+
+
+def lineage(
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    own: Mapping[str, Tuning] | None = None,
+) -> tuple[Tuning, ...]:
+    """A tuning and all it extends, from the base to the tuning itself.
+
+    Parameters
+    ----------
+    name : str
+    data_dir : path, optional
+        Directory of netlab's data.
+    own : mapping of str to Tuning, optional
+        Tunings of a study. They are searched before those that netlab brings, except for
+        ``as-found``.
 
     Raises
     ------
     BadInput
-        No such tuning, a file at fault, or tunings that extend each other in a ring.
+        Unknown tuning, a bad file, or tunings that extend each other in a ring.
     """
+    own = own or {}
     directory = data_directory(data_dir) / "tunings"
     chain: list[Tuning] = []
     wanted: str | None = name
     while wanted is not None:
-        where = str(directory / f"{chain[-1].name}.yml") if chain else str(directory)
+        where = str(directory)
+        if chain:
+            where = "" if chain[-1].name in own else str(directory / f"{chain[-1].name}.yml")
         key = "extends" if chain else "tuning"
         if any(tuning.name == wanted for tuning in chain):
             raise BadInput("tunings extend each other", where=where, key=key, value=wanted)
         path = directory / f"{wanted}.yml"
-        if not _PROFILE_NAME.fullmatch(wanted) or not path.is_file():
-            known = ", ".join(profile_names(data_dir)) or "none"
-            raise BadInput(f"no such tuning; there are {known}", where=where, key=key, value=wanted)
-        chain.append(read_tuning(path))
+        if wanted != AS_FOUND and wanted in own:
+            chain.append(own[wanted])
+        elif _PROFILE_NAME.fullmatch(wanted) and path.is_file():
+            stat = path.stat()
+            chain.append(_unchanged(path, stat.st_mtime_ns, stat.st_size))
+        else:
+            known = nearest(wanted, [*own, *profile_names(data_dir)])
+            raise BadInput(f"unknown tuning; {known}", where=where, key=key, value=wanted)
         wanted = chain[-1].extends
-    chain.reverse()
+    return tuple(reversed(chain))
+
+
+def load_profile(
+    name: str,
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    own: Mapping[str, Tuning] | None = None,
+) -> Profile:
+    """A tuning by name, with all it extends merged in.
+
+    Parameters
+    ----------
+    name, data_dir, own
+        As in :func:`lineage`.
+
+    Raises
+    ------
+    BadInput
+        Unknown tuning, a bad file, or tunings that extend each other in a ring.
+    """
+    chain = lineage(name, data_dir, own=own)
     items: dict[tuple[str, str | None], Knob | Choice] = {}
     for tuning in chain:
         for item in tuning.knobs:
-            items[_item_key(item)] = item
+            items[item_key(item)] = item
     top = chain[-1]
     return Profile(
         name=top.name,
@@ -363,4 +317,5 @@ def load_profile(name: str, data_dir: str | os.PathLike[str] | None = None) -> P
         lineage=tuple(tuning.name for tuning in chain),
         notes=tuple(note for tuning in chain for note in tuning.notes),
         items=tuple(items.values()),
+        records=tuple(dict.fromkeys(setting for tuning in chain for setting in tuning.records)),
     )

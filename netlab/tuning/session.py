@@ -1,4 +1,4 @@
-"""Apply a profile to a host for as long as a block of runs takes, then put it back."""
+"""Apply a profile to a host for the length of a block of runs, then revert it."""
 
 from __future__ import annotations
 
@@ -6,92 +6,22 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
 from netlab.errors import BadInput, TuningError
 from netlab.tuning.channel import Channel, Requests, TuneFault, knob_words
-from netlab.tuning.plan import Change, make_plan
-from netlab.tuning.profiles import Knob, Profile
+from netlab.tuning.knobs import Knob, Setting
+from netlab.tuning.plan import NO_INTERFACE, Change, make_plan
+from netlab.tuning.profiles import Profile
+from netlab.tuning.result import Collected, Drift, TuningResult
 
 __all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 _BUSY_S = 5.0
-"""How long the guard of a session that just died may take to put its knobs back."""
-
-
-@dataclass(frozen=True)
-class Drift:
-    """A knob that is no longer what was applied; ``found`` is None where it is gone."""
-
-    knob: str
-    name: str | None
-    interface: str | None
-    expected: str
-    found: str | None
-
-
-@dataclass(frozen=True)
-class TuningResult:
-    """What a session did, as data for every run's record.
-
-    Parameters
-    ----------
-    profile : str
-        Its name.
-    applied : tuple of dict
-        Knobs that were written: ``knob, name, interface, old, value, readback, status, reason,
-        source``, status ``applied`` or ``differs``.
-    unchanged : tuple of dict
-        Knobs that had the value before.
-    unsupported : tuple of dict
-        With the reason.
-    recovered : tuple of dict
-        What a session that died had left behind and was put back before.
-    conflicts, failed : tuple of dict
-        After the revert: knobs that somebody else changed meanwhile, left as found, and knobs
-        that could not be put back.
-    """
-
-    profile: str
-    applied: tuple[dict[str, Any], ...] = ()
-    unchanged: tuple[dict[str, Any], ...] = ()
-    unsupported: tuple[dict[str, Any], ...] = ()
-    recovered: tuple[dict[str, Any], ...] = ()
-    conflicts: tuple[dict[str, Any], ...] = ()
-    failed: tuple[dict[str, Any], ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return {
-            "profile": self.profile,
-            **{
-                name: [dict(entry) for entry in getattr(self, name)]
-                for name in (
-                    "applied",
-                    "unchanged",
-                    "unsupported",
-                    "recovered",
-                    "conflicts",
-                    "failed",
-                )
-            },
-        }
-
-
-@dataclass
-class _Collected:
-    """Results while they come in."""
-
-    applied: list[dict[str, Any]] = field(default_factory=list)
-    unchanged: list[dict[str, Any]] = field(default_factory=list)
-    unsupported: list[dict[str, Any]] = field(default_factory=list)
-    recovered: list[dict[str, Any]] = field(default_factory=list)
-    conflicts: list[dict[str, Any]] = field(default_factory=list)
-    failed: list[dict[str, Any]] = field(default_factory=list)
+"""Timeout for the guard of a session that just died to revert its knobs."""
 
 
 def _label(answer: dict[str, Any]) -> str:
@@ -103,37 +33,40 @@ class TuningSession:
     """A tuning as a transaction over a channel to `gensink tune`.
 
     As a context manager: entering reads, plans, begins, sets and verifies; leaving reverts,
-    verifies and ends, whatever happened inside. If entering fails half way, what was done is
-    reverted before the error is raised. If this process dies, the guard on the host reverts.
+    verifies and ends, whatever happened inside. If entering fails half way, the knobs set so far
+    are reverted before the error is raised. If this process dies, the guard on the host reverts.
+
+    A profile without knobs, with no MTU to set, only reads: no session begins on the host, and
+    no right to change it is needed.
 
     Parameters
     ----------
     channel : Channel
         To a `gensink tune` that has just started. Not closed here.
     profile : Profile
-        What to apply.
+        The tuning to apply.
     interface : str
         The data interface.
     mtu_B : int, optional
-        The study's MTU; None leaves the interface's own.
+        The study's MTU; None leaves the interface's.
     extra_knobs : iterable of Knob, optional
         Applied after the profile, in place of its knobs of the same name.
     software_deferral : bool
-        Whether this host wants interrupt delay in software where its card has none.
+        Whether interrupt delay is emulated in software where the card has none.
     owner : str
-        Who tunes; goes into the host's journal.
+        Name of the session in the host's journal.
     hold_s : float
-        The ``--hold-s`` that `gensink tune` was started with. Every third of it the host hears
-        from a thread of ours; 0 leaves that to calls of :meth:`keepalive`.
+        The ``--hold-s`` that `gensink tune` was started with. A thread sends a keepalive every
+        third of it; 0 leaves that to calls of :meth:`keepalive`.
     timeout_s : float
-        How long one answer may take.
+        Timeout of one answer.
     clock, sleep : callable
         For tests.
 
     Raises
     ------
     BadInput
-        An interface name that no kernel takes, or an owner that is no word.
+        An interface name that the kernel refuses, or a bad owner.
     TuningError
         The host refused a value, somebody else is tuning it, or the connection is gone.
     """
@@ -166,7 +99,7 @@ class TuningSession:
         self._requests = Requests(channel, timeout_s=timeout_s)
         self._ready: dict[str, Any] | None = None
         self._changes: tuple[Change, ...] | None = None
-        self._got = _Collected()
+        self._got = Collected()
         self._begun = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -176,17 +109,22 @@ class TuningSession:
 
     @property
     def ready(self) -> dict[str, Any]:
-        """The host's greeting: version, digest, whether it may write, stale journals."""
+        """First line of the host: version, digest, right to write, stale journals."""
         if self._ready is None:
             self._ready = self._requests.ready()
         return self._ready
 
-    def read(self, knob: Knob) -> dict[str, Any]:
+    @property
+    def only_reads(self) -> bool:
+        """Whether the session has no knob to set."""
+        return not self.profile.items and self.mtu_B is None and not self._extra
+
+    def read(self, knob: Setting) -> dict[str, Any]:
         """One knob as it is now."""
         return self._requests.ask("read", **knob_words(knob, self.interface))[-1]
 
     def plan(self) -> tuple[Change, ...]:
-        """Read every knob and say what would be done; changes nothing."""
+        """Read every knob and compare with the profile; changes nothing."""
         if self._changes is None:
             _ = self.ready
             self._changes = make_plan(
@@ -200,18 +138,18 @@ class TuningSession:
         return self._changes
 
     def recover(self) -> tuple[dict[str, Any], ...]:
-        """Put back what sessions that died, guard and all, left on this host."""
+        """Revert the knobs that sessions left which died together with their guard."""
         answers = self._while_busy("recover")[:-1]
         self._got.recovered.extend(answers)
         failed = [_label(answer) for answer in answers if answer.get("status") == "failed"]
         if failed:
             raise TuningError(
-                f"a session that died left {', '.join(failed)} changed, and it cannot be put back"
+                f"a session that died left {', '.join(failed)} changed, and it cannot be reverted"
             )
         return tuple(answers)
 
     def _while_busy(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
-        """Ask; wait a little for the guard of a dead session, which holds the host."""
+        """Send a request; retry while the guard of a dead session still owns the host."""
         until = self._clock() + _BUSY_S
         while True:
             try:
@@ -228,6 +166,9 @@ class TuningSession:
             if self.ready["stale"]:
                 self.recover()
             changes = self.plan()
+            self._record_found()
+            if self.only_reads:
+                return self
             self._begun = True
             self._while_busy("begin", owner=self._owner)
             self._start_keepalive()
@@ -267,28 +208,51 @@ class TuningSession:
         kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
         getattr(self._got, kept).append(entry)
 
+    def _record_found(self) -> None:
+        """Read the settings that the profile records; those that the host lacks are left out."""
+        for setting in self.profile.records:
+            answer = self.read(setting)
+            reason = str(answer["reason"] or "")
+            if reason.startswith(NO_INTERFACE):
+                raise TuningError(f"{self.interface} {setting.label}: {reason}")
+            if answer["supported"] and answer["value"] is not None:
+                entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
+                self._got.found.append(entry)
+
+    def _found_drift(self) -> tuple[Drift, ...]:
+        """Settings read at the start that have another value now."""
+        drift = []
+        for entry in self._got.found:
+            now = self.read(Setting(kind=entry["knob"], name=entry["name"]))["value"]
+            if now != entry["value"]:
+                names = (entry["knob"], entry["name"], entry["interface"])
+                drift.append(Drift(*names, expected=entry["value"], found=now))
+        return tuple(drift)
+
     def drift(self) -> tuple[Drift, ...]:
-        """Knobs that are no longer what was applied; call it between runs.
+        """Knobs that no longer have the value applied or found; call it between runs.
 
         Raises
         ------
         TuningError
-            The host put everything back meanwhile, or is gone.
+            The host reverted everything meanwhile, or is gone.
         """
         if self._lost:
             raise self._lost
+        if self.only_reads:
+            return self._found_drift()
         answers = self._requests.ask("verify")[:-1]
         return tuple(
             Drift(a["knob"], a["name"], a["interface"], a["expected"], a["found"]) for a in answers
         )
 
     def keepalive(self) -> None:
-        """Tell the host that we live."""
+        """Restart the host's hold timer."""
         self._requests.ask("keepalive")
 
     @property
     def result(self) -> TuningResult:
-        """What was done so far; after the session also what the revert met."""
+        """Outcome so far; after the session with that of the revert."""
         got = self._got
         return TuningResult(
             profile=self.profile.name,
@@ -305,13 +269,13 @@ class TuningSession:
         try:
             self._revert()
         except TuningError as failure:
-            note = f"the tuning of {self.interface}: {failure}; the guard on the host puts it back"
+            note = f"the tuning of {self.interface}: {failure}; the guard on the host reverts it"
             if error is None:
                 raise TuningError(note) from failure
             error.add_note(note)
             return
         if self._got.failed:
-            what = "could not be put back: " + ", ".join(
+            what = "could not be reverted: " + ", ".join(
                 f"{_label(entry)} ({entry['reason']})" for entry in self._got.failed
             )
             if error is None:
@@ -356,7 +320,7 @@ class TuningSession:
                     }
                 )
 
-    # --- the host hears from us ---
+    # --- keepalive ---
 
     def _start_keepalive(self) -> None:
         if self._hold_s <= 0:

@@ -168,9 +168,39 @@ def test_a_case_without_a_second_valid_run_is_left_out_on_both_sides(study):
     assert row.then_ratio == pytest.approx((355 * 632 * 694 / (388 * 460 * 398)) ** (1 / 3))
 
 
+MINE = {"name": "mine", "knobs": []}
+NORMAL = {"name": "openlab-2003-normal"}
+
+
+def with_tunings(levels):
+    """The openlab study's content with other tunings, the same ones on every host."""
+    content = changed("tunings", levels)
+    del content["hosts"]["linux32"]["profiles"]
+    return content
+
+
+def test_a_level_pairs_with_the_published_tuning_that_it_repeats_whatever_its_name():
+    levels = [
+        {"name": "before", "profile": "openlab-2003-normal", "mtus_B": [1500]},
+        {"name": "openlab-2003-full", "mtus_B": [1500]},
+        {"name": "full", "knobs": [], "mtus_B": [1500]},
+    ]
+    part = validated(Study, with_tunings(levels), "my.yml")
+    assert tn.published_tunings(part) == {"before": "none", "openlab-2003-full": "full"}
+    cells = tn.comparable(measured(part))
+    assert set(cells["tuning"]) == {"none", "full"} and len(cells) == 2 * 5 * 4
+
+
+def test_the_levels_of_the_openlab_study_pair_with_the_published_tunings(study):
+    assert tn.published_tunings(study) == {"none": "none", "kernel": "kernel", "full": "full"}
+
+
 def test_the_steps_are_those_of_the_levels_that_both_have(study):
-    levels = [{"name": "none", "mtus_B": [1500, 16114]}, {"name": "full", "mtus_B": [16114, 1400]}]
-    content = changed("tunings", levels) | {"streams": [4, 12, 64]}
+    levels = [
+        {"name": "openlab-2003-normal", "mtus_B": [1500, 16114]},
+        {"name": "full", "profile": "openlab-2003-full", "mtus_B": [16114, 1400]},
+    ]
+    content = with_tunings(levels) | {"streams": [4, 12, 64]}
     part = validated(Study, content, "my.yml")
 
     def some(study, group, tuning, mtu_B, streams):
@@ -194,12 +224,13 @@ def test_a_study_without_tables_has_nothing_to_compare(tmp_path, foreign):
     ("key", "value", "because"),
     [
         ("streams", [2, 64], "the stream counts of this study (2, 64) are none of those of 2003"),
-        ("tunings", [{"name": "mine", "mtus_B": [1500]}], "the tunings of this study (mine)"),
-        ("tunings", [{"name": "none", "mtus_B": [1400]}], "the MTUs in bytes of this study (1400)"),
+        ("tunings", [{**MINE, "mtus_B": [1500]}], "the tunings of this study (mine)"),
+        ("tunings", [{**NORMAL, "mtus_B": [1400]}], "the MTUs in bytes of this study (1400)"),
     ],
 )
 def test_levels_that_2003_does_not_have_are_named(key, value, because):
-    part = validated(Study, changed(key, value), "my.yml")
+    content = with_tunings(value) if key == "tunings" else changed(key, value)
+    part = validated(Study, content, "my.yml")
     assert because in tn.nothing_because(measured(part))
 
 

@@ -57,6 +57,16 @@ BAD = {
         "interface",
         "a/b",
     ),
+    "unknown tuning": (
+        lambda c: c["tunings"][0].update(profile="openlab-2003-norml"),
+        "tunings.none",
+        "the nearest: openlab-2003-normal",
+    ),
+    "unknown congestion control": (
+        lambda c: c.update(congestion="cubik"),
+        "congestion",
+        "the nearest: cubic",
+    ),
     "MTU": (lambda c: c["tunings"][0].update(mtus_B=[100]), "mtus_B", "100"),
 }
 
@@ -117,7 +127,7 @@ def ssh_study(tmp_path: Path, address: str) -> Path:
             }
         },
         "groups": [{"name": "g", "path": "p", "sender": "here"}],
-        "tunings": [{"name": "none", "mtus_B": [1500]}],
+        "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
         "streams": [1],
     }
     path = tmp_path / "remote.yml"

@@ -40,3 +40,15 @@ def test_what_nobody_has_is_refused_with_what_there_is():
         chosen(("reno", "vegas"))
     assert "the kernel has reno, bbr, cubic" in str(e.value)
     assert "netlab has scalable, highspeed, aimd, fast" in str(e.value)
+
+
+def test_a_declared_control_of_the_kernels_own_is_never_brought():
+    """``law: kernel`` names a module from outside of Linux, even where netlab has that name."""
+    declared = {name: Stack(law="kernel") for name in ("bbr9", "fast")}
+    there, has_none = ("reno", "bbr9"), lambda module: False
+    assert choose("a", ("bbr9",), declared, there, has_none) == (CcChoice("bbr9", "kernel"),)
+    assert choose("a", ("fast",), declared, there, lambda m: m == "tcp_fast") == (
+        CcChoice("fast", "module"),
+    )
+    with pytest.raises(Unsupported, match="'fast'"):
+        choose("a", ("fast",), declared, there, has_none)

@@ -33,8 +33,8 @@ def small_study(name: str) -> dict:
             {"name": "left <-> right", "path": "cable", "sender": "left", "direction": "<->"},
         ],
         "tunings": [
-            {"name": "none", "mtus_B": [1500]},
-            {"name": "full", "mtus_B": [9000]},
+            {"name": "openlab-2003-normal", "mtus_B": [1500]},
+            {"name": "openlab-2003-full", "mtus_B": [9000]},
         ],
         "streams": [1, 4],
         "force_buffer": True,

@@ -55,7 +55,7 @@ def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **ti
             }
         },
         "groups": [{**group, "name": f"by {name}", "generator": name} for name in GENERATORS],
-        "tunings": [{"name": "none", "mtus_B": list(mtus_B)}],
+        "tunings": [{"name": "openlab-2003-normal", "mtus_B": list(mtus_B)}],
         "streams": list(streams),
         "timing": {"repeats": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
     }

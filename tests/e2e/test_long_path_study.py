@@ -36,8 +36,8 @@ def content() -> dict:
     return {
         **{"netlab": 1, "name": "far", "title": "A long path"},
         "hosts": {
-            "west": {"kind": "lab", "profiles": {"B": "slac-b-txq3000"}},
-            "east": {"kind": "lab", "profiles": {"B": "slac-receiver"}},
+            "west": {"kind": "lab", "profiles": {"B": "slac-2003-b-txq3000"}},
+            "east": {"kind": "lab", "profiles": {"B": "slac-2003-receiver"}},
         },
         "paths": {"far": {"ends": ends, "link": {"emulator": emulator}}},
         "groups": groups,

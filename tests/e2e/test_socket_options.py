@@ -19,7 +19,7 @@ RATE_MBPS = 5.0
 def asked(tmp_path, **socket) -> str:
     """A study of two lab hosts whose sockets are asked for this; four runs of one stream."""
     study = small_study("sockets") | {
-        "tunings": [{"name": "none", "mtus_B": [1500]}],
+        "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
         "streams": [1, 2],
         "timing": {"repeats": 1, "seconds": 0.5, "warmup_s": 0.1, "interval_ms": 50},
         "socket": socket,

@@ -53,7 +53,7 @@ def study_with_stacks(name: str) -> dict:
     content["stacks"] = {
         "wad": {"law": "aimd", "increase": 6, "decrease": 0.3, "max_ssthresh_segments": 100}
     }
-    content["tunings"] = [{"name": "none", "mtus_B": [1500]}]
+    content["tunings"] = [{"name": "openlab-2003-normal", "mtus_B": [1500]}]
     content["streams"] = [2]
     content["trace"] = True
     return content

@@ -70,7 +70,7 @@ def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tm
         assert provenance["hosts"]["left"]["kernel"]
         assert provenance["hosts"]["left"]["hostname"] == "left"
         assert len(provenance["agent"]) == 64
-        clamp = 65535 if row.tuning == "none" else 524287
+        clamp = 65535 if row.tuning == "openlab-2003-normal" else 524287
         assert row.buffer_clamp_sender_B == clamp
 
 
@@ -88,7 +88,9 @@ def test_plain_papermill_reruns_everything(study_file: Path, tmp_path: Path, mac
     assert done.returncode == 0, done.stderr[-3000:]
     assert (site / "index.html").is_file()
     assert len(Store(results).runs()) == 8
-    block = nbformat.read(results / "notebooks" / "cable@full@9000.ipynb", as_version=4)
+    block = nbformat.read(
+        results / "notebooks" / "cable@openlab-2003-full@9000.ipynb", as_version=4
+    )
     text = json.dumps(block)
     assert "net.ipv4.tcp_sack" in text
     assert "tcp_tw_recycle" in text
@@ -135,7 +137,7 @@ def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_
     content = small_study("shaped")
     content["paths"]["cable"]["link"] = {"rate_Mbps": 1000.0}
     content["groups"] = content["groups"][:1]
-    content["tunings"] = [{"name": "none", "mtus_B": [1500, 9000]}]
+    content["tunings"] = [{"name": "openlab-2003-normal", "mtus_B": [1500, 9000]}]
     content["streams"] = [4]
     content["groups"][0]["buffer_B"] = 0
     content["timing"] = {"repeats": 5, "seconds": 1.0, "warmup_s": 0.3, "interval_ms": 50}
@@ -171,7 +173,7 @@ def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine
 
 def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_untouched):
     """The plan names old and new values and what is unsupported."""
-    done = run_netlab("tune", "plan", str(study_file), "--tuning", "full")
+    done = run_netlab("tune", "plan", str(study_file), "--tuning", "openlab-2003-full")
     assert done.returncode == 0, done.stderr
     assert "- " in done.stdout and "+ " in done.stdout
     assert "net.ipv4.tcp_sack" in done.stdout

@@ -182,7 +182,7 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
         ("paths", "32-64", "link", {"interrupt_delay_us": 0.0}),
         ("paths", "32-64", "link", {"rate_Mbps": 1000.0}),
         ("hosts", "linux32", "bus", "bandwidth_MBps", 800.0),
-        ("hosts", "linux32", "profiles", {"none": "none-linux32"}),
+        ("hosts", "linux32", "profiles", {"none": "openlab-2003-kernel-linux32"}),
     ],
     ids=lambda change: ".".join(map(str, change[:-1])),
 )
@@ -210,7 +210,7 @@ def test_what_a_run_depends_on_changes_its_key(study, change):
         ("groups", 2, "streams", [4]),
         ("groups", 2, "tunings", ["none"]),
         ("hosts", "linux64-b", "bus", "bandwidth_MBps", 1.0),
-        ("hosts", "linux32", "profiles", {"full": "full"}),
+        ("hosts", "linux32", "profiles", {"full": "openlab-2003-full"}),
         ("paths", "64-64", "link", {"rate_Mbps": 1000.0}),
         ("tunings", 1, "mtus_B", [1500]),
         ("tunings", 0, "label", "Untuned"),

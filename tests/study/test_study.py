@@ -57,9 +57,9 @@ def test_the_openlab_mtus_and_buses():
 
 def test_a_host_takes_its_own_profile_where_it_has_one():
     study = load(OPENLAB)
-    assert study.profile("linux32", "full") == "full-linux32"
-    assert study.profile("linux32", "none") == "none"
-    assert study.profile("linux64-a", "full") == "full"
+    assert study.profile("linux32", "full") == "openlab-2003-full-linux32"
+    assert study.profile("linux32", "none") == "openlab-2003-normal"
+    assert study.profile("linux64-a", "full") == "openlab-2003-full"
 
 
 def test_the_slower_bus_is_unknown_when_one_bus_is():

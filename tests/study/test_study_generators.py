@@ -45,7 +45,7 @@ def test_what_a_generator_cannot_do_is_refused_and_no_other_is(what, generator):
 def test_a_loss_is_timed_by_netlabs_own_start_alone():
     content = study_of("iperf2", force_loss_at_s=0.1)
     content["paths"]["64-64"]["link"] = {"emulator": {"rtt_ms": 10.0}}
-    with pytest.raises(BadInput, match="no loss can be timed by it"):
+    with pytest.raises(BadInput, match="start, so no loss can be timed"):
         validated(Study, content, "my.yml")
     content["groups"][0]["generator"] = "netlab"
     assert validated(Study, content, "my.yml").groups[0].force_loss_at_s == 0.1

@@ -87,8 +87,11 @@ def test_the_transfer_is_rapids(study):
 @pytest.mark.parametrize(
     ("host", "names"),
     [
-        ("receiver", ["slac-receiver"]),
-        ("sender", ["slac-b", "slac-b-txq100", "slac-b-txq3000", "slac-b-txq10000"]),
+        ("receiver", ["slac-2003-receiver"]),
+        (
+            "sender",
+            ["slac-2003-b", "slac-2003-b-txq100", "slac-2003-b-txq3000", "slac-2003-b-txq10000"],
+        ),
     ],
 )
 def test_the_tunings_are_the_pages_settings_of_the_network(host, names):
@@ -102,7 +105,7 @@ def test_the_tunings_are_the_pages_settings_of_the_network(host, names):
 
 
 def test_settings_a_differ_from_b_in_what_the_page_says():
-    a, b = load_profile("slac-a"), load_profile("slac-b")
+    a, b = load_profile("slac-2003-a"), load_profile("slac-2003-b")
     assert {knob.name for knob in a.items} == {knob.name for knob in b.items}
     changed = {k.name: k.value for k in a.items if k.value != b.value_of(k.kind, k.name)}
     assert changed == {

@@ -63,7 +63,7 @@ def test_a_read_only_knob_that_has_the_value_is_no_failure():
 
 
 def test_the_first_supported_way_wins_and_the_others_are_recorded():
-    none = load_profile("none")
+    none = load_profile("openlab-2003-normal")
     card = make_plan(Host({"coalesce rx-usecs": "3"}), none, "eth0", software_deferral=True)
     assert [c.knob.label for c in card if c.parameter] == ["coalesce rx-usecs"]
     veth = Host({"defer gro_flush_timeout": "0", "defer napi_defer_hard_irqs": "0"})
@@ -82,7 +82,9 @@ def test_half_of_an_option_is_not_set():
     half = Host({"defer gro_flush_timeout": "0"})
     ways = [
         c
-        for c in make_plan(half, load_profile("none"), "eth0", software_deferral=True)
+        for c in make_plan(
+            half, load_profile("openlab-2003-normal"), "eth0", software_deferral=True
+        )
         if c.parameter
     ]
     assert not any(c.supported for c in ways)

@@ -16,7 +16,10 @@ from netlab.tuning.profiles import (
     profile_names,
 )
 
-OPENLAB = ["none", "kernel", "full", "kernel-linux32", "full-linux32"]
+OPENLAB = [
+    f"openlab-2003-{name}"
+    for name in ("normal", "kernel", "full", "kernel-linux32", "full-linux32")
+]
 
 
 def values(profile: Profile) -> dict[str, str]:
@@ -44,8 +47,8 @@ def test_every_tuning_sets_the_same_knobs_so_that_none_shines_through():
     assert len(labels[0]) == 17
 
 
-def test_none_is_appendix_b():
-    got = values(load_profile("none"))
+def test_normal_is_appendix_b():
+    got = values(load_profile("openlab-2003-normal"))
     assert got["net.ipv4.tcp_rmem"] == "4096 87380 174760"
     assert got["net.ipv4.tcp_mem"] == "97280 97792 98304"
     assert got["net.core.netdev_max_backlog"] == "300"
@@ -54,7 +57,10 @@ def test_none_is_appendix_b():
 
 
 def test_full_is_kernel_tuning_and_the_drivers_parameters():
-    kernel, full = values(load_profile("kernel")), values(load_profile("full"))
+    kernel, full = (
+        values(load_profile("openlab-2003-kernel")),
+        values(load_profile("openlab-2003-full")),
+    )
     assert {k: v for k, v in full.items() if k.startswith("net.")} == {
         k: v for k, v in kernel.items() if k.startswith("net.")
     }
@@ -64,10 +70,10 @@ def test_full_is_kernel_tuning_and_the_drivers_parameters():
 
 
 def test_linux32_keeps_the_odd_values_as_printed():
-    got = values(load_profile("full-linux32"))
+    got = values(load_profile("openlab-2003-full-linux32"))
     assert got["net.ipv4.tcp_wmem"] == "409600 163840 1310720"
     assert got["net.core.optmem_max"] == "81920"
-    assert load_profile("full-linux32").lineage == ("none", "kernel-linux32", "full-linux32")
+    assert load_profile("openlab-2003-full-linux32").lineage == tuple(OPENLAB[i] for i in (0, 3, 4))
 
 
 @pytest.mark.parametrize("name", OPENLAB)
@@ -85,7 +91,9 @@ def test_interrupt_delay_is_the_documents_number_in_todays_units(name):
     assert [len(o) for o in profile.options(software_deferral=True)].count(2) == 1
 
 
-@pytest.mark.parametrize(("name", "limit"), [("none", 65535), ("kernel", 524287), ("full", 524287)])
+@pytest.mark.parametrize(
+    ("name", "limit"), [(OPENLAB[0], 65535), (OPENLAB[1], 524287), (OPENLAB[2], 524287)]
+)
 def test_buffer_limits_are_the_tunings_own(name, limit):
     assert load_profile(name).buffer_clamp_B() == (limit, limit)
 
@@ -95,13 +103,13 @@ def test_a_profile_without_limits_clips_nothing(write):
 
 
 def test_commands_are_quoted():
-    lines = load_profile("none").as_commands("eth2")
+    lines = load_profile("openlab-2003-normal").as_commands("eth2")
     assert "sysctl -w 'net.ipv4.tcp_rmem=4096 87380 174760'" in lines
     assert "ethtool -C eth2 rx-usecs 52" in lines and "ethtool -K eth2 tx off" in lines
-    assert "echo 52429 > /sys/class/net/eth2/gro_flush_timeout" in load_profile("none").as_commands(
-        "eth2", software_deferral=True
-    )
-    for line in load_profile("none").as_commands("a;b", software_deferral=True):
+    assert "echo 52429 > /sys/class/net/eth2/gro_flush_timeout" in load_profile(
+        "openlab-2003-normal"
+    ).as_commands("eth2", software_deferral=True)
+    for line in load_profile("openlab-2003-normal").as_commands("a;b", software_deferral=True):
         assert "a;b" not in line or any("a;b" in word for word in shlex.split(line))
         assert "'" in line if ";" in line else True
     queue = Knob(kind="txqueuelen", value=10000, source="SLAC")
@@ -170,7 +178,9 @@ def test_the_name_in_the_file_is_the_files(write):
 
 
 def test_an_unknown_tuning_names_those_there_are():
-    with pytest.raises(BadInput, match="full, full-linux32, kernel"):
+    with pytest.raises(
+        BadInput, match="openlab-2003-full, openlab-2003-full-linux32, openlab-2003-kernel"
+    ):
         load_profile("fast")
 
 

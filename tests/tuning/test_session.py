@@ -14,11 +14,12 @@ from netlab.tuning import Knob, TuningSession, load_profile
 from netlab.tuning.channel import Requests, TuneFault, request_line
 
 from .conftest import ROOT
+from .test_profiles import OPENLAB
 
 QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
 
 
-def session(channel, name="full", mtu_B=9000, **options):
+def session(channel, name="openlab-2003-full", mtu_B=9000, **options):
     options.setdefault("hold_s", 30)
     return TuningSession(
         channel, load_profile(name), "v0", mtu_B, software_deferral=True, **options
@@ -30,7 +31,7 @@ def ungreeted(namespace, *options):
     return namespace.tune(*options, ready=False)
 
 
-@pytest.mark.parametrize("name", ["none", "kernel", "full", "kernel-linux32", "full-linux32"])
+@pytest.mark.parametrize("name", OPENLAB)
 def test_every_tuning_applies_and_leaves_no_trace(namespace, name):
     before = namespace.dump()
     with session(ungreeted(namespace), name, extra_knobs=[QUEUE]) as tuned:
@@ -56,7 +57,7 @@ def test_every_tuning_applies_and_leaves_no_trace(namespace, name):
 
 
 def test_interrupt_delay_is_deferred_in_software_on_veth(namespace):
-    with session(ungreeted(namespace), "none"):
+    with session(ungreeted(namespace), "openlab-2003-normal"):
         assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "52429"
         assert namespace.sh("cat /sys/class/net/v0/napi_defer_hard_irqs").strip() == "1"
     assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "0"
@@ -84,13 +85,13 @@ def test_a_missing_interface_is_an_error(namespace):
     channel = ungreeted(namespace)
     with (
         pytest.raises(TuningError, match="no such interface: nosuch0"),
-        TuningSession(channel, load_profile("none"), "nosuch0", 1500),
+        TuningSession(channel, load_profile("openlab-2003-normal"), "nosuch0", 1500),
     ):
         pass
     with pytest.raises(BadInput, match="interface"):
-        TuningSession(channel, load_profile("none"), "a/b", 1500)
+        TuningSession(channel, load_profile("openlab-2003-normal"), "a/b", 1500)
     with pytest.raises(BadInput, match="owner"):
-        TuningSession(channel, load_profile("none"), "v0", 1500, owner="two words")
+        TuningSession(channel, load_profile("openlab-2003-normal"), "v0", 1500, owner="two words")
 
 
 @pytest.mark.parametrize("error", [RuntimeError("run failed"), KeyboardInterrupt()])
@@ -178,7 +179,7 @@ def test_what_a_dead_session_left_is_put_back_first(namespace):
     channel = ungreeted(namespace)
     session(channel, hold_s=0).__enter__()
     channel.kill_both()
-    with session(ungreeted(namespace), "none") as tuned:
+    with session(ungreeted(namespace), "openlab-2003-normal") as tuned:
         assert {entry["status"] for entry in tuned.result.recovered} == {"restored"}
         mtu = next(e for e in tuned.result.applied if e["knob"] == "mtu")
         assert mtu["old"] == "1500"
@@ -192,7 +193,7 @@ from tests.tuning.conftest import ProcessChannel
 from netlab.tuning import TuningSession, load_profile
 channel = ProcessChannel({argv!r})
 print("go", flush=True)
-with TuningSession(channel, load_profile("full"), "v0", 9000, software_deferral=True):
+with TuningSession(channel, load_profile("openlab-2003-full"), "v0", 9000, software_deferral=True):
     print("tuned", flush=True)
     time.sleep(60)
 """
@@ -234,3 +235,59 @@ def test_a_host_that_does_not_answer_is_an_error():
 
 def test_values_are_encoded_so_that_no_blank_or_newline_passes():
     assert request_line("set", value="4096  1%\nend", name=None) == "set value=4096%20%201%25%0Aend"
+
+
+class Told:
+    """A channel that notes every request."""
+
+    def __init__(self, channel):
+        self.channel, self.verbs = channel, []
+
+    def send(self, line):
+        self.verbs.append(line.split()[0])
+        self.channel.send(line)
+
+    def receive(self, timeout_s):
+        return self.channel.receive(timeout_s)
+
+
+def as_found(channel, **options):
+    return TuningSession(channel, load_profile("as-found"), "v0", hold_s=0, **options)
+
+
+def test_as_found_only_reads_and_records_what_it_finds(namespace):
+    namespace.link("mtu", 3000)
+    before = namespace.dump()
+    told = Told(ungreeted(namespace))
+    with as_found(told) as tuned:
+        assert namespace.dump() == before
+        assert tuned.drift() == () and tuned.plan() == ()
+    assert namespace.dump() == before and namespace.journals() == []
+    assert set(told.verbs) == {"read"}
+    record = json.loads(json.dumps(tuned.result.record()))
+    assert not record["applied"] and not record["unchanged"] and not record["unsupported"]
+    found = {(entry["knob"], entry["name"]): entry["value"] for entry in record["found"]}
+    assert found["mtu", None] == "3000"
+    assert found["sysctl", "net.ipv4.tcp_rmem"] == namespace.sysctl("net.ipv4.tcp_rmem")
+    assert ("ring", "rx") not in found  # veth has none
+
+
+def test_a_setting_that_changes_while_hosts_are_measured_as_found_is_drift(namespace):
+    with as_found(ungreeted(namespace)) as tuned:
+        namespace.link("mtu", 3000)
+        (drift,) = tuned.drift()
+    assert (drift.knob, drift.expected, drift.found) == ("mtu", "1500", "3000")
+    assert namespace.link("mtu") == 3000
+
+
+def test_as_found_on_a_missing_interface_is_an_error(namespace):
+    wrong = TuningSession(ungreeted(namespace), load_profile("as-found"), "nosuch0", hold_s=0)
+    with pytest.raises(TuningError, match="no such interface"):
+        wrong.__enter__()
+
+
+def test_an_extra_knob_makes_as_found_a_session_that_reverts(namespace):
+    before = namespace.dump()
+    with as_found(ungreeted(namespace), extra_knobs=[QUEUE]):
+        assert namespace.link("txqueuelen") == 10000
+    assert namespace.dump() == before

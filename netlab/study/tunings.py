@@ -1,0 +1,218 @@
+"""Tunings of a study: its factor levels, the tunings it brings, and where names resolve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netlab.errors import BadInput
+from netlab.study.base import MTU, Model, Name
+from netlab.tuning.knobs import Item
+from netlab.tuning.profiles import (
+    AS_FOUND,
+    Content,
+    Profile,
+    Tuning,
+    lineage,
+    load_profile,
+    nearest,
+    profile_names,
+)
+
+if TYPE_CHECKING:
+    from netlab.study.design import Study
+
+OWN_SOURCE = "the study"
+"""Source of a knob for which the study names none."""
+
+PLACES = (
+    "a study's own stand inline, under profiles, or beside its file (tunings/NAME.yml, NAME.yml)"
+)
+
+
+def _with_source(value: object) -> object:
+    """Knobs as written, each with a source, those inside choices too."""
+    if isinstance(value, list | tuple):
+        return [_with_source(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "first_supported" in value:
+        return {**value, "first_supported": _with_source(value["first_supported"])}
+    if "knobs" in value:
+        return {**value, "knobs": _with_source(value["knobs"])}
+    return {"source": OWN_SOURCE, **value}
+
+
+OwnKnobs = Annotated[tuple[Item, ...], BeforeValidator(_with_source)]
+
+
+class OwnTuning(Content):
+    """A tuning that a study brings; its key under ``profiles`` is its name.
+
+    As a tuning's file, but ``title``, ``source`` and the sources of knobs may be left out.
+    """
+
+    knobs: OwnKnobs = ()
+
+    def named(self, name: str) -> Tuning:
+        """The same as a tuning of a name."""
+        return Tuning(
+            name=name,
+            title=self.title or name,
+            source=self.source or OWN_SOURCE,
+            notes=self.notes,
+            extends=self.extends,
+            knobs=self.knobs,
+            records=self.records,
+        )
+
+
+class TuningLevel(Model):
+    """A tuning as a factor level: its name and the MTUs measured under it.
+
+    Parameters
+    ----------
+    name : str
+        In blocks, runs and results.
+    label : str, optional
+        In tables and charts.
+    mtus_B : tuple of int, optional
+        MTUs to set. Left out, the MTU stays as found (or as a ``mtu`` knob sets it), and is read
+        and recorded.
+    profile : str, optional
+        Name of the tuning, where it is not the level's.
+    knobs, extends : optional
+        The tuning itself, inline.
+    """
+
+    name: Name
+    label: str | None = None
+    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
+    profile: Name | None = None
+    extends: Name | None = None
+    knobs: Annotated[OwnKnobs | None, Field(strict=False)] = None
+
+    @model_validator(mode="after")
+    def _one_tuning(self) -> Self:
+        if self.is_inline and self.profile is not None:
+            raise ValueError("give the tuning inline (knobs, extends) or by name (profile)")
+        if AS_FOUND in (self.name, self.profile):
+            if self.is_inline or self.name != (self.profile or self.name):
+                raise ValueError(f"{AS_FOUND} is the name of netlab's tuning that changes nothing")
+            if self.mtus_B is not None:
+                raise ValueError(
+                    f"mtus_B: {AS_FOUND} changes nothing, the MTU included; to set the MTU alone "
+                    "name another tuning, with knobs: []"
+                )
+        return self
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the level brings its tuning."""
+        return self.knobs is not None or self.extends is not None
+
+    @property
+    def mtus(self) -> tuple[int | None, ...]:
+        """The MTUs in B; None for the one that is found."""
+        return (None,) if self.mtus_B is None else self.mtus_B
+
+
+def own_tunings(study: Study) -> dict[str, Tuning]:
+    """Tunings that a study brings, by name."""
+    own = {name: given.named(name) for name, given in study.profiles.items()}
+    for level in study.tunings:
+        if level.is_inline:
+            given = OwnTuning(
+                title=level.label or "", extends=level.extends, knobs=level.knobs or ()
+            )
+            own[level.name] = given.named(level.name)
+    return own
+
+
+def used_names(study: Study) -> list[str]:
+    """Names of the tunings that the study's hosts take, each once."""
+    names = [study.profile(host, level.name) for level in study.tunings for host in study.hosts]
+    return list(dict.fromkeys(names))
+
+
+def contents(study: Study) -> dict[str, Any]:
+    """Knobs and values of every tuning that the study's hosts take, for its digest."""
+    own = own_tunings(study)
+    return {name: load_profile(name, own=own).content() for name in used_names(study)}
+
+
+def resolved(study: Study, name: str) -> Profile:
+    """A tuning by name: the study's own, or one that netlab brings."""
+    return load_profile(name, own=own_tunings(study))
+
+
+def complete(study: Study) -> dict[str, dict[str, Any]]:
+    """The study's ``profiles`` with every tuning it needs, so that they stand alone.
+
+    Left out are ``as-found``, which has no content, and tunings that are inline.
+    """
+    own = own_tunings(study)
+    inline = {level.name for level in study.tunings if level.is_inline}
+    needed: dict[str, dict[str, Any]] = {}
+    for name in [*used_names(study), *own]:
+        for tuning in lineage(name, own=own):
+            if tuning.name != AS_FOUND and tuning.name not in inline:
+                content = tuning.model_dump(mode="json", exclude={"name"}, exclude_none=True)
+                needed[tuning.name] = content
+    return needed
+
+
+def check_tunings(study: Study) -> None:
+    """Refuse tunings that are unknown or contradict each other.
+
+    Raises
+    ------
+    ValueError
+        The sentence names the key.
+    """
+    levels = {level.name: level for level in study.tunings}
+    if AS_FOUND in study.profiles:
+        raise ValueError(
+            f"profiles: {AS_FOUND} is the name of netlab's tuning that changes nothing"
+        )
+    for level in study.tunings:
+        if level.is_inline and level.name in study.profiles:
+            raise ValueError(
+                f"tunings.{level.name}: the tuning is given twice, inline and under profiles"
+            )
+    own = own_tunings(study)
+    for host_name, host in study.hosts.items():
+        for name in host.profiles:
+            key = f"hosts.{host_name}.profiles.{name}"
+            if name not in levels:
+                raise ValueError(f"{key}: unknown tuning of the study; {nearest(name, levels)}")
+            if name == AS_FOUND:
+                raise ValueError(f"{key}: under {AS_FOUND} nothing is changed on any host")
+    for level in study.tunings:
+        if all(level.name in host.profiles for host in study.hosts.values()):
+            continue
+        _resolves(f"tunings.{level.name}", level.profile or level.name, own)
+    for name in own:
+        _resolves(f"profiles.{name}", name, own)
+    for host_name, host in study.hosts.items():
+        for name, profile in host.profiles.items():
+            key = f"hosts.{host_name}.profiles.{name}"
+            _resolves(key, profile, own)
+            if profile == AS_FOUND and levels[name].mtus_B is not None:
+                raise ValueError(
+                    f"{key}: {AS_FOUND} changes nothing, the MTU included, and tunings.{name} "
+                    "has mtus_B"
+                )
+
+
+def _resolves(key: str, name: str, own: dict[str, Tuning]) -> None:
+    try:
+        lineage(name, own=own)
+    except BadInput as error:
+        if error.key in ("tuning", "extends") and "unknown tuning" in str(error):
+            known = nearest(str(error.value), [*own, *profile_names()])
+            part = ".extends" if error.key == "extends" else ""
+            sentence = f"{key}{part}: unknown tuning {error.value!r}; {known}"
+            raise ValueError(sentence if "known:" in known else f"{sentence}; {PLACES}") from None
+        raise ValueError(f"{key}: {error}") from None

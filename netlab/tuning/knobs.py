@@ -1,0 +1,205 @@
+"""Knobs: one setting, its value and the source of the value; and choices between knobs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+RX_INT_DELAY_UNIT_NS = 819.2
+"""One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "mtu": (),
+    "txqueuelen": (),
+    "ring": ("rx", "tx"),
+    "coalesce": ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames"),
+    "feature": ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"),
+    "defer": ("gro_flush_timeout", "napi_defer_hard_irqs"),
+}
+"""Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
+
+HOSTWIDE = ("sysctl", "module")
+"""Kinds that belong to no interface."""
+
+_SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
+_MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
+_ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
+_MAX_VALUE = 400
+
+Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "defer", "module"]
+
+
+def _as_text(value: object) -> object:
+    # YAML reads a bare on or off as a truth value; an offload's switch is a word.
+    if isinstance(value, bool):
+        raise ValueError("a value is text or a whole number; write 'on' or 'off' in quotes")
+    return str(value) if isinstance(value, int) else value
+
+
+class Frozen(BaseModel):
+    """Base of the models of a tuning: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Setting(Frozen):
+    """One setting of a host, without a value.
+
+    Parameters
+    ----------
+    kind : str
+        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer`` or
+        ``module``.
+    name : str, optional
+        Which of that kind; ``mtu`` and ``txqueuelen`` have none.
+    """
+
+    kind: Kind
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _check_name(self) -> Self:
+        names = NAMES.get(self.kind)
+        if self.kind == "module":
+            if not _MODULE_NAME.fullmatch(self.name or ""):
+                raise ValueError(f"not the name of a module tcp_...: {self.name!r}")
+        elif names is None:
+            if not self.name or len(self.name) > 200 or not _SYSCTL_NAME.fullmatch(self.name):
+                raise ValueError(f"not the name of a sysctl under net.: {self.name!r}")
+        elif self.name is not None and self.name not in names:
+            choices = ", ".join(names) or "no name"
+            raise ValueError(f"a {self.kind} knob takes {choices}, not {self.name!r}")
+        elif names and self.name is None:
+            raise ValueError(f"a {self.kind} knob needs a name: {', '.join(names)}")
+        return self
+
+    @property
+    def label(self) -> str:
+        """``net.ipv4.tcp_sack``, ``mtu``, ``ring rx``, ..."""
+        if self.kind == "sysctl":
+            return str(self.name)
+        return f"{self.kind} {self.name}" if self.name else self.kind
+
+
+class Knob(Setting):
+    """One setting and the value it should have.
+
+    Parameters
+    ----------
+    value : str
+        Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in
+        descriptors, ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``loaded``
+        or ``absent`` for a module, which is that of a congestion control.
+    source : str
+        Document and section of the value.
+    note : str, optional
+        Remark for the reader.
+    when_missing : str, optional
+        Known reason why a kernel or card lacks it; added to the host's reason.
+    """
+
+    value: Annotated[str, BeforeValidator(_as_text)]
+    source: str = Field(min_length=1)
+    note: str | None = None
+    when_missing: str | None = None
+
+    @model_validator(mode="after")
+    def _check_value(self) -> Self:
+        names = NAMES.get(self.kind)
+        folded = " ".join(self.value.split())
+        if not folded.isascii() or not folded.isprintable() or len(folded) > _MAX_VALUE:
+            raise ValueError(f"the value must be at most {_MAX_VALUE} printable ASCII characters")
+        if self.kind == "feature":
+            if folded not in ("on", "off"):
+                raise ValueError(f"an offload is on or off, not {folded!r}")
+        elif self.kind == "module":
+            if folded not in ("loaded", "absent"):
+                raise ValueError(f"a module is loaded or absent, not {folded!r}")
+        elif self.kind != "sysctl" and not (
+            _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
+        ):
+            raise ValueError(f"a {self.kind} value is a whole decimal number, not {folded!r}")
+        if self.kind == "mtu" and folded == "0":
+            raise ValueError("an MTU is at least 1 byte")
+        object.__setattr__(self, "value", folded)
+        return self
+
+    def command(self, interface: str) -> str:
+        """Shell line that sets the knob, every word quoted."""
+        if self.kind == "sysctl":
+            return shlex.join(["sysctl", "-w", f"{self.name}={self.value}"])
+        if self.kind == "module":
+            words = ["modprobe", *(["-r"] if self.value == "absent" else []), str(self.name)]
+            return shlex.join(words)
+        if self.kind in ("mtu", "txqueuelen"):
+            return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
+        if self.kind == "defer":
+            path = shlex.quote(f"/sys/class/net/{interface}/{self.name}")
+            return f"echo {shlex.quote(self.value)} > {path}"
+        flag = {"ring": "-G", "coalesce": "-C", "feature": "-K"}[self.kind]
+        name = _ETHTOOL_FEATURE.get(str(self.name), str(self.name))
+        return shlex.join(["ethtool", flag, interface, name, self.value])
+
+
+class Option(Frozen):
+    """One way to get the effect of a :class:`Choice`: knobs that are set together.
+
+    Parameters
+    ----------
+    knobs : tuple of Knob
+        All or none are set; without one of them the next option is tried.
+    needs : str, optional
+        ``software_deferral``: only for hosts that ask for it.
+    """
+
+    knobs: tuple[Knob, ...] = Field(min_length=1)
+    needs: Literal["software_deferral"] | None = None
+
+
+class Choice(Frozen):
+    """A parameter that hosts offer in different forms; the first supported option is set.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name in the documents (``RxIntDelay``).
+    published : str
+        Its value in the documents.
+    first_supported : tuple of Option
+        In order of preference.
+    """
+
+    parameter: str
+    published: Annotated[str, BeforeValidator(_as_text)]
+    note: str | None = None
+    first_supported: tuple[Option, ...] = Field(min_length=1)
+
+
+def _item_tag(item: object) -> str:
+    if isinstance(item, dict):
+        return "choice" if "parameter" in item or "first_supported" in item else "knob"
+    return "choice" if isinstance(item, Choice) else "knob"
+
+
+Item = Annotated[
+    Annotated[Knob, Tag("knob")] | Annotated[Choice, Tag("choice")], Discriminator(_item_tag)
+]
+
+
+def item_key(item: Knob | Choice) -> tuple[str, str | None]:
+    """Key under which a knob or choice replaces that of an extended tuning."""
+    if isinstance(item, Choice):
+        return ("choice", item.parameter)
+    return (item.kind, item.name)

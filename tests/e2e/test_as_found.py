@@ -1,0 +1,51 @@
+"""A study without tunings changes nothing on its hosts, and records what it finds there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from netlab.lab.lab import Lab
+from netlab.results import Store
+from netlab.study import load
+from tests.e2e import dumps
+from tests.e2e.conftest import run_netlab, small_study
+
+
+@pytest.mark.timeout(600)
+def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
+    tmp_path: Path, machine_untouched
+):
+    content = small_study("found")
+    del content["tunings"]
+    content["groups"], content["streams"] = content["groups"][:1], [1]
+    text = yaml.safe_dump(content).replace("left", "ours").replace("right", "theirs")
+    path = tmp_path / "found.yml"  # a lab that no other study fits
+    path.write_text(text)
+    study = load(path)
+    with Lab.up(study) as lab:  # owned by nobody, so that the commands take it
+        for host in lab.hosts:
+            by_hand = ("ip", "link", "set", "dev", "data0", "mtu", "3000")
+            subprocess.run(lab.inside(host, by_hand), check=True)
+        before = {host: dumps.dump(lab.namespace(host)) for host in lab.hosts}
+        for command in ("check", "run"):
+            more = ("--results", str(tmp_path / "results")) if command == "run" else ()
+            done = run_netlab(command, str(path), *more, timeout_s=280)
+            assert done.returncode == 0, done.stdout + done.stderr
+            for host, there in before.items():
+                assert dumps.difference(there, dumps.dump(lab.namespace(host))) == {}, command
+        planned = run_netlab("tune", "plan", str(path))
+        assert planned.stdout.count("nothing is changed") == 2
+    (row,) = Store(tmp_path / "results").runs().itertuples()
+    assert (row.tuning, row.mtu_B, row.block_id) == ("as-found", 3000, "cable@as-found@found")
+    knobs = json.loads(row.knobs)
+    assert knobs["ours"]["mtu"] == knobs["theirs"]["mtu"] == "3000"
+    sysctls = before["ours"]["sysctl"].splitlines()
+    for name in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_sack"):
+        (line,) = [line for line in sysctls if line.startswith(f"{name} = ")]
+        assert knobs["ours"][name] == " ".join(line.partition(" = ")[2].split())
+    assert json.loads(row.unsupported) == []

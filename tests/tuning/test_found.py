@@ -1,0 +1,50 @@
+"""Settings that are read from files of a host: the command, and what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+
+from netlab.tuning.found import parsed, reading
+from netlab.tuning.profiles import Setting, load_profile
+
+SETTINGS = (
+    Setting(kind="mtu"),
+    Setting(kind="txqueuelen"),
+    Setting(kind="sysctl", name="net.ipv4.tcp_rmem"),
+    Setting(kind="sysctl", name="net.ipv4.no_such_setting"),
+    Setting(kind="ring", name="rx"),
+    Setting(kind="defer", name="gro_flush_timeout"),
+)
+
+
+def test_settings_in_files_are_read_and_what_is_missing_is_left_out():
+    done = subprocess.run(reading(SETTINGS, "lo"), capture_output=True, text=True, check=True)
+    found = parsed(done.stdout)
+    assert done.stderr == ""
+    assert set(found) == {"mtu", "txqueuelen", "net.ipv4.tcp_rmem", "defer gro_flush_timeout"}
+    with open("/sys/class/net/lo/mtu") as file:
+        assert found["mtu"] == file.read().strip()
+    with open("/proc/sys/net/ipv4/tcp_rmem") as file:
+        assert found["net.ipv4.tcp_rmem"] == " ".join(file.read().split())
+
+
+def test_an_interface_name_never_reaches_the_shell_as_code(tmp_path):
+    mark = tmp_path / "mark"
+    command = reading(SETTINGS, f"x;touch${{IFS}}{mark}")
+    subprocess.run(command, capture_output=True, check=True)
+    assert not mark.exists()
+
+
+def test_nothing_to_read_is_a_command_that_prints_nothing():
+    done = subprocess.run(reading((), "lo"), capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_as_found_records_and_sets_nothing():
+    profile = load_profile("as-found")
+    assert profile.items == () and profile.as_commands("eth0") == []
+    labels = [setting.label for setting in profile.records]
+    assert len(labels) == len(set(labels))
+    assert {"mtu", "ring rx", "feature tso", "net.ipv4.tcp_rmem", "coalesce rx-usecs"} <= set(
+        labels
+    )
