@@ -28,7 +28,7 @@ check: ## lint, types, and the tests without root, C builds and end-to-end runs:
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python -m pytest -q \
-		-m "not (e2e or native or root)" $(PYTEST_ARGS)
+		-m "not (e2e or native or root or slow)" $(PYTEST_ARGS)
 
 test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test

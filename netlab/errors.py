@@ -26,6 +26,11 @@ def shown(value: object) -> str:
     return _cut(text)
 
 
+def _one_line(text: str) -> str:
+    """Escape what is not printable: a key may hold any character."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
@@ -84,7 +89,7 @@ class BadInput(NetlabError):
         code: str | None = None,
     ):
         self.where, self.key, self.value = where, key, value
-        place = ": ".join(part for part in (where, _cut(key)) if part)
+        place = ": ".join(part for part in (where, _cut(_one_line(key))) if part)
         found = "" if value is None else f" (found {shown(value)})"
         text = f"{place}: {message}{found}" if place else f"{message}{found}"
         super().__init__(text, code=code)

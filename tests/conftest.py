@@ -12,10 +12,18 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = ("pytester",)
-settings.register_profile("same", derandomize=True)
+# no deadline: other work on the machine must not fail a property
+settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 TESTS = Path(__file__).parent
+SLOW = {
+    "cli/test_cli.py",
+    "notebooks/test_parameters.py",
+    "notebooks/test_published_notebooks.py",
+    "notebooks/test_start_here.py",
+}
+"""Tests that execute notebooks, or netlab in processes of its own."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 
 
@@ -26,6 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for folder in ("e2e", "native"):
             if item.path.is_relative_to(TESTS / folder):
                 item.add_marker(folder)
+        if str(item.path.relative_to(TESTS)) in SLOW:
+            item.add_marker("slow")
         if fixtures & ROOT_FIXTURES:
             item.add_marker(pytest.mark.root)
         elif item.get_closest_marker("root") and os.geteuid() != 0:

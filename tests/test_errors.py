@@ -49,7 +49,10 @@ def test_a_long_value_or_key_is_cut_in_the_message_and_kept_in_the_error():
 
 
 def test_a_message_stays_on_one_line():
-    assert "\n" not in str(BadInput("is wrong", key="a", value="one\ntwo"))
+    for text in ("one\ntwo", "one\x1etwo", "one\u2028two", "\ud800"):
+        error = BadInput("is wrong", key=text, value=text)
+        assert len(str(error).splitlines()) == 1
+        assert error.key == text
 
 
 def test_an_integer_that_python_refuses_to_print_is_described():

@@ -1,4 +1,4 @@
-"""The C core, from Python: the one package that touches ``netlab._core``."""
+"""The C library from Python: the only package that uses ``netlab._core``."""
 
 from netlab.core.binding import (
     STATUSES,

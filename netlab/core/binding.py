@@ -1,4 +1,4 @@
-"""The C core, from Python: the only module that touches ``netlab._core``.
+"""Binding of the C library: the only module that uses ``netlab._core``.
 
 One function per C call. A C call that does not return ``NL_OK`` raises
 :class:`netlab.errors.CoreError` with the C message and code. The GIL is released while C runs.
@@ -69,7 +69,7 @@ def now_ns() -> int:
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a run, as the C table has it.
+    """One option of a run from the option table of the C library.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def check_options(role: str, **settings: object) -> None:
     Parameters
     ----------
     role : {"sink", "gen"}
-        Whose options they are.
+        Role that the options belong to.
     **settings
         Values by option name; see :func:`options`.
 
@@ -151,7 +151,7 @@ def check_options(role: str, **settings: object) -> None:
 
 
 class _Owned(np.ndarray):
-    """An array over C memory that keeps the run which owns the memory."""
+    """An array over C memory that holds a reference to its owner."""
 
     owner: Any = None
 
@@ -216,7 +216,7 @@ class Run:
         return lib.nl_run_port(self._run)
 
     def start(self) -> None:
-        """Begin, in a thread of its own."""
+        """Start in a thread."""
         if self._thread is not None:
             raise CoreError("a run starts once", reason="bad_request", code="E-CORE-003")
         self._thread = threading.Thread(target=self._execute, daemon=True)
@@ -309,25 +309,23 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Re
     Parameters
     ----------
     address : str, optional
-        Numeric address of this machine to go through.
+        Numeric address of this machine.
     **settings
         Options by name, each given to the end or ends that have it; see :func:`options`.
 
     Returns
     -------
     sink, gen : Report
-        What each end says.
+        Reports of both ends.
 
     Raises
     ------
     CoreError
-        For options the library refuses, or when the streams could not be brought together.
+        An option is refused, or the streams could not connect.
     """
     unknown = sorted(set(settings) - set(options()))
     if unknown:
-        raise CoreError(
-            f"{unknown[0]}: there is no such option", reason="bad_request", code="E-CORE-004"
-        )
+        raise CoreError(f"{unknown[0]}: unknown option", reason="bad_request", code="E-CORE-004")
     shared = {"run": 1, "token": secrets.token_hex(16), **settings}
     ours = {
         role: {name: value for name, value in shared.items() if role in options()[name].roles}
@@ -415,7 +413,7 @@ def meter(interface: str | None = None) -> Meter:
     Raises
     ------
     CoreError
-        With code ``bad_request`` when there is no such interface.
+        With code ``bad_request`` for an unknown interface.
     """
     snapshot, err = ffi.new("struct nl_meter *"), ffi.new("struct nl_err *")
     name = os.fsencode(interface) if interface else b""

@@ -1,4 +1,4 @@
-"""What one end of a run on this machine has to say when it is over."""
+"""Report of one end of a run on this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Report:
-    """What a sink or gen has to say when its run is over.
+    """Report of a sink or gen at the end of its run.
 
     Attributes
     ----------
@@ -19,12 +19,12 @@ class Report:
     status, code, message : str
         ``ok``, ``stopped``, ``timeout`` or ``error``; unless ok, why.
     engine, method : str
-        What moved the bytes: the engine, and the way of sending or receiving.
+        I/O engine and method of sending or receiving.
     threads : int
-        How many threads moved them.
+        Number of I/O threads.
     completed_bytes, copied_bytes : int
-        Of a gen that sent by ``zerocopy``: bytes whose completion the kernel has told, and of
-        these the bytes that it copied after all.
+        Of a gen that sent by ``zerocopy``: bytes whose completion the kernel reported, and
+        those of them that it copied.
     mapped_bytes : int
         Of a sink that received by ``zerocopy``: bytes that were mapped instead of copied.
     watch_cpu_ns : int
@@ -45,7 +45,7 @@ class Report:
     per_stream : tuple of dict
         Counts and TCP_INFO of each stream.
     rejected : dict of str to int
-        Connections a sink turned away, by reason.
+        Connections that a sink refused, by reason.
     """
 
     role: str

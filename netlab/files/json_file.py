@@ -1,4 +1,4 @@
-"""Text and JSON files: written whole or not at all."""
+"""Atomic writing of text and JSON files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text file as UTF-8; its directory is made.
+    """Write a text file as UTF-8 atomically; create its directory.
 
     Returns
     -------
@@ -24,7 +24,7 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def write_json(path: Path, content: dict) -> Path:
-    """Write a document; its directory is made.
+    """Write a JSON document atomically; create its directory.
 
     numpy's scalars become Python's, and a number that is not finite becomes null.
 

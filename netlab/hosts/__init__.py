@@ -1,1 +1,1 @@
-"""How a host is reached: over SSH, on machines of the network or in the lab that netlab makes."""
+"""Hosts over SSH, on the network or in the lab: connection, agent process, deployment, facts."""

@@ -1,4 +1,4 @@
-"""A host: a machine that runs commands, keeps long-lived processes and takes files."""
+"""Interface of a host: run commands, start long-lived processes, copy files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_OUTPUT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Completed:
-    """A command that has ended: what was run, what it printed and its exit status."""
+    """Result of a command: argv, output and exit status."""
 
     argv: tuple[str, ...]
     stdout: str
@@ -29,9 +29,9 @@ class Completed:
 
 
 class Host(ABC):
-    """A machine that can be told to do things.
+    """A machine that runs commands.
 
-    A host is a context manager: it is reached while it is open. Every failure is a
+    A host is a context manager: the connection lasts while it is open. Every failure is a
     :class:`~netlab.errors.HostError` that names the host.
 
     Parameters
@@ -52,23 +52,23 @@ class Host(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Reach the host; nothing happens if it is reached already."""
+        """Connect to the host; do nothing if it is connected."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let the host go; nothing happens if it is not reached."""
+        """Disconnect from the host; do nothing if it is not connected."""
 
     @abstractmethod
     def put(self, local: Path, remote: str, mode: int) -> None:
-        """Copy a local file to the path `remote` and give it the permissions `mode`."""
+        """Copy a local file to the path `remote` with the permissions `mode`."""
 
     @abstractmethod
     def read_bytes(self, remote: str) -> bytes:
-        """Whole content of a file on the host."""
+        """Return the whole content of a file on the host."""
 
     @abstractmethod
     def _spawn(self, argv: tuple[str, ...]) -> Pipe:
-        """Start argv, as it stands, and return its streams."""
+        """Start argv without a shell's expansion and return its streams."""
 
     @cached_property
     def is_root(self) -> bool:
@@ -96,7 +96,7 @@ class Host(ABC):
         Parameters
         ----------
         argv : sequence of str
-            Program and arguments; each arrives as it is, whatever it holds.
+            Program and arguments; each arrives unchanged.
         timeout_s : float
             How long the command may take.
         check : bool
@@ -109,8 +109,8 @@ class Host(ABC):
         Raises
         ------
         HostError
-            The host is lost, the command did not end in time or printed over 16 MiB, sudo would ask
-            a password, or `check` and the exit status is not 0.
+            The host is lost, the command timed out or printed over 16 MiB, sudo would ask for a
+            password, or `check` is set and the exit status is not 0.
         """
         command = self._checked(argv)
         deadline = time.monotonic() + timeout_s
@@ -140,7 +140,7 @@ class Host(ABC):
         return Completed(command, stdout, stderr, status)
 
     def start(self, argv: Sequence[str], *, sudo: bool = False) -> LineProcess:
-        """Start a long-lived process that is spoken to in lines.
+        """Start a long-lived process that reads and writes lines.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Host(ABC):
         return LineProcess(pipe, host=self.name, argv=command)
 
     def facts(self, interface: str | None = None) -> dict[str, str | int | bool | None]:
-        """Read what the host and an interface of it are; see :func:`netlab.hosts.facts.parse`."""
+        """Read facts of the host and of one interface; see :func:`netlab.hosts.facts.parse`."""
         return facts.parse(self.run(facts.argv(interface)).stdout, interface)
 
     def _checked(self, argv: Sequence[str]) -> tuple[str, ...]:
@@ -197,7 +197,7 @@ class Host(ABC):
         if given is None:
             pipe.close_input()
         else:
-            # A thread, since a command may print more than fits before it has read all.
+            # in a thread: a command may fill its output pipe before it has read all input
             threading.Thread(target=_feed, args=(pipe, given), daemon=True).start()
         chunks: list[bytes] = []
         size = 0
@@ -220,12 +220,12 @@ class Host(ABC):
 
 
 def shown(argv: Sequence[str]) -> tuple[str, ...]:
-    """An argv as messages show it: a script among the words is not spelled out."""
+    """Format an argv for a message; a script among the words becomes ``SCRIPT``."""
     return tuple("SCRIPT" if "\n" in word else word for word in argv)
 
 
 def _feed(pipe: Pipe, given: bytes) -> None:
-    # A command may end without reading its input; its exit status tells what that means.
+    # a command may end without reading its input; its exit status tells
     try:
         pipe.write(given)
         pipe.close_input()

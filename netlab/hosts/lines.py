@@ -1,4 +1,4 @@
-"""A long-lived process that is told things in lines of words and answers in lines of JSON."""
+"""Client of a long-lived process: request lines of words out, answer lines of JSON in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Pipe(Protocol):
     """The three streams of a running process, wherever it runs."""
 
     def write(self, data: bytes) -> None:
-        """Write all of data to standard input; OSError when nobody reads."""
+        """Write all of data to standard input; OSError when the reader is gone."""
 
     def close_input(self) -> None:
         """Close standard input: the process sees end of file."""
@@ -30,16 +30,16 @@ class Pipe(Protocol):
         """Up to size bytes of standard output; empty at its end; TimeoutError."""
 
     def stderr_text(self) -> str:
-        """What came on standard error so far; its last MiB."""
+        """Return the last MiB of standard error so far."""
 
     def exit_status(self, timeout_s: float) -> int | None:
         """Exit status, negative if a signal ended it; None while it runs."""
 
     def lost(self) -> str:
-        """Why the process can no longer be reached; empty while it can."""
+        """Reason why the process is unreachable; empty while it is reachable."""
 
     def kill(self) -> None:
-        """Let go of the process at once; a local one is killed."""
+        """Release the process at once; a local process is killed."""
 
 
 class LineProcess:
@@ -52,9 +52,9 @@ class LineProcess:
     host : str
         Name of the host it runs on, for messages.
     argv : tuple of str
-        What was started, for messages.
+        The command, for messages.
     max_answer_bytes : int
-        The longest answer that is taken.
+        Maximum length of an answer.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class LineProcess:
         Raises
         ------
         ValueError
-            The verb or a key is no word, a value is neither text nor a number, or the line would
+            The verb or a key is not a word, a value is neither text nor a number, or the line would
             be over 4096 bytes.
         HostError
             The process is gone.
@@ -120,7 +120,7 @@ class LineProcess:
             self._pipe.write(line)
         except (OSError, EOFError, ValueError):
             verb = line.split(b" ", 1)[0].decode("ascii").strip()
-            self._fail_gone(f"took no more requests ({verb})", code="E-HOST-006")
+            self._fail_gone(f"accepted no more requests ({verb})", code="E-HOST-006")
 
     def receive(self, timeout_s: float) -> dict:
         """Wait for one answer.
@@ -128,16 +128,16 @@ class LineProcess:
         Raises
         ------
         HostError
-            Nothing came within `timeout_s`, the process or its host is gone, or what came is no
-            answer: no JSON object, over the limit or cut off.
+            No answer within `timeout_s`, the process or its host is gone, or the line is not an
+            answer: not a JSON object, over the limit or cut off.
         """
         answer = self.poll(timeout_s)
         if answer is None:
-            self._fail(f"said nothing for {timeout_s:g} s", code="E-HOST-007")
+            self._fail(f"sent no answer for {timeout_s:g} s", code="E-HOST-007")
         return answer
 
     def poll(self, timeout_s: float) -> dict | None:
-        """The next answer, or None if it did not come within `timeout_s`; else as receive."""
+        """Return the next answer, None after `timeout_s`; errors as :meth:`receive`."""
         deadline = time.monotonic() + timeout_s
         while True:
             end = self._received.find(b"\n", self._searched)
@@ -161,7 +161,7 @@ class LineProcess:
             self._received += chunk
 
     def close(self, timeout_s: float = 5.0) -> int | None:
-        """Close the process's input, wait for its end and let go of it.
+        """Close the input of the process, wait for its end and release its streams.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class LineProcess:
         try:
             self._pipe.close_input()
             deadline = time.monotonic() + timeout_s
-            # What it still prints has to be taken, or it could wait for us for ever.
+            # read the rest of its output, or it could block on a full pipe
             while self._pipe.read(1 << 18, max(0.0, deadline - time.monotonic())):
                 pass
             self._exit_status = self._pipe.exit_status(max(0.0, deadline - time.monotonic()))
@@ -185,7 +185,7 @@ class LineProcess:
         return self._exit_status
 
     def stderr_text(self) -> str:
-        """What the process has written to standard error; its last MiB."""
+        """Return the last MiB that the process wrote to standard error."""
         return self._pipe.stderr_text()
 
     def _parsed(self, line: bytes) -> dict:
@@ -194,7 +194,7 @@ class LineProcess:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            self._fail(f"said something that is no answer: {line[:120]!r}", code="E-HOST-010")
+            self._fail(f"sent a line that is not a JSON object: {line[:120]!r}", code="E-HOST-010")
         return answer
 
     def _fail(self, what: str, exit_status: int | None = None, *, code: str) -> NoReturn:
@@ -222,13 +222,13 @@ class LineProcess:
 
 
 def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes:
-    """One request as bytes, newline included; ValueError where it cannot be said."""
+    """One request as bytes, newline included; ValueError where it cannot be encoded."""
     if not WORD.fullmatch(verb):
-        raise ValueError(f"{verb!r} is no verb")
+        raise ValueError(f"{verb!r} is not a verb")
     parts = [verb]
     for key, value in words.items():
         if not WORD.fullmatch(key):
-            raise ValueError(f"{key!r} is no key")
+            raise ValueError(f"{key!r} is not a key")
         if isinstance(value, bool):
             value = int(value)
         if not isinstance(value, str | int | float):
@@ -241,4 +241,4 @@ def request_line(verb: str, words: dict[str, str | int | float | bool]) -> bytes
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")

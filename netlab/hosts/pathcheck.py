@@ -1,4 +1,4 @@
-"""ping and traceroute of a path: what two short looks say of it, or many pings."""
+"""ping and traceroute of a path: one short check, or many pings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from netlab.hosts.host import Host
 
-# Arguments: the two data addresses. A look that takes too long is cut short, and what it printed
-# by then is kept; it is over within 2 s on whatever path.
+# Arguments: the two data addresses. Each tool has a timeout of 1.8 s; output printed before it
+# counts.
 START = r"""
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 there() { command -v "$1" >/dev/null 2>&1; }
@@ -32,16 +32,16 @@ PING_SPARE_S = 20.0
 
 @dataclass(frozen=True)
 class PathCheck:
-    """What was seen of a path from one end.
+    """Result of ping and traceroute from one end of a path.
 
     Attributes
     ----------
     ping, traceroute : str
-        As printed; where a host has neither program of a kind, that it is not installed.
+        Output as printed; a note where the host lacks the program.
     min_ms, avg_ms, max_ms, mdev_ms : float or None
-        Round-trip times as ping sums them up.
+        Round-trip times from ping's summary.
     loss_percent : float or None
-        Pings without an answer.
+        Share of pings without an answer.
     """
 
     ping: str
@@ -53,7 +53,7 @@ class PathCheck:
     loss_percent: float | None
 
     def columns(self) -> dict[str, float | None]:
-        """The sums of ping, as the runs' table names them."""
+        """Return ping's summary as columns of the runs table."""
         return {
             "ping_min_ms": self.min_ms,
             "ping_avg_ms": self.avg_ms,
@@ -63,24 +63,24 @@ class PathCheck:
         }
 
     def printed(self) -> dict[str, str]:
-        """What was printed, by what printed it."""
+        """Return the output by program."""
         return {"ping": self.ping, "traceroute": self.traceroute}
 
 
 def look(host: Host, source: str, destination: str) -> PathCheck:
-    """Ping a path and trace it, both at once, within 2 s.
+    """Ping and trace a path at the same time, within 2 s.
 
     Parameters
     ----------
     host : Host
-        Open; where to look from.
+        An open host; the starting point.
     source, destination : str
         Data addresses of the path's ends.
 
     Raises
     ------
     HostError
-        The host is gone. One that has no ping, or gets no answer, is no failure.
+        The host is gone. A host without ping or a path without answer is not an error.
     """
     with ThreadPoolExecutor(max_workers=2) as pool:
         looks = [
@@ -91,23 +91,23 @@ def look(host: Host, source: str, destination: str) -> PathCheck:
 
 
 def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:
-    """Ping a path many times, and do nothing else.
+    """Ping a path many times, without a trace.
 
     Parameters
     ----------
     host : Host
-        Open; where to ping from.
+        An open host; the starting point.
     source, destination : str
         Data addresses of the path's ends.
     count : int
-        Pings.
+        Number of pings.
     interval_s : float
-        Between two of them.
+        Time between two pings.
 
     Raises
     ------
     HostError
-        The host is gone. One that has no ping, or gets no answer, is no failure.
+        The host is gone. A host without ping or a path without answer is not an error.
     """
     often = ("-c", str(count), "-i", f"{interval_s:g}")
     done = host.run(
@@ -119,7 +119,7 @@ def ping(host: Host, source: str, destination: str, *, count: int, interval_s: f
 
 
 def parse(ping: str, traceroute: str) -> PathCheck:
-    """What is printed, with ping's sums read; iputils and busybox print them alike."""
+    """Parse the summary of ping, which iputils and busybox print alike."""
     times, loss = TIMES.search(ping), LOSS.search(ping)
     values = times.groups() if times is not None else (None,) * 4
     least, mean, most, deviation = (None if value is None else float(value) for value in values)

@@ -1,4 +1,4 @@
-"""Bring the agent to a host: once, checked, into a cache that belongs to the user there."""
+"""Deploy the agent to a host: once, with its digest checked, into a cache of the user there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from netlab.errors import HostError
 from netlab.hosts.host import Host
 
-# e_machine of an ELF file -> what uname -m says there. 32-bit names vary; these are the usual ones.
+# e_machine of an ELF file -> output of uname -m. 32-bit names vary; these are the usual ones.
 ELF_MACHINES = {
     3: ("i386", "i486", "i586", "i686"),
     21: ("ppc64", "ppc64le"),
@@ -26,7 +26,7 @@ ELF_MACHINES = {
 }
 COMPILE_TIMEOUT_S = 300.0
 
-# Arguments: names of files in the cache. Says where the cache is, and the digest of each file.
+# Arguments: names of files in the cache. Prints the cache directory and the digest of each file.
 LOOK = r"""
 set -e
 umask 077
@@ -89,7 +89,7 @@ def push_agent(
     source_dir: Path | None = None,
     force_compile: bool = False,
 ) -> str:
-    """Make sure that a host has the agent, and say where.
+    """Deploy the agent if the host lacks it, and return its path.
 
     The agent lies in ``$XDG_CACHE_HOME/netlab`` or ``~/.cache/netlab`` of the login there, under
     its SHA-256. One that is there and intact is not sent again; a damaged one is replaced. A host
@@ -115,8 +115,8 @@ def push_agent(
     Raises
     ------
     HostError
-        There is no room, nothing can be run from the cache, what arrived is not what was sent, or
-        the host needs an agent of its own and cannot compile it.
+        The disk is full, the cache is not executable, the copy differs from the file sent, or the
+        host is of another type and cannot compile the agent.
     """
     content = binary.read_bytes()
     wanted = hashlib.sha256(content).hexdigest()
@@ -139,7 +139,9 @@ def push_agent(
         arrived = _look(host, partial)
         if _digest_there(host, arrived, partial) not in {wanted, None}:
             raise HostError(
-                host.name, f"what arrived at {path} is not what was sent", code="E-HOST-012"
+                host.name,
+                f"the copy at {path} differs from the file that was sent",
+                code="E-HOST-012",
             )
         host.run(("sh", "-c", INSTALL, "install", seen["directory"], partial, pushed))
     except BaseException:
@@ -149,7 +151,7 @@ def push_agent(
 
 
 def machine_of(content: bytes) -> tuple[str, ...] | None:
-    """What ``uname -m`` says where an ELF program runs; None if it is no ELF program."""
+    """Return ``uname -m`` of the machines that run an ELF program; None for another file."""
     if content[:4] != b"\x7fELF" or len(content) < 20:
         return None
     order = "<" if content[5] == 1 else ">"
@@ -162,7 +164,10 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     done = host.run(("sh", "-c", LOOK, "look", *names), check=False)
     if done.exit_status != 0:
         raise HostError(
-            host.name, "the agent cannot be kept there", output=done.stderr, code="E-HOST-013"
+            host.name,
+            "the cache directory of the agent cannot be used",
+            output=done.stderr,
+            code="E-HOST-013",
         )
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
@@ -173,14 +178,14 @@ def _look(host: Host, *names: str) -> dict[str, str]:
     if not seen.get("directory", "").startswith("/") or not seen.get("machine"):
         raise HostError(
             host.name,
-            "a start-up file of its shell prints or changes what commands say",
+            "a start-up file of the shell prints text or changes the output of commands",
             code="E-HOST-014",
         )
     return seen
 
 
 def _digest_there(host: Host, seen: dict[str, str], name: str) -> str | None:
-    """SHA-256 of a file in the cache, computed there if it can be; None if it cannot be run."""
+    """Return the SHA-256 of an executable in the cache, computed there if possible, or None."""
     if f"file {name}" not in seen:
         return None
     if "sha256sum" in seen:
@@ -204,7 +209,7 @@ def _forget(host: Host, path: str) -> None:
     try:
         host.run(("rm", "-f", "--", path), check=False)
     except HostError:
-        # The host is gone; whoever called us is told by the error that led here.
+        # the host is gone; the error that led here is already on its way to the caller
         return
 
 
@@ -219,7 +224,9 @@ def _compile(
     )
     if source_dir is None or not (source_dir / "BUILD").is_file():
         raise HostError(
-            host.name, f"{why}, and its sources are not here to be built there", code="E-HOST-016"
+            host.name,
+            f"{why}, and its sources are not available to build it there",
+            code="E-HOST-016",
         )
     packed = _sources(source_dir)
     name = f"gensink-{hashlib.sha256(packed).hexdigest()[:32]}-{seen['machine']}"
@@ -231,7 +238,7 @@ def _compile(
     if "compiler" not in seen:
         raise HostError(
             host.name,
-            f"{why}, and the host has none of cc, gcc and clang to build its own: install one",
+            f"{why}, and the host has none of cc, gcc and clang to build it: install one",
             code="E-HOST-017",
         )
     _, *rest = shlex.split((source_dir / "BUILD").read_text())
@@ -244,13 +251,16 @@ def _compile(
     )
     if built.exit_status != 0:
         raise HostError(
-            host.name, "the agent does not build there", output=built.stderr, code="E-HOST-018"
+            host.name,
+            "the compiler failed to build the agent",
+            output=built.stderr,
+            code="E-HOST-018",
         )
     return target
 
 
 def _sources(source_dir: Path) -> bytes:
-    """The sources as a tar whose bytes depend on nothing but their names and content."""
+    """Pack the sources in a tar whose bytes depend on their names and content only."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for folder in ("include", "src"):

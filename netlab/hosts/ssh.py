@@ -1,4 +1,4 @@
-"""A host over SSH: a fabric connection that trusts known host keys only."""
+"""A host over SSH: a fabric connection that accepts known host keys only."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ SILENCE_S = 15.0
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 
-# What goes wrong is raised; without a handler paramiko would print tracebacks into notebooks too.
+# Errors are raised; without a handler paramiko would also print tracebacks into notebooks.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 class UnknownHostKey(paramiko.SSHException):
-    """The server showed a key that no known_hosts file holds."""
+    """The server presented a key that is not in a known_hosts file."""
 
     def __init__(self, hostname: str, key: paramiko.PKey):
         self.hostname, self.key = hostname, key
-        super().__init__(f"{hostname} shows an unknown {key.get_name()} key")
+        super().__init__(f"{hostname} presented an unknown {key.get_name()} key")
 
 
 class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
-    """Refuse every server whose key is not known."""
+    """Policy: refuse every server whose key is not known."""
 
     def missing_host_key(
         self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
@@ -53,8 +53,8 @@ class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
 class Connection(fabric.Connection):
     """A fabric connection that checks host keys, at its gateways too.
 
-    A proxy command's streams are one end of a socket pair, in a session of its own: its end is
-    noticed at once, and a Ctrl-C at the terminal does not cut the connection that clean-up needs.
+    A proxy command runs in a session of its own on one end of a socket pair. Its end is detected
+    at once, and a Ctrl-C at the terminal does not close the connection that clean-up needs.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Connection(fabric.Connection):
         only_known_keys(self, known_hosts)
 
     def open_gateway(self) -> socket.socket | paramiko.Channel:
-        """What the connection runs over: a jump host's channel or a proxy command."""
+        """Open the transport of the connection: a channel of a jump host or a proxy command."""
         if not isinstance(self.gateway, str):
             return super().open_gateway()
         # paramiko replaces %h, %p and the like when it looks a ProxyCommand up.
@@ -103,7 +103,7 @@ class Connection(fabric.Connection):
         return ours
 
     def proxy_stderr(self) -> str:
-        """What the proxy command complained of."""
+        """Return the standard error of the proxy command."""
         if self._proxy_stderr is None:
             return ""
         self._proxy_stderr.seek(0)
@@ -128,7 +128,7 @@ class Connection(fabric.Connection):
 def only_known_keys(
     connection: fabric.Connection, known_hosts: tuple[str, ...] | None = None
 ) -> None:
-    """Make a connection, and those it jumps over, refuse unknown keys (fabric takes any)."""
+    """Make a connection and its gateways refuse unknown keys (fabric accepts any)."""
     client = connection.client
     client.set_missing_host_key_policy(KnownKeysOnly())
     config = connection.ssh_config
@@ -161,7 +161,7 @@ class ChannelPipe:
         deadline = time.monotonic() + timeout_s
         while True:
             remaining = deadline - time.monotonic()
-            # Short waits: a process blocked on a full stderr would never fill its stdout.
+            # short waits: a process blocked on a full stderr would never write to stdout
             self._channel.settimeout(max(0.0, min(0.25, remaining)))
             try:
                 return self._channel.recv(size)
@@ -209,14 +209,14 @@ class SshHost(Host):
     user, port, identity_file : optional
         In place of what the SSH configuration says.
     proxy_command : str, optional
-        A command whose streams lead to the host's sshd; the SSH configuration is then not read.
+        A command whose streams are those of the host's sshd; the SSH configuration is not read.
     known_hosts : path, optional
         The only file of known keys.
     connect_timeout_s : float
-        How long reaching the host may take.
+        Timeout of the connection, s.
     keepalive_s, silence_s : float
-        How often the host is asked for a sign of life, and how long it may take to give one before
-        it counts as lost.
+        Interval of keep-alive requests, and the time without an answer after which the host is
+        lost, s.
     """
 
     def __init__(
@@ -388,9 +388,9 @@ def _name_and_port_option(known_name: str) -> tuple[str, str]:
 def _watch(
     transport: paramiko.Transport, closing: threading.Event, keepalive_s: float, silence_s: float
 ) -> None:
-    """Ask the server for a sign of life, and close the transport when none comes.
+    """Send keep-alive requests, and close the transport when no answer comes.
 
-    A host that lost power sends no reset; without this its silence would look like a long run.
+    A host that lost power sends no reset, so its silence would look like a long run.
     """
     while not closing.wait(keepalive_s) and transport.is_active():
         alarm = threading.Timer(silence_s, transport.close)

@@ -1,8 +1,8 @@
-"""The emulator of a lab path: started with the lab, asked for its report, gone with the lab.
+"""The emulator process of a lab path: start, configure, report.
 
-It runs in the network namespace of the path's first end, where whatever takes the lab down finds
-it. It hears requests from a named pipe, which it holds open itself so that it outlives whoever
-started it, and writes its answers to a file; both are in the state directory of the lab.
+It runs in the network namespace of the path's first end, so the removal of the lab ends it. It
+reads requests from a named pipe and appends answers to a file, both in the state directory of the
+lab. It holds the pipe open itself, so that it outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ANSWERS_KEPT_B = 1 << 20
 
 @dataclass(frozen=True)
 class EmulatorSettings:
-    """What an emulator is set to, in its own units; pairs are there and back."""
+    """Settings of an emulator in its own units; pairs are forward and reverse."""
 
     delay_us: tuple[int, int]
     rate_bps: int
@@ -79,7 +79,7 @@ class EmulatorSettings:
                 "jitter_us": self.jitter_us,
                 "reorder_ppb": self.reorder_ppb,
                 "reorder_us": self.reorder_us,
-                # the directions decide apart
+                # an independent random sequence for each direction
                 "seed": 2 * self.seed + index,
             }
             given = " ".join(f"{key}={value}" for key, value in words.items())
@@ -96,14 +96,14 @@ class LabEmulator:
         self._answers = state / f"emulator-{path}.answers"
 
     def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
-        """What the emulator did so far: its ``emulation`` event, see ``native/PROTOCOL.md``.
+        """Return the emulator's ``emulation`` event, see ``native/PROTOCOL.md``.
 
         Parameters
         ----------
         samples : bool
-            With the queues over time.
+            Whether to include samples of the queues over time.
         restart_ms : int, optional
-            Let the samples and every maximum begin anew after this report, so many ms apart.
+            Restart samples, at this interval, and maxima after this report.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class LabEmulator:
         return self._ask(f"report samples={int(samples)}{restart}", "emulation")
 
     def drop_at(self, direction: str, packets: Sequence[int]) -> None:
-        """Let the emulator drop these packets, each exactly once.
+        """Schedule these packets to be dropped, each exactly once.
 
         Parameters
         ----------
@@ -122,18 +122,19 @@ class LabEmulator:
             ``ab``, from the path's first end to its second, or ``ba``.
         packets : sequence of int
             At most 16 numbers, ascending: packets that carry data, counted from 1 from now on, each
-            segment of a super-packet by itself. They take the place of any named before.
+            segment of a super-packet by itself. They replace earlier ones.
 
         Raises
         ------
         HostError
-            The emulator is gone, or these are no such numbers.
+            The emulator is gone or refuses the numbers.
         """
         self._ask(f"set direction={direction} drop_at={','.join(map(str, packets))}", "set")
 
     def force_loss(self, direction: str, after_s: float) -> None:
-        """Let the emulator drop one packet, some time after data begin to flow; each direction
-        has one such drop to come at most.
+        """Schedule one packet to be dropped some time after data begin to flow.
+
+        Each direction has at most one such drop pending.
 
         Parameters
         ----------
@@ -146,7 +147,7 @@ class LabEmulator:
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 
     def forget_losses(self, direction: str) -> None:
-        """Let the emulator drop nothing that it was told to drop and has not yet."""
+        """Cancel the scheduled drops that have not happened yet."""
         self._ask(f"set direction={direction} drop_at=0", "set")
 
     def _ask(self, line: str, event: str) -> dict:
@@ -157,20 +158,20 @@ class LabEmulator:
                 f"the emulator is gone: {problem.strerror}", code="E-LAB-001"
             ) from problem
         try:
-            # One who asks at a time: answers carry no name.
+            # one request at a time: answers do not name their request
             fcntl.flock(requests, fcntl.LOCK_EX)
             said = self._answers.stat().st_size
             if said > ANSWERS_KEPT_B:
-                # It appends, so that it goes on at the new end.
+                # the emulator opened it for appending and continues at the new end
                 os.truncate(self._answers, 0)
                 said = 0
             os.write(requests, line.encode() + b"\n")
-            return self._hear(event, said)
+            return self._wait_for(event, said)
         finally:
             os.close(requests)
 
-    def _hear(self, event: str, said: int = 0) -> dict:
-        """The first answer of that kind after `said` bytes."""
+    def _wait_for(self, event: str, said: int = 0) -> dict:
+        """Return the first answer of that kind after `said` bytes of the file."""
         deadline = time.monotonic() + ANSWER_S
         while time.monotonic() < deadline:
             with open(self._answers, "rb") as answers:
@@ -180,20 +181,22 @@ class LabEmulator:
                 try:
                     answer = json.loads(line)
                 except ValueError:
-                    raise self._error(f"said {line[:200]!r}", code="E-LAB-002") from None
+                    raise self._error(
+                        f"the emulator sent {line[:200]!r}, not JSON", code="E-LAB-002"
+                    ) from None
                 if answer["event"] == "error":
                     raise self._error(answer["message"], code="E-LAB-003")
                 if answer["event"] == event:
                     return answer
             time.sleep(LOOK_S)
-        raise self._error(f"the emulator says no {event} within {ANSWER_S:g} s", code="E-LAB-004")
+        raise self._error(f"the emulator sent no {event} within {ANSWER_S:g} s", code="E-LAB-004")
 
     def _error(self, message: str, *, code: str) -> HostError:
         return HostError("lab", f"path {self.path}: {message}", code=code)
 
 
 def check() -> None:
-    """Whether this machine has what an emulator needs.
+    """Check that this machine has what an emulator needs.
 
     Raises
     ------
@@ -202,7 +205,7 @@ def check() -> None:
     """
     if not os.path.exists(TUN):
         raise Unsupported(
-            f"an emulated path needs TUN devices, and there is no {TUN}", code="E-LAB-005"
+            f"an emulated path needs TUN devices; {TUN} does not exist", code="E-LAB-005"
         )
 
 
@@ -212,7 +215,7 @@ def start(
     places: tuple[tuple[str, str], tuple[str, str]],
     settings: EmulatorSettings,
 ) -> LabEmulator:
-    """Start the emulator of a path and let it make its devices, down and without addresses.
+    """Start the emulator of a path, which creates its devices, down and without addresses.
 
     Parameters
     ----------
@@ -223,13 +226,13 @@ def start(
     places : pair of (str, str)
         For either end its network namespace and the name of the device there.
     settings : EmulatorSettings
-        What it does to packets.
+        Its settings.
     """
     emulator = LabEmulator(state, path)
     os.mkfifo(emulator._requests, 0o600)
     files = (str(core.gensink_path()), str(emulator._requests), str(emulator._answers))
     tool(inside(places[0][0], ("sh", "-c", START, "start", *files)))
-    emulator._hear("ready")
+    emulator._wait_for("ready")
     for line in settings.requests():
         emulator._ask(line, "set")
     words = " ".join(

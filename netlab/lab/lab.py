@@ -1,7 +1,7 @@
 """The lab: a study's hosts as network namespaces of this machine, joined by links.
 
-Everything is made inside the namespaces. A lab is known by its id; what there is of it follows from
-the id alone, so that it can be removed whatever happened to the process that made it.
+Everything is created inside the namespaces. All names follow from the id of the lab, so that it
+can be removed even if the process that created it crashed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ exit 1
 
 
 class Lab:
-    """A lab that is up. Make one with :meth:`up`, find one with :func:`find`.
+    """A lab that is up. Create one by :meth:`up`, find one by :func:`find`.
 
-    As a context manager it is down at the end.
+    As a context manager it is removed at the end.
     """
 
     def __init__(self, state: Path):
@@ -67,9 +67,9 @@ class Lab:
         study : Study
             Whose lab hosts and lab paths are made.
         lab_id : str, optional
-            One to eight small letters or digits; drawn at random if left out.
+            One to eight lower-case letters or digits; random by default.
         owned : bool
-            Whether the lab is gone when this process is, ``kill -9`` included. Else it stays until
+            Whether the lab ends with this process, ``kill -9`` included. Otherwise it stays until
             :meth:`down`.
 
         Raises
@@ -77,14 +77,16 @@ class Lab:
         BadInput
             The study has no lab host, its lab paths contradict each other, or the id is taken.
         Unsupported
-            This machine cannot make it. Nothing was made.
+            This machine lacks a requirement. Nothing was created.
         HostError
-            It could not be made; what was made is removed.
+            The creation failed; its parts are removed.
         """
         plan = topology(study)
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
             raise BadInput(
-                "a lab id is one to eight small letters or digits", value=lab_id, code="E-LAB-006"
+                "a lab id has one to eight lower-case letters or digits",
+                value=lab_id,
+                code="E-LAB-006",
             )
         if any(path.emulator is not None for path in plan.paths):
             emulator.check()
@@ -96,11 +98,11 @@ class Lab:
         token = secrets.token_hex(8)
         guard = None
         try:
-            # The guard comes first, so that there is no moment without it.
+            # the guard starts first, so that the lab never exists without it
             guard = _Guard(lab_id, token)
             state = reaper.reserve(lab_id, token)
             if state is None:
-                raise BadInput("there is a lab of this id already", value=lab_id, code="E-LAB-007")
+                raise BadInput("a lab with this id exists already", value=lab_id, code="E-LAB-007")
             content = {
                 "study": study.name,
                 "made_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -112,7 +114,7 @@ class Lab:
             with open(state / reaper.BUSY, "w") as busy:
                 fcntl.flock(busy, fcntl.LOCK_EX)
                 if os.fstat(busy.fileno()).st_nlink == 0:
-                    raise HostError("lab", "was taken down while it was made", code="E-LAB-008")
+                    raise HostError("lab", "was removed while it was created", code="E-LAB-008")
                 _make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
         except BaseException as problem:
@@ -121,7 +123,7 @@ class Lab:
                 guard.release()
             if isinstance(problem, OSError):
                 raise HostError(
-                    "lab", f"could not be made: {problem}", code="E-LAB-009"
+                    "lab", f"could not be created: {problem}", code="E-LAB-009"
                 ) from problem
             raise
         lab = cls(state)
@@ -138,7 +140,7 @@ class Lab:
         self.down()
 
     def down(self) -> None:
-        """Remove the lab; nothing happens if it is gone. A Ctrl-C waits until it is done.
+        """Remove the lab, if it exists. A Ctrl-C is delayed until the end.
 
         Raises
         ------
@@ -146,7 +148,7 @@ class Lab:
             Only root can.
         """
         if os.geteuid() != 0:
-            raise Unsupported("taking a lab down needs root: run it with sudo", code="E-LAB-010")
+            raise Unsupported("removing a lab needs root: use sudo", code="E-LAB-010")
         _shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()
@@ -158,21 +160,21 @@ class Lab:
         return self.topology.hosts
 
     def namespace(self, host: str) -> str:
-        """Name of the network namespace that is a host."""
+        """Return the name of a host's network namespace."""
         self._check_host(host)
         return f"{reaper.PREFIX}{self.id}-{host}"
 
     @property
     def task_group(self) -> taskgroup.Kind:
-        """What the ends are to the scheduler: see :data:`netlab.lab.taskgroup.Kind`."""
+        """How the scheduler groups the ends: see :data:`netlab.lab.taskgroup.Kind`."""
         return taskgroup.kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:
-        """The argv that runs `argv` on a host as its own processes run, in the lab's task group."""
+        """Return the argv that runs `argv` on a host, in the lab's task group."""
         return (*taskgroup.join(self.state), *inside(self.namespace(host), argv))
 
     def host(self, name: str) -> SshHost:
-        """A host of the lab, not yet open: reached over SSH like any other."""
+        """Return a host of the lab, not yet open, reached over SSH like any other."""
         self._check_host(name)
         return SshHost(
             name,
@@ -185,7 +187,7 @@ class Lab:
         )
 
     def emulator(self, path: str) -> emulator.LabEmulator:
-        """The emulator between the ends of a path.
+        """Return the emulator between the ends of a path.
 
         Raises
         ------
@@ -203,15 +205,15 @@ class Lab:
         return emulator.LabEmulator(self.state, path)
 
     def emulated_with(self, path: str) -> str | None:
-        """What is between the ends of a path: ``netlab``, ``netem``, or None for a mere cable."""
+        """Return the emulator of a path: ``netlab``, ``netem``, or None for a plain cable."""
         return next((p.emulated_with for p in self.topology.paths if p.name == path), None)
 
     def fits(self, study: Study) -> bool:
-        """Whether this lab is what `study` would make."""
+        """Return whether this lab equals the one that `study` needs."""
         return self.complete and self.topology == topology(study)
 
     def describe(self) -> dict[str, dict[str, dict]]:
-        """How each end of each path is set, read back: path name -> host name -> values.
+        """Read back the settings of each end: path name -> host name -> values.
 
         See :func:`netlab.lab.link.describe`.
         """
@@ -224,7 +226,7 @@ class Lab:
         }
 
     def status(self) -> dict:
-        """What there is of the lab now, as JSON values.
+        """Return the present state of the lab as JSON values.
 
         Returns
         -------
@@ -280,14 +282,14 @@ class Lab:
 
 
 def labs() -> list[Lab]:
-    """All labs of this machine, half made ones included, sorted by id."""
+    """Return all labs of this machine, incomplete ones included, sorted by id."""
     where = reaper.base()
     found = set()
-    # To others than root the state is closed; the namespaces still tell which labs there are.
+    # only root can read the state; the names of the namespaces still tell which labs exist
     if os.access(where, os.R_OK | os.X_OK):
         found |= {entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
     if reaper.NAMESPACES.is_dir():
-        # A namespace without state is what a damaged lab leaves; it can still be taken down.
+        # a namespace without state is left by a damaged lab, and can still be removed
         for name in os.listdir(reaper.NAMESPACES):
             match = re.match(rf"^{reaper.PREFIX}([0-9a-z]{{1,8}})-", name)
             if match:
@@ -296,7 +298,7 @@ def labs() -> list[Lab]:
 
 
 def find(study: Study) -> Lab | None:
-    """A lab without an owner that is what `study` would make; None if there is none."""
+    """Return a lab without owner that equals the one `study` needs, or None."""
     for lab in labs():
         if lab.owner_pid is None and lab.fits(study):
             return lab
@@ -304,12 +306,12 @@ def find(study: Study) -> Lab | None:
 
 
 def down(lab_id: str | None = None) -> list[str]:
-    """Remove one lab, or all that no living process owns; the ids of those that were there.
+    """Remove one lab, or all without a living owner; return their ids.
 
     Raises
     ------
     BadInput
-        There is no lab of that id.
+        No lab has that id.
     """
     there = labs()
     if lab_id is None:
@@ -317,14 +319,14 @@ def down(lab_id: str | None = None) -> list[str]:
     else:
         chosen = [lab for lab in there if lab.id == lab_id]
         if not chosen:
-            raise BadInput("there is no lab of this id", value=lab_id, code="E-LAB-013")
+            raise BadInput("no lab has this id", value=lab_id, code="E-LAB-013")
     for lab in chosen:
         lab.down()
     return [lab.id for lab in chosen]
 
 
 def _read(state: Path) -> dict:
-    """What a lab's state file holds; nothing if it is missing or damaged."""
+    """Read the state file of a lab; empty if it is missing or damaged."""
     try:
         content = json.loads((state / STATE_FILE).read_text())
         return content | {"topology": Topology.from_dict(content["topology"])}
@@ -352,7 +354,7 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
                 there = (names[second.host], second.interface)
                 emulator.start(state, path.name, (here, there), path.emulator)
                 continue
-            # Made where it belongs: the machine's own namespace never sees the pair.
+            # created in the hosts' namespaces: the machine's own never has the pair
             line = (
                 f"link add {first.interface}{path.settings.add_words} type veth "
                 f"peer name {second.interface} netns {names[second.host]}"
@@ -384,7 +386,7 @@ def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
 
 
 class _Guard:
-    """The process that removes a lab when this one dies."""
+    """A process that removes a lab when this process dies."""
 
     def __init__(self, lab_id: str, token: str):
         owner = os.pidfd_open(os.getpid())
@@ -410,7 +412,7 @@ class _Guard:
             )
 
     def release(self) -> None:
-        """Let the lab live, or let the guard go once the lab is gone."""
+        """End the guard without removing the lab."""
         with contextlib.suppress(OSError):
             self._stdin.write(b"release\n")
             self._stdin.close()
@@ -423,7 +425,7 @@ def _alive(pid: int) -> bool:
 
 
 def _shielded(work: Callable[[], None]) -> None:
-    """Do work that a Ctrl-C must not cut short; the KeyboardInterrupt comes after it."""
+    """Run work that a Ctrl-C must not interrupt; raise KeyboardInterrupt after it."""
     failures: list[BaseException] = []
 
     def attempt() -> None:

@@ -1,10 +1,10 @@
-"""A lab link: a veth pair whose ends model a card and its bus with parts of the real kernel.
+"""A lab link: a veth pair whose ends model a NIC and its bus by features of the kernel.
 
-What models what:
+Models:
 
 * one frame per MTU, as a card without segmentation offload sends them: TSO and GSO off. GRO stays
   on, because veth polls under NAPI only then; ``gro_max_size`` 100 keeps it from merging.
-* RxIntDelay, the card's wait before it interrupts: ``gro_flush_timeout`` with
+* RxIntDelay, the card's delay before an interrupt: ``gro_flush_timeout`` with
   ``napi_defer_hard_irqs`` 1.
 * checksums by the processor: checksum offload off.
 * the bus: a token bucket (tbf) on what each end sends.
@@ -23,16 +23,16 @@ from netlab.units import ETHERNET_HEADER_B
 # 1,000 packets, as Linux gives an Ethernet card.
 TX_QUEUE_LENGTH = 1000
 UNMERGED_B = 100
-# The bucket must take two frames of any MTU, and half a millisecond of the rate: measured with
+# The bucket must hold two frames of any MTU, and half a millisecond of the rate: measured with
 # MTU 1500 to 16114, half of either costs 1 % at 1 Gb/s and a quarter of the rate at 17 Gb/s.
 BURST_S = 0.0005
 FRAME_B = 16384
-# A large segment (64 KiB) that fits is let out whole, and a slow link would then be silent for as
-# long as that takes: 58 ms at 10 Mb/s. One that does not fit is parted into frames. So a bucket
-# is smaller where it lasts for 4 ms all the same; of 2 ms, pauses of a processor cost up to 1 %.
+# tbf sends a large segment (64 KiB) whole if it fits, and a slow link is then silent for the time
+# it takes: 58 ms at 10 Mb/s. It splits one that does not fit into frames. So a bucket is smaller
+# where it still lasts for 4 ms; at 2 ms, scheduling pauses cost up to 1 %.
 SEGMENTS_B = 131072
 SMOOTH_S = 0.004
-# A bus makes its sender wait and drops nothing, so the queue is longer than all socket buffers.
+# A bus delays its sender and drops nothing, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
 # Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
@@ -75,7 +75,7 @@ FEATURES = {
 
 
 def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
-    """Bytes that a token bucket of a rate holds.
+    """Return the size of a token bucket for a rate, B.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def bucket_B(rate_bps: int, mtu_B: int = 1500) -> int:
 
 @dataclass(frozen=True)
 class LinkSettings:
-    """What one end of a link is set to, in the kernel's units.
+    """Settings of one end of a link, in the kernel's units.
 
     ``rate_bps`` is of Ethernet frames as tbf counts them: MTU + 14 bytes, without preamble and
-    check sequence. None leaves the end unshaped. `card` is whether there is one to set, and with
-    `apart` TCP hands over every segment as a packet of its own, for qdiscs that are a network.
-    There are `queues` pairs of queues.
+    check sequence. None leaves the end unshaped. `card` is whether the end models a card. With
+    `apart` TCP passes on every segment as a packet of its own, for qdiscs that emulate a network.
+    `queues` is the number of pairs of queues.
     """
 
     rate_bps: int | None
@@ -125,7 +125,7 @@ class LinkSettings:
         rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
         if link.rate_Mbps is not None:
             rate_bps = round(link.rate_Mbps * 1e6)
-        # What an emulator forwards over has no interrupts, and both offloads for good.
+        # an emulated path has no interrupts, and both offloads always
         emulated = link.emulator is not None
         return cls(
             rate_bps=rate_bps,
@@ -140,7 +140,7 @@ class LinkSettings:
 
     @property
     def add_words(self) -> str:
-        """What ``ip link add`` is told of each end besides its name, from the blank on."""
+        """Words of ``ip link add`` after the name of each end, with a leading blank."""
         return queue_words(self.queues)
 
     def ip_lines(self, interface: str) -> list[str]:
@@ -162,7 +162,7 @@ class LinkSettings:
         ]
 
     def settings_argv(self, interface: str) -> tuple[str, ...]:
-        """What sets offloads and interrupt deferral when run inside the namespace."""
+        """Return the command that sets offloads and interrupt deferral inside the namespace."""
         argv = ("sh", "-c", SETTINGS, "settings", interface)
         if not self.card:
             return argv
@@ -177,7 +177,7 @@ class LinkSettings:
 
 
 def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
-    """What one end of a link is set to now, read back from the kernel.
+    """Read back the settings of one end of a link from the kernel.
 
     Returns
     -------

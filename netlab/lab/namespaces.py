@@ -1,4 +1,4 @@
-"""Run the system's network tools, inside a namespace or not, whatever the terminal does."""
+"""Run the system's network tools, in a namespace or not, shielded from Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOL_TIMEOUT_S = 20.0
 def tool(
     argv: Sequence[str], *, lines: Sequence[str] = (), host: str = "lab", busy: int | None = None
 ) -> str:
-    """Run a tool to its end and return what it printed.
+    """Run a tool to its end and return its output.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def tool(
     lines : sequence of str
         Lines for its standard input.
     host : str
-        Whom an error names.
+        Host that an error names.
     busy : int, optional
-        A locked file the tool keeps open, so that the lock lasts as long as the tool.
+        Descriptor of a locked file that the tool inherits, so that the lock lasts as long as it.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def tool(
             timeout=TOOL_TIMEOUT_S,
             env={**os.environ, "PATH": SEARCH_PATH, "LC_ALL": "C"},
             pass_fds=() if busy is None else (busy,),
-            # A Ctrl-C at the terminal reaches netlab, which then undoes; not the tool half way.
+            # a Ctrl-C at the terminal interrupts netlab, which cleans up, and not the tool
             process_group=0,
             check=False,
         )

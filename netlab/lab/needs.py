@@ -1,4 +1,4 @@
-"""What this machine must have before a lab can be made: looked at before anything is made."""
+"""Requirements of a lab, checked before anything is created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = {
 }
 NAMELESS = ("unshare", "--net", "--mount", "--uts", "--")
 
-# Runs in nameless namespaces that vanish with it; prints the word of each part that is missing.
+# Runs in nameless namespaces that end with it; prints the name of each missing feature.
 PROBE = r"""
 mount -t sysfs sysfs /sys || { echo sysfs; exit; }
 ip link add nl0 type veth peer name nl1 || { echo veth; exit; }
@@ -51,7 +51,7 @@ MEANINGS = {
 
 
 def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
-    """Make sure that a lab can be made here.
+    """Check that this machine can create a lab.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     queues : int
         Most pairs of queues of a link.
     search_path : str
-        Where tools are looked for.
+        Directories to search for tools.
 
     Raises
     ------

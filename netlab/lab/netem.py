@@ -25,7 +25,7 @@ from netlab.study import Emulator, LabLink
 
 ASSUMED_BPS = 10_000_000_000
 LEAST_PACKET_B = 64
-# Runs in a nameless namespace that vanishes with it; prints the word of each part that there is.
+# Runs in a nameless namespace that ends with it; prints the name of each feature.
 PROBE = r"""
 ip link add nl0 type veth peer name nl1 || exit 0
 tc qdisc add dev nl0 root handle 1: netem limit 1000 delay 1000us && echo netem
@@ -37,7 +37,7 @@ exit 0
 
 @dataclass(frozen=True)
 class Kernel:
-    """What this kernel and its tc have: netem, a rate below it, and seeds (6.6 of either)."""
+    """Features of this kernel and its tc: netem, a rate below it, and seeds (6.6 of either)."""
 
     netem: bool
     rate: bool
@@ -45,7 +45,7 @@ class Kernel:
 
 
 def probed(run: Callable[[tuple[str, ...]], str] = tool) -> Kernel:
-    """Try what there is, in a namespace that is gone afterwards.
+    """Probe the features in a temporary namespace.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def probed(run: Callable[[tuple[str, ...]], str] = tool) -> Kernel:
 
 @cache
 def kernel() -> Kernel:
-    """What there is here, tried once."""
+    """Features of this kernel, probed once."""
     return probed()
 
 
 def lacking(emulator: Emulator, there: Kernel) -> str | None:
-    """What keeps netem from being a path; None if nothing does.
+    """Return why netem cannot emulate a path; None if it can.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def lacking(emulator: Emulator, there: Kernel) -> str | None:
 
 
 def otherwise(emulator: Emulator) -> str | None:
-    """What of a path netem would do, but not as a study means it; None if there is nothing."""
+    """Return what netem does in another way than a study means; None if nothing."""
     if emulator.jitter_ms:
         return "its jitter does not keep the order"
     if emulator.reorder:
@@ -93,7 +93,7 @@ def otherwise(emulator: Emulator) -> str | None:
 
 
 def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
-    """Whether netem is to be a path; else it is netlab's own emulator.
+    """Return whether netem emulates a path; otherwise netlab's own emulator does.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
     Raises
     ------
     Unsupported
-        The study insists on netem, and here it cannot be that path.
+        The study requires netem, and this kernel cannot emulate that path by it.
     """
     if emulator.with_ == "netlab":
         return False
@@ -119,7 +119,7 @@ def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
 
 @dataclass(frozen=True)
 class NetemSettings:
-    """What netem and tbf are set to, in tc's units; pairs are there and back.
+    """Settings of netem and tbf in tc's units; pairs are forward and reverse.
 
     ``burst_B`` is of the token bucket, and of no meaning without a rate.
     """
@@ -149,7 +149,7 @@ class NetemSettings:
             loss=emulator.loss,
             reorder=emulator.reorder,
             seed=emulator.seed if random else None,
-            # nothing is set aside for it, and what flies is no queue
+            # no memory is reserved for it, and packets in flight are not a queue
             limit_packets=min(2**31 - 1, 1000 + 2 * round(flying)),
             rate_bps=rate_bps,
             burst_B=bucket_B(rate_bps, mtu_B),
@@ -177,7 +177,7 @@ class NetemSettings:
         if self.reorder:
             words.append(f"reorder {100 * self.reorder:.9g}%")
         if self.seed is not None:
-            # the directions decide apart
+            # an independent random sequence for each direction
             words.append(f"seed {2 * self.seed + direction}")
         qdisc = f"qdisc add dev {interface}"
         lines = [f"{qdisc} root handle 1: netem {' '.join(words)}"]
@@ -193,6 +193,6 @@ class NetemSettings:
 
 
 def link_settings() -> LinkSettings:
-    """How the ends of a path with netem are set: no card, and one packet a segment."""
+    """Return the settings of the ends of a path with netem: no card, one packet a segment."""
     bare = LabLink(interrupt_delay_us=0.0, segmentation_offload=False, checksum_offload=True)
     return replace(LinkSettings.of(bare, None), apart=True)

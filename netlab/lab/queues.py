@@ -1,4 +1,4 @@
-"""Queues of a lab link: as many pairs as asked for, shared out among the processors.
+"""Queues of a lab link, distributed among the CPUs.
 
 A card's driver gives each processor a pair and lets it send into its own (XPS). So does this: what
 a processor sends, it also receives at the other end of the veth pair, and no two of them wait for
@@ -16,17 +16,17 @@ GROUP_BITS = 32
 
 
 def queue_a_cpu() -> int:
-    """Pairs of queues that give each processor of this machine its own."""
+    """Number of pairs of queues that gives each CPU of this machine its own."""
     return min(os.cpu_count() or 1, MOST_QUEUES)
 
 
 def queue_words(queues: int) -> str:
-    """What ``ip link add`` is told of one end; nothing where it has one pair."""
+    """Words of ``ip link add`` for one end; none for a single pair."""
     return f" numtxqueues {queues} numrxqueues {queues}" if queues > 1 else ""
 
 
 def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
-    """Which processors send into each queue, as ``xps_cpus`` takes it.
+    """Return the CPUs that send into each queue, in the format of ``xps_cpus``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def sending_masks(queues: int, cpus: int | None = None) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        A mask for each queue; none where there is one queue, which is everybody's.
+        A mask for each queue; none for a single queue, which all CPUs use.
     """
     if queues == 1:
         return ()

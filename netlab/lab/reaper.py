@@ -50,7 +50,7 @@ def base() -> Path:
 
 @contextlib.contextmanager
 def registry(*, create: bool = False) -> Iterator[Path | None]:
-    """Hold the one lock over all labs of this machine; None if there is no lab at all."""
+    """Hold the lock over all labs of this machine; yield None if there is no lab."""
     where = base()
     while True:
         if create:
@@ -66,7 +66,7 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
             if os.fstat(lock).st_uid != os.geteuid():
                 raise PermissionError(f"{where} belongs to another user")
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # The last lab may have taken the directory with it while we waited.
+            # the removal of the last lab may have deleted the directory during the wait
             if os.path.isdir(where) and os.path.samestat(os.fstat(lock), os.stat(where)):
                 yield where
                 return
@@ -75,12 +75,12 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
 
 
 def reserve(lab_id: str, token: str) -> Path | None:
-    """Make the state directory of a new lab, marked with a token of its maker.
+    """Create the state directory of a new lab, marked with a token of its creator.
 
     Returns
     -------
     Path or None
-        None if a lab of this id, or a remainder of one, is there already.
+        None if a lab of this id, or a part of one, exists already.
     """
     with registry(create=True) as where:
         assert where is not None  # it was created
@@ -88,7 +88,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
         state, fresh = where / lab_id, where / f".{token}"
         if state.exists() or namespaces_of(lab_id):
             return None
-        # Marked before it has its name: whoever finds the lab can tell whose it is.
+        # marked before it has its name, so that a lab always tells its creator
         fresh.mkdir(mode=0o700)
         (fresh / TOKEN).write_text(token)
         PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
@@ -97,7 +97,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
 
 
 def _note_machine(where: Path) -> None:
-    """Write down, before the first lab, what the last one has to put back."""
+    """Record, before the first lab, the state that the removal of the last one restores."""
     note = where / FOUND
     if note.exists():
         return
@@ -126,7 +126,7 @@ def processes_in(namespaces: list[str]) -> list[int]:
 
 
 def cpu_hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[tuple[Path, int]]:
-    """Where control groups that may share processors out are mounted, with their version."""
+    """Return mount points of the control groups of the CPU, with their version."""
     found = []
     with contextlib.suppress(OSError):
         for line in mountinfo.read_text().splitlines():
@@ -164,14 +164,14 @@ def _runs_in(pid: int, inside: set[tuple[int, int]]) -> bool:
 def remove(lab_id: str) -> None:
     """End a lab's processes, delete its namespaces and state, and leave the machine as found.
 
-    Nothing happens where nothing is left; another lab is not disturbed.
+    Do nothing if nothing is left; other labs are not touched.
     """
     with registry() as where:
         _remove(where, lab_id)
 
 
 def remove_own(lab_id: str, token: str) -> None:
-    """Remove a lab if it was made under this token, however far its making came."""
+    """Remove a lab, complete or not, if it was created under this token."""
     with registry() as where:
         if where is None:
             return
@@ -193,7 +193,7 @@ def _remove(where: Path | None, lab_id: str) -> None:
         _end_processes(names)
         for name in names:
             _quietly("ip", "netns", "delete", name)
-            # One that was cut short while it was made is a plain file.
+            # a namespace whose creation was interrupted is a plain file
             with contextlib.suppress(OSError):
                 os.unlink(NAMESPACES / name)
         _remove_task_groups(lab_id)
@@ -205,7 +205,7 @@ def _remove(where: Path | None, lab_id: str) -> None:
 def _leave_if_last(where: Path) -> None:
     directories = [entry for entry in where.iterdir() if entry.is_dir()]
     for entry in directories:
-        # Its maker would hold the registry, as we do now: it died between making and naming it.
+        # its creator would hold the registry: it died between creating and naming it
         if entry.name.startswith("."):
             shutil.rmtree(entry, ignore_errors=True)
     if all(entry.name.startswith(".") for entry in directories):
@@ -227,9 +227,9 @@ def _quietly(*argv: str) -> None:
 
 @contextlib.contextmanager
 def _idle(state: Path) -> Iterator[None]:
-    """Hold a lab that nobody is making any more.
+    """Wait until no process creates the lab, then hold its lock.
 
-    A maker that was killed may have left a child at work, which keeps the lock until it is done.
+    A child of a killed creator keeps the lock until it is done.
     """
     with open(state / BUSY, "w") as busy:
         deadline = time.monotonic() + 10.0
@@ -270,7 +270,7 @@ def _remove_task_groups(lab_id: str) -> None:
         for group in groups:
             try:
                 group.rmdir()
-            except OSError:  # a process that was ended is still on its way out
+            except OSError:  # a killed process has not exited yet
                 time.sleep(0.02)
 
 
@@ -293,7 +293,7 @@ def _restore_machine(where: Path) -> None:
 
 def _sshd_runs() -> bool:
     for entry in os.listdir("/proc"):
-        # A process that has ended but is not yet waited for has no exe.
+        # a zombie has no exe
         with contextlib.suppress(OSError):
             if os.path.basename(os.readlink(f"/proc/{entry}/exe")).startswith("sshd"):
                 return True

@@ -46,7 +46,7 @@ Subsystem sftp internal-sftp
 
 
 def login() -> str:
-    """The account that lab hosts are logged in to: the one that makes the lab."""
+    """Return the login of lab hosts: the account that creates the lab."""
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
@@ -69,7 +69,7 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
     for host in hosts:
         directory = state / "hosts" / host
         directory.mkdir(mode=0o700)
-        # A home of its own: no start-up files of the user run, and no cache is left with them.
+        # a home of its own: no start-up files of the user run, and no cache is left there
         (directory / "home").mkdir(mode=0o700)
         _make_key(directory / "host_key", busy)
         known.append(f"{host} {(directory / 'host_key.pub').read_text().strip()}\n")
@@ -78,7 +78,7 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
                 host=directory,
                 state=state,
                 user=login(),
-                # sshd refuses an account with a locked password unless PAM is asked.
+                # without PAM sshd refuses an account with a locked password
                 pam="yes" if _locked(login()) else "no",
             )
         )
@@ -86,7 +86,7 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
 
 
 def proxy_command(state: Path, lab_id: str, host: str) -> str:
-    """The command whose streams lead to the host's sshd; every word is free of blanks."""
+    """Return the command whose streams are those of the host's sshd; no word has a blank."""
     sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
     ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
     return (

@@ -1,4 +1,4 @@
-"""The kernel's task groups: which processes of this machine share a processor like one.
+"""The kernel's task groups: processes that share a CPU as one unit.
 
 With autogroups every session that is in no control group of its own is a task group: the hosts of a
 lab, each logged in to, would be groups, and a processor would pass between their ends in ticks,
@@ -36,12 +36,12 @@ exec "$@"
 """Runs its arguments in the lab's group; as a file beside the link to it."""
 
 SHARE = {"cpu.shares": 1024, "cpu.weight": 100}
-"""What a task group weighs unless told otherwise, in the words of either version."""
+"""Default weight of a task group, by its file in either version of control groups."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What this process's group is, and the directory that one could be made in."""
+    """Group of this process, and the directory for a new one."""
 
     kind: Kind
     hierarchy: Path | None = None
@@ -75,7 +75,7 @@ def found(proc: Path = Path("/proc")) -> Found:
 
 
 def make(state: Path, hosts: int) -> None:
-    """Give a lab a group, if it needs one and can have it; ``join`` in its state then enters it.
+    """Create the group of a lab where it needs one; ``join`` in its state then enters it.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ def make(state: Path, hosts: int) -> None:
 
 
 def join(state: Path) -> tuple[str, ...]:
-    """What runs the words after it in the lab's group, outside of any network namespace."""
+    """Command prefix that runs its arguments in the lab's group."""
     return ("sh", str(state / JOIN_FILE))
 
 
 def kind(state: Path) -> Kind:
-    """What the ends of a lab are to the scheduler."""
+    """Return how the scheduler groups the ends of a lab."""
     return OWN if (state / LINK).exists() else found().kind
 
 

@@ -1,4 +1,4 @@
-"""What a lab is made of: hosts, interfaces, addresses and links, worked out from the study."""
+"""Topology of a lab: hosts, interfaces, addresses and links, derived from the study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TAKEN = ("lo", "all", "default")
 
 @dataclass(frozen=True)
 class LabEnd:
-    """One end of a path in the lab: where it is, and its addresses with those of its peer."""
+    """One end of a path in the lab: host, interface, and addresses of both ends."""
 
     host: str
     interface: str
@@ -58,9 +58,9 @@ class LabEnd:
 
 @dataclass(frozen=True)
 class LabPath:
-    """A path in the lab: its two ends, how both are set, and what happens between them.
+    """A path in the lab: its two ends, their settings, and the emulation between them.
 
-    That is what netlab's own emulator does, or netem, or neither.
+    The emulation is by netlab's own emulator, by netem, or absent.
     """
 
     name: str
@@ -146,19 +146,19 @@ class Topology:
 
 
 def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) -> Topology:
-    """Work out the lab of a study.
+    """Derive the lab of a study.
 
     Parameters
     ----------
     study : Study
         Whose lab it is.
     kernel : callable
-        Tells what the kernel has for emulated paths; not asked if there is none.
+        Returns the kernel's features for emulated paths; called only for those.
 
     Raises
     ------
     Unsupported
-        A path is to be netem's, and this kernel cannot.
+        A path requires netem, and this kernel lacks it.
     BadInput
         The study has no lab host, an interface or address is given twice, or an address is
         given for one end only.
@@ -166,7 +166,7 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
     hosts = tuple(name for name, host in study.hosts.items() if host.kind == "lab")
     if not hosts:
         raise BadInput(
-            "the study has no lab host, so there is no lab to make",
+            "the study has no lab host; add one or use hosts over SSH",
             where=study.name,
             code="E-LAB-024",
         )
@@ -202,7 +202,7 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
 
 
 def forced(study: Study, path: str) -> bool:
-    """Whether losses are forced on a path, which only netlab's own emulator can."""
+    """Return whether a path has forced losses, which need netlab's own emulator."""
     return any(g.path == path and g.force_loss_at_s is not None for g in study.groups)
 
 
@@ -264,8 +264,8 @@ def _check_ends(paths: list[LabPath]) -> None:
         for end in path.ends:
             if end.interface in TAKEN or not INTERFACE.fullmatch(end.interface):
                 raise BadInput(
-                    "is no interface name for the lab: letters, digits, dot, dash and underscore, "
-                    f"and none of {', '.join(TAKEN)}",
+                    "not an interface name: use letters, digits, dot, dash and underscore, "
+                    f"but not {', '.join(TAKEN)}",
                     where=f"paths.{path.name}.ends",
                     key=end.host,
                     value=end.interface,

@@ -1,4 +1,4 @@
-"""What an emulator did during a run: two of its reports become columns and queue samples.
+"""Columns and queue samples of a run from two reports of its emulator.
 
 The emulator stamps its samples with the clock of the lab's hosts, so they share an axis with the
 run's intervals.
@@ -15,14 +15,14 @@ import pandas as pd
 from netlab.measure.exchange import Flow
 
 LATE_ONE_IN = 100
-"""How late an emulator was is what all but one in so many of its writes stayed within."""
+"""Lateness of an emulator: the bound that all but one in so many writes kept."""
 
 PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops")
 
 
 @dataclass(frozen=True)
 class Emulated:
-    """One run as the emulator between its ends saw it.
+    """One run from the point of view of the emulator between its ends.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Emulated:
 
     @property
     def rtt_us(self) -> float:
-        """Round-trip time asked of the emulator, without queueing."""
+        """Configured round-trip time of the emulator, without queueing."""
         return float(sum(now["delay_us"] for _, _, now in self._ways()))
 
     @property
@@ -83,7 +83,7 @@ class Emulated:
 
     @property
     def waited_percent(self) -> float:
-        """Share of the time that the emulator stood in line for a processor."""
+        """Share of the time that the emulator waited for a CPU."""
         us = self.after["process"]["waited_us"] - self.before["process"]["waited_us"]
         return 1e5 * us / self._elapsed_ns
 

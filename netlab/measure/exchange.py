@@ -1,4 +1,4 @@
-"""The conversation with the two agents of a run: who is told what, and what they answer."""
+"""Protocol of a run with its two agents: requests and answers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from netlab.errors import HostError, RunError, shown
 from netlab.study import Socket
 
 TAIL_MS = 60
-"""A timed sender goes on this long after the nominal window, so that it never ends inside it."""
+"""Extra time of a timed sender after the nominal window, so that it never ends inside it."""
 
 ACCEPT_MS = 5000
 GRACE_S = 5.0
 FIXED_BYTES_S = 7200.0
-"""A run of fixed bytes may take this long; its agents give up when its streams stand still."""
+"""Timeout of a run of fixed bytes; its agents abort when its streams stall."""
 
 
 _RESULT = {
@@ -33,7 +33,7 @@ ANSWERS: dict[str, dict[str, type]] = {
     "gen_result": _RESULT,
     "sink_result": _RESULT,
 }
-"""What is read of an answer without asking whether it is there, and its kind."""
+"""Required keys of each answer, with their types."""
 
 
 class Channel(Protocol):
@@ -63,10 +63,10 @@ class Side:
     sndbuf_B, rcvbuf_B : int
         Socket buffers asked for on this host; 0 leaves the kernel's.
     congestion : str, optional
-        What this host's kernel calls the congestion control, where that is another name than the
+        Name of the congestion control in this host's kernel, where it differs from the
         request's.
     cpus : str, optional
-        CPUs that the threads on this host take in turn.
+        CPUs of the threads on this host, assigned in turn.
     """
 
     host: str
@@ -79,21 +79,21 @@ class Side:
     cpus: str | None = None
 
     def congestion_of(self, request: Request) -> str:
-        """As its agent takes it: names with commas between them."""
+        """Return the names in the agent's format, separated by commas."""
         return (self.congestion or request.congestion).replace("+", ",")
 
 
 KERNELS_OWN = Socket()
-"""No option of sockets or threads is asked for."""
+"""No option of sockets or threads."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a run asks of both agents, besides the ends.
+    """Parameters of a run for both agents, besides the ends.
 
     With `bytes_per_stream` the run lasts until so many have arrived on every stream; `warmup_ms`
     and `window_ms` are then 0. `engine`, `threads`, `send`, `receive` and `socket` are as in a
-    study; the CPUs of `socket` are not heard, they are each side's own.
+    study; the CPUs of `socket` are ignored in favour of each side's own.
     """
 
     streams: int
@@ -124,7 +124,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run: one flow a direction, forward first, and its wall time."""
+    """Outcome of a run: one flow for each direction, forward first, and its wall time."""
 
     flows: tuple[Flow, ...]
     started_unix_ns: int
@@ -132,18 +132,18 @@ class Outcome:
 
 
 class _Inbox:
-    """The answers of one agent to the runs it takes part in, in whatever order they come.
+    """Queue of one agent's answers, which may arrive in any order.
 
-    Both directions of a run share one: an answer read while another is awaited is kept.
+    Both directions of a run share it: an answer read while another is awaited is stored.
     """
 
     def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
         self._side, self._runs, self._now = side, frozenset(runs), now
-        self._kept: dict[tuple[str, int], dict] = {}
+        self._stored: dict[tuple[str, int], dict] = {}
 
     def wait(self, event: str, run: int, deadline: float) -> dict:
         """The answer `event` to `run`; raises RunError at an error or when time is up."""
-        while (event, run) not in self._kept:
+        while (event, run) not in self._stored:
             left = deadline - self._now()
             if left <= 0:
                 raise RunError(
@@ -161,11 +161,11 @@ class _Inbox:
                     code="E-MEASURE-002",
                 )
             if of in self._runs:  # else the late echo of an earlier, abandoned run
-                self._kept[str(kind), of] = answer
-        return self._checked(self._kept.pop((event, run)))
+                self._stored[str(kind), of] = answer
+        return self._checked(self._stored.pop((event, run)))
 
     def _checked(self, answer: dict) -> dict:
-        """Refuse an answer without what every answer of its kind has."""
+        """Validate the required keys of an answer."""
         wanted = ANSWERS[answer["event"]]
         for key, kind in wanted.items():
             value = answer.get(key)
@@ -179,7 +179,7 @@ class _Inbox:
 
 
 def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, object]:
-    """The words of an end that are not their defaults, so that only what is asked for is said."""
+    """Return the words of an end whose values differ from the defaults."""
     socket = request.socket
     words = {
         "engine": (request.engine, "auto"),
@@ -206,7 +206,7 @@ def measure(
     now: Callable[[], float] = time.monotonic,
     run_number: int | None = None,
 ) -> Outcome:
-    """Make one run and return what both agents say of it.
+    """Execute one run and return the results of both agents.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def measure(
     Raises
     ------
     RunError
-        An agent refused the run, what it said is no answer, or an answer did not come in time.
+        An agent refused the run, sent an invalid answer, or did not answer in time.
         A run that began and did not end well has a result, whose ``status`` says so.
     HostError
         An agent or its host is gone.

@@ -1,4 +1,4 @@
-"""What makes a run invalid: flags are data, never silent."""
+"""Flags of invalid runs."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from netlab.measure.exchange import Outcome
 from netlab.study import Timing
 
 IMPLAUSIBLE_PERCENT = 101.0
-"""Above the ceiling by more than the window's own timing can explain."""
+"""Above the ceiling by more than timing errors of the window explain."""
 
 STEAL_PERCENT = 5.0
 FOREIGN_CPU_PERCENT = 15.0
-"""Of all cores, in the window: beyond this somebody else's work is in the figure."""
+"""Of all cores, in the window: above it, other processes affect the figure."""
 
 DRIFT_PPM = 1000.0
-"""NTP slews by at most 500; beyond twice that the seconds of the run are not seconds any more."""
+"""Twice the maximum slew of NTP (500): above it, the clock is not reliable."""
 
 STALL_S = 0.2
-"""Beyond a round trip TCP's least retransmission timeout: a silence that long is no mere pause."""
+"""TCP's minimum retransmission timeout: a silence longer than it and a round trip is a stall."""
 
 EMULATOR_LATE_US = 1000.0
 EMULATOR_LATE_SHARE_OF_RTT = 0.005
-"""The round trip is promised to within the larger of the two: when more than one write in 100 was
-later, it was not kept. A processor that is taken away for some ms now and then delays fewer."""
+"""Tolerance of the round trip, the larger of the two. More than one late write in 100 breaks it;
+occasional scheduling pauses of some ms delay fewer."""
 
 EMULATOR_WAITED_PERCENT = 5.0
-"""An emulator that stood in line for a processor for more of the run than this was short of it."""
+"""An emulator that waited for a CPU longer than this share of the run lacked CPU time."""
 
 
 def flags_of(
@@ -52,7 +52,7 @@ def flags_of(
     ledger_problems : list of str
         From :func:`netlab.measure.ledger.audit`.
     drift : list of str
-        Knobs that are no longer what was applied.
+        Knobs whose values differ from those applied.
     intervals : pandas.DataFrame
         The run's interval samples.
     timing : Timing
@@ -96,7 +96,7 @@ def flags_of(
 
 
 def interference(row: dict) -> str | None:
-    """Steal and foreign load that are too much to say anything of netlab; None if neither is.
+    """Describe steal and foreign load above the limits; None if both are below.
 
     Parameters
     ----------
@@ -112,16 +112,14 @@ def interference(row: dict) -> str | None:
 
 
 def _emulator_fault(emulated: Emulated) -> str | None:
-    """Why a path was not what was asked for; None if it was."""
+    """Describe how an emulated path differed from its settings; None if it did not."""
     late_us = emulated.late_us
     bound_us = max(EMULATOR_LATE_US, EMULATOR_LATE_SHARE_OF_RTT * emulated.rtt_us)
     faults = []
     if late_us is not None and late_us > bound_us:
         faults.append(f"more than one write in 100 was over {bound_us:g} us late")
     if emulated.waited_percent > EMULATOR_WAITED_PERCENT:
-        faults.append(
-            f"it stood in line for a processor {emulated.waited_percent:.1f} % of the run"
-        )
+        faults.append(f"it waited for a CPU {emulated.waited_percent:.1f} % of the run")
     lost = emulated.dropped("memory")
     if lost:
         faults.append(f"it had no memory for {lost} packets")
@@ -129,7 +127,7 @@ def _emulator_fault(emulated: Emulated) -> str | None:
 
 
 def _meters(outcome: Outcome) -> Iterator[tuple[str, dict]]:
-    """Every span an agent metered, and which end's it is."""
+    """Yield every metered interval with the end it belongs to."""
     for flow in outcome.flows:
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             for meter in (result.get("meter") or {}).values():
@@ -145,7 +143,7 @@ def _reset(name: str, meter: dict) -> str | None:
 
 
 def _stepped(name: str, meter: dict) -> str | None:
-    """How a span's clocks disagree, if they do."""
+    """Describe a disagreement of the clocks over an interval; None if they agree."""
     clock = meter.get("clock") or {}
     if clock.get("steps"):
         return f"{name}: the clock was set by {clock['step_ns'] / 1e9:+.3f} s"
@@ -159,7 +157,7 @@ def _stepped(name: str, meter: dict) -> str | None:
 
 
 def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:
-    """The longest silence of a direction within the window, if it is too long."""
+    """Describe the longest silence within the window; None if it is below the limit."""
     window = intervals[intervals["in_window"]]
     for direction, samples in window.groupby("direction"):
         sums = samples.groupby("t_s").agg(moved=("bytes", "sum"), length_s=("interval_s", "max"))

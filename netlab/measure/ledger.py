@@ -1,4 +1,4 @@
-"""The ledger: a run's bytes counted at every place they passed, which must agree.
+"""The ledger: counts of a run's bytes at every place they passed, which must agree.
 
 Exact counts (what send() took, what the sink read, the sum of the intervals) must be equal.
 TCP's own counts also hold the hello of each stream and the sequence numbers of SYN and FIN.
@@ -19,7 +19,7 @@ WRAP_B = 2**32
 
 INTERFACE_SLACK_SHARE = 0.002
 INTERFACE_SLACK_B = 262_144
-"""What else may pass: handshakes, neighbour discovery, window probes."""
+"""Allowance for handshakes, neighbour discovery and window probes."""
 
 
 @dataclass
@@ -99,8 +99,8 @@ def audit_interfaces(
 ) -> None:
     """Each interface saw at least the payload, and at most payload, headers and acks.
 
-    A sender that does not tell what it sent again (``losses_unknown``) is not held to that, and a
-    sink may have read less than its sender gave away, where what was on the way was left unread.
+    A sender without a count of retransmissions (``losses_unknown``) is not checked. A sink may
+    read less than its sender sent, where data in flight were left unread.
     """
     if both and len(flows) != 2:
         return
@@ -114,7 +114,7 @@ def audit_interfaces(
         segments = offered / segment_B + 1
         most = offered + again + segments * (ETHERNET_HEADER_B + 60)
         if both:
-            # the acknowledgements of what comes the other way pass here: at most one a segment
+            # acknowledgements of the other direction: at most one for each segment
             back = flows[1 - index][1]["total_bytes"]
             back_B = _segment_B(flows[1 - index][0], mtu_B)
             most += (back / back_B + 1) * (ETHERNET_HEADER_B + 80)
@@ -139,9 +139,9 @@ def _segment_B(gen: dict, mtu_B: int) -> int:
 
 
 def _why(seen: int, payload: int, most: float) -> str:
-    """What may be behind an interface count that is out of bounds."""
+    """Return a possible cause of an interface count out of bounds."""
     wraps = -(-(payload - seen) // WRAP_B)
-    # of a long run's payload the bounds are so wide that some number of wraps always fits
+    # the bounds of a long run are so wide that some number of wraps always fits
     if wraps > 0 and seen + wraps * WRAP_B <= most and most - payload < WRAP_B / 4:
         times = "once" if wraps == 1 else f"{wraps} times"
         return f"a 32-bit counter that wrapped unseen {times} would explain it"

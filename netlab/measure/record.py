@@ -1,4 +1,4 @@
-"""The agents' answers become one row of the results and its interval samples."""
+"""One row of the results, with its interval samples, from the agents' answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netlab.units import HEADERS_B, payload_share
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of a run besides what the agents measured: ceilings and the machine's shape.
+    """Facts of a run that the agents do not measure: ceilings, and whether it is one machine.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _foreign_percent(
 
 
 def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
-    """What of a machine's CPU time was not netlab's, in a span without a run.
+    """Return the shares of CPU time that others used in an interval without a run.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def others_load(meter: dict, ours_us: float) -> dict[str, float | None]:
 
 
 def own_us(meter: dict | None) -> float:
-    """CPU time of the processes that the run was at an end of it, in us."""
+    """CPU time of the run's processes at one end, us."""
     process = (meter or {}).get("process") or {}
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
@@ -173,7 +173,7 @@ def _meters(outcome: Outcome, part: str) -> tuple[dict | None, dict | None]:
 
 
 def _whole(values: list) -> int | None:
-    """The sum of values that are all there."""
+    """Return the sum of values; None if one is missing."""
     return None if any(value is None for value in values) else int(sum(values))
 
 
@@ -188,7 +188,7 @@ def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | N
 
 
 def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, float | None]:
-    """Goodput in MB/s, the time it was measured over and what that may be off, in s.
+    """Goodput in MB/s, duration and error of the duration in s.
 
     A run of a fixed amount is timed by its bytes, another one by its window.
     """
@@ -202,7 +202,7 @@ def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, flo
 
 
 def _engine(flows: tuple[Flow, ...]) -> str:
-    """What the agents say they used, sender and receiver: ``blocking:copy/epoll:discard``."""
+    """Engines and methods of sender and receiver: ``blocking:copy/epoll:discard``."""
     used = [
         f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
         f"{flow.sink.get('engine', 'blocking')}:{flow.sink.get('receive', 'copy')}"

@@ -1,9 +1,8 @@
-"""How long a transfer of known size took: first byte sent to last byte read at the sink.
+"""Duration of a transfer of known size: first byte sent to last byte read at the sink.
 
-The agents note both moments as they happen, each on its own clock, so no sampling interval
-enters the figure. Between two clocks only the bytes that passed tell: the sink's G was said
-before it was heard, the first byte was sent before it was read. That bounds the offset of the
-clocks from both sides, as NTP does (RFC 5905, section 8), and the bounds are one round trip apart.
+Each agent records its moment on its own clock, without a sampling interval. The offset of two
+clocks is bounded from both sides: the sink's go was sent before it was received, and the first byte
+was sent before it was read. The bounds are one round trip apart, as in NTP (RFC 5905, section 8).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Transfer:
     seconds : float
         First byte sent to last byte read.
     error_s : float
-        `seconds` is right to this much either way; 0 on one clock.
+        Error of `seconds`, either way; 0 on one clock.
     """
 
     bytes: int
@@ -50,8 +49,8 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
     Raises
     ------
     RunError
-        The run did not end well, was timed, or its moments are in no order that can be: a byte
-        was read before it was sent.
+        The run failed, was timed, or its moments are out of order: a byte was read before it
+        was sent.
     """
     for name, result in (("sender", gen), ("sink", sink)):
         if result["status"] != "ok":
@@ -64,7 +63,7 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
     last_ns = max((stream.get("t_last_ns") or 0) for stream in sink["per_stream"])
     if not last_ns:
         raise RunError(
-            "a timed run has no length of its own to measure",
+            "a timed run has no size; only a run of fixed bytes can be timed by its bytes",
             reason="bad_request",
             code="E-MEASURE-005",
         )

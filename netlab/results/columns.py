@@ -1,4 +1,4 @@
-"""What a row of each table holds: names, types, units and meanings."""
+"""Columns of each table: names, types, units and meanings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 SCHEMA_VERSION = 3
 
 READABLE_VERSIONS = (2, SCHEMA_VERSION)
-"""A file of an older one lacks columns that may be missing, and nothing else."""
+"""An older file lacks only nullable columns."""
 
 FLAGS = (
     "stalled",
@@ -20,12 +20,12 @@ FLAGS = (
     "lost_host",
     "failed",
 )
-"""What a run can be flagged with; design of record: any flag keeps it out of cells by default."""
+"""Flags of a run. By default a run with a flag is left out of cells."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the runs table: pandas dtype, unit, meaning, and whether it may be missing."""
+    """One column of a table: pandas dtype, unit, meaning, and whether values may be missing."""
 
     name: str
     dtype: str

@@ -1,4 +1,4 @@
-"""One table in one file: written whole or not at all, read back checked."""
+"""One table in one Parquet file, written atomically and checked when read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netlab.results.frames import checked, completed
 
 
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
-    """Write a checked frame as Parquet with units in its metadata; replaces `path` whole or not."""
+    """Check a frame and write it atomically as Parquet with units in its metadata."""
     table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)
     units = {c.name: {"unit": c.unit, "meaning": c.meaning} for c in columns}
     table = table.replace_schema_metadata(
@@ -52,7 +52,7 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove what writers of `path` that were killed left half written."""
+    """Remove incomplete files of killed writers of `path`."""
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
         writer = partial.suffixes[-2].removeprefix(".")
         if writer.isdigit() and not Path("/proc", writer).exists():

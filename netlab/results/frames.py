@@ -1,4 +1,4 @@
-"""Records become frames that fit the schema, or are refused."""
+"""Build and check frames against the schema of a table."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _misfit(reason: str, *, code: str) -> NetlabError:
 
 
 def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Columns in their order, those that may be missing added where they are not there."""
+    """Add the missing nullable columns, and sort columns in the order of the schema."""
     missing = [c.name for c in columns if c.nullable and c.name not in frame]
     known = [c.name for c in columns if c.name in frame or c.nullable]
     others = [name for name in frame if name not in known]
@@ -84,7 +84,7 @@ def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
 
 
 def _lossless(values: pd.Series, dtype: str) -> bool:
-    """Whether values, none missing, become `dtype` without a change of meaning."""
+    """Return whether values, none missing, convert to `dtype` without loss."""
     types = pd.api.types
     if values.empty:
         return True

@@ -28,14 +28,14 @@ class Store:
         intervals: pd.DataFrame,
         **samples: pd.DataFrame,
     ) -> None:
-        """Write a block's samples and then its runs, so that a run never lacks its samples.
+        """Write the samples of a block before its runs, so that a run never lacks its samples.
 
         Parameters
         ----------
         block_id : str
         runs, intervals : DataFrame
         **samples : DataFrame
-            By its name in :data:`TABLES`: a table that only some blocks have, left out when empty.
+            By its name in :data:`TABLES`: an optional table, not written when empty.
         """
         for table, frame in samples.items():
             path = self._file(table, block_id)
@@ -60,9 +60,9 @@ class Store:
         return pd.concat(frames, ignore_index=True) if frames else frame_of([], columns)
 
     def runs(self) -> pd.DataFrame:
-        """All runs of the study, in the order they were planned."""
+        """Return all runs of the study in planned order."""
         return self.rows("runs").sort_values("order", ignore_index=True)
 
     def intervals(self) -> pd.DataFrame:
-        """All interval samples of the study."""
+        """Return all interval samples of the study."""
         return self.rows("intervals")

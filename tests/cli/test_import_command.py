@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from refusals import refused
 from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED
 
 from netlab.cli.import_results import import_command
@@ -81,7 +82,7 @@ def test_one_bad_file_keeps_all_out(tmp_path):
 def test_a_missing_fact_keeps_all_out(tmp_path):
     files = [RECORDED / "iperf3-tcp.json", RECORDED / "nuttcp-tcp.txt"]
     result = run(*files, *HOSTS, "--into", tmp_path)
-    assert result.exit_code == 2 and "give --streams" in result.output
+    assert result.exit_code == 2 and "use --streams" in result.output
     assert Store(tmp_path).runs().empty
 
 
@@ -98,7 +99,7 @@ def test_what_a_file_does_not_tell_is_asked_for(tmp_path, name, lacking, option)
     pairs = zip(REST[::2], REST[1::2], strict=True)
     given = [word for pair in pairs if pair[0] != lacking for word in pair]
     result = run(RECORDED / name, *HOSTS, *given, "--into", tmp_path)
-    assert result.exit_code == 2 and f"give {option}" in result.output
+    assert result.exit_code == 2 and f"use {option}" in result.output
 
 
 def test_a_fact_that_the_file_contradicts_is_refused(tmp_path):
@@ -133,7 +134,7 @@ def test_repeats_of_a_cell_count_on_from_import_to_import(tmp_path):
 
 def test_runs_the_other_way_are_not_mixed(tmp_path):
     files = [RECORDED / "iperf3-tcp.json", RECORDED / "iperf3-reverse.json"]
-    with pytest.raises(BadInput, match="the data went the other way than in"):
+    with refused(BadInput, "E-IMPORT-002", match="the direction of the data"):
         import_files(files, Facts("old", "a", "b"), tmp_path)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from netlab import __version__, core
 from netlab.errors import CoreError
@@ -175,7 +176,7 @@ def test_a_run_can_be_watched_and_stopped():
     ],
 )
 def test_what_cannot_be_done_is_a_core_error(wrong, code):
-    with pytest.raises(CoreError) as caught:
+    with refused(CoreError, "E-CORE-001", "E-CORE-004") as caught:
         core.transfer(**{"window_ms": 50, **wrong})
     assert caught.value.reason == code
     assert str(caught.value)
@@ -183,11 +184,11 @@ def test_what_cannot_be_done_is_a_core_error(wrong, code):
 
 def test_a_gen_without_a_sink_is_a_core_error():
     gen = core.Run("gen", to="127.0.0.1", port=1, token="1" * 32)
-    with pytest.raises(CoreError, match="connect"):
+    with refused(CoreError, "E-CORE-001"):
         gen.result()
     with core.Run("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
         gen.start()
-        with pytest.raises(CoreError, match="once"):
+        with refused(CoreError, "E-CORE-003"):
             gen.start()
 
 
@@ -200,7 +201,7 @@ def test_meter_differences():
     assert len(grown.cpu) >= 1 and grown.context_switches > 0
     assert grown.process["user_us"] + grown.process["system_us"] > 0
     assert core.meter().interface is None
-    with pytest.raises(CoreError, match="nosuch0"):
+    with refused(CoreError, "E-CORE-001", match="nosuch0"):
         core.meter("nosuch0")
     with pytest.raises(TypeError):
         _ = grown - before

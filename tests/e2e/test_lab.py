@@ -190,7 +190,7 @@ def test_a_lab_without_owner_stays_until_it_is_taken_down(owner):
         assert host.run(("uname", "-n")).stdout == "a\n"
     assert labs.down(lab_id) == [lab_id]
     assert _left_of(lab_id) == []
-    with pytest.raises(BadInput, match="no lab of this id"):
+    with pytest.raises(BadInput, match="no lab has this id"):
         labs.down(lab_id)
 
 

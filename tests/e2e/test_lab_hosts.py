@@ -222,7 +222,7 @@ def test_a_proxy_command_that_fails_is_told_with_its_reason(lab):
     command = "sh -c 'echo no way >&2; exit 1'"
     with pytest.raises(HostError, match=r"no SSH session with a.*\nno way"):
         _variant(lab, proxy_command=command).open()
-    with pytest.raises(HostError, match="/nosuch/proxy is not there"):
+    with pytest.raises(HostError, match="/nosuch/proxy does not exist"):
         _variant(lab, proxy_command="/nosuch/proxy").open()
 
 

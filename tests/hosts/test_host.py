@@ -4,6 +4,7 @@ import time
 
 import pytest
 from local_host import LocalHost
+from refusals import refused
 
 from netlab.errors import HostError
 
@@ -20,13 +21,13 @@ def test_a_command_that_ends_is_reported_whole(host):
 
 
 def test_a_command_that_fails_is_an_error_with_what_it_printed(host):
-    with pytest.raises(HostError) as caught:
+    with refused(HostError, "E-HOST-002") as caught:
         host.run(("sh", "-c", "echo why >&2; exit 4"))
     assert (caught.value.host, caught.value.exit_status, caught.value.output) == ("here", 4, "why")
 
 
 def test_a_script_is_not_spelled_out_in_a_message(host):
-    with pytest.raises(HostError, match=r"command: sh -c SCRIPT; exit status 1"):
+    with refused(HostError, "E-HOST-002", match=r"command: sh -c SCRIPT; exit status 1"):
         host.run(("sh", "-c", "true\nexit 1"))
 
 
@@ -45,18 +46,18 @@ def test_without_input_a_command_reads_end_of_file(host):
 
 def test_a_command_that_takes_too_long_is_an_error(host):
     begun = time.monotonic()
-    with pytest.raises(HostError, match="did not end within"):
+    with refused(HostError, "E-HOST-004"):
         host.run(("sleep", "30"), timeout_s=0.3)
     assert time.monotonic() - begun < 5
 
 
 def test_a_command_that_closes_its_output_and_stays_is_an_error(host):
-    with pytest.raises(HostError, match="did not end within"):
+    with refused(HostError, "E-HOST-004"):
         host.run(("sh", "-c", "exec >&- 2>&-; exec sleep 30"), timeout_s=0.5)
 
 
 def test_a_command_that_prints_without_end_is_an_error(host):
-    with pytest.raises(HostError, match="printed over 16 MiB"):
+    with refused(HostError, "E-HOST-005"):
         host.run(("cat", "/dev/zero"))
 
 
@@ -86,7 +87,7 @@ def test_without_root_a_command_goes_through_sudo_that_asks_nothing(tmp_path):
 def test_a_sudo_that_would_ask_is_a_clear_error_before_anything_runs(tmp_path):
     with _login(tmp_path, "echo 'sudo: a password is required' >&2; exit 1") as host:
         for attempt in (host.run, host.start):
-            with pytest.raises(HostError, match="sudo would ask for a password"):
+            with refused(HostError, "E-HOST-003"):
                 attempt(("touch", str(tmp_path / "ran")), sudo=True)
     assert not (tmp_path / "ran").exists()
 

@@ -6,6 +6,7 @@ import struct
 
 import pytest
 from local_host import LocalHost
+from refusals import refused
 
 from netlab.errors import HostError
 from netlab.hosts.push import machine_of, push_agent
@@ -77,7 +78,7 @@ def test_a_damaged_agent_is_replaced(host, binary, damage):
 
 def test_what_is_spoiled_on_the_way_is_refused_and_removed(host, binary):
     host.spoil = True
-    with pytest.raises(HostError, match="not what was sent"):
+    with refused(HostError, "E-HOST-012"):
         push_agent(host, binary)
     assert list((host.home / ".cache" / "netlab").iterdir()) == []
 
@@ -107,7 +108,7 @@ def test_other_sources_are_built_anew(host, sources, tmp_path):
 
 def test_a_cache_that_cannot_be_made_is_one_clear_message(host, binary):
     (host.home / ".cache").write_text("a file")
-    with pytest.raises(HostError, match=r"cannot be kept there\n.*(File exists|Not a directory)"):
+    with refused(HostError, "E-HOST-013", match=r"\n.*(File exists|Not a directory)"):
         push_agent(host, binary)
 
 
@@ -132,7 +133,7 @@ def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, bina
 
 def test_sources_that_do_not_compile_leave_nothing_and_say_why(host, sources, binary):
     (sources / "src" / "main.c").write_text("int main(void) { return nosuch; }\n")
-    with pytest.raises(HostError, match="nosuch"):
+    with refused(HostError, "E-HOST-018", match="nosuch"):
         push_agent(host, binary, source_dir=sources, force_compile=True)
     assert list((host.home / ".cache" / "netlab").iterdir()) == []
 
@@ -144,8 +145,10 @@ def test_without_a_compiler_the_message_names_both_machine_types(tmp_path, sourc
         (programs / name).symlink_to(shutil.which(name))
     with (
         LocalHost(tmp_path / "home", path=str(programs)) as host,
-        pytest.raises(
-            HostError, match=r"the agent is built for s390x, .*none of cc, gcc and clang"
+        refused(
+            HostError,
+            "E-HOST-017",
+            match=r"the agent is built for s390x, .*none of cc, gcc and clang",
         ),
     ):
         push_agent(host, _foreign(tmp_path), source_dir=sources)

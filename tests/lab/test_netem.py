@@ -12,6 +12,7 @@ import subprocess
 import pytest
 from lab_study import lab_study
 from pydantic import ValidationError
+from refusals import refused
 
 from netlab.errors import Unsupported
 from netlab.lab import netem
@@ -70,15 +71,15 @@ def test_the_probe_sees_what_this_kernel_has():
     before = tool(("ip", "-o", "link"))
     there = netem.probed()
     assert tool(("ip", "-o", "link")) == before
-    refused = subprocess.run(
+    done = subprocess.run(
         ("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"),
         capture_output=True,
         text=True,
     )
-    assert there.netem == (refused.returncode == 0)
+    assert there.netem == (done.returncode == 0)
     if not there.netem:
-        assert "unknown" in refused.stderr
-        with pytest.raises(Unsupported, match="this kernel has no netem"):
+        assert "unknown" in done.stderr
+        with refused(Unsupported, "E-LAB-023"):
             netem.takes(asked(**{"with": "netem"}), lambda: there)
 
 
@@ -111,7 +112,7 @@ def test_netem_is_taken_where_it_means_what_is_asked_or_is_asked_for(words, ther
     ],
 )
 def test_a_study_that_insists_is_told_what_is_missing(words, there, says):
-    with pytest.raises(Unsupported, match=says):
+    with refused(Unsupported, "E-LAB-023", match=says):
         netem.takes(asked(**words, **{"with": "netem"}), lambda: there)
 
 

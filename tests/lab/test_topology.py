@@ -4,6 +4,7 @@ import ipaddress
 
 import pytest
 from lab_study import bus, lab_study
+from refusals import refused
 
 from netlab.errors import BadInput
 from netlab.experiment.inventory import data_address, interface
@@ -68,14 +69,14 @@ def test_addresses_and_interfaces_of_the_study_are_taken():
     ("ends", "message"),
     [
         ([{"host": "a", "address": "10.0.0.1"}, {"host": "b"}], "both ends or for none"),
-        ([{"host": "a", "interface": "lo"}, {"host": "b"}], "no interface name"),
-        ([{"host": "a", "interface": '"x'}, {"host": "b"}], "no interface name"),
-        ([{"host": "a", "interface": "a;b"}, {"host": "b"}], "no interface name"),
-        ([{"host": "a", "interface": "-x"}, {"host": "b"}], "no interface name"),
+        ([{"host": "a", "interface": "lo"}, {"host": "b"}], "not an interface name"),
+        ([{"host": "a", "interface": '"x'}, {"host": "b"}], "not an interface name"),
+        ([{"host": "a", "interface": "a;b"}, {"host": "b"}], "not an interface name"),
+        ([{"host": "a", "interface": "-x"}, {"host": "b"}], "not an interface name"),
     ],
 )
 def test_ends_that_cannot_be_made_are_bad_input(ends, message):
-    with pytest.raises(BadInput, match=message):
+    with refused(BadInput, "E-LAB-026", "E-LAB-027", match=message):
         topology(lab_study(paths={"p": {"ends": ends}}))
 
 
@@ -84,7 +85,7 @@ def test_an_interface_used_twice_is_bad_input():
         "p": {"ends": [{"host": "a", "interface": "x0"}, {"host": "b"}]},
         "q": {"ends": [{"host": "a", "interface": "x0"}, {"host": "b"}]},
     }
-    with pytest.raises(BadInput, match="another path too"):
+    with refused(BadInput, "E-LAB-028", match="another path too"):
         topology(lab_study(paths=paths))
 
 
@@ -92,7 +93,7 @@ def test_a_study_without_lab_hosts_has_no_lab():
     hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in "ab"}
     ends = [{"host": name, "address": f"10.0.0.{i}", "interface": "e"} for i, name in
             enumerate("ab", 1)]  # fmt: skip
-    with pytest.raises(BadInput, match="no lab host"):
+    with refused(BadInput, "E-LAB-024"):
         topology(lab_study(hosts, {"p": {"ends": ends}}))
 
 

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from refusals import refused
 from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import HostError, RunError
@@ -61,7 +62,7 @@ def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window(clock):
 def test_a_run_of_fixed_bytes_may_take_long_but_not_for_ever(clock):
     a, started = ScriptedAgent(clock), clock.now_s
     amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1)
-    with pytest.raises(RunError, match=r"^a: no gen_result in time$"):
+    with refused(RunError, "E-MEASURE-001", match=r"^a: no gen_result in time$"):
         measure(side("a", a), side("b", good_agent(clock)), amount, now=clock)
     assert FIXED_BYTES_S <= clock.now_s - started <= FIXED_BYTES_S + 30
 
@@ -147,7 +148,7 @@ def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(clock, v
     fine = good_agent(clock)
     a, b = (fine, failing) if verb == "sink" else (failing, fine)
     name = "b" if verb == "sink" else "a"
-    with pytest.raises(RunError, match=f"^{name}: bind: no$") as caught:
+    with refused(RunError, "E-MEASURE-002", match=f"^{name}: bind: no$") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == code
     assert a.told("stop") == b.told("stop") == [{"run": 7}]
@@ -155,7 +156,7 @@ def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(clock, v
 
 def test_an_error_that_names_no_run_is_of_this_run(clock):
     a = good_agent(clock, gen=lambda _: [{"event": "error", "run": None, "code": "bad_request"}])
-    with pytest.raises(RunError, match=r"^a: bad_request$") as caught:
+    with refused(RunError, "E-MEASURE-002", match=r"^a: bad_request$") as caught:
         measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
     assert caught.value.reason == "bad_request"
 
@@ -165,7 +166,7 @@ def test_a_failure_of_either_direction_stops_both_directions(clock):
         return [{"event": "error", "run": words["run"], "code": "in_use", "message": "no"}]
 
     a, b = good_agent(clock, sink=fail), good_agent(clock)
-    with pytest.raises(RunError, match=r"^a: no$"):
+    with refused(RunError, "E-MEASURE-002", match=r"^a: no$"):
         measure(side("a", a), side("b", b), request(both=True), now=clock, run_number=7)
     assert a.told("stop") == b.told("stop") == [{"run": 7}, {"run": 8}]
 
@@ -173,7 +174,7 @@ def test_a_failure_of_either_direction_stops_both_directions(clock):
 def test_an_agent_that_says_nothing_runs_into_the_grace_time(clock):
     b = ScriptedAgent(clock)
     started = clock.now_s
-    with pytest.raises(RunError, match=r"^b: no listening in time$") as caught:
+    with refused(RunError, "E-MEASURE-001", match=r"^b: no listening in time$") as caught:
         measure(side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == "timeout"
     assert clock.now_s - started == pytest.approx(GRACE_S)
@@ -183,7 +184,7 @@ def test_an_agent_that_says_nothing_runs_into_the_grace_time(clock):
 def test_a_result_is_awaited_for_as_long_as_the_run_may_take_and_no_longer(clock):
     a = ScriptedAgent(clock)
     started = clock.now_s
-    with pytest.raises(RunError, match=r"^a: no gen_result in time$"):
+    with refused(RunError, "E-MEASURE-001", match=r"^a: no gen_result in time$"):
         measure(side("a", a), side("b", good_agent(clock)), request(), now=clock)
     waited_s = clock.now_s - started
     assert waited_s >= 1.3 + (TAIL_MS + ACCEPT_MS + 5000) / 1e3
@@ -197,7 +198,7 @@ def test_chatter_does_not_put_the_deadline_off(clock):
             return {"event": "pong", "t_ns": 1}
 
     started = clock.now_s
-    with pytest.raises(RunError, match="no listening in time"):
+    with refused(RunError, "E-MEASURE-001", match="no listening in time"):
         measure(side("a", good_agent(clock)), side("b", Chatter(clock)), request(), now=clock)
     assert clock.now_s - started <= GRACE_S + 1
 
@@ -252,7 +253,7 @@ def test_an_answer_that_makes_no_sense_is_a_failed_run(clock, event, key, value)
         a.replies["gen"] = nonsense(event, key, value)
     else:
         b.replies["sink"] = nonsense(event, key, value)
-    with pytest.raises(RunError, match=f"{event} has {key}") as caught:
+    with refused(RunError, "E-MEASURE-003", match=f"{event} has {key}") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == "peer"
     assert b.told("stop") == [{"run": 7}]

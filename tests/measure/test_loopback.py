@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from refusals import refused
 from subprocess_pipe import SubprocessPipe
 
 from netlab import core, results
@@ -86,7 +87,7 @@ def test_both_directions_of_a_real_run_are_kept_apart(end):
 
 
 def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_agent(end):
-    with pytest.raises(RunError, match="loopback: ") as caught:
+    with refused(RunError, "E-MEASURE-002", match="loopback: ") as caught:
         measure(end, end, asked(congestion="nonesuch"))
     assert caught.value.reason in ("refused", "bad_request")
     assert measure(end, end, asked()).flows[0].sink["status"] == "ok"
@@ -94,7 +95,7 @@ def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_ag
 
 def test_an_address_that_the_host_lacks_fails_the_run(end, agent):
     elsewhere = Side("loopback", agent, "192.0.2.1", "lo", 0, 0)
-    with pytest.raises(RunError) as caught:
+    with refused(RunError, "E-MEASURE-002") as caught:
         measure(end, elsewhere, asked())
     assert caught.value.reason in ("refused", "in_use")
 

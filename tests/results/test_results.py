@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from refusals import refused
 
 from netlab import results
 from netlab.errors import NetlabError
@@ -198,7 +199,9 @@ def test_another_schema_version_is_refused(stored):
     table = pyarrow.parquet.read_table(stored)
     metadata = {**table.schema.metadata, b"netlab.schema_version": b"99"}
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
-    with pytest.raises(NetlabError, match="has schema version '99', this netlab reads 2 and 3"):
+    with refused(
+        NetlabError, "E-RESULTS-008", match="has schema version '99', this netlab reads 2 and 3"
+    ):
         read(stored, RUN_COLUMNS)
 
 
@@ -221,20 +224,20 @@ def test_a_file_of_version_2_with_other_columns_is_refused(stored, change):
     else:
         table = table.append_column("extra", [["x"] * table.num_rows])
     pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), stored)
-    with pytest.raises(NetlabError, match=r"a\.parquet cannot be read as results"):
+    with refused(NetlabError, "E-RESULTS-009", match=r"a\.parquet cannot be read as results"):
         read(stored, RUN_COLUMNS)
 
 
 def test_a_parquet_file_of_something_else_is_refused(stored):
     pd.DataFrame({"a": [1]}).to_parquet(stored)
-    with pytest.raises(NetlabError, match="schema version"):
+    with refused(NetlabError, "E-RESULTS-008", match="schema version"):
         read(stored, RUN_COLUMNS)
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"text", b"PAR1" + bytes(100) + b"PAR1"])
 def test_a_file_that_is_no_parquet_is_refused(stored, content):
     stored.write_bytes(content)
-    with pytest.raises(NetlabError, match=r"a\.parquet cannot be read as results"):
+    with refused(NetlabError, "E-RESULTS-007", match=r"a\.parquet cannot be read as results"):
         read(stored, RUN_COLUMNS)
 
 
@@ -242,7 +245,7 @@ def test_a_file_that_is_no_parquet_is_refused(stored, content):
 def test_a_file_cut_short_is_refused(stored, share):
     raw = stored.read_bytes()
     stored.write_bytes(raw[: int(share * len(raw))])
-    with pytest.raises(NetlabError, match="cannot be read as results"):
+    with refused(NetlabError, "E-RESULTS-007", match="cannot be read as results"):
         read(stored, RUN_COLUMNS)
 
 
@@ -265,17 +268,17 @@ def test_a_flipped_bit_is_noticed_or_harmless(stored):
 
 def test_a_missing_or_unwritable_place_is_one_clear_message(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(NetlabError, match=r"cannot write .*: Not a directory"):
+    with refused(NetlabError, "E-RESULTS-006", match=r"cannot write .*: Not a directory"):
         results.write_atomically(
             frame_of([]), tmp_path / "file" / "runs" / "a.parquet", RUN_COLUMNS
         )
-    with pytest.raises(NetlabError, match="cannot be read as results"):
+    with refused(NetlabError, "E-RESULTS-007", match="cannot be read as results"):
         read(tmp_path / "missing.parquet", RUN_COLUMNS)
 
 
 def test_a_frame_that_does_not_fit_leaves_the_old_file(stored):
     before = stored.read_bytes()
-    with pytest.raises(NetlabError):
+    with refused(NetlabError, "E-RESULTS-001"):
         results.write_atomically(pd.DataFrame({"a": [1]}), stored, RUN_COLUMNS)
     assert stored.read_bytes() == before
     assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]

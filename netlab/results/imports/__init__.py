@@ -1,1 +1,1 @@
-"""Other tools' output read into the results schema, with provenance ``imported``."""
+"""Import of other tools' output into the results schema, with provenance ``imported``."""

@@ -1,4 +1,4 @@
-"""Files into a results directory: all are understood first, then one block is written."""
+"""Import files into a results directory: parse all of them, then write one block."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netlab.results.imports.rows import Facts, interval_rows_of, row_of
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
+    """Result of an import.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _each_once(read: list[ReadFile]) -> None:
 
 
 def _one_way(read: list[ReadFile]) -> None:
-    """Refuse files whose senders differ: --sender and --receiver name the ends of all."""
+    """Check that all files have the same sender, since --sender and --receiver apply to all."""
     first: tuple[str, int, bool] | None = None
     for one in read:
         for record in one.records:
@@ -100,8 +100,8 @@ def _one_way(read: list[ReadFile]) -> None:
                 first = (str(one.path), record.line, record.client_sends)
             elif record.client_sends != first[2]:
                 raise BadInput(
-                    "the data went the other way than in "
-                    f"{first[0]}; import the two apart, --sender and --receiver exchanged",
+                    "the direction of the data differs from "
+                    f"{first[0]}; import the two separately, with --sender and --receiver swapped",
                     where=f"{one.path}: line {record.line}",
                     code="E-IMPORT-002",
                 )
@@ -115,7 +115,7 @@ def _digest(provenance: str) -> str | None:
 
 
 def _repeats(run_ids: Iterable[str]) -> dict[str, int]:
-    """Imported repeats of each cell so far."""
+    """Count the imported repeats of each cell."""
     found: dict[str, int] = {}
     for run_id in run_ids:
         if run_id.startswith("imported@"):
@@ -126,7 +126,7 @@ def _repeats(run_ids: Iterable[str]) -> dict[str, int]:
 
 @contextmanager
 def _held(directory: Path) -> Iterator[None]:
-    """Hold the results directory against another import or a campaign."""
+    """Lock the results directory against another import or a campaign."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = open(directory / ".lock", "w", encoding="ascii")  # noqa: SIM115

@@ -48,7 +48,7 @@ def _record(doc: View) -> Record:
     metadata = doc.at("metadata")
     series = metadata.at("SERIES_META")
     if not isinstance(series.value, dict):
-        raise series.bad("is no object", code="E-IMPORT-006")
+        raise series.bad("is not an object", code="E-IMPORT-006")
     up = _streams(series, "TCP upload")
     down = _streams(series, "TCP download")
     if not up and not down:
@@ -62,7 +62,7 @@ def _record(doc: View) -> Record:
     except (ValueError, OverflowError, OSError):
         t0_unix_s = None
     if t0_unix_s is None or not 0 <= t0_unix_s <= MAX_UNIX_S:
-        raise began.bad("is no time with its zone", code="E-IMPORT-009")
+        raise began.bad("is not a time with a time zone", code="E-IMPORT-009")
     flows = [
         _flow(doc, names, t0_unix_s, way) for names, way in ((up, "up"), (down, "down")) if names
     ]

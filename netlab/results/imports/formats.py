@@ -1,4 +1,4 @@
-"""The table of formats, and how a file becomes text and text records."""
+"""The table of formats; decoding of files and their text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from netlab.results.imports.records import Record, damaged
 
 MAX_FILE_B = 16 * 2**20
 MAX_TEXT_B = 64 * 2**20
-"""What a file may hold, as it is and decompressed; a run of an hour at 0.1 s fits in either."""
+"""Maximum size of a file, compressed and decompressed; an hour at 0.1 s fits."""
 
 _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
 class Format:
-    """One tool's output: what it looks like, and what reads it."""
+    """One tool's output format: its detector and its parser."""
 
     name: str
     detect: Callable[[str], bool]
@@ -59,7 +59,7 @@ def text_of(content: bytes) -> str:
         content = _decompressed(content)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
-        raise damaged(line, "a zero byte; this is no text", code="E-IMPORT-015")
+        raise damaged(line, "a zero byte: the file is not text", code="E-IMPORT-015")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,11 +99,11 @@ def parse(text: str) -> tuple[Record, ...]:
         if form.detect(text):
             return form.parse(text)
     known = ", ".join(form.name for form in FORMATS)
-    raise damaged(1, f"no format that netlab imports ({known})", code="E-IMPORT-021")
+    raise damaged(1, f"unknown format; supported: {known}", code="E-IMPORT-021")
 
 
 def read_file(path: Path) -> ReadFile:
-    """Read one file whole.
+    """Read and parse one file.
 
     Raises
     ------

@@ -83,7 +83,7 @@ class _Line:
 
 @dataclass
 class _Run:
-    """One run as its lines come in."""
+    """One run while it is parsed."""
 
     first: int
     is_server: bool | None = None
@@ -110,7 +110,7 @@ class _Run:
         return bool(_HEADER.fullmatch(line) or _PROMPT.fullmatch(line))
 
     def take(self, number: int, line: str) -> None:
-        """Take a line in, or refuse it."""
+        """Parse a line, or refuse it."""
         if match := _RESULT.fullmatch(line):
             self._result(number, match)
         elif match := _CONNECTED.fullmatch(line):
@@ -176,7 +176,7 @@ class _Run:
         self.silent.discard(match["id"])
 
     def record(self) -> Record:
-        """The run, once all its lines are in."""
+        """Return the run after its last line."""
         if not self.lines:
             raise damaged(self.first, "the run has no result line", code="E-IMPORT-034")
         stars = {star for star, name in self.lines if name != "SUM"}

@@ -1,4 +1,4 @@
-"""JSON read with suspicion: every access checks the type, every error has a line and a key."""
+"""Checked access to JSON: each access checks the type, each error has a line and a key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_BLANK = re.compile(r"\S|\Z")
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _after_blanks(text: str, at: int) -> int:
@@ -30,7 +30,7 @@ def documents(text: str) -> list[View]:
     Raises
     ------
     BadInput
-        The text is no sequence of JSON objects; the line where that shows is named.
+        The text is not a sequence of JSON objects; the message has the line.
     """
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     found: list[View] = []
@@ -44,11 +44,13 @@ def documents(text: str) -> list[View]:
         try:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            raise damaged(error.lineno, f"no JSON: {error.msg}", code="E-IMPORT-055") from None
+            raise damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055") from None
         except (ValueError, RecursionError) as error:
-            raise damaged(line, f"no JSON that can be read: {error}", code="E-IMPORT-056") from None
+            raise damaged(
+                line, f"not JSON that netlab reads: {error}", code="E-IMPORT-056"
+            ) from None
         if not isinstance(value, dict):
-            raise damaged(line, "a JSON object was expected here", code="E-IMPORT-057")
+            raise damaged(line, "expected a JSON object", code="E-IMPORT-057")
         found.append(View(value, (), text[at:end], line))
         line += text.count("\n", at, end)
         at = end
@@ -56,7 +58,7 @@ def documents(text: str) -> list[View]:
 
 @dataclass(frozen=True)
 class View:
-    """A part of a JSON document that knows its place in the text."""
+    """A part of a JSON document, with its place in the text."""
 
     value: object
     path: tuple[str | int, ...]
@@ -69,7 +71,7 @@ class View:
         return self.first_line + self.text.count("\n", 0, _offset(self.text, self.path))
 
     def bad(self, reason: str, *, code: str) -> BadInput:
-        """An error about this part."""
+        """Return an error about this part."""
         key = ".".join(str(part) for part in self.path)
         return damaged(self.line, f"{key}: {reason}" if key else reason, code=code)
 
@@ -82,7 +84,7 @@ class View:
         for key in keys:
             below = View(None, (*view.path, key), self.text, self.first_line)
             if not isinstance(view.value, dict):
-                raise view.bad("is no object", code="E-IMPORT-058")
+                raise view.bad("is not an object", code="E-IMPORT-058")
             if view.value.get(key) is None:
                 raise below.bad("is missing", code="E-IMPORT-059")
             view = View(view.value[key], below.path, self.text, self.first_line)
@@ -91,14 +93,14 @@ class View:
     def items(self) -> Iterator[View]:
         """The parts of a list."""
         if not isinstance(self.value, list):
-            raise self.bad("is no list", code="E-IMPORT-060")
+            raise self.bad("is not a list", code="E-IMPORT-060")
         for index, value in enumerate(self.value):
             yield View(value, (*self.path, index), self.text, self.first_line)
 
     def number(self, least: float = 0.0, most: float = float(MAX_COUNT)) -> float:
         """A finite number within bounds."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.bad("is no number", code="E-IMPORT-061")
+            raise self.bad("is not a number", code="E-IMPORT-061")
         if not least <= self.value <= most or not math.isfinite(self.value):
             raise self.bad(f"{str(self.value)[:40]} is out of bounds", code="E-IMPORT-062")
         return float(self.value)
@@ -107,13 +109,13 @@ class View:
         """A whole number within bounds."""
         number = self.number(least, most)
         if number != int(number):
-            raise self.bad(f"{self.value} is no whole number", code="E-IMPORT-063")
+            raise self.bad(f"{self.value} is not a whole number", code="E-IMPORT-063")
         return self.value if isinstance(self.value, int) else int(number)
 
     def words(self, limit: int = 200) -> str:
         """A text of bounded length."""
         if not isinstance(self.value, str) or len(self.value) > limit:
-            raise self.bad("is no short text", code="E-IMPORT-064")
+            raise self.bad(f"is not a text of at most {limit} characters", code="E-IMPORT-064")
         return self.value
 
 

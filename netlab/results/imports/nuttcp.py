@@ -50,7 +50,7 @@ def detect(text: str) -> bool:
 
 @dataclass
 class _Run:
-    """One run as its lines come in."""
+    """One run while it is parsed."""
 
     first: int
     tool: str = "nuttcp"

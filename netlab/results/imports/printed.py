@@ -1,4 +1,4 @@
-"""Numbers as tools print them: rounded, with binary or decimal units."""
+"""Rounded numbers in the output of tools, with binary or decimal units."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Printed:
 
 
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
-    """Refuse a line whose amount, time and rate do not belong together."""
+    """Refuse a line whose amount, time and rate disagree."""
     if not 0 < time_s.value <= MAX_SECONDS:
         raise damaged(line, f"a time of {time_s.value} s", code="E-IMPORT-077")
     if not 0 <= amount_B.value < MAX_COUNT or not math.isfinite(rate_Bps.value):

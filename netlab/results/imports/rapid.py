@@ -46,7 +46,7 @@ def detect(text: str) -> bool:
 
 @dataclass
 class _Run:
-    """One run as its phrases come in; each figure keeps its line."""
+    """One run while it is parsed; each figure with its line."""
 
     line: int
     processes: list[dict[str, tuple[int, Printed]]] = field(default_factory=list)
@@ -125,7 +125,7 @@ def _whole(line: int, figures: dict, names: tuple[str, ...]) -> list[Printed]:
     amount, start, stop, elapsed, rate = (figures[name][1] for name in names)
     if not start.value <= stop.value <= MAX_UNIX_S or amount.value >= MAX_COUNT:
         raise damaged(
-            figures[names[1]][0], "start and stop are no times of one run", code="E-IMPORT-086"
+            figures[names[1]][0], "start and stop are not times of one run", code="E-IMPORT-086"
         )
     if abs(elapsed.value - (stop.value - start.value)) > 0.002:
         raise damaged(figures[names[3]][0], "the time is not stop less start", code="E-IMPORT-087")

@@ -1,4 +1,4 @@
-"""What a parser hands on, whichever tool the text came from."""
+"""Records: the common output of all parsers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_UNIX_S = 7_000_000_000
 
 
 def damaged(line: int, reason: str, *, code: str) -> BadInput:
-    """The error of every parser: the line, from 1, and what is wrong with it."""
+    """Return the error of a parser for a line, from 1."""
     return BadInput(reason, where=f"line {line}", code=code)
 
 
@@ -49,7 +49,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Record:
-    """One run as a tool told it. None is what the tool did not say.
+    """One run as a tool reported it. None is unknown.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Record:
     client_sends : bool or None
         Whether the end that connected was the sender of ``forward``.
     streams : int or None
-        In each direction; None where the text does not tell.
+        In each direction; None where unknown.
     extras : dict
-        What the tool says beyond the schema; goes to the provenance.
+        Values of the tool beyond the schema; stored in the provenance.
     """
 
     tool: str

@@ -1,4 +1,4 @@
-"""Records of other tools become rows of the results, with what the user has to say beside them."""
+"""Rows of the results from records of other tools and facts given by the user."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netlab.results.imports.formats import ReadFile
 from netlab.results.imports.records import MAX_COUNT, Record
 
 UNKNOWN = "unknown"
-"""Tuning and congestion control where neither the file nor the user tells; 0 is it for bytes."""
+"""Unknown tuning or congestion control; unknown bytes are 0."""
 
 HEADERS_B = (40, 52, 60, 72)
 """IPv4 and TCP headers without and with timestamps, then IPv6."""
@@ -27,7 +27,7 @@ USUAL_MTUS_B = (576, 1280, 1492, 1500, 4470, 8000, 8192, 9000, 9180, 9216, 16114
 
 @dataclass(frozen=True)
 class Facts:
-    """What the user says of the imported runs. A fact that a file contradicts is refused.
+    """Facts of imported runs given by the user. A fact that contradicts its file is refused.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class Facts:
     path, group : str or None
         ``sender-receiver`` and the tool's name when None.
     started_at : datetime or "mtime" or None
-        For files that do not tell; ``mtime`` takes the file's own modification time.
+        For files without a time; ``mtime`` uses the modification time of the file.
     measured_at : {"sender", "receiver"} or None
-        For reports that do not tell at which end they were written (GenSink's).
+        For reports that do not name the end they were written at (GenSink's).
     """
 
     study: str
@@ -70,7 +70,7 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
 def row_of(
     record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, repeat_of: dict
 ) -> dict:
-    """One row of :data:`netlab.results.RUN_COLUMNS`; what the tool did not say is None.
+    """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def row_of(
     Raises
     ------
     BadInput
-        A fact is missing that no column can do without, or differs from the file's own.
+        A required fact is missing, or differs from the one in the file.
     """
     where = f"{source.path}: line {record.line}"
 
@@ -98,7 +98,10 @@ def row_of(
         value = fact(name, option, own, told)
         if value is None:
             raise BadInput(
-                f"the file does not tell; give {option}", where=where, key=name, code="E-IMPORT-091"
+                f"the file does not give it; use {option}",
+                where=where,
+                key=name,
+                code="E-IMPORT-091",
             )
         return value
 
@@ -256,12 +259,12 @@ def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
         return record.path_mtu_B, "path MTU"
     if record.mss_B is None:
         raise BadInput(
-            "the file does not tell; give --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
+            "the file does not give it; use --mtu", where=where, key="mtu_B", code="E-IMPORT-094"
         )
     found = mtu_of(record.mss_B)
     if found is None:
         raise BadInput(
-            f"a segment size of {record.mss_B} B is of no usual MTU; give --mtu",
+            f"a segment size of {record.mss_B} B does not fit a usual MTU; use --mtu",
             where=where,
             key="mtu_B",
             code="E-IMPORT-095",
@@ -272,7 +275,7 @@ def _mtu(record: Record, facts: Facts, where: str) -> tuple[int, str]:
 def _started(source: ReadFile, facts: Facts, where: str) -> tuple[float, str]:
     if facts.started_at is None:
         raise BadInput(
-            "the file does not tell; give --started-at",
+            "the file does not give it; use --started-at",
             where=where,
             key="started_at",
             code="E-IMPORT-096",

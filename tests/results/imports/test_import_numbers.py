@@ -4,6 +4,7 @@ import gzip
 import json
 
 import pytest
+from refusals import refused
 from results.imports.samples import ACCEPTED, IPERF2_2010, RAPID, RECORDED, REFUSED
 
 from netlab.errors import BadInput
@@ -184,7 +185,9 @@ def test_rapid_adds_its_processes_up():
     text = f"{first}statistics for process: 0\n{process}\nstatistics for process: 1\n{process}"
     (record,) = parse(f"{text}\ntotals:{totals}")
     assert (record.streams, record.forward.received_B) == (2, 32777216000)
-    with pytest.raises(BadInput, match="line 24: the total is not the sum of the processes"):
+    with refused(
+        BadInput, "E-IMPORT-089", match="line 24: the total is not the sum of the processes"
+    ):
         parse(f"{text}\ntotals:{totals}".replace("32777216000.0", "32777226000.0"))
 
 
@@ -253,10 +256,10 @@ def test_flent_streams_are_counted_by_direction(name, streams, both):
 
 def test_text_past_its_bound_is_refused_before_it_is_held(monkeypatch):
     monkeypatch.setattr("netlab.results.imports.formats.MAX_TEXT_B", 1000)
-    with pytest.raises(BadInput, match="more than 1000 bytes"):
+    with refused(BadInput, "E-IMPORT-018", match="more than 1000 bytes"):
         text_of(gzip.compress(b"0" * 10**6))
 
 
 def test_an_unknown_format_is_named_with_what_is_known():
-    with pytest.raises(BadInput, match=r"line 1: no format that netlab imports .*iperf3 JSON"):
+    with refused(BadInput, "E-IMPORT-021", match=r"line 1: .*iperf3 JSON"):
         parse("hello\n")
