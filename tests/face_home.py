@@ -11,15 +11,17 @@ from netlab import study as studies
 from netlab.files import paths
 from netlab.study.frozen import freeze
 
+ROOT = Path(__file__).resolve().parents[1]
+
 
 def home_at(directory: Path, patch: pytest.MonkeyPatch) -> Path:
     """Make `directory` the place of netlab's data and results, and the current directory."""
-    data = paths.data_dir()
+    data = ROOT / "data"
     place = directory / "data"
     place.mkdir()
     for name in ("published", "studies", "tunings"):
         (place / name).symlink_to(data / name)
-    (directory / "notebooks").symlink_to(data.parent / "notebooks")
+    (directory / "notebooks").symlink_to(ROOT / "notebooks")
     patch.setenv("NETLAB_DATA", str(place))
     patch.setenv("NETLAB_HOME", str(directory))
     patch.chdir(directory)

@@ -35,7 +35,7 @@ def test_a_notebook_begins_with_words_and_keeps_its_cells_short(name):
     assert notebook.cells[0].cell_type == "markdown"
     for cell in notebook.cells:
         if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()):
-            assert len(cell.source.splitlines()) <= 12, cell.source[:60]
+            assert len(cell.source.splitlines()) <= 10, cell.source[:60]
 
 
 def test_there_is_one_notebook_to_start_with():

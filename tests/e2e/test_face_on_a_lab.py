@@ -1,0 +1,119 @@
+"""The face of a study on a lab: changes, a block, an interrupt."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from pathlib import Path
+
+import pytest
+from face_home import home_at
+from jupyter_client.manager import start_new_kernel
+
+import netlab
+from netlab.errors import BadInput
+from netlab.files import paths
+from netlab.lab.lab import labs
+from tests.e2e.conftest import ROOT, small_study
+from tests.e2e.test_nothing_stays_changed import children_of, wait_until
+from tests.face.examples import ON_A_LAB, examples, failures
+
+pytestmark = pytest.mark.e2e
+EXAMPLES = examples()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A directory with studies and results of its own, current for the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield home_at(tmp_path_factory.mktemp("home"), patch)
+
+
+@pytest.mark.parametrize("name", sorted(ON_A_LAB))
+def test_an_example_on_a_lab_is_true_and_leaves_nothing(name, home, machine_untouched):
+    assert failures(EXAMPLES[name]) == ""
+
+
+def test_changes_show_every_host_as_a_diff_and_change_nothing(home, machine_untouched):
+    study = netlab.Study(small_study("diffs"))
+    changes = study.changes(tuning="full")
+    text, page, frame = repr(changes), changes._repr_html_(), changes.frame
+    assert "# cable, full, MTU 9000: left" in text and "cable, full, MTU 9000: right" in page
+    assert "+ " in text and "net.ipv4.tcp_sack" in page and "tcp_tw_recycle" in text
+    assert set(frame["host"]) == {"left", "right"} and set(frame["tuning"]) == {"full"}
+    mtu = frame[frame["knob"].str.contains("mtu")]
+    assert mtu["old"].tolist() == ["1500"] * 2 and mtu["new"].tolist() == ["9000"] * 2
+    with pytest.raises(BadInput, match="the study has the tunings none, full"):
+        study.changes(tuning="fool")
+
+
+def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched):
+    study = netlab.Study(small_study("blocks"))
+    lines = home / "lines"
+    block = study.measure("cable@full@9000", progress_file=lines)
+    assert (block.result.measured, block.result.kept) == (4, 0)
+    assert len(lines.read_text().splitlines()) == 4
+    assert "net.ipv4.tcp_sack" in repr(block.changes) and "tcp_tw_recycle" in repr(block.notes)
+    assert "packets transmitted" in block.path.text and "4 Streams" in repr(block.cells)
+    again = study.measure("cable@full@9000")
+    assert again.result.measured == 4 - (block.result.runs["flags"] == "").sum()
+    with pytest.raises(BadInput, match="no such block"):
+        study.measure("cable@full@1500")
+
+
+class Kernel:
+    """A notebook's kernel: cells are executed in it, and interrupted."""
+
+    def __init__(self, place: Path):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.manager, self.client = start_new_kernel(cwd=str(place), env=environment)
+        self.pid = self.manager.provisioner.pid
+
+    def close(self) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+
+    def run(self, code: str, *, interrupt_at: str = "", timeout_s: float = 240) -> str:
+        """Execute a cell; text that it prints or raises. Interrupt some time after a text."""
+        asked = self.client.execute(code)
+        said, deadline, interrupt_s = "", time.monotonic() + timeout_s, None
+        while time.monotonic() < deadline:
+            if interrupt_s is not None and time.monotonic() > interrupt_s:
+                self.manager.interrupt_kernel()
+                interrupt_s, interrupt_at = None, ""
+            try:
+                message = self.client.get_iopub_msg(timeout=0.2)
+            except queue.Empty:
+                continue
+            content = message["content"]
+            said += content.get("text", "") + content.get("ename", "")
+            if interrupt_at and interrupt_at in said and interrupt_s is None:
+                interrupt_s = time.monotonic() + 4
+            idle = content.get("execution_state") == "idle"
+            if idle and message["parent_header"].get("msg_id") == asked:
+                return said
+        raise AssertionError(f"the cell did not end: {said[-500:]}")
+
+
+@pytest.fixture
+def kernel(home):
+    one = Kernel(home)
+    yield one
+    one.close()
+
+
+def test_an_interrupted_study_leaves_nothing_and_goes_on_later(kernel, home, machine_untouched):
+    content = small_study("halted")
+    content["timing"] = {"repeats": 6, "seconds": 0.4, "warmup_s": 0.05, "interval_ms": 50}
+    kernel.run(f"import netlab; study = netlab.Study({content!r})")
+    said = kernel.run("results = study.run()", interrupt_at="cable")
+    assert "KeyboardInterrupt" in said
+    assert wait_until(lambda: children_of(kernel.pid) == [], 5.0)
+    assert [lab for lab in labs() if lab.status()["study"] == "halted"] == []
+    directory = paths.results_dir("halted")
+    assert [path.name for path in directory.rglob(".*")] == [".lock"]
+    assert not list(directory.glob("notebooks/*.ipynb"))
+    done = kernel.run("results = study.run(); print(len(results.runs), results.name)")
+    assert "48 halted" in done
+    assert len(netlab.Results("halted").runs) == 48
