@@ -63,8 +63,8 @@ static int numbers(struct nl_request *request, const char *key, uint64_t out[NL_
 		text[len] = '\0';
 		if (*count == NL_DROP_PLAN_MAX ||
 		    nl_decimal_parse(text, least, UINT64_MAX - 1, &out[*count]))
-			return nl_fail_key(err, key, "%s is 1 to %d ascending numbers from 1, "
-					   "with commas between them", key, NL_DROP_PLAN_MAX);
+			return nl_fail_key(err, key, "%s: expected 1 to %d ascending numbers from 1, "
+					   "separated by commas", key, NL_DROP_PLAN_MAX);
 		++*count;
 	}
 	return NL_OK;
@@ -78,7 +78,7 @@ static int is_nothing(struct nl_request *request, const char *key)
 }
 
 int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
-				struct nl_emulate_drops *script, struct nl_err *err)
+				struct nl_emulate_drops *plan, struct nl_err *err)
 {
 	const char *direction = nl_request_get(request, "direction");
 	struct nl_link_opts changed;
@@ -98,11 +98,11 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 		value *= link_option[i].unit;
 		memcpy((char *)&changed + link_option[i].at, &value, sizeof(value));
 	}
-	*script = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
-	script->forget = is_nothing(request, "drop_at");
-	if ((!script->forget &&
-	     numbers(request, "drop_at", script->drop_at, &script->drops, err)) ||
-	    number(request, "drop_at_ms", 0, 86400000, &script->drop_at_ms, err) ||
+	*plan = (struct nl_emulate_drops){.drop_at_ms = UINT64_MAX};
+	plan->forget = is_nothing(request, "drop_at");
+	if ((!plan->forget &&
+	     numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
+	    number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
 	    nothing_else(request, err))
 		return err->code;
 	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)

@@ -25,7 +25,7 @@ struct nl_emulate_drops {
 /* Parse a `set`: *link is 0 for direction=ab, 1 for ba. Changes opts[*link] only if the whole
  * request is valid. */
 int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl_link_opts opts[2],
-				struct nl_emulate_drops *script, struct nl_err *err);
+				struct nl_emulate_drops *plan, struct nl_err *err);
 
 int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_ends *ends,
 				 struct nl_err *err);
