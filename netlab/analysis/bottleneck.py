@@ -198,7 +198,7 @@ def bottleneck(row: Mapping) -> str:
     Parameters
     ----------
     row : mapping
-        One record of the runs table; missing fields are no evidence.
+        One record of the runs table; missing fields are ignored.
     """
     return _verdict(evidence(row), _number(row, "goodput_MBps"))
 

@@ -15,7 +15,7 @@ from netlab.errors import BadInput
 from netlab.study import Study
 
 CELL_KEYS = ("group", "tuning", "mtu_B", "streams")
-"""What identifies a cell; its table, path and direction follow from the group."""
+"""Columns that identify a cell; table, path and direction follow from the group."""
 
 MAX_BATCHES = 10
 MIN_BATCHES = 3

@@ -65,5 +65,5 @@ def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
 
 
 def is_symmetric(mean: float, low: float, high: float) -> bool:
-    """Whether the two halves of an interval are near enough to print one of them."""
+    """True if the two halves of an interval are close enough to print one of them."""
     return abs((high - mean) - (mean - low)) <= SYMMETRIC_WITHIN * mean

@@ -191,7 +191,7 @@ def preliminary_set(tuning: str, value: str = "throughput_MBps", ax: Axes | None
 
 
 def _misprint(ax: Axes, tuning: str) -> str:
-    """Mark what the streams of a misprinted total give; the note for the alt text."""
+    """Mark the sum of the streams of a misprinted total; return a note for the alt text."""
     note = ""
     wrong = misprints()
     for row in wrong[wrong["tuning"] == tuning].itertuples():

@@ -223,7 +223,7 @@ def test_a_study_without_tables_has_nothing_to_compare(tmp_path, foreign):
 @pytest.mark.parametrize(
     ("key", "value", "because"),
     [
-        ("streams", [2, 64], "the stream counts of this study (2, 64) are none of those of 2003"),
+        ("streams", [2, 64], "the stream counts of this study (2, 64) do not occur in 2003"),
         ("tunings", [{**MINE, "mtus_B": [1500]}], "the tunings of this study (mine)"),
         ("tunings", [{**NORMAL, "mtus_B": [1400]}], "the MTUs in bytes of this study (1400)"),
     ],

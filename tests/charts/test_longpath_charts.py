@@ -71,4 +71,4 @@ def test_a_flagged_run_says_so(tmp_path):
     store_of(tmp_path, study, flagged="interference")
     lp = samples_of(load_measured(tmp_path, freeze(study, tmp_path)))
     (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames").charts
-    assert "Reno*" in chart.svg and "flagged" in chart.caption
+    assert "Reno*" in chart.svg and "Flagged run" in chart.caption

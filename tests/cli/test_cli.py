@@ -208,7 +208,7 @@ def test_tune_plan_finds_a_congestion_control_that_no_host_has_before_it_plans(m
     def refuse(study, path, host):
         raise Unsupported("left: its kernel has no congestion control 'bbx'")
 
-    monkeypatch.setattr(tune, "_require_congestions", refuse)
+    monkeypatch.setattr(changes, "_require_congestions", refuse)
     done = CliRunner().invoke(main, ["tune", "plan", str(STUDY)])
     assert done.exit_code == 1
     assert done.stdout == ""
@@ -235,9 +235,9 @@ def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_
 
     host = KernelHost("tcp_htcp")
     for known in ("cubic", "htcp", "scalable", "cubic+fast"):
-        tune._require_congestions(of(known), "64-64", host)
+        changes._require_congestions(of(known), "64-64", host)
     with pytest.raises(Unsupported, match="no congestion control 'bbx'"):
-        tune._require_congestions(of("cubic+bbx"), "64-64", host)
+        changes._require_congestions(of("cubic+bbx"), "64-64", host)
 
 
 def test_check_prints_nothing_before_all_is_checked(monkeypatch):

@@ -80,7 +80,7 @@ def test_two_flows_and_what_the_short_form_leaves_out(lp):
     frame = tables.fairness(lp, "fairness (scaled down)").frame
     assert len(frame) == 7
     assert "Scalable" in frame["Mb/s"].iloc[5] and "Reno" in frame["Mb/s"].iloc[5]
-    assert "whole study only" in repr(tables.fairness(lp, "fairness"))
+    assert "Only the whole study" in repr(tables.fairness(lp, "fairness"))
 
 
 def test_the_transfer_speaks_as_rapid_did(lp):

@@ -46,4 +46,4 @@ def iperf_rate(phase: str, printed: PrintedValue) -> CheckResult:
 
 FUNCTIONS = (iperf_rate, measured, solaris_linux_setting)
 NAMES = {function.__name__: function for function in FUNCTIONS}
-"""What the claims' expressions may use."""
+"""Names for the expressions of the claims."""

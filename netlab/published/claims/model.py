@@ -50,7 +50,7 @@ class PrintedValue:
 
     @property
     def has_number(self) -> bool:
-        """Whether the text contains a number."""
+        """True if the text contains a number."""
         return _NUMBER.search(self.text) is not None
 
     @property

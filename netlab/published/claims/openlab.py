@@ -94,7 +94,7 @@ def mtus_that_gain(table: int, tuning: str) -> list[int]:
 
 
 def rises(table: int, tuning: str) -> list[bool]:
-    """Whether throughput never falls with more streams, for every line of a chart."""
+    """True if throughput never falls with more streams, for every line of a chart."""
     return [bool(line.is_monotonic_increasing) for line in curves(table, tuning).values()]
 
 
@@ -162,4 +162,4 @@ FUNCTIONS = (
     unchanged_or_better,
 )
 NAMES = {function.__name__: function for function in FUNCTIONS} | {"FLAT": FLAT}
-"""What the claims' expressions may use."""
+"""Names for the expressions of the claims."""

@@ -115,4 +115,4 @@ NAMES = {function.__name__: function for function in FUNCTIONS} | {
     "HALF_SPEED_MBPS": HALF_SPEED_MBPS,
     "MTUS_B": [1500, 9000, 16114],
 }
-"""What the claims' expressions may use."""
+"""Names for the expressions of the claims."""

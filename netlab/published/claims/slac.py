@@ -128,4 +128,4 @@ FUNCTIONS = (
     *(rate_Mbps, receiver_setting, routers, sndbufs_B),
 )
 NAMES = {function.__name__: function for function in FUNCTIONS} | {"DVD_CAPACITY_B": DVD_CAPACITY_B}
-"""What the claims' expressions may use."""
+"""Names for the expressions of the claims."""

@@ -16,7 +16,7 @@ _HEADS = {
 
 
 def verdict_counts(found: pd.DataFrame | None = None) -> Table:
-    """How many claims of each document have which verdict.
+    """Number of claims by document and verdict.
 
     Parameters
     ----------
