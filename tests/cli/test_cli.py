@@ -12,9 +12,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from netlab.cli import main, tune
+from netlab.cli import main
 from netlab.errors import NetlabError, Unsupported
 from netlab.experiment import endpoint, preflight
+from netlab.face import changes
 from netlab.study import load
 
 ROOT = Path(__file__).resolve().parents[2]
