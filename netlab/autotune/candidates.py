@@ -188,7 +188,7 @@ def check_levels(given: Mapping[str, Sequence[int]]) -> None:
         for level in levels:
             if not option.minimum <= level <= option.maximum:
                 limits = f"is from {option.minimum} to {option.maximum}"
-                raise BadInput(limits, key=name, value=level)
+                raise BadInput(limits, key=name, value=level, code="E-AUTOTUNE-001")
 
 
 def buffer_levels(found: PathLimits) -> tuple[int, ...]:

@@ -58,10 +58,12 @@ class Rules:
 
     def __post_init__(self) -> None:
         if not 0 < self.error < 0.5:
-            raise BadInput("lies between 0 and 0.5", key="error", value=self.error)
+            raise BadInput(
+                "lies between 0 and 0.5", key="error", value=self.error, code="E-AUTOTUNE-002"
+            )
         if not MIN_ROUNDS <= self.max_rounds <= MAX_ROUNDS:
             limits = f"is from {MIN_ROUNDS} to {MAX_ROUNDS}"
-            raise BadInput(limits, key="max_rounds", value=self.max_rounds)
+            raise BadInput(limits, key="max_rounds", value=self.max_rounds, code="E-AUTOTUNE-003")
 
     @property
     def looks(self) -> tuple[int, ...]:
@@ -111,7 +113,11 @@ class Race:
 
     def __init__(self, arms: Sequence[Hashable], rules: Rules, *, keep: Hashable | None = None):
         if len(set(arms)) != len(arms) or not arms:
-            raise BadInput("a race needs one arm at least, and each only once", key="arms")
+            raise BadInput(
+                "a race needs one arm at least, and each only once",
+                key="arms",
+                code="E-AUTOTUNE-004",
+            )
         self.arms, self.rules, self.keep = tuple(arms), rules, keep
         self.alive: list[Hashable] = list(arms)
         self.dropped: dict[Hashable, Gap] = {}
@@ -163,9 +169,13 @@ class Race:
             The arm has a score for this round or is not running, or the score is not finite.
         """
         if arm not in self.running or round_number in self._scores[arm]:
-            raise BadInput("a running arm has one score per round", key="arm", value=arm)
+            raise BadInput(
+                "a running arm has one score per round", key="arm", value=arm, code="E-AUTOTUNE-005"
+            )
         if not math.isfinite(score):
-            raise BadInput("is not a finite number", key="score", value=score)
+            raise BadInput(
+                "is not a finite number", key="score", value=score, code="E-AUTOTUNE-006"
+            )
         self._scores[arm][round_number] = score
 
     def withdraw(self, arm: Hashable, reason: str) -> None:

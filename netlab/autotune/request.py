@@ -93,10 +93,10 @@ class SearchRequest:
         study = self.study
         if self.path not in study.paths:
             there = f"unknown path; {study.name} has {', '.join(study.paths)}"
-            raise BadInput(there, key="PATH", value=self.path)
+            raise BadInput(there, key="PATH", value=self.path, code="E-AUTOTUNE-008")
         if not LEAST_S <= self.seconds <= MOST_S:
             limits = f"is from {LEAST_S:g} to {MOST_S:g}"
-            raise BadInput(limits, key="seconds", value=self.seconds)
+            raise BadInput(limits, key="seconds", value=self.seconds, code="E-AUTOTUNE-009")
         ends = tuple(end.host for end in study.paths[self.path].ends)
         tunings = tuple(level.name for level in study.tunings)
         for key, value, choices in (
@@ -106,15 +106,21 @@ class SearchRequest:
             ("engines", self.engines, ENGINES),
         ):
             if value is not None and value not in choices:
-                raise BadInput(f"is one of {', '.join(choices)}", key=key, value=value)
+                raise BadInput(
+                    f"is one of {', '.join(choices)}", key=key, value=value, code="E-AUTOTUNE-010"
+                )
         check_levels(self.given)
         if self.mtu_B is not None and not 576 <= self.mtu_B <= 65535:
-            raise BadInput("is from 576 to 65535", key="mtu", value=self.mtu_B)
+            raise BadInput(
+                "is from 576 to 65535", key="mtu", value=self.mtu_B, code="E-AUTOTUNE-011"
+            )
         if self.group.generator != "netlab":
             only = f"{self.group.name} uses {self.group.generator}; autotune needs netlab"
-            raise BadInput(only, key="PATH", value=self.path)
+            raise BadInput(only, key="PATH", value=self.path, code="E-AUTOTUNE-012")
         if self.seed is not None and not 0 <= self.seed < 2**63:
-            raise BadInput("is from 0 to 2^63 - 1", key="seed", value=self.seed)
+            raise BadInput(
+                "is from 0 to 2^63 - 1", key="seed", value=self.seed, code="E-AUTOTUNE-013"
+            )
 
     @property
     def group(self) -> Group:
@@ -232,5 +238,7 @@ def objective(name: str) -> Objective:
         The name is unknown.
     """
     if name not in OBJECTIVES:
-        raise BadInput(f"is one of {', '.join(OBJECTIVES)}", key="for", value=name)
+        raise BadInput(
+            f"is one of {', '.join(OBJECTIVES)}", key="for", value=name, code="E-AUTOTUNE-014"
+        )
     return OBJECTIVES[name]

@@ -118,7 +118,9 @@ def autotune(
             now=now,
         )
         if now() + path.run_s > end_s:
-            raise NetlabError(f"the hosts were ready only after {now() - began_s:.0f} s")
+            raise NetlabError(
+                f"the hosts were ready only after {now() - began_s:.0f} s", code="E-AUTOTUNE-015"
+            )
         start = ask.start
         found = path.scout(start)
         levels, refused = factors(start, found, engines=ask.engines, given=ask.given)

@@ -57,7 +57,11 @@ class _Until:
     def poll(self, timeout_s: float) -> dict | None:
         left_s = self.end_s - self.now()
         if left_s <= 0:
-            raise RunError(f"{self.host}: the run hung and was aborted", reason="timeout")
+            raise RunError(
+                f"{self.host}: the run hung and was aborted",
+                reason="timeout",
+                code="E-AUTOTUNE-016",
+            )
         return self.channel.poll(min(timeout_s, left_s))
 
 

@@ -106,7 +106,9 @@ def autotune_command(
     began_s = time.monotonic()
     for key, file, suffixes in (("chart", chart, CHARTS), ("output", output, (".yml", ".yaml"))):
         if file is not None and file.suffix.lower() not in suffixes:
-            raise BadInput(f"must end in {' or '.join(suffixes)}", key=key, value=str(file))
+            raise BadInput(
+                f"must end in {' or '.join(suffixes)}", key=key, value=str(file), code="E-CLI-001"
+            )
     _autotune(began_s, path, study, {**asked, "given": given}, output, results, chart)
 
 
@@ -148,5 +150,7 @@ def _autotune(
     if chart is not None and len(frame):
         click.echo(save_chart(search_figure(frame, conclusion(tuned)), chart, search_alt(frame)))
     if not concluded:
-        raise NetlabError(f"no conclusion within {ask.seconds:g} s; every run is in {document}")
+        raise NetlabError(
+            f"no conclusion within {ask.seconds:g} s; every run is in {document}", code="E-CLI-002"
+        )
     click.echo(target)

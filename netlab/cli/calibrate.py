@@ -57,7 +57,8 @@ def calibrate_command(
         unused = [options[key] for key in options if key in given]
         if only == part and unused:
             raise BadInput(
-                f"--only {part} does not use {', '.join(unused)}; leave out one or the other"
+                f"--only {part} does not use {', '.join(unused)}; leave out one or the other",
+                code="E-CLI-003",
             )
     _calibrate(quick, only, results, given)
 
@@ -91,7 +92,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         click.echo(part.to_text())
     click.echo(path)
     if document.complaint:
-        raise NetlabError(document.complaint)
+        raise NetlabError(document.complaint, code="E-CLI-004")
 
 
 def _with_bar(name: str, measure: Callable, plan: object) -> object:

@@ -31,4 +31,4 @@ def check_command(study: str, results: Path | None, **timing: float | int | None
         click.echo(finding.line())
     failed = sum(finding.status == "fail" for finding in findings)
     if failed:
-        raise NetlabError(f"{failed} of {len(findings)} checks failed")
+        raise NetlabError(f"{failed} of {len(findings)} checks failed", code="E-CLI-005")

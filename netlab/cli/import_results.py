@@ -91,7 +91,9 @@ def import_command(files: tuple[Path, ...], results: Path | None, **options: obj
         measured_at=options["measured_at"],
     )
     if facts.sender == facts.receiver:
-        raise BadInput("sender and receiver are the same host", value=facts.sender)
+        raise BadInput(
+            "sender and receiver are the same host", value=facts.sender, code="E-CLI-006"
+        )
     directory = results or paths.results_dir(facts.study)
     done = import_files(_expanded(files), facts, directory)
     for path in done.known:
@@ -109,7 +111,9 @@ def _expanded(files: tuple[Path, ...]) -> list[Path]:
                 one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
             )
             if not inside:
-                raise BadInput("the directory has no files to import", where=str(path))
+                raise BadInput(
+                    "the directory has no files to import", where=str(path), code="E-CLI-007"
+                )
             found += inside
         else:
             found.append(path)

@@ -67,7 +67,7 @@ def shell_command(host: str, argv: tuple[str, ...]) -> None:
             os.execvp(words[0], words)
         known += there.hosts
     hosts = f"the labs have {', '.join(known)}" if known else "no lab is up; `netlab lab up`"
-    raise NetlabError(f"no lab that is up has a host called {host!r}: {hosts}")
+    raise NetlabError(f"no lab that is up has a host called {host!r}: {hosts}", code="E-CLI-008")
 
 
 def _shown(lab: Lab) -> str:

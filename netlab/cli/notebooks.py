@@ -30,9 +30,14 @@ def notebooks_command(directory: Path, force: bool) -> None:
     source, target = paths.notebooks_dir(), directory.expanduser().absolute()
     wanted = [*sorted(source.glob("*.ipynb")), *sorted(source.glob("images/*"))]
     if not wanted:
-        raise NetlabError(f"{source} holds no notebooks; install netlab again")
+        raise NetlabError(f"{source} holds no notebooks; install netlab again", code="E-CLI-009")
     if target.resolve() == source.resolve():
-        raise BadInput("the notebooks are there already", key="DIRECTORY", value=str(directory))
+        raise BadInput(
+            "the notebooks are there already",
+            key="DIRECTORY",
+            value=str(directory),
+            code="E-CLI-010",
+        )
     names = [path.relative_to(source) for path in wanted]
     changed = [name for name in names if _differs(source / name, target / name)]
     if changed and not force:
@@ -40,13 +45,16 @@ def notebooks_command(directory: Path, force: bool) -> None:
             f"holds {', '.join(map(str, changed))} with other content; name another directory, or "
             "replace them with --force",
             where=str(target),
+            code="E-CLI-011",
         )
     try:
         for name in names:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
     except OSError as error:
-        raise NetlabError(f"cannot write {target}: {error.strerror or error}") from None
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-CLI-012"
+        ) from None
     click.echo(f"netlab: {len(names)} files; open {target / paths.FIRST_NOTEBOOK}", err=True)
     click.echo(target)
 

@@ -51,4 +51,6 @@ def require_known(key: str, given: str | None, names: Iterable[str]) -> None:
     """
     known = list(names)
     if given is not None and given not in known:
-        raise BadInput(f"the study has the {key}s {', '.join(known)}", key=key, value=given)
+        raise BadInput(
+            f"the study has the {key}s {', '.join(known)}", key=key, value=given, code="E-CLI-013"
+        )

@@ -212,7 +212,8 @@ class _Results:
                 if failures == MAX_FAILURES:
                     where = f"block {self.block.block_id}"
                     raise NetlabError(
-                        f"{where}: {failures} consecutive runs failed: {error}"
+                        f"{where}: {failures} consecutive runs failed: {error}",
+                        code="E-RUN-001",
                     ) from error
                 progress(run.run_id)
                 continue

@@ -46,7 +46,9 @@ def exclusive(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise NetlabError(f"another netlab is measuring into {directory}") from None
+            raise NetlabError(
+                f"another netlab is measuring into {directory}", code="E-RUN-002"
+            ) from None
         yield
 
 

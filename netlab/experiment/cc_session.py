@@ -141,7 +141,11 @@ def open_cc_session(
     deadline = clock() + GONE_S
     while left := [name for name in loaded if name in words_of(host, AVAILABLE)]:
         if clock() >= deadline:
-            raise HostError(host.name, f"still lists {', '.join(left)} after they were unloaded")
+            raise HostError(
+                host.name,
+                f"still lists {', '.join(left)} after they were unloaded",
+                code="E-RUN-003",
+            )
         sleep(POLL_S)
 
 
@@ -205,9 +209,11 @@ class _Process:
         try:
             ready = self._lines.receive(ANSWER_S)
             if ready.get("event") != "ready":
-                raise HostError(self._host.name, f"gensink stacks answered {ready}")
+                raise HostError(
+                    self._host.name, f"gensink stacks answered {ready}", code="E-RUN-004"
+                )
             if not ready["supported"]:
-                raise Unsupported(f"{self._host.name}: {ready['reason']}")
+                raise Unsupported(f"{self._host.name}: {ready['reason']}", code="E-RUN-005")
         except BaseException:
             self._lines.close()
             raise

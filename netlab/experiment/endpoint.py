@@ -112,11 +112,19 @@ class Endpoint:
 
     def _greeted(self, ready: dict) -> None:
         if ready.get("event") == "error":
-            raise HostError(self.name, f"{ready.get('message')} ({ready.get('code')})")
+            raise HostError(
+                self.name, f"{ready.get('message')} ({ready.get('code')})", code="E-RUN-006"
+            )
         if ready.get("event") != "ready" or ready.get("protocol") != PROTOCOL:
-            raise HostError(self.name, f"its agent has another protocol version: {ready}")
+            raise HostError(
+                self.name, f"its agent has another protocol version: {ready}", code="E-RUN-007"
+            )
         if ready.get("digest") != core.source_digest():
-            raise HostError(self.name, "its agent was built from other sources than this netlab")
+            raise HostError(
+                self.name,
+                "its agent was built from other sources than this netlab",
+                code="E-RUN-008",
+            )
 
     def close(self) -> None:
         """End the agent."""
@@ -275,7 +283,9 @@ class Endpoint:
         """
         mtu = self._knobs.get("mtu") or self.facts.get("mtu_B")
         if not mtu:
-            raise HostError(self.name, f"does not report the MTU of {self.interface}")
+            raise HostError(
+                self.name, f"does not report the MTU of {self.interface}", code="E-RUN-009"
+            )
         return int(mtu)
 
     @property
@@ -358,10 +368,12 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
         return
     if lab_id:
         if not labs.LAB_ID.fullmatch(lab_id):
-            raise BadInput("is not a lab id", key="lab", value=lab_id)
+            raise BadInput("is not a lab id", key="lab", value=lab_id, code="E-RUN-010")
         given = labs.Lab(Path(lab_base()) / lab_id)
         if not given.fits(study):
-            raise BadInput("no lab of this id fits the study", key="lab", value=lab_id)
+            raise BadInput(
+                "no lab of this id fits the study", key="lab", value=lab_id, code="E-RUN-011"
+            )
         yield given
         return
     standing = labs.find(study)

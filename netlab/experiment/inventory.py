@@ -61,11 +61,13 @@ def close_hosts(hosts: dict[str, Host]) -> None:
 def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
     """One host of a study, not yet open."""
     if name not in study.hosts:
-        raise BadInput("unknown host", where="hosts", value=name)
+        raise BadInput("unknown host", where="hosts", value=name, code="E-RUN-012")
     host = study.hosts[name]
     if host.kind == "lab":
         if lab is None:
-            raise BadInput("is a lab host, but no lab is up", where=f"hosts.{name}")
+            raise BadInput(
+                "is a lab host, but no lab is up", where=f"hosts.{name}", code="E-RUN-013"
+            )
         return lab.host(name)
     return SshHost(
         name,
@@ -103,6 +105,8 @@ def interface(study: Study, path: str, host: str) -> str:
 
 def _check_end(study: Study, path: str, host: str) -> None:
     if path not in study.paths:
-        raise BadInput("unknown path", where="paths", value=path)
+        raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
     if host not in {end.host for end in study.paths[path].ends}:
-        raise BadInput("is not an end of this path", where=f"paths.{path}", value=host)
+        raise BadInput(
+            "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
+        )

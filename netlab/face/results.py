@@ -169,7 +169,11 @@ class Results:
         for column, wanted in levels.items():
             if column not in runs:
                 near = ", ".join(FACTORS)
-                raise BadInput(f"the runs have no such column; factors are {near}", key=column)
+                raise BadInput(
+                    f"the runs have no such column; factors are {near}",
+                    key=column,
+                    code="E-FACE-002",
+                )
             values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
             self._check_levels(column, values)
             runs = runs[runs[column].isin(values)]
@@ -184,7 +188,10 @@ class Results:
             if value not in known:
                 listed = ", ".join(map(str, known[:12])) + (", ..." if len(known) > 12 else "")
                 raise BadInput(
-                    f"no run has this value; there are {listed}", key=column, value=value
+                    f"no run has this value; there are {listed}",
+                    key=column,
+                    value=value,
+                    code="E-FACE-003",
                 )
 
     def plot(
@@ -230,7 +237,9 @@ class Results:
 
         quantities = {"mean": "goodput_MBps", "percent_of_bus": "percent_of_bus"}
         if y not in quantities:
-            raise BadInput(f"choose from {', '.join(quantities)}", key="y", value=y)
+            raise BadInput(
+                f"choose from {', '.join(quantities)}", key="y", value=y, code="E-FACE-004"
+            )
         m = self.measured
         return over_streams(m.cells, group, y=quantities[y], tuning=tuning, study=m.study, ax=ax)
 

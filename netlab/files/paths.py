@@ -47,7 +47,9 @@ def data_dir() -> Path:
     given = _from_environment(DATA)
     if given is not None:
         if not given.is_dir():
-            raise BadInput("is not a directory", where=DATA, value=os.environ[DATA])
+            raise BadInput(
+                "is not a directory", where=DATA, value=os.environ[DATA], code="E-FILES-003"
+            )
         return given.resolve()
     checkout = _checkout()
     if checkout is not None:
@@ -57,6 +59,7 @@ def data_dir() -> Path:
             "the installation is incomplete: the directory is missing; install netlab again, or "
             f"set {DATA} to the data/ directory of a netlab checkout",
             where=str(_INSTALLED_DATA),
+            code="E-FILES-004",
         )
     return _INSTALLED_DATA
 
@@ -102,7 +105,7 @@ def notebook(name: str) -> Path:
     """
     path = notebooks_dir() / name
     if not path.is_file():
-        raise BadInput("no such notebook", where=str(path.parent), key=name)
+        raise BadInput("no such notebook", where=str(path.parent), key=name, code="E-FILES-005")
     return path
 
 
@@ -144,7 +147,9 @@ def study_file(given: str | Path) -> Path:
         if candidate.is_file():
             return candidate.resolve()
     named = sorted(path.stem for path in (data_dir() / "studies").glob("*.yml"))
-    raise BadInput(f"no such study file; by name there are {', '.join(named)}", value=text)
+    raise BadInput(
+        f"no such study file; by name there are {', '.join(named)}", value=text, code="E-FILES-006"
+    )
 
 
 def results_root() -> Path:

@@ -48,10 +48,14 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
     else:
         got = _record(tool, server, f"{tool.name}'s server", asked.streams)
     if got.forward.measured_at != "receiver":
-        raise RunError(f"{tool.name} did not print its receiver's count", reason="peer")
+        raise RunError(
+            f"{tool.name} did not print its receiver's count", reason="peer", code="E-TOOL-001"
+        )
     if sent.congestion not in (None, asked.congestion):
         raise RunError(
-            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}", reason="peer"
+            f"{tool.name} ran {sent.congestion} in place of {asked.congestion}",
+            reason="peer",
+            code="E-TOOL-002",
         )
     return Answers(sent, got)
 
@@ -69,12 +73,20 @@ def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
     try:
         records = tool.reporting.records(text)
     except BadInput as error:
-        raise RunError(f"{what} printed damaged output: {error}", reason="peer") from None
+        raise RunError(
+            f"{what} printed damaged output: {error}", reason="peer", code="E-TOOL-003"
+        ) from None
     if len(records) != 1:
-        raise RunError(f"{what} printed {len(records)} results for one run", reason="peer")
+        raise RunError(
+            f"{what} printed {len(records)} results for one run", reason="peer", code="E-TOOL-004"
+        )
     (record,) = records
     if record.streams not in (None, streams):
-        raise RunError(f"{what} ran {record.streams} streams in place of {streams}", reason="peer")
+        raise RunError(
+            f"{what} ran {record.streams} streams in place of {streams}",
+            reason="peer",
+            code="E-TOOL-005",
+        )
     return record
 
 
@@ -115,7 +127,9 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
     edge_s = EDGE_SHARE * step_s
     opens = int(np.searchsorted(t_s, warmup_s - edge_s))
     if opens >= len(t_s) - 1:
-        raise RunError("its receiver reported nothing after the warm-up", reason="peer")
+        raise RunError(
+            "its receiver reported nothing after the warm-up", reason="peer", code="E-TOOL-006"
+        )
     closes = int(np.searchsorted(t_s, t_s[opens] + seconds - edge_s))
     return opens, min(max(closes, opens + 1), len(t_s) - 1)
 

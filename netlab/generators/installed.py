@@ -49,6 +49,7 @@ def found_on(host: Host, tool: Tool) -> tuple[str, str] | None:
             host.name,
             f"{program} is not {tool.name}: its version option {what}; "
             f"install Debian's package {tool.reporting.package}",
+            code="E-TOOL-007",
         )
     return program, said
 
@@ -89,7 +90,7 @@ def require(used: Iterable[str], found: Mapping[str, Mapping[str, str | None]]) 
     for name in sorted(set(used) & set(found)):
         for host, version in found[name].items():
             if version is None:
-                raise HostError(host, missing(name))
+                raise HostError(host, missing(name), code="E-TOOL-008")
 
 
 def version_text(found: Mapping[str, str | None] | None) -> str | None:

@@ -30,8 +30,12 @@ def snapshot(side: Side) -> dict:
         if answer.get("event") == "meter":
             return answer
         if answer.get("event") == "error" and answer.get("run") is None:
-            raise RunError(f"{side.host}: {answer.get('message')}", reason="internal")
-    raise HostError(side.host, f"its agent did not answer meter within {ANSWER_S:g} s")
+            raise RunError(
+                f"{side.host}: {answer.get('message')}", reason="internal", code="E-TOOL-009"
+            )
+    raise HostError(
+        side.host, f"its agent did not answer meter within {ANSWER_S:g} s", code="E-TOOL-010"
+    )
 
 
 def difference(before: dict, after: dict) -> dict:

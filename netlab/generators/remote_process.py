@@ -140,7 +140,11 @@ class RemoteProcess:
             The host is lost.
         """
         if (self._answer(time.monotonic() + LISTEN_S) or {}).get("event") != "ready":
-            raise RunError(f"{self._name}: did not start within {LISTEN_S:g} s", reason="timeout")
+            raise RunError(
+                f"{self._name}: did not start within {LISTEN_S:g} s",
+                reason="timeout",
+                code="E-TOOL-011",
+            )
 
     def go(self) -> None:
         """Start a tool with ``hold``."""
@@ -163,7 +167,11 @@ class RemoteProcess:
                     return False
                 raise self.error("does not listen")
             return answer["event"] != "taken"
-        raise RunError(f"{self._name}: does not listen within {LISTEN_S:g} s", reason="timeout")
+        raise RunError(
+            f"{self._name}: does not listen within {LISTEN_S:g} s",
+            reason="timeout",
+            code="E-TOOL-012",
+        )
 
     def wait(self, timeout_s: float) -> Exit | None:
         """Wait for its exit; None if it still runs after `timeout_s`."""
@@ -205,7 +213,9 @@ class RemoteProcess:
             The host is lost.
         """
         if self.wait(self.limit_s + OVERHEAD_S) is None:
-            raise RunError(f"{self._name}: did not end in time", reason="timeout")
+            raise RunError(
+                f"{self._name}: did not end in time", reason="timeout", code="E-TOOL-013"
+            )
         if self._exit.status == 124:
             raise self.error(f"did not end within {self.limit_s:g} s")
         if self._terminated and self._exit.status == 128 + signal.SIGTERM:
@@ -220,7 +230,9 @@ class RemoteProcess:
         """An error with the last lines of its output."""
         lines = self._exit.text.strip().splitlines()[-3:] if self._exit else []
         return RunError(
-            ": ".join((self._name, problem, *map(str.strip, lines)))[:400], reason="peer"
+            ": ".join((self._name, problem, *map(str.strip, lines)))[:400],
+            reason="peer",
+            code="E-TOOL-014",
         )
 
     @property
@@ -232,7 +244,11 @@ class RemoteProcess:
         if answer is None or "output" not in answer:
             return answer
         if answer["size"] > MAX_OUTPUT_B:
-            raise RunError(f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB", reason="limit")
+            raise RunError(
+                f"{self._name}: printed over {MAX_OUTPUT_B >> 20} MiB",
+                reason="limit",
+                code="E-TOOL-015",
+            )
         self._printed = base64.b64decode(answer["output"]).decode("utf-8", "replace")
         if answer["event"] == "ended":
             found = _TIMES.search(answer["times"])

@@ -57,7 +57,9 @@ def congestion_route(
     process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True)
     try:
         if process.receive(APPLIED_S).get("event") != "applied":
-            raise HostError(host.name, f"its route to {peer} did not take {congestion}")
+            raise HostError(
+                host.name, f"its route to {peer} did not take {congestion}", code="E-TOOL-016"
+            )
         yield
     finally:
         process.close()

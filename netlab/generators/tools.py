@@ -216,16 +216,20 @@ def _imported(
         try:
             records = parse(text)
         except BadInput as error:
-            raise RunError(str(error), reason="peer") from None
+            raise RunError(str(error), reason="peer", code="E-TOOL-017") from None
         if len(records) != 1:
-            raise RunError(f"{len(records)} results for one run", reason="peer")
+            raise RunError(f"{len(records)} results for one run", reason="peer", code="E-TOOL-018")
         (record,) = records
         if record.streams not in (None, transfer.streams):
             raise RunError(
-                f"{record.streams} streams in place of {transfer.streams}", reason="peer"
+                f"{record.streams} streams in place of {transfer.streams}",
+                reason="peer",
+                code="E-TOOL-019",
             )
         if record.forward.measured_at != "receiver":
-            raise RunError("the result is not the receiver's count", reason="peer")
+            raise RunError(
+                "the result is not the receiver's count", reason="peer", code="E-TOOL-020"
+            )
         return Received(record.forward.goodput_MBps, record.forward.window_s)
 
     return read
@@ -238,7 +242,7 @@ def _neper(text: str, transfer: TransferRequest) -> Received:
     """Parse neper's ``key=value`` lines; its bit/s are over its own samples of the transfer."""
     found = _NEPER.findall(text)
     if len(found) != 1 or int(found[0]) == 0:
-        raise RunError("its output has no local_throughput", reason="peer")
+        raise RunError("its output has no local_throughput", reason="peer", code="E-TOOL-021")
     return Received(int(found[0]) / 8e6, float(transfer.seconds))
 
 

@@ -66,7 +66,11 @@ def run_transfer(
             )
         )
         if not server.wait_listening():
-            raise RunError(f"{receiver.name}: port {transfer.port} is in use", reason="in_use")
+            raise RunError(
+                f"{receiver.name}: port {transfer.port} is in use",
+                reason="in_use",
+                code="E-TOOL-022",
+            )
         meter()
         client.go()
         sent = client.result()

@@ -222,6 +222,7 @@ def _served(
     raise RunError(
         f"{host.name}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, all in use",
         reason="in_use",
+        code="E-TOOL-023",
     )
 
 
@@ -269,7 +270,9 @@ def end_server(server: RemoteProcess, tool: Tool, is_complete: Callable[[str], b
         server.terminate()
     if server.wait(END_S) is None:
         raise RunError(
-            f"{server.what} on {server.host.name}: did not end in time", reason="timeout"
+            f"{server.what} on {server.host.name}: did not end in time",
+            reason="timeout",
+            code="E-TOOL-024",
         )
     return server.result()
 

@@ -75,12 +75,14 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
         message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, kept as {failed})") from None
     except OSError as error:
-        raise NetlabError(f"cannot write {output}: {error.strerror or error}") from None
+        raise NetlabError(
+            f"cannot write {output}: {error.strerror or error}", code="E-NOTEBOOKS-001"
+        ) from None
     except KeyboardInterrupt:  # papermill takes it for the end, and the copy for a whole one
         partial.unlink(missing_ok=True)
         raise
     except RuntimeError as error:  # the kernel did not start, or died before a cell failed
-        raise NetlabError(f"{notebook.name}: {error}") from None
+        raise NetlabError(f"{notebook.name}: {error}", code="E-NOTEBOOKS-002") from None
     finally:
         partial_left = partial.exists()
         if partial_left and _complete(partial):

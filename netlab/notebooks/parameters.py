@@ -51,7 +51,9 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
             _known(name, kinds, "parameters")
     for name, kind in kinds.items():
         if name not in namespace:
-            raise BadInput("the parameter is missing", where="parameters", key=name)
+            raise BadInput(
+                "the parameter is missing", where="parameters", key=name, code="E-NOTEBOOKS-003"
+            )
         wanted = kind if isinstance(kind, tuple) else (kind,)
         value = namespace[name]
         fits = isinstance(value, wanted) or (float in wanted and isinstance(value, int))
@@ -59,7 +61,13 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
             fits = False
         if not fits:
             names = " or ".join("None" if k is type(None) else k.__name__ for k in wanted)
-            raise BadInput(f"must be {names}", where="parameters", key=name, value=value)
+            raise BadInput(
+                f"must be {names}",
+                where="parameters",
+                key=name,
+                value=value,
+                code="E-NOTEBOOKS-004",
+            )
 
 
 def _assigned(source: str) -> list[str]:
@@ -87,7 +95,7 @@ def _known(name: str, known: Collection[str], where: str) -> None:
         hint = f"; did you mean {near[0]!r}?" if near else ""
         listed = ", ".join(sorted(known)) or "none"
         message = f"the notebook has no such parameter; it has {listed}{hint}"
-        raise BadInput(message, where=where, key=name)
+        raise BadInput(message, where=where, key=name, code="E-NOTEBOOKS-005")
 
 
 def declared(notebook: Path) -> frozenset[str]:
@@ -107,15 +115,19 @@ def declared(notebook: Path) -> frozenset[str]:
             if "parameters" in cell.get("metadata", {}).get("tags", ())
         ]
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=where, code="E-NOTEBOOKS-006"
+        ) from None
     except (ValueError, TypeError, AttributeError, LookupError, nbformat.ValidationError) as error:
         # nbformat trusts the shape of the JSON it is given
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"is no notebook: {reason}", where=where) from None
+        raise BadInput(f"is no notebook: {reason}", where=where, code="E-NOTEBOOKS-007") from None
     try:
         return frozenset(name for source in sources for name in _assigned(source))
     except SyntaxError:
-        raise BadInput("the cell tagged parameters is no plain Python", where=where) from None
+        raise BadInput(
+            "the cell tagged parameters is no plain Python", where=where, code="E-NOTEBOOKS-008"
+        ) from None
 
 
 def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str, object]:
@@ -129,8 +141,12 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
     known = declared(notebook)
     for name in parameters:
         if not isinstance(name, str):
-            raise BadInput("is no parameter name", where=str(notebook), key=repr(name))
+            raise BadInput(
+                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-009"
+            )
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
-            raise BadInput("is no parameter name", where=str(notebook), key=repr(name))
+            raise BadInput(
+                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-010"
+            )
         _known(name, known, str(notebook))
     return dict(parameters)

@@ -53,7 +53,9 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
     known = {"repeats", "seconds", "warmup_s", "interval_ms", "drain_s", "seed"}
     for key in given:
         if key not in known:
-            raise BadInput(f"no such timing; there are {', '.join(sorted(known))}", key=key)
+            raise BadInput(
+                f"no such timing; there are {', '.join(sorted(known))}", key=key, code="E-STUDY-001"
+            )
     if given:
         content = study.model_dump(mode="python")
         if "seed" in given:
@@ -125,7 +127,11 @@ def _beside(name: str, file: Path) -> OwnTuning | None:
         tuning = validated(_TuningFile, content, str(path))
         if tuning.name not in ("", name):
             raise BadInput(
-                "differs from the file's name", where=str(path), key="name", value=tuning.name
+                "differs from the file's name",
+                where=str(path),
+                key="name",
+                value=tuning.name,
+                code="E-STUDY-002",
             )
         return OwnTuning.model_validate(tuning.model_dump(exclude={"name"}))
     return None

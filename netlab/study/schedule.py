@@ -104,7 +104,12 @@ def block(study: Study, block_id: str) -> Block:
     for candidate in blocks(study):
         if candidate.block_id == block_id:
             return candidate
-    raise BadInput(f"study {study.name!r} has no such block", key="block_id", value=block_id)
+    raise BadInput(
+        f"study {study.name!r} has no such block",
+        key="block_id",
+        value=block_id,
+        code="E-STUDY-003",
+    )
 
 
 def measuring_s(study: Study, runs: int) -> float:

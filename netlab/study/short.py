@@ -54,6 +54,7 @@ def short_form(study: Study, where: str) -> Study:
             where=where,
             key="name",
             value=study.name,
+            code="E-STUDY-004",
         )
     if len(study.name) > MAX_NAME - len(QUICK):
         raise BadInput(
@@ -62,6 +63,7 @@ def short_form(study: Study, where: str) -> Study:
             where=where,
             key="name",
             value=study.name,
+            code="E-STUDY-005",
         )
     groups = tuple(group.in_short() for group in study.groups if group.short)
     if not groups:
@@ -69,6 +71,7 @@ def short_form(study: Study, where: str) -> Study:
             "no group is for the short form; leave out `short: false` of one, or --quick",
             where=where,
             key="groups",
+            code="E-STUDY-006",
         )
     timing = study.quick or derived_timing(study)
     changed = {"timing": timing, "quick": None, "name": f"{study.name}{QUICK}", "groups": groups}

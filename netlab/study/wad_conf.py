@@ -143,16 +143,21 @@ def _entry(name: str, reference: dict, study_file: Path) -> WadEntry:
     extra = sorted(str(word) for word in reference.keys() - {"wad_conf", "entry"})
     if extra:
         raise BadInput(
-            "unknown key beside wad_conf; allowed is entry", where=where, key=f"{key}.{extra[0]}"
+            "unknown key beside wad_conf; allowed is entry",
+            where=where,
+            key=f"{key}.{extra[0]}",
+            code="E-STUDY-007",
         )
     file = reference["wad_conf"]
     if not isinstance(file, str):
-        raise BadInput("not a file name", where=where, key=f"{key}.wad_conf", value=file)
+        raise BadInput(
+            "not a file name", where=where, key=f"{key}.wad_conf", value=file, code="E-STUDY-008"
+        )
     entries = {entry.name: entry for entry in read_wad(study_file.parent / file)}
     wanted = reference.get("entry", next(iter(entries)) if len(entries) == 1 else None)
     if wanted not in entries:
         problem = f"choose an entry of {file}: {', '.join(entries)}"
-        raise BadInput(problem, where=where, key=f"{key}.entry", value=wanted)
+        raise BadInput(problem, where=where, key=f"{key}.entry", value=wanted, code="E-STUDY-009")
     return entries[wanted]
 
 
@@ -228,25 +233,36 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
         if head := _HEAD.fullmatch(line):
             name = head[1].strip()
             if not name or name in entries:
-                raise BadInput(f"line {number}: an entry needs an unused name", where=where)
+                raise BadInput(
+                    f"line {number}: an entry needs an unused name", where=where, code="E-STUDY-010"
+                )
             current = entries[name] = {}
             continue
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon or current is None:
             wanted = "[NAME] or key: value" if current is not None else "[NAME]"
-            raise BadInput(f"line {number}: must be {wanted}", where=where, value=line)
+            raise BadInput(
+                f"line {number}: must be {wanted}", where=where, value=line, code="E-STUDY-011"
+            )
         if key not in _KEYS:
             raise BadInput(
-                f"line {number}: unknown key; allowed are {', '.join(_KEYS)}", where=where, key=key
+                f"line {number}: unknown key; allowed are {', '.join(_KEYS)}",
+                where=where,
+                key=key,
+                code="E-STUDY-012",
             )
         if key in current:
-            raise BadInput(f"line {number}: given twice in [{name}]", where=where, key=key)
+            raise BadInput(
+                f"line {number}: given twice in [{name}]", where=where, key=key, code="E-STUDY-013"
+            )
         try:
             current[key] = _KEYS[key](value)
         except ValueError as problem:
-            raise BadInput(f"line {number}: {problem}", where=where, key=key, value=value) from None
+            raise BadInput(
+                f"line {number}: {problem}", where=where, key=key, value=value, code="E-STUDY-014"
+            ) from None
     if not entries:
-        raise BadInput("contains no entry [NAME]", where=where)
+        raise BadInput("contains no entry [NAME]", where=where, code="E-STUDY-015")
     return tuple(WadEntry(name=name, **values) for name, values in entries.items())
 
 
@@ -263,11 +279,13 @@ def read_wad(path: Path | str) -> tuple[WadEntry, ...]:
         with open(path, "rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=where) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=where, code="E-STUDY-016"
+        ) from None
     if len(raw) > MAX_BYTES:
-        raise BadInput("is over 64 KiB, the largest size allowed", where=where)
+        raise BadInput("is over 64 KiB, the largest size allowed", where=where, code="E-STUDY-017")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise BadInput("is not UTF-8 text", where=where) from None
+        raise BadInput("is not UTF-8 text", where=where, code="E-STUDY-018") from None
     return parse_wad(text, where=where)

@@ -100,7 +100,9 @@ class Requests:
             try:
                 self._channel.send(line)
             except OSError as error:
-                raise TuningError(f"the connection to the host is gone: {error}") from error
+                raise TuningError(
+                    f"the connection to the host is gone: {error}", code="E-TUNING-001"
+                ) from error
             return self._until(_FINAL[verb])
 
     def _until(self, final: str) -> list[dict[str, Any]]:
@@ -109,9 +111,13 @@ class Requests:
             try:
                 answer = self._channel.receive(self._timeout_s)
             except TimeoutError as error:
-                raise TuningError(f"the host did not answer in {self._timeout_s:g} s") from error
+                raise TuningError(
+                    f"the host did not answer in {self._timeout_s:g} s", code="E-TUNING-002"
+                ) from error
             except (EOFError, OSError, ValueError) as error:
-                raise TuningError(f"the connection to the host is gone: {error}") from error
+                raise TuningError(
+                    f"the connection to the host is gone: {error}", code="E-TUNING-003"
+                ) from error
             if answer.get("event") == "error":
                 self._owed = None
                 raise TuneFault(

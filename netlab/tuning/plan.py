@@ -83,7 +83,7 @@ def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -
     answer = read(knob)
     old, why = answer["value"], str(answer["reason"] or "")
     if why.startswith(NO_INTERFACE):
-        raise TuningError(f"{interface} {knob.label}: {why}")
+        raise TuningError(f"{interface} {knob.label}: {why}", code="E-TUNING-004")
     # Missing rights are not a property of the host: setting the knob is refused later, an error.
     allowed = answer["writable"] or why.startswith(_NO_PRIVILEGE)
     reached = answer["supported"] and (allowed or old == knob.value)

@@ -199,7 +199,9 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
         return paths.data_dir()
     path = Path(data_dir)
     if not path.is_dir():
-        raise BadInput("is not a directory", key="data_dir", value=str(data_dir))
+        raise BadInput(
+            "is not a directory", key="data_dir", value=str(data_dir), code="E-TUNING-005"
+        )
     return path
 
 
@@ -229,7 +231,11 @@ def read_tuning(path: Path) -> Tuning:
     tuning = validated(Tuning, read_yaml(path), str(path))
     if tuning.name != path.stem:
         raise BadInput(
-            "differs from the file's name", where=str(path), key="name", value=tuning.name
+            "differs from the file's name",
+            where=str(path),
+            key="name",
+            value=tuning.name,
+            code="E-TUNING-006",
         )
     return tuning
 
@@ -272,7 +278,9 @@ def lineage(
             where = "" if chain[-1].name in own else str(directory / f"{chain[-1].name}.yml")
         key = "extends" if chain else "tuning"
         if any(tuning.name == wanted for tuning in chain):
-            raise BadInput("tunings extend each other", where=where, key=key, value=wanted)
+            raise BadInput(
+                "tunings extend each other", where=where, key=key, value=wanted, code="E-TUNING-007"
+            )
         path = directory / f"{wanted}.yml"
         if wanted != AS_FOUND and wanted in own:
             chain.append(own[wanted])
@@ -281,7 +289,9 @@ def lineage(
             chain.append(_unchanged(path, stat.st_mtime_ns, stat.st_size))
         else:
             known = nearest(wanted, [*own, *profile_names(data_dir)])
-            raise BadInput(f"unknown tuning; {known}", where=where, key=key, value=wanted)
+            raise BadInput(
+                f"unknown tuning; {known}", where=where, key=key, value=wanted, code="E-TUNING-008"
+            )
         wanted = chain[-1].extends
     return tuple(reversed(chain))
 

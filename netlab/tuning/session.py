@@ -88,10 +88,15 @@ class TuningSession:
     ):
         if not _INTERFACE.fullmatch(interface):
             raise BadInput(
-                "not a name the kernel takes for an interface", key="interface", value=interface
+                "not a name the kernel takes for an interface",
+                key="interface",
+                value=interface,
+                code="E-TUNING-009",
             )
         if not _OWNER.fullmatch(owner):
-            raise BadInput("1 to 64 letters, digits or _-.:@", key="owner", value=owner)
+            raise BadInput(
+                "1 to 64 letters, digits or _-.:@", key="owner", value=owner, code="E-TUNING-010"
+            )
         self.profile, self.interface, self.mtu_B = profile, interface, mtu_B
         self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
         self._owner, self._hold_s = owner, hold_s
@@ -144,7 +149,8 @@ class TuningSession:
         failed = [_label(answer) for answer in answers if answer.get("status") == "failed"]
         if failed:
             raise TuningError(
-                f"a session that died left {', '.join(failed)} changed, and it cannot be reverted"
+                f"a session that died left {', '.join(failed)} changed, and it cannot be reverted",
+                code="E-TUNING-011",
             )
         return tuple(answers)
 
@@ -178,7 +184,8 @@ class TuningSession:
             if drift:
                 raise TuningError(
                     "changed by somebody else while it was applied: "
-                    + ", ".join(_label(vars(one)) for one in drift)
+                    + ", ".join(_label(vars(one)) for one in drift),
+                    code="E-TUNING-012",
                 )
         except BaseException as error:
             self._leave(error)
@@ -203,7 +210,8 @@ class TuningSession:
         entry["supported"] = answer["status"] != "unsupported"
         if answer["status"] == "refused":
             raise TuningError(
-                f"{_label(answer)} = {change.new} ({change.source}): refused: {answer['reason']}"
+                f"{_label(answer)} = {change.new} ({change.source}): refused: {answer['reason']}",
+                code="E-TUNING-013",
             )
         kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
         getattr(self._got, kept).append(entry)
@@ -214,7 +222,9 @@ class TuningSession:
             answer = self.read(setting)
             reason = str(answer["reason"] or "")
             if reason.startswith(NO_INTERFACE):
-                raise TuningError(f"{self.interface} {setting.label}: {reason}")
+                raise TuningError(
+                    f"{self.interface} {setting.label}: {reason}", code="E-TUNING-014"
+                )
             if answer["supported"] and answer["value"] is not None:
                 entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
                 self._got.found.append(entry)
@@ -271,7 +281,7 @@ class TuningSession:
         except TuningError as failure:
             note = f"the tuning of {self.interface}: {failure}; the guard on the host reverts it"
             if error is None:
-                raise TuningError(note) from failure
+                raise TuningError(note, code="E-TUNING-015") from failure
             error.add_note(note)
             return
         if self._got.failed:
@@ -279,7 +289,7 @@ class TuningSession:
                 f"{_label(entry)} ({entry['reason']})" for entry in self._got.failed
             )
             if error is None:
-                raise TuningError(what)
+                raise TuningError(what, code="E-TUNING-016")
             error.add_note(what)
 
     def _revert(self) -> None:

@@ -54,7 +54,12 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
-            raise BadInput("lies between 0.5 and 1", key="confidence", value=self.confidence)
+            raise BadInput(
+                "lies between 0.5 and 1",
+                key="confidence",
+                value=self.confidence,
+                code="E-BENCH-001",
+            )
 
     def medians(
         self, samples: pd.DataFrame, hot_MBps: float = math.nan, cold_MBps: float = math.nan

@@ -45,7 +45,9 @@ def find_tools(
     names = [tool.name for tool in TOOLS]
     for name in wanted:
         if name not in names:
-            raise BadInput(f"there are {', '.join(names)}", key="peer", value=name)
+            raise BadInput(
+                f"there are {', '.join(names)}", key="peer", value=name, code="E-BENCH-002"
+            )
     found = []
     for tool in TOOLS:
         if wanted and tool.name not in wanted:
@@ -55,12 +57,13 @@ def find_tools(
         if program is not None:
             found.append(Installed(tool, os.path.abspath(program), _version(tool, program)))
         elif given:
-            raise BadInput("is not a program", where=tool.variable, value=given)
+            raise BadInput("is not a program", where=tool.variable, value=given, code="E-BENCH-003")
         elif wanted:
             raise BadInput(
                 f"{tool.program} is not on PATH, and {tool.variable} does not name it",
                 key="peer",
                 value=tool.name,
+                code="E-BENCH-004",
             )
     return tuple(found)
 
@@ -81,6 +84,8 @@ def _version(tool: Tool, program: str) -> str:
                 check=False,
             )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"its version option failed: {error}", where=program) from None
+        raise BadInput(
+            f"its version option failed: {error}", where=program, code="E-BENCH-005"
+        ) from None
     lines = (done.stdout + done.stderr).strip().splitlines()
     return lines[0].strip()[:120] if lines else "unknown"

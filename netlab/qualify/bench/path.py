@@ -78,7 +78,11 @@ def open_path(
         for endpoint in endpoints.values():
             session = stack.enter_context(endpoint.with_mtu(environment.mtu_B))
             if session.drift():
-                raise HostError(endpoint.name, f"did not take an MTU of {environment.mtu_B} B")
+                raise HostError(
+                    endpoint.name,
+                    f"did not take an MTU of {environment.mtu_B} B",
+                    code="E-BENCH-006",
+                )
         sender, receiver = endpoints[SENDER], endpoints[RECEIVER]
         names = {name: lab.namespace(name) for name in (SENDER, RECEIVER)}
         for here, there in ((sender, receiver), (receiver, sender)):
@@ -102,7 +106,9 @@ def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator
     try:
         said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=endpoint.name)
         if f"congctl {CONGESTION}" not in said:
-            raise HostError(endpoint.name, f"its route to {peer} did not take {CONGESTION}")
+            raise HostError(
+                endpoint.name, f"its route to {peer} did not take {CONGESTION}", code="E-BENCH-007"
+            )
         yield
     finally:
         run_ip(change, host=endpoint.name)
@@ -143,7 +149,7 @@ def machine_use(before: dict, after: dict) -> MachineUse:
     """
     old, new = before.get("interface"), after.get("interface")
     if not old or not new:
-        raise RunError("the meter has no interface", reason="internal")
+        raise RunError("the meter has no interface", reason="internal", code="E-BENCH-008")
     packets = new["rx_packets"] - old["rx_packets"]
     payload_B = new["rx_bytes"] - old["rx_bytes"] - HEADERS_B * packets
 
@@ -158,7 +164,7 @@ def machine_use(before: dict, after: dict) -> MachineUse:
         )
 
     if packets < 0 or payload_B < 0:
-        raise RunError("an interface counter decreased", reason="internal")
+        raise RunError("an interface counter decreased", reason="internal", code="E-BENCH-009")
     return MachineUse(
         wall_s=(after["t_ns"] - before["t_ns"]) / 1e9,
         busy_s=spent_s(BUSY),
@@ -219,6 +225,7 @@ class BenchPath:
                 raise RunError(
                     f"counts {said_B / 1e6:.1f} MB, the interface {found.payload_B / 1e6:.1f} MB",
                     reason="peer",
+                    code="E-BENCH-010",
                 )
             row |= {"goodput_MBps": received.goodput_MBps, "window_s": received.window_s}
         except RunError as error:
@@ -272,10 +279,12 @@ class BenchPath:
         (flow,) = outcome.flows
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             if result["status"] != "ok":
-                raise RunError(f"{name}: {result.get('message') or result['status']}")
+                raise RunError(
+                    f"{name}: {result.get('message') or result['status']}", code="E-BENCH-011"
+                )
         goodput = goodput_MBps(flow.sink)
         if goodput is None:
-            raise RunError("the sink measured no window")
+            raise RunError("the sink measured no window", code="E-BENCH-012")
         own_us = sum(
             result["meter"]["total"]["process"][key]
             for result in (flow.gen, flow.sink)

@@ -94,13 +94,17 @@ class Matrix:
         ):
             for value in getattr(self, key):
                 if not low <= value <= high:
-                    raise BadInput(f"is from {low} to {high}", key=key, value=value)
+                    raise BadInput(
+                        f"is from {low} to {high}", key=key, value=value, code="E-BENCH-013"
+                    )
         for key in ("offloads", "mtus_B", "streams", "modes"):
             if not getattr(self, key):
-                raise BadInput("has no level", key=key)
+                raise BadInput("has no level", key=key, code="E-BENCH-014")
         for key, high in _COUNTS:
             if not 1 <= getattr(self, key) <= high:
-                raise BadInput(f"is from 1 to {high}", key=key, value=getattr(self, key))
+                raise BadInput(
+                    f"is from 1 to {high}", key=key, value=getattr(self, key), code="E-BENCH-015"
+                )
 
     @property
     def cells(self) -> tuple[BenchCell, ...]:

@@ -89,7 +89,7 @@ def run_bench(
         An end of the path was lost.
     """
     if not peers:
-        raise NetlabError("no tool to compare with is installed")
+        raise NetlabError("no tool to compare with is installed", code="E-BENCH-016")
     started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     stages, unfit = schedule(matrix, contenders(peers))
     total = sum(len(stage.heats) + len(stage.turns) for stage in stages)
@@ -123,7 +123,7 @@ def run_bench(
                     progress(turn, sample, total)
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
-        raise NetlabError(f"all of netlab's own transfers failed: {own[-1]}")
+        raise NetlabError(f"all of netlab's own transfers failed: {own[-1]}", code="E-BENCH-017")
     tools = {GENSINK: {"version": netlab.__version__, "program": core.source_digest()}}
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(

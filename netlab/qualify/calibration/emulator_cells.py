@@ -218,7 +218,7 @@ class EmulatorPlan:
 
     def __post_init__(self) -> None:
         if not self.rtts_ms:
-            raise BadInput("has no level", key="rtt")
+            raise BadInput("has no level", key="rtt", code="E-CALIBRATION-001")
         for key, low, high, values in (
             ("rtt", 0.0, 2000.0, self.rtts_ms),
             ("pings", LEAST_PINGS, 100_000, (self.pings,)),
@@ -227,7 +227,12 @@ class EmulatorPlan:
         ):
             for value in values:
                 if not low <= value <= high:
-                    raise BadInput(f"is from {low:g} to {high:g}", key=key, value=value)
+                    raise BadInput(
+                        f"is from {low:g} to {high:g}",
+                        key=key,
+                        value=value,
+                        code="E-CALIBRATION-002",
+                    )
 
     @property
     def round_trips(self) -> tuple[RoundTrip, ...]:

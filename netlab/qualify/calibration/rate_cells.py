@@ -116,9 +116,14 @@ class RatePlan:
         ):
             for value in values:
                 if not low <= value <= high:
-                    raise BadInput(f"is from {low:g} to {high:g}", key=key, value=value)
+                    raise BadInput(
+                        f"is from {low:g} to {high:g}",
+                        key=key,
+                        value=value,
+                        code="E-CALIBRATION-003",
+                    )
             if not values:
-                raise BadInput("has no level", key=key)
+                raise BadInput("has no level", key=key, code="E-CALIBRATION-004")
 
     @property
     def cells(self) -> tuple[RateCell, ...]:
