@@ -22,7 +22,7 @@ study: setup ## run the study on the lab (or your hosts), then write site/index.
 bench: setup ## netlab beside iperf3 and whatever else of its kind is installed, on the lab
 	@$(NETLAB) bench $(if $(QUICK),--quick)
 
-check: ## lint, types, and the tests without root, C builds and end-to-end runs: under 2 minutes
+check: ## lint, types and the quick tests, without root
 	@[ -x $(BIN)/mypy ] || { echo "make setup first: $(BIN) has no mypy" >&2; exit 1; }
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -34,6 +34,7 @@ test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff check .
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff format --check .
+	@$(BIN)/mypy
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py $(PYTEST_ARGS)
 
 wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on

@@ -148,7 +148,7 @@ class Lab:
             Only root can.
         """
         if os.geteuid() != 0:
-            raise Unsupported("removing a lab needs root: use sudo", code="E-LAB-010")
+            raise Unsupported("removing a lab needs root: run it with sudo", code="E-LAB-010")
         _shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()

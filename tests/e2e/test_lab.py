@@ -281,7 +281,7 @@ def test_queues_without_processors_of_their_own_are_named(tmp_path):
 def _as_nobody(program):
     """What a program says that gives up root before it does anything."""
     done = subprocess.run(
-        (sys.executable, "-c", f"import os\nfrom netlab.hosts import lab, needs\n{program}"),
+        (sys.executable, "-c", f"import os\nfrom netlab.lab import lab, needs\n{program}"),
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
