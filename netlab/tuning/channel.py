@@ -123,6 +123,7 @@ class Requests:
                 raise TuneFault(
                     f"{answer.get('message')} ({answer.get('code')})",
                     reason=str(answer.get("code")),
+                    code="E-TUNING-017",
                 )
             answers.append(answer)
             if answer.get("event") == final:
