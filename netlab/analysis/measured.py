@@ -89,7 +89,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     NetlabError
         It holds no runs, or files that cannot be read as results.
     """
-    file, name = _named(study) if str(study) else (None, "")
+    file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
     store = Store(directory)
     runs = store.runs()
@@ -109,13 +109,13 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     return from_frames(design, runs, store.intervals(), directory)
 
 
-def _named(study: str | Path) -> tuple[Path | None, str]:
+def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:
     """File and name of a study; no file for a name that only results go by."""
     text = str(study)
     try:
         file = paths.study_file(study)
     except BadInput:
-        if is_name(text) and paths.results_dir(text).is_dir():
+        if is_name(text) and (str(results) or paths.results_dir(text).is_dir()):
             return None, text
         if not (is_name(text) and text.endswith(QUICK)):
             raise
@@ -162,6 +162,9 @@ def _design(directory: Path, file: Path | None, name: str, measured: list[str]) 
         design = studies.load(kept)
         if not name or design.name in _forms(name):
             return design
+        if file is None:
+            message = f"holds runs of {design.name!r}, the study is {name!r}"
+            raise BadInput(message, where=str(directory), key="study")
     if file is None:
         file = paths.study_file(measured[0].removesuffix(QUICK))
     design = studies.load(file)

@@ -206,7 +206,7 @@ class Study:
             print(f"{done.runs_measured} runs measured, {done.runs_kept} kept from before")
         else:
             run_study(self.design, directory=directory)
-        return Results(self.name, results=directory)
+        return Results(directory)
 
     def measure(
         self,

@@ -130,6 +130,14 @@ def test_results_are_loaded_by_a_name_that_no_file_has(home, foreign):
     assert load_measured("", "two-racks").study == foreign
 
 
+def test_a_name_that_no_file_has_is_that_of_the_study_in_the_directory(tmp_path, foreign):
+    synthetic.store_of(tmp_path / "store", foreign)
+    freeze(foreign, tmp_path / "store")
+    assert load_measured(tmp_path / "store", "two-racks").study == foreign
+    with pytest.raises(BadInput, match="holds runs of 'two-racks', the study is 'three-racks'"):
+        load_measured(tmp_path / "store", "three-racks")
+
+
 def test_a_relative_directory_is_taken_from_here_or_else_from_the_checkout(
     tmp_path, foreign, monkeypatch
 ):
