@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from netlab import _core  # type: ignore[attr-defined]
+import netlab._core as _core
 from netlab.core.report import Report
 from netlab.errors import CoreError
 

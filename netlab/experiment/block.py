@@ -13,7 +13,7 @@ import netlab
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import open_endpoints
+from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
 from netlab.generators import require
 from netlab.lab.lab import Lab
@@ -47,7 +47,7 @@ class BlockResult:
         All rows of the block, measured now or before.
     measured, kept : int
         Runs measured now, and runs with an earlier valid record.
-    diffs : dict of str to object
+    diffs : dict of str to TuningPlan
         Host -> the tuning's plan, shown as a diff.
     unsupported : list of dict
         ``host``, ``knob`` and ``reason`` of knobs that a kernel or card lacks.
@@ -59,7 +59,7 @@ class BlockResult:
     intervals: pd.DataFrame
     measured: int = 0
     kept: int = 0
-    diffs: dict[str, object] = field(default_factory=dict)
+    diffs: dict[str, TuningPlan] = field(default_factory=dict)
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -97,7 +98,7 @@ def transfer(streams: int = 1, **settings: object) -> LoopbackRun:
     >>> run.ledger["given to send()"] == run.ledger["read by the sink"]
     True
     """
-    chosen = {**DEFAULTS, **settings}
+    chosen: dict[str, Any] = {**DEFAULTS, **settings}
     if settings.get("bytes"):
         chosen = {"congestion": DEFAULTS["congestion"], **settings}
     return LoopbackRun(*core.transfer(streams=streams, **chosen))

@@ -91,8 +91,10 @@ def _with_neighbours(content: dict[str, Any], file: Path) -> dict[str, Any]:
 
 def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
     """Names of tunings in a study that is not validated yet; and the inline ones among them."""
-    levels = content.get("tunings")
-    levels = [level for level in levels if isinstance(level, dict)] if _is_list(levels) else []
+    given = content.get("tunings")
+    levels = [
+        level for level in (given if isinstance(given, list) else ()) if isinstance(level, dict)
+    ]
     inline = [level for level in levels if "knobs" in level or "extends" in level]
     names = [level.get("profile", level.get("name")) for level in levels if level not in inline]
     for tuning in (*inline, *_mappings(content.get("profiles"))):
@@ -102,10 +104,6 @@ def _named(content: dict[str, Any]) -> tuple[list[str], set[str]]:
         names += profiles.values() if isinstance(profiles, dict) else []
     good = [name for name in names if isinstance(name, str) and re.fullmatch(NAME, name)]
     return good, {str(level.get("name")) for level in inline}
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _mappings(value: object) -> list[dict]:

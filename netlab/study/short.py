@@ -26,8 +26,8 @@ def derived_timing(study: Study) -> Timing:
     timing = study.timing
     seconds = min(timing.seconds, max(LEAST_S, min(MOST_S, timing.seconds * SHARE)))
     for group in study.groups:
-        late = group.short and group.records is None and group.force_loss_at_s is not None
-        if late and group.force_loss_at_s >= timing.warmup_s + seconds:
+        loss_s = group.force_loss_at_s if group.short and group.records is None else None
+        if loss_s is not None and loss_s >= timing.warmup_s + seconds:
             seconds = timing.seconds
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
     return timing.model_copy(

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from netlab.errors import BadInput
 from netlab.study.stacks import Stack
@@ -77,10 +78,10 @@ class WadEntry:
 
     def stack(self) -> Stack:
         """Window law of the entry, as a study defines it."""
-        limit = {"max_ssthresh_segments": self.maxssth} if self.maxssth else {}
+        limit: dict[str, Any] = {"max_ssthresh_segments": self.maxssth} if self.maxssth else {}
         if self.floyd:
             return Stack(law="highspeed", **limit)
-        changed = {"increase": self.wadai, "decrease": self.wadmd}
+        changed: dict[str, Any] = {"increase": self.wadai, "decrease": self.wadmd}
         return Stack(law="aimd", **{key: value for key, value in changed.items() if value}, **limit)
 
     def overridden(self) -> dict[str, float]:
@@ -121,10 +122,11 @@ def with_wad_conf(content: dict, study_file: Path) -> dict:
     BadInput
         A file cannot be used, an entry does not exist, or a reference has another key.
     """
-    stacks = content.get("stacks")
+    given = content.get("stacks")
+    stacks = given if isinstance(given, dict) else {}
     references = {
         name: stack
-        for name, stack in (stacks.items() if isinstance(stacks, dict) else ())
+        for name, stack in stacks.items()
         if isinstance(stack, dict) and "wad_conf" in stack
     }
     if not references:
@@ -223,8 +225,8 @@ def parse_wad(text: str, *, where: str = "wad.conf") -> tuple[WadEntry, ...]:
         A line that is neither ``[NAME]`` nor ``key: value``, an unknown or repeated key, an
         invalid value, a repeated entry name, or a file without an entry.
     """
-    entries: dict[str, dict[str, object]] = {}
-    current: dict[str, object] | None = None
+    entries: dict[str, dict[str, Any]] = {}
+    current: dict[str, Any] | None = None
     name = ""
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.strip()
