@@ -164,10 +164,10 @@ def _design(directory: Path, file: Path | None, name: str, measured: list[str]) 
             return design
         if file is None:
             message = f"holds runs of {design.name!r}, the study is {name!r}"
-            raise BadInput(message, where=str(directory), key="study")
+            raise BadInput(message, where=str(directory), key="study", code="E-ANALYSIS-018")
     if file is None:
         file = paths.study_file(measured[0].removesuffix(QUICK))
     design = studies.load(file)
-    if measured == [design.name + QUICK] and design.quick is not None:
+    if measured == [design.name + QUICK]:
         return studies.load(file, quick=True)
     return design

@@ -93,6 +93,7 @@ def home(tmp_path, monkeypatch):
     study = synthetic.openlab_file().read_bytes()
     (tmp_path / "studies").mkdir()
     (tmp_path / "studies" / "openlab-2003.yml").write_bytes(study)
+    (tmp_path / "tunings").symlink_to(synthetic.data_dir() / "tunings")
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path))
     monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
     return paths.results_dir("openlab-2003-quick")
@@ -146,6 +147,7 @@ def test_a_relative_directory_is_taken_from_here_or_else_from_the_checkout(
     monkeypatch.chdir(tmp_path)
     assert load_measured("store").results == tmp_path / "store"
     (tmp_path / "data" / "studies").mkdir(parents=True)
+    (tmp_path / "data" / "tunings").symlink_to(synthetic.data_dir() / "tunings")
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "data"))
     monkeypatch.chdir("/")
     assert load_measured("store").results == tmp_path / "store"

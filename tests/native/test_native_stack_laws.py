@@ -31,7 +31,6 @@ from netlab.congestion.window_laws import (
     RENO,
     SCALABLE,
     WindowLaw,
-    aimd,
     slow_start_growth,
 )
 
@@ -58,7 +57,7 @@ CASES = {
     "scalable": Case(SCALABLE, "scalable", 300),
     "highspeed": Case(HIGHSPEED, "highspeed", 800),
     "wad": Case(
-        aimd(6, 0.3),
+        WindowLaw("AIMD(6, 0.3)", "RFC 5681", lambda w: 6.0, lambda w: 0.7),
         "aimd",
         300,
         (("increase_millionths", 6_000_000), ("decrease_millionths", 300_000)),
