@@ -153,7 +153,7 @@ class Endpoint:
 
     def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
         """Whether a tuning runs as root: always, but to read where root cannot be had."""
-        extra = self._stacks.knobs if self._stacks is not None else ()
+        extra = self._controls.knobs if self._controls is not None else ()
         return bool(profile.items or mtu_B or extra) or self.host.can_sudo
 
     def recover(self) -> tuple[dict, ...]:
