@@ -1,4 +1,4 @@
-"""The command-line faces of gensink, and gen4 and sink4 of 2003."""
+"""The command-line subcommands of gensink, and gen4 and sink4 of 2003."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@ import shlex
 import pytest
 
 from netlab.errors import BadInput
-from netlab.published import other_systems as othersystems
+from netlab.published import other_systems
 from netlab.published.other_systems import SystemSetting
 
 
 def test_linux_takes_sysctl_w_with_the_value_quoted():
-    lines = othersystems.commands(system="Linux", document="solaris-linux")
+    lines = other_systems.commands(system="Linux", document="solaris-linux")
     assert lines == [
         "sysctl -w 'net.ipv4.tcp_rmem=40960 1048560 4194304'",
         "sysctl -w 'net.ipv4.tcp_wmem=40960 196608 4194304'",
@@ -20,12 +20,12 @@ def test_linux_takes_sysctl_w_with_the_value_quoted():
 
 
 def test_freebsd_takes_sysctl_without_w():
-    assert othersystems.commands(system="FreeBSD")[0] == "sysctl kern.ipc.maxsockbuf=262144"
-    assert len(othersystems.commands(system="FreeBSD")) == 5
+    assert other_systems.commands(system="FreeBSD")[0] == "sysctl kern.ipc.maxsockbuf=262144"
+    assert len(other_systems.commands(system="FreeBSD")) == 5
 
 
 def test_solaris_takes_ndd():
-    assert othersystems.commands(system="Solaris") == [
+    assert other_systems.commands(system="Solaris") == [
         "ndd -set /dev/tcp tcp_xmit_hiwat 983040",
         "ndd -set /dev/tcp tcp_recv_hiwat 983040",
         "ndd -set /dev/tcp tcp_max_buf 4194304",
@@ -33,21 +33,21 @@ def test_solaris_takes_ndd():
 
 
 def test_windows_takes_reg_add_with_the_backslashes_put_back():
-    assert othersystems.commands(system="Windows")[0] == (
+    assert other_systems.commands(system="Windows")[0] == (
         r'reg add "HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services\Tcpip\Parameters" '
         r'/v "TcpWindowSize" /t REG_DWORD /d 131400 /f'
     )
 
 
 def test_the_sender_of_the_wide_area_tests_is_printed_too():
-    lines = othersystems.commands("slac-2003-settings", host="sender")
+    lines = other_systems.commands("slac-2003-settings", host="sender")
     assert len(lines) == 15
     assert "sysctl -w 'vm.bdflush=100 1200 128 512 15 5000 500 1884 2'" in lines
 
 
-@pytest.mark.parametrize("system", othersystems.SYSTEMS)
+@pytest.mark.parametrize("system", other_systems.SYSTEMS)
 def test_every_system_has_settings(system):
-    assert othersystems.settings(system=system)
+    assert other_systems.settings(system=system)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_every_system_has_settings(system):
 )
 def test_what_is_not_there_is_refused_with_the_choices(where):
     with pytest.raises(BadInput, match="must be one of"):
-        othersystems.settings(**where)
+        other_systems.settings(**where)
 
 
 @pytest.mark.parametrize("value", ["1; reboot", "$(reboot)", "a b", "'", "`x`"])
@@ -81,7 +81,7 @@ def test_what_a_system_cannot_take_is_refused(setting):
 
 
 def test_a_listing_has_each_system_and_source_once():
-    text = othersystems.listing()
+    text = other_systems.listing()
     heads = [line for line in text.splitlines() if line.startswith(("#", "rem"))]
     assert heads == [
         "# Linux (document solaris-linux)",

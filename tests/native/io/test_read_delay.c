@@ -37,11 +37,11 @@ static void only_an_empty_socket_is_delayed(void)
 	CHECK(nl_read_delay_allowed(65535, 65536) && !nl_read_delay_allowed(65536, 65536));
 }
 
-static uint64_t after_ns(struct nl_read_delay *linger, uint64_t bytes, uint64_t read_B)
+static uint64_t after_ns(struct nl_read_delay *delay, uint64_t bytes, uint64_t read_B)
 {
 	uint64_t before_ns = nl_now_ns();
 
-	nl_read_delay_after_read(linger, bytes, read_B, MIB);
+	nl_read_delay_after_read(delay, bytes, read_B, MIB);
 	return nl_now_ns() - before_ns;
 }
 
@@ -49,34 +49,34 @@ static void the_delay_follows_the_rate(void)
 {
 	const struct timespec look = {.tv_nsec = 11000000};
 	int large_B = 8 * MIB, fd = socket(AF_INET, SOCK_STREAM, 0);
-	struct nl_read_delay linger;
+	struct nl_read_delay delay;
 	uint64_t bytes = 0;
 
 	CHECK(fd >= 0);
-	nl_read_delay_begin(&linger, fd);
-	nl_read_delay_after_read(&linger, bytes += 50 * MIB, 1, MIB);
-	CHECK(linger.wait_ns == 0); /* too early to measure */
+	nl_read_delay_begin(&delay, fd);
+	nl_read_delay_after_read(&delay, bytes += 50 * MIB, 1, MIB);
+	CHECK(delay.wait_ns == 0); /* too early to measure */
 	/* without the privilege the buffer stays small, and the delay must be 0 */
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &large_B, sizeof(large_B)))
 		large_B = 0;
 	nanosleep(&look, NULL);
-	nl_read_delay_after_read(&linger, bytes += 50 * MIB, MIB, MIB);
-	CHECK(linger.wait_ns == (large_B ? NL_READ_DELAY_MAX_NS : 0));
-	CHECK(after_ns(&linger, bytes, NL_READ_DELAY_READ_B) >= linger.wait_ns);
+	nl_read_delay_after_read(&delay, bytes += 50 * MIB, MIB, MIB);
+	CHECK(delay.wait_ns == (large_B ? NL_READ_DELAY_MAX_NS : 0));
+	CHECK(after_ns(&delay, bytes, NL_READ_DELAY_READ_B) >= delay.wait_ns);
 	nanosleep(&look, NULL);
-	nl_read_delay_after_read(&linger, bytes += 1000, 1, MIB);
-	CHECK(linger.wait_ns == 0);
+	nl_read_delay_after_read(&delay, bytes += 1000, 1, MIB);
+	CHECK(delay.wait_ns == 0);
 	close(fd);
 }
 
 static void no_delay_unless_enabled(void)
 {
-	struct nl_read_delay linger;
+	struct nl_read_delay delay;
 
-	nl_read_delay_begin(&linger, -1);
-	linger.t_ns = 0;
-	nl_read_delay_after_read(&linger, UINT64_MAX, 1, MIB);
-	CHECK(linger.wait_ns == 0);
+	nl_read_delay_begin(&delay, -1);
+	delay.t_ns = 0;
+	nl_read_delay_after_read(&delay, UINT64_MAX, 1, MIB);
+	CHECK(delay.wait_ns == 0);
 }
 
 static const struct nl_test tests[] = {
