@@ -187,7 +187,7 @@ class Study:
         ...     "hosts": {"left": host, "right": host},
         ...     "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
         ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
-        ...     "tunings": [{"name": "kernel", "mtus_B": [9000]}],
+        ...     "tunings": [{"name": "openlab-2003-kernel", "mtus_B": [9000]}],
         ...     "streams": [1, 4],
         ...     "timing": {"repeats": 1, "seconds": 0.2, "warmup_s": 0.1, "interval_ms": 20},
         ... })

@@ -37,29 +37,32 @@ def test_an_example_on_a_lab_is_true_and_leaves_nothing(name, home, machine_unto
 
 def test_changes_show_every_host_as_a_diff_and_change_nothing(home, machine_untouched):
     study = netlab.Study(small_study("diffs"))
-    changes = study.changes(tuning="full")
+    changes = study.changes(tuning="openlab-2003-full")
     text, page, frame = repr(changes), changes._repr_html_(), changes.frame
-    assert "# cable, full, MTU 9000: left" in text and "cable, full, MTU 9000: right" in page
+    assert (
+        "# cable, openlab-2003-full, MTU 9000: left" in text
+        and "cable, openlab-2003-full, MTU 9000: right" in page
+    )
     assert "+ " in text and "net.ipv4.tcp_sack" in page and "tcp_tw_recycle" in text
-    assert set(frame["host"]) == {"left", "right"} and set(frame["tuning"]) == {"full"}
+    assert set(frame["host"]) == {"left", "right"} and set(frame["tuning"]) == {"openlab-2003-full"}
     mtu = frame[frame["knob"].str.contains("mtu")]
     assert mtu["old"].tolist() == ["1500"] * 2 and mtu["new"].tolist() == ["9000"] * 2
-    with pytest.raises(BadInput, match="the study has the tunings none, full"):
+    with pytest.raises(BadInput, match="has the tunings openlab-2003-normal, openlab-2003-full"):
         study.changes(tuning="fool")
 
 
 def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched):
     study = netlab.Study(small_study("blocks"))
     lines = home / "lines"
-    block = study.measure("cable@full@9000", progress_file=lines)
+    block = study.measure("cable@openlab-2003-full@9000", progress_file=lines)
     assert (block.result.measured, block.result.kept) == (4, 0)
     assert len(lines.read_text().splitlines()) == 4
     assert "net.ipv4.tcp_sack" in repr(block.changes) and "tcp_tw_recycle" in repr(block.notes)
     assert "packets transmitted" in block.path.text and "4 Streams" in repr(block.cells)
-    again = study.measure("cable@full@9000")
+    again = study.measure("cable@openlab-2003-full@9000")
     assert again.result.measured == 4 - (block.result.runs["flags"] == "").sum()
     with pytest.raises(BadInput, match="no such block"):
-        study.measure("cable@full@1500")
+        study.measure("cable@openlab-2003-full@1500")
 
 
 class Kernel:
