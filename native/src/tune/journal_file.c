@@ -101,7 +101,7 @@ static void line_start(struct line *l, const char *verb)
 {
 	l->len = 0;
 	l->over = 0;
-	add(l, "%08x %s", 0U, verb); /* placeholder of the checksum */
+	add(l, "%08x %s", 0U, verb); /* line_append() overwrites the zeros with the checksum */
 }
 
 static int line_append(struct line *l, int fd, int durable)
