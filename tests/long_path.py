@@ -134,5 +134,5 @@ def store_of(directory, study: studies.Study, *, flagged: str = "") -> Store:
         of_block = {
             name: frame[frame["run_id"].isin(part["run_id"])] for name, frame in frames.items()
         }
-        store.write_block(block_id, part, **of_block)
+        store.write(block_id, part, **of_block)
     return store

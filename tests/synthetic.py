@@ -45,7 +45,7 @@ paths:
 groups:
   - {name: "<b>left</b> to right", path: rack, sender: left}
 streams: [1, 64]
-timing: {repeats: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
+timing: {rounds: 1, seconds: 1.0, warmup_s: 0.2, interval_ms: 100}
 """
 
 
@@ -56,7 +56,7 @@ def openlab_file():
 
 def openlab():
     """The openlab study."""
-    return studies.load(openlab_file())
+    return studies.load(openlab_file(), rounds=3)
 
 
 def foreign_file(directory):
@@ -119,7 +119,7 @@ def record(study, block, run, rng, kind_and_goodput):
         "tuning": block.tuning,
         "mtu_B": block.mtu_B,
         "streams": run.streams,
-        "repeat": run.repeat,
+        "round": run.round,
         "seed": study.seed,
         "record_length_B": group.record_length_B,
         "buffer_B": group.buffer_B,
@@ -219,7 +219,7 @@ def runs_of(study, *, seed=1, noise=0.01, value=model, change=None):
     """
     rng = np.random.default_rng(seed)
     rows = []
-    for planned in plan.blocks(study):
+    for planned in plan.visits(study):
         block = dataclasses.replace(planned, mtu_B=planned.mtu_B or FOUND_MTU_B)
         for run in block.runs:
             goodput, kind = value(study, run.group, block.tuning, block.mtu_B, run.streams)
@@ -245,5 +245,5 @@ def store_of(directory, study, runs=None):
     runs = runs_of(study) if runs is None else runs
     store = Store(directory)
     for block_id, part in runs.groupby("block_id"):
-        store.write_block(block_id, part, intervals_of(part, study))
+        store.write(block_id, part, intervals_of(part, study))
     return store

@@ -1,16 +1,18 @@
-"""Runs to cells: all repeats of the same factor levels become one number with an interval."""
+"""Runs to cells: all rounds of the same factor levels become one number with an interval."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from netlab.analysis.intervals import Interval, log_interval
+from netlab.analysis.precision import nominal_level, rounds_needed
 from netlab.errors import BadInput
 from netlab.study import Study
 
@@ -23,7 +25,7 @@ BATCH_SAMPLES = 2
 """Neighbouring samples of a stream are correlated, so an interval from within one run is taken
 over means of at least this many of them, where the run has enough."""
 
-FROM_REPEATS = "repeats"
+FROM_ROUNDS = "rounds"
 FROM_BATCHES = "batch means within one run"
 FROM_NOTHING = "none"
 
@@ -42,9 +44,11 @@ CELL_COLUMNS = (
     "low_MBps",
     "high_MBps",
     "half_width_MBps",
+    "half_width_percent",
     "interval_from",
     "n_valid",
     "n_flagged",
+    "rounds_needed",
     "sd_MBps",
     "spread_percent",
     "bus_MBps",
@@ -141,14 +145,23 @@ class Cells:
     Parameters
     ----------
     confidence : float
-        Level of the intervals.
+        Nominal level of the intervals.
+    target_percent : float, optional
+        Half width asked of an interval, in per cent of its mean; gives ``rounds_needed``.
     keep_flagged : bool
         Count flagged runs that have a goodput as if they were valid; by default they are left
         out and only counted.
     """
 
     confidence: float = 0.95
+    target_percent: float | None = None
     keep_flagged: bool = False
+
+    @classmethod
+    def of(cls, study: Study) -> Self:
+        """The aggregation for a study: its level of confidence, and the precision it asks for."""
+        asked = study.precision
+        return cls(nominal_level(study), None if asked is None else asked.half_width_percent)
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
@@ -213,7 +226,7 @@ class Cells:
             row["sd_MBps"] = float(values.std(ddof=1))
             row["spread_percent"] = 100 * float(np.ptp(values)) / mean if mean > 0 else math.nan
             if not math.isnan(found.low):
-                row["interval_from"] = FROM_REPEATS
+                row["interval_from"] = FROM_ROUNDS
         elif (rates := samples.get(part["run_id"].iloc[0])) is not None and mean > 0:
             within = batch_interval(rates, self.confidence)
             if not math.isnan(within.low):
@@ -225,8 +238,11 @@ class Cells:
             "low_MBps": found.low,
             "high_MBps": found.high,
             "half_width_MBps": found.half_width,
+            "half_width_percent": 100 * found.half_width / mean if mean > 0 else math.nan,
             "missing_because": "",
         }
+        if self.target_percent is not None:
+            row["rounds_needed"] = rounds_needed(values, self.target_percent, self.confidence)
         measured_bus = part["bus_MBps"].dropna()
         bus = float(measured_bus.iloc[0]) if len(measured_bus) else described["bus_MBps"]
         row["bus_MBps"] = bus
@@ -239,7 +255,7 @@ class Cells:
 
 _FLOATS = (
     *(c for c in CELL_COLUMNS if c.endswith("_MBps") or c.startswith("percent_")),
-    "spread_percent",
+    *("spread_percent", "half_width_percent", "rounds_needed"),
 )
 
 

@@ -43,9 +43,9 @@ def flagged(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``order, run_id, group, tuning, mtu_B, streams, repeat, goodput_MBps, flags, message``.
+        ``order, run_id, group, tuning, mtu_B, streams, round, goodput_MBps, flags, message``.
     """
-    columns = ["order", "run_id", "group", "tuning", "mtu_B", "streams", "repeat"]
+    columns = ["order", "run_id", "group", "tuning", "mtu_B", "streams", "round"]
     columns += ["goodput_MBps", "flags", "message"]
     out = runs.loc[~runs.index.isin(valid(runs).index), columns].copy()
     out["flags"] = out["flags"].where(out["flags"] != "", "no goodput")
@@ -137,7 +137,7 @@ def overhead(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def noise(runs: pd.DataFrame) -> pd.DataFrame:
-    """Noise of the machines: steal, foreign load, drops, and spread of the repeats.
+    """Noise of the machines: steal, foreign load, drops, and spread over the rounds.
 
     Returns
     -------
@@ -157,10 +157,10 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
             rows.append((what, unit, values.median(), values.max()))
     good = valid(runs)
     keys = ["group", "tuning", "mtu_B", "streams"]
-    repeats = good.groupby(keys)["goodput_MBps"].agg(["mean", "std", "count"])
-    variation = (100 * repeats["std"] / repeats["mean"])[repeats["count"] > 1]
+    spread = good.groupby(keys)["goodput_MBps"].agg(["mean", "std", "count"])
+    variation = (100 * spread["std"] / spread["mean"])[spread["count"] > 1]
     if len(variation):
-        what = "standard deviation of a cell's repeats, of its mean"
+        what = "standard deviation of a cell's rounds, of its mean"
         rows.append((what, "%", variation.median(), variation.max()))
     return pd.DataFrame.from_records(rows, columns=["quantity", "unit", "median", "worst"])
 

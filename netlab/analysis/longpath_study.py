@@ -78,7 +78,7 @@ class LongPath:
         frame = self.runs.assign(part=self.runs["group"].map(parts).fillna(""))
         frame["place"] = frame["group"].map(order)
         return frame.merge(after, on="run_id").sort_values(
-            ["place", "mtu_B", "tuning", "repeat"], ascending=[True, False, True, True]
+            ["place", "mtu_B", "tuning", "round"], ascending=[True, False, True, True]
         )
 
     def part(self, name: str) -> pd.DataFrame:

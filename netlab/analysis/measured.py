@@ -14,10 +14,8 @@ from netlab.analysis.cells import Cells
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import Store
+from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, is_name
-
-KEPT = "study.yml"
-"""Name of the file beside results that holds the study as it was measured."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def from_frames(
     study: Study, runs: pd.DataFrame, intervals: pd.DataFrame | None, results: Path
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
-    cells = Cells(confidence=study.confidence)(runs, intervals, study)
+    cells = Cells.of(study)(runs, intervals, study)
     return Measured(study, runs, cells, verdicts(runs), results)
 
 
@@ -151,13 +149,13 @@ def _directory(results: str | Path, name: str) -> Path:
 
 def _measured_at(directory: Path) -> float:
     """Time of the last change of a directory of results, s since the epoch; 0 without one."""
-    files = [directory / KEPT, *directory.glob("runs/*.parquet")]
+    files = [study_file(directory), *directory.glob("runs/*.parquet")]
     return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
 
 
 def _design(directory: Path, file: Path | None, name: str, measured: list[str]) -> Study:
-    """The study as it was measured: kept beside its results, else from its file."""
-    kept = directory / KEPT
+    """The study as the latest campaign measured it, else from its file."""
+    kept = study_file(directory)
     if kept.is_file():
         design = studies.load(kept)
         if not name or design.name in _forms(name):

@@ -14,7 +14,7 @@ from netlab.autotune.request import SearchRequest, objective
 from netlab.autotune.search import Search
 from netlab.autotune.trial import PathUnderTest, timing_for
 from netlab.errors import NetlabError
-from netlab.experiment.block import stable_facts
+from netlab.experiment.visit import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.study import Timing

@@ -214,7 +214,7 @@ def timing_for(seconds: float) -> Timing:
     """Times of a run from the budget of the search: short, so that many runs fit."""
     window_s = min(max(seconds / 240, 0.2), 2.0)
     return Timing(
-        repeats=1, seconds=window_s, warmup_s=0.3 * window_s, interval_ms=round(100 * window_s)
+        rounds=1, seconds=window_s, warmup_s=0.3 * window_s, interval_ms=round(100 * window_s)
     )
 
 

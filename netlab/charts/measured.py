@@ -35,7 +35,7 @@ ROW_OF_LEGEND = 4
 HEADROOM = 1.12
 CLIP_ABOVE_MEAN = 1.25
 """Largest stretch of the axis by an interval, as a factor of the highest mean. Wider intervals are
-cut off, so that one cell with two different repeats does not flatten all others."""
+cut off, so that one cell with two different values does not flatten all others."""
 
 MEDIAN_COLOUR = "#d0021b"
 COUNT_COLOUR = "#9a9a9a"
@@ -257,25 +257,29 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
     """
     good = valid(runs)
     mean = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("mean")
-    repeats = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")
+    values = good.groupby(list(CELL_KEYS))["goodput_MBps"].transform("size")
     deviation = 100 * (good["goodput_MBps"] / mean - 1)
-    frame = good.assign(deviation=deviation)[(repeats > 1) & (mean > 0)].sort_values("order")
+    frame = good.assign(deviation=deviation)[(values > 1) & (mean > 0)]
+    frame = frame.sort_values("started_at")
+    frame = frame.assign(position=range(len(frame)))
     ax = ax or new_axes(CHART_SIZE_IN)
     for i, (tuning, label) in enumerate(printed.tuning_labels(frame, study).items()):
         part = frame[frame["tuning"] == tuning]
         style = second_style(i) | {"linestyle": "none", "markersize": 4, "alpha": 0.75}
-        ax.plot(part["order"], part["deviation"], label=label, **style)
+        ax.plot(part["position"], part["deviation"], label=label, **style)
     width = max(5, len(frame) // 20)
     if len(frame) >= width:
         smooth = frame["deviation"].rolling(width, center=True, min_periods=width // 2).median()
-        ax.plot(frame["order"], smooth, color=MEDIAN_COLOUR, linewidth=1.6, label="running median")
+        ax.plot(
+            frame["position"], smooth, color=MEDIAN_COLOUR, linewidth=1.6, label="running median"
+        )
     ax.axhline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
-    ax.set_xlabel("position in the randomised order")
+    ax.set_xlabel("position in the order of measuring")
     ax.set_ylabel("deviation from the cell's mean, %")
     ax.set_title("Drift over the study")
     legend_below(ax, ncols=4)
     if frame.empty:
-        return describe(ax, "Empty chart: no cell has two valid repeats, so drift cannot be seen.")
+        return describe(ax, "Empty chart: no cell has two valid runs, so drift cannot be seen.")
     half = len(frame) // 2
     first, second = frame["deviation"].iloc[:half].mean(), frame["deviation"].iloc[half:].mean()
     alt = (

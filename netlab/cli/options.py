@@ -10,6 +10,9 @@ import click
 study_argument = click.argument("study")
 
 
+quick_option = click.option("--quick", is_flag=True, help="Take the short form of the study.")
+
+
 def _absolute(
     context: click.Context, parameter: click.Parameter, value: Path | None
 ) -> Path | None:
@@ -21,8 +24,13 @@ def timing_options(function: Callable) -> Callable:
     for option in (  # the last one is the first of the help
         click.option("--seed", type=int, help="Seed of the randomised order."),
         click.option("--seconds", type=float, help="Measured seconds of each run."),
-        click.option("--repeats", type=int, help="Repeats of each cell, instead of the study's."),
-        click.option("--quick", is_flag=True, help="Take the short form of the study."),
+        click.option("--budget", help="Time for the whole campaign, such as 20min."),
+        click.option("--max-rounds", type=int, help="Most rounds of a cell."),
+        click.option(
+            "--precision", type=float, help="Half width of a cell's interval, per cent of its mean."
+        ),
+        click.option("--rounds", type=int, help="Rounds, in place of the study's precision."),
+        quick_option,
     ):
         function = option(function)
     return function

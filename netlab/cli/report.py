@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.options import results_option, site_option, study_argument, timing_options
+from netlab.cli.options import quick_option, results_option, site_option, study_argument
 from netlab.cli.validation import load_study
 
 if TYPE_CHECKING:
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 
 @click.command("report")
 @study_argument
-@timing_options
+@quick_option
 @results_option()
 @site_option
 @guarded
-def report_command(
-    study: str, results: Path | None, site: Path | None, **timing: float | int | None
-) -> None:
+def report_command(study: str, quick: bool, results: Path | None, site: Path | None) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
-    STUDY is the name of a study or the path of its file.
+    STUDY is the name of a study or the path of its file. The report is of the study as it was
+    measured last, whatever its file says by now.
     """
-    loaded = load_study(study, **timing)
+    loaded = load_study(study, quick=quick)
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
@@ -43,4 +42,4 @@ def publish_site(loaded: Study, results: Path | None, site: Path | None, bar: Ba
     from netlab.report.publish import publish
 
     directory = results or paths.results_dir(loaded.name)
-    return publish(loaded, directory, site or paths.site_dir(), bar.step)
+    return publish(directory, site or paths.site_dir(), bar.step)

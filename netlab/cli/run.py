@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @timing_options
 @results_option()
 @guarded
-def run_command(study: str, results: Path | None, **timing: float | int | None) -> None:
+def run_command(study: str, results: Path | None, **timing: float | int | str | None) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file.
@@ -40,8 +40,8 @@ def measure(loaded: Study, results: Path | None, bar: Bar) -> Path:
 
     campaign = run_study(loaded, directory=results, watcher=bar)
     click.echo(
-        f"netlab: {campaign.runs_measured} runs measured in {campaign.blocks_measured} blocks, "
-        f"{campaign.runs_kept} kept from before",
+        f"netlab: {campaign.measured} runs measured in {campaign.visits} visits, "
+        f"{campaign.kept} kept from before",
         err=True,
     )
     return campaign.directory

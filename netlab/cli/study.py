@@ -20,7 +20,7 @@ from netlab.cli.validation import load_measurable
 @site_option
 @guarded
 def study_command(
-    study: str, results: Path | None, site: Path | None, **timing: float | int | None
+    study: str, results: Path | None, site: Path | None, **timing: float | int | str | None
 ) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from netlab.study import Study
 
 
-def load_study(given: str, *, quick: bool = False, **timing: float | int | None) -> Study:
+def load_study(given: str, *, quick: bool = False, **timing: float | int | str | None) -> Study:
     """Load a study from what a user typed: a name, or the path of a file.
 
     Raises
@@ -25,7 +25,7 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | None)
     return load(paths.study_file(given), quick=quick, **timing)
 
 
-def load_measurable(given: str, **how: float | int | None) -> Study:
+def load_measurable(given: str, **how: float | int | str | None) -> Study:
     """Load a study that is to be measured: each of its tunings must exist.
 
     Raises

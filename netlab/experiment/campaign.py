@@ -1,41 +1,62 @@
-"""Measure a whole study: execute a notebook for each block, and skip runs with a valid record."""
+"""Measure a study: round after round, a notebook for each visit, until its cells are precise."""
 
 from __future__ import annotations
 
 import fcntl
-import os
-import threading
-from collections.abc import Callable, Iterator
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netlab.errors import NetlabError
-from netlab.experiment.block import context_of, standing
+from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.record import Record, open_record
 from netlab.experiment.watcher import Watcher
 from netlab.files import paths
+from netlab.lab.lab import Lab
 from netlab.notebooks.execution import execute
-from netlab.results import Store
+from netlab.notebooks.kernel import Kernel
 from netlab.study import Study
-from netlab.study.frozen import freeze
-from netlab.study.schedule import blocks
+from netlab.study.schedule import Visit, rounds, run_s
 
-BLOCK_NOTEBOOK = "02-measure-block.ipynb"
+VISIT_NOTEBOOK = "02-measure-block.ipynb"
 
-RUN_OVERHEAD_S = 0.11
-"""Estimated time of a run besides warm-up and window."""
+PREPARE = """
+import netlab
+from netlab.face import block
+from netlab.notebooks import progress
+progress.listen()
+"""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """The result of a campaign: blocks and runs measured, runs kept, and their directory."""
+    """The result of a campaign.
+
+    Attributes
+    ----------
+    study, directory : Study, Path
+        What was measured, and the directory of its results.
+    visits : int
+        Visits made now.
+    measured, kept : int
+        Runs measured now, and runs with a valid record from before.
+    looks : tuple of Look
+        The tests of the cells; empty for a study without a precision.
+    out_of_time : bool
+        Whether the budget ended before the last round.
+    """
 
     study: Study
     directory: Path
-    blocks_measured: int
-    runs_measured: int
-    runs_kept: int
+    visits: int
+    measured: int
+    kept: int
+    looks: tuple[Look, ...] = ()
+    out_of_time: bool = False
 
 
 @contextmanager
@@ -57,6 +78,7 @@ def run_study(
     *,
     directory: Path | None = None,
     watcher: Watcher | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Campaign:
     """Measure every run of a study that has no valid record yet.
 
@@ -68,74 +90,130 @@ def run_study(
         Directory for the results; ``data/results/<name>`` when left out.
     watcher : Watcher, optional
         Progress callbacks.
+    clock : callable
+        Monotonic time in s, for the budget.
 
     Raises
     ------
     NetlabError
-        A block failed. Earlier results are kept, and a second call resumes.
+        A visit failed. Earlier results are kept, and a second call resumes.
     """
     directory = (directory or paths.results_dir(study.name)).absolute()
-    watcher = watcher or Watcher()
-    notebook = paths.notebook(BLOCK_NOTEBOOK)
     with ExitStack() as stack:
         stack.enter_context(exclusive(directory))
         lab = stack.enter_context(study_lab(study))
-        frozen = freeze(study, directory)
-        store = Store(directory)
-        facts = host_facts(study, lab=lab)
-        planned = blocks(study)
-        stand = {
-            b.block_id: standing(study, b, context_of(study, b, facts[b.path], lab), store)
-            for b in planned
-        }
-        kept = sum(len(ids) for ids in stand.values())
-        total = sum(len(b.runs) for b in planned)
-        todo = [b for b in planned if len(stand[b.block_id]) < len(b.runs)]
-        each_s = study.timing.warmup_s + study.timing.seconds + RUN_OVERHEAD_S
-        watcher.start(total, kept, len(todo), each_s)
-        for block in todo:
-            watcher.block(block)
-            progress_file = directory / f".progress-{os.getpid()}"
-            with _followed(progress_file, len(stand[block.block_id]), watcher.run_done):
-                execute(
-                    notebook,
-                    directory / "notebooks" / f"{block.block_id}.ipynb",
-                    {
-                        "study": str(frozen),
-                        "block_id": block.block_id,
-                        "results": str(directory),
-                        "lab": lab.id if lab is not None else "",
-                        "progress_file": str(progress_file),
-                    },
-                )
-        watcher.end()
-    return Campaign(study, directory, len(todo), total - kept, kept)
+        record = open_record(study, directory, host_facts(study, lab=lab), lab)
+        return _Rounds(record, lab, watcher or Watcher(), clock).measure()
 
 
-@contextmanager
-def _followed(path: Path, skip: int, each: Callable[[], None]) -> Iterator[None]:
-    """Call `each` for every new line of a file after the first `skip`."""
-    path.write_text("", encoding="ascii")
-    stop = threading.Event()
+class _Rounds:
+    """The rounds of a campaign, and the cells that go on in them."""
 
-    def follow() -> None:
-        seen = 0
-        while True:
-            last = stop.is_set()
-            lines = path.read_text(encoding="utf-8").count("\n")
-            for index in range(seen, lines):
-                if index >= skip:
-                    each()
-            seen = lines
-            if last:
-                return
-            stop.wait(0.3)
+    def __init__(
+        self, record: Record, lab: Lab | None, watcher: Watcher, clock: Callable[[], float]
+    ):
+        self.record, self.lab, self.watcher, self.clock = record, lab, watcher, clock
+        self.study = record.study
+        precision = self.study.precision
+        budget_s = math.inf if precision is None else precision.budget or math.inf
+        self.until = clock() + budget_s
+        self.going: frozenset[str] | None = None  # all
+        self.looks: list[Look] = []
+        self.visits = self.measured = 0
+        self.out_of_time = False
 
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-        path.unlink(missing_ok=True)
+    def measure(self) -> Campaign:
+        """Make all rounds; looks in between decide how long to go on."""
+        study, kept, planned = self.study, len(self.record.kept), rounds(self.study)
+        at = (study.min_rounds,) if study.precision is None else study.precision.looks
+        todo = self._todo(planned[: at[0]])
+        self.watcher.start(
+            sum(len(visit.runs) for each in planned[: at[0]] for visit in each),
+            sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
+            - sum(len(visit.runs) for visit in todo),
+            len(todo),
+            run_s(study),
+        )
+        with ExitStack() as stack:
+            kernel = None
+            for before, last in zip((0, *at), at, strict=False):
+                for visit in self._todo(planned[before:last]):
+                    if before and self.clock() > self.until:
+                        self.out_of_time = True
+                        break
+                    kernel = kernel or stack.enter_context(Kernel(PREPARE))
+                    self._visit(visit, kernel)
+                if study.precision is None or self.out_of_time:
+                    break
+                self._look(last, planned, at)
+                if not self.looks[-1].going:
+                    break
+        self.watcher.end()
+        return Campaign(
+            study,
+            self.record.directory,
+            self.visits,
+            self.measured,
+            kept,
+            tuple(self.looks),
+            self.out_of_time,
+        )
+
+    def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:
+        """Visits with runs that go on and have no valid record, in the order of measuring."""
+        kept = self.record.kept
+        found = []
+        for visit in (visit for each in planned for visit in each):
+            wanted = {
+                run.run_id
+                for run in visit.runs
+                if run.run_id not in kept and (self.going is None or run.cell_id in self.going)
+            }
+            if wanted:
+                found.append(visit.only(wanted))
+        return found
+
+    def _visit(self, visit: Visit, kernel: Kernel) -> None:
+        record, part = self.record, self.record.new_part(visit)
+        self.watcher.visit(visit)
+
+        def done(_run_id: str) -> None:
+            self.measured += 1
+            self.watcher.run_done()
+
+        execute(
+            paths.notebook(VISIT_NOTEBOOK),
+            record.directory / "notebooks" / f"{part}.ipynb",
+            {
+                "study": str(record.study_file),
+                "block_id": visit.block_id,
+                "round_number": visit.round,
+                "runs": [run.run_id for run in visit.runs],
+                "results": str(record.directory),
+                "part": part,
+                "lab": self.lab.id if self.lab is not None else "",
+            },
+            kernel=kernel,
+            on_progress=done,
+        )
+        self.visits += 1
+
+    def _look(self, last: int, planned: Sequence[Sequence[Visit]], at: tuple[int, ...]) -> None:
+        """Test the cells after round `last`, and choose those that go on."""
+        later = [round for round in at if round > last]
+        following = planned[last : later[0]] if later else ()
+        found = look(
+            self.study,
+            self.record.store.runs(),
+            last,
+            planned[0],
+            len(following),
+            self.until - self.clock(),
+        )
+        if not later:
+            found = replace(found, going=frozenset(), left_out=0)
+        self.looks.append(found)
+        self.going = found.going
+        self.record.note_look(found.record())
+        todo = self._todo(following)
+        self.watcher.look(found, sum(len(visit.runs) for visit in todo), len(todo))

@@ -19,7 +19,7 @@ from netlab.hosts.push import push_agent
 from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
 from netlab.study import Study
-from netlab.study.schedule import Block
+from netlab.study.schedule import Visit
 from netlab.tuning import found as found_settings
 from netlab.tuning.diff import plan_html, plan_text
 from netlab.tuning.plan import Change
@@ -217,10 +217,10 @@ class Endpoint:
                 yield self.session
 
     @contextmanager
-    def tuned(self, study: Study, block: Block) -> Iterator[TuningSession]:
+    def tuned(self, study: Study, visit: Visit) -> Iterator[TuningSession]:
         """Tune the host for a block of the study."""
-        profile = study.tuning_profile(self.name, block.tuning)
-        with self.tuning(profile, block.mtu_B) as session:
+        profile = study.tuning_profile(self.name, visit.tuning)
+        with self.tuning(profile, visit.mtu_B) as session:
             yield session
 
     @contextmanager
@@ -384,8 +384,10 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
         yield own
 
 
-def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[str, dict]]:
-    """Facts of the ends of every path that a group uses: path -> host -> facts.
+def host_facts(
+    study: Study, *, lab: labs.Lab | None = None, only: str | None = None
+) -> dict[str, dict[str, dict]]:
+    """Facts of the ends of every path that a group uses, or of one: path -> host -> facts.
 
     Raises
     ------
@@ -393,6 +395,7 @@ def host_facts(study: Study, *, lab: labs.Lab | None = None) -> dict[str, dict[s
         A host cannot be reached.
     """
     used = [path for path in study.paths if any(group.path == path for group in study.groups)]
+    used = [path for path in used if only in (None, path)]
     names = sorted({end.host for path in used for end in study.paths[path].ends})
     hosts = open_hosts(study, names, lab)
     try:

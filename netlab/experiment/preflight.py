@@ -14,7 +14,7 @@ from netlab.files import paths
 from netlab.generators import missing
 from netlab.measure import measure
 from netlab.study import Study, Timing
-from netlab.study.schedule import blocks
+from netlab.study.schedule import visits
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
@@ -22,7 +22,7 @@ RESULT_B_PER_RUN = 400_000
 FILES_SPARE = 64
 """Open files that an agent needs besides its streams."""
 
-MTU_TIMING = Timing(repeats=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
+MTU_TIMING = Timing(rounds=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
 
 
 def _space(study: Study, where: Path) -> Iterator[Check]:
-    runs = sum(len(block.runs) for block in blocks(study))
+    runs = sum(len(visit.runs) for visit in visits(study))
     need_B = runs * RESULT_B_PER_RUN
     while not where.exists():
         where = where.parent

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tqdm import tqdm
 
 from netlab.experiment.watcher import Watcher
-from netlab.study.schedule import Block
+from netlab.study.schedule import VISIT_S, Visit
+
+if TYPE_CHECKING:
+    from netlab.experiment.adaptive import Look
 
 REPORT_S = 40.0
 """Estimated time to execute the analysis notebooks and write the site."""
-
-BLOCK_S = 4.0
-"""Estimated time to start a block's kernel, and to connect to and tune its hosts."""
 
 
 class Bar(Watcher):
@@ -46,19 +46,28 @@ class Bar(Watcher):
             )
         return self._bar
 
-    def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
+    def start(self, runs: int, kept: int, visits: int, seconds_per_run: float) -> None:
         """Size the bar by the runs left to measure."""
         self._each_s = seconds_per_run
-        work_s = (runs - kept) * seconds_per_run + blocks * BLOCK_S
+        work_s = (runs - kept) * seconds_per_run + visits * VISIT_S
         bar = self._open(work_s + self._report_left_s)
         if kept:
             bar.write(f"netlab: {kept} of {runs} runs have a valid record and are kept")
 
-    def block(self, block: Block) -> None:
-        """Show the name of the block under measurement."""
+    def look(self, look: Look, runs: int, visits: int) -> None:
+        """Add the work until the next look, and say how many cells go on."""
         if self._bar is not None:
-            self._bar.set_description(f"{block.path} {block.tuning} {block.mtu_text}")
-            self._bar.update(BLOCK_S)
+            self._bar.write(f"netlab: {look.text}")
+            self._bar.total += round(runs * self._each_s + visits * VISIT_S, 1)
+            self._bar.refresh()
+
+    def visit(self, visit: Visit) -> None:
+        """Show the block under measurement and its round."""
+        if self._bar is not None:
+            self._bar.set_description(
+                f"round {visit.round}: {visit.path} {visit.tuning} {visit.mtu_text}"
+            )
+            self._bar.update(VISIT_S)
 
     def run_done(self) -> None:
         """Advance by one run."""

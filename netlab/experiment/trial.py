@@ -1,4 +1,4 @@
-"""The trials of a block: each run requested, measured by netlab or another tool, and recorded."""
+"""The trials of a visit: each run requested, measured by netlab or another tool, and recorded."""
 
 from __future__ import annotations
 
@@ -22,24 +22,26 @@ from netlab.measure import Side, trace_rows
 from netlab.measure.exchange import Request
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Study
-from netlab.study.schedule import Block, Run, provenance_key
+from netlab.study.schedule import Run, Visit, provenance_key
 
 
 @dataclass
 class Trials:
-    """Measures the runs of a block whose endpoints are open and tuned.
+    """Measures the runs of a visit whose endpoints are open and tuned.
 
     Attributes
     ----------
-    study, block : Study, Block
+    study, visit : Study, Visit
     endpoints : dict of str to Endpoint
         Both ends.
     context : dict
-        Provenance that all runs of the block share.
+        Provenance that all runs of the visit share.
     emulation : Emulation or None
-        The emulator of the block's path.
+        The emulator of the path.
     memory_MBps : float or None
         Memory copy rate of the one machine that has both ends, MB/s; None with two machines.
+    campaign : str
+        Id of the campaign that the runs belong to.
     controls : dict of str to CcSession
         Congestion controls of each host.
     path_check : PathCheck or None
@@ -47,17 +49,18 @@ class Trials:
     """
 
     study: Study
-    block: Block
+    visit: Visit
     endpoints: dict[str, Endpoint]
     context: dict
     emulation: Emulation | None
     memory_MBps: float | None
+    campaign: str = ""
     controls: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
 
     def check_path(self) -> None:
         """Ping and trace the path from the sender of its first group."""
-        group = next(group for group in self.study.groups if group.path == self.block.path)
+        group = next(group for group in self.study.groups if group.path == self.visit.path)
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
@@ -74,9 +77,9 @@ class Trials:
 
     @property
     def mtu_B(self) -> int:
-        """The block's MTU; where it stays as found, the smaller of the two ends'."""
-        if self.block.mtu_B is not None:
-            return self.block.mtu_B
+        """The visit's MTU; where it stays as found, the smaller of the two ends'."""
+        if self.visit.mtu_B is not None:
+            return self.visit.mtu_B
         return min(endpoint.mtu_B() for endpoint in self.endpoints.values())
 
     def measured(self, run: Run) -> tuple[dict, dict[str, pd.DataFrame]]:
@@ -118,7 +121,7 @@ class Trials:
         )
         made = measured(
             lambda: self._run(run, sender, receiver, request),
-            setting=setting_of(study, self.block.path, self.mtu_B, memory_MBps=self.memory_MBps),
+            setting=setting_of(study, self.visit.path, self.mtu_B, memory_MBps=self.memory_MBps),
             timing=study.timing,
             group=group,
             endpoints=self.endpoints.values(),
@@ -148,12 +151,12 @@ class Trials:
             hosts={host: endpoint.host for host, endpoint in self.endpoints.items()},
             versions=self.context["generators"][name],
             mtu_B=mtu_B,
-            one_machine=self.study.one_machine(self.block.path),
+            one_machine=self.study.one_machine(self.visit.path),
         )
 
     def _named(self, run: Run, made: TrialResult | None = None) -> dict:
         """The columns that name a run, its tuning and its provenance."""
-        study, block, group = self.study, self.block, run.group
+        study, visit, group = self.study, self.visit, run.group
         send_max_B, _ = self.endpoints[group.sender].buffer_clamps()
         _, receive_max_B = self.endpoints[study.receiver(group)].buffer_clamps()
         facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
@@ -161,20 +164,21 @@ class Trials:
             "schema_version": SCHEMA_VERSION,
             "study": study.name,
             "study_digest": study.digest(),
-            "provenance_key": provenance_key(study, block, run, self.context),
+            "provenance_key": provenance_key(study, visit, run, self.context),
+            "campaign": self.campaign or None,
             "run_id": run.run_id,
-            "block_id": block.block_id,
+            "block_id": visit.block_id,
             "order": run.order,
             "group": group.name,
             "table": group.table,
-            "path": block.path,
+            "path": visit.path,
             "sender": group.sender,
             "receiver": study.receiver(group),
             "direction": group.direction,
-            "tuning": block.tuning,
+            "tuning": visit.tuning,
             "mtu_B": self.mtu_B,
             "streams": run.streams,
-            "repeat": run.repeat,
+            "round": run.round,
             "seed": study.seed,
             "record_length_B": group.record_length_B,
             "buffer_B": group.buffer_B,

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from netlab.study.schedule import Block
+from typing import TYPE_CHECKING
+
+from netlab.study.schedule import Visit
+
+if TYPE_CHECKING:
+    from netlab.experiment.adaptive import Look
 
 
 class Watcher:
     """Callbacks of a campaign; the command line draws its progress bar from them."""
 
-    def start(self, runs: int, kept: int, blocks: int, seconds_per_run: float) -> None:
-        """The campaign starts: `kept` of `runs` have a valid record, `blocks` blocks are left."""
+    def start(self, runs: int, kept: int, visits: int, seconds_per_run: float) -> None:
+        """The campaign starts: `kept` of `runs` have a valid record, `visits` visits are left."""
 
-    def block(self, block: Block) -> None:
-        """A block starts."""
+    def look(self, look: Look, runs: int, visits: int) -> None:
+        """The cells were tested after a round; so many runs and visits follow until the next."""
+
+    def visit(self, visit: Visit) -> None:
+        """A visit of a block starts."""
 
     def run_done(self) -> None:
         """A run is done."""
 
     def end(self) -> None:
-        """All blocks are done."""
+        """All rounds are done."""

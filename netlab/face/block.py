@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,16 @@ from tqdm import tqdm
 
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
-from netlab.experiment.block import BlockResult, run_block
-from netlab.experiment.endpoint import study_lab
+from netlab.experiment.campaign import exclusive
+from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.record import open_record
+from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.changes import Changes, HostChanges
 from netlab.face.shown import Html
 from netlab.files.tables import Table
-from netlab.results import Store
+from netlab.notebooks.progress import announce
+from netlab.results import INTERVAL_COLUMNS, Store, frame_of
+from netlab.results.campaigns import campaign_of
 from netlab.study import Study, schedule
 
 
@@ -30,23 +34,27 @@ class MeasuredBlock:
     ----------
     study : Study
         The design it belongs to.
-    block : Block
-        Its runs as planned.
-    result : BlockResult
-        Its runs as measured, and what the tuning met.
+    visit : Visit
+        The runs measured now, as planned.
+    result : VisitResult
+        The runs as measured, and what the tuning met.
+    runs, intervals : DataFrame
+        Records of the block in all rounds so far.
     """
 
     study: Study
-    block: schedule.Block
-    result: BlockResult
+    visit: schedule.Visit
+    result: VisitResult
+    runs: pd.DataFrame
+    intervals: pd.DataFrame
 
     @property
     def changes(self) -> Changes:
         """What the tuning changed on each host; empty if no run had to be measured."""
-        block = self.block
+        visit = self.visit
         return Changes(
             tuple(
-                HostChanges(block.path, block.tuning, block.mtu_B, host, plan.changes)
+                HostChanges(visit.path, visit.tuning, visit.mtu_B, host, plan.changes)
                 for host, plan in self.result.diffs.items()
             )
         )
@@ -64,7 +72,7 @@ class MeasuredBlock:
     @property
     def path(self) -> Html:
         """Output of ping and traceroute on the path, and counters of its emulator."""
-        runs = self.result.runs.sort_values("started_at")
+        runs = self.runs.sort_values("started_at")
         checks = [json.loads(text).get("path_check") for text in runs["provenance"]]
         parts = [*next(filter(None, reversed(checks)), {}).values()]
         emulated = runs[runs["path_packets"].notna()]
@@ -76,8 +84,8 @@ class MeasuredBlock:
     @property
     def cells(self) -> Table:
         """The cells: groups as rows, stream counts as columns, flagged runs left out."""
-        runs = self.result.runs
-        cells = Cells(confidence=self.study.confidence)(runs, self.result.intervals)
+        runs = self.runs
+        cells = Cells.of(self.study)(runs, self.intervals)
         rows = {}
         for group in printed.group_names(cells):
             part = cells[cells["group"] == group].sort_values("streams")
@@ -89,12 +97,13 @@ class MeasuredBlock:
             }
         frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
         flagged = runs[runs["flags"] != ""]
-        note = f"{len(runs)} runs, {len(flagged)} flagged and left out."
+        rounds = runs["round"].nunique()
+        note = f"{len(runs)} runs in {rounds} rounds, {len(flagged)} flagged and left out."
         if len(flagged):
             note += " " + "; ".join(
                 f"{row.run_id}: {row.flags} ({row.message})" for row in flagged.itertuples()
             )
-        caption = f"{self.block.block_id}: goodput, MB/s, mean ± half interval"
+        caption = f"{self.visit.block_id}: goodput, MB/s, mean ± half interval"
         return Table(frame, caption, note=note)
 
     def _repr_html_(self) -> str:
@@ -117,24 +126,46 @@ def _emulated(runs: pd.DataFrame) -> str:
 
 
 def measure(
-    study: Study, block_id: str, directory: Path, lab: str, progress_file: str | Path
+    study: Study,
+    block_id: str,
+    directory: Path,
+    *,
+    round: int = 1,
+    runs: Sequence[str] = (),
+    part: str = "",
+    lab: str = "",
 ) -> MeasuredBlock:
-    """Measure one block with a progress bar; see :meth:`netlab.face.study.Study.measure`."""
-    block = schedule.block(study, block_id)
-    with study_lab(study, lab_id=lab) as up, _progress(block, progress_file) as progress:
-        result = run_block(study, block, Store(directory), lab=up, progress=progress)
-    return MeasuredBlock(study, block, result)
+    """Measure one visit with a progress bar; see :meth:`netlab.face.study.Study.measure`."""
+    visit = schedule.visit(study, block_id, round)
+    with ExitStack() as stack:
+        up = stack.enter_context(study_lab(study, lab_id=lab))
+        if part:  # a campaign made the record, and says which runs it lacks
+            visit, campaign = visit.only(set(runs)), campaign_of(part)
+        else:
+            stack.enter_context(exclusive(directory))
+            facts = host_facts(study, lab=up, only=visit.path)
+            record = open_record(study, directory, facts, up)
+            wanted = {run.run_id for run in visit.runs} - record.kept
+            visit, campaign = visit.only(wanted), record.log.campaign
+            part = record.new_part(visit)
+        store = Store(directory)
+        if visit.runs:
+            progress = stack.enter_context(_progress(visit))
+            result = run_visit(
+                study, visit, store, part, campaign=campaign, lab=up, progress=progress
+            )
+        else:
+            result = VisitResult(frame_of([]), frame_of([], INTERVAL_COLUMNS))
+    return MeasuredBlock(study, visit, result, *store.block(block_id))
 
 
 @contextmanager
-def _progress(block: schedule.Block, progress_file: str | Path) -> Iterator[Callable[[str], None]]:
-    """Draw a bar, and add a line to the file for every run."""
-    with tqdm(total=len(block.runs), desc=block.block_id, unit="run", mininterval=1.0) as bar:
+def _progress(visit: schedule.Visit) -> Iterator[Callable[[str], None]]:
+    """Draw a bar, and announce every run to whoever executes the notebook."""
+    with tqdm(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
 
         def done(run_id: str) -> None:
             bar.update(1)
-            if str(progress_file):
-                with open(progress_file, "a", encoding="utf-8") as lines:
-                    lines.write(f"{run_id}\n")
+            announce(run_id)
 
         yield done

@@ -104,7 +104,7 @@ class Results:
     def cells(self) -> pd.DataFrame:
         """All cells of the design, one row each.
 
-        A cell is all repeats of one combination of factors. ``mean``, ``low`` and ``high`` are
+        A cell is all rounds of one combination of factors. ``mean``, ``low`` and ``high`` are
         goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
         those left out. ``percent_of_bus`` and its interval are missing without a known bus.
         ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottleneck`.
@@ -270,7 +270,7 @@ class Results:
         """
         from netlab.report.publish import publish
 
-        return Site(publish(self.measured.study, self.directory, paths.given_path(site)))
+        return Site(publish(self.directory, paths.given_path(site)))
 
     def _tables(self):
         from netlab.report.tables import Tables, groups, summary

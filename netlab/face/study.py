@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,8 @@ class Study:
     quick : bool
         Take the study's short form; its name then ends in ``-quick``.
     **timing
-        ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
-        the study's.
+        As :func:`netlab.study.load` takes it: ``rounds``, ``seconds``, ``precision``, ``budget``
+        and others in place of the study's.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Study:
     Examples
     --------
     >>> import netlab
-    >>> study = netlab.Study("openlab-2003", quick=True, repeats=1)
+    >>> study = netlab.Study("openlab-2003", quick=True, rounds=1)
     >>> study.name
     'openlab-2003-quick'
     >>> study
@@ -59,7 +59,7 @@ class Study:
         study: str | Path | Mapping,
         *,
         quick: bool = False,
-        **timing: float | int | None,
+        **timing: float | int | str | None,
     ):
         content = study if isinstance(study, Mapping) else paths.study_file(study)
         self.design: Design = load(content, quick=quick, **timing)
@@ -81,7 +81,7 @@ class Study:
         -------
         DataFrame
             One row a run: ``order`` from 0, ``block``, ``group``, ``path``, ``direction``,
-            ``tuning``, ``mtu_B``, ``streams``, ``repeat``, and ``seconds`` of warm-up and window.
+            ``tuning``, ``mtu_B``, ``streams``, ``round``, and ``seconds`` of warm-up and window.
             ``seconds`` is missing for a run that ends with an amount of bytes.
 
         Examples
@@ -99,20 +99,20 @@ class Study:
         rows = [
             {
                 "order": run.order,
-                "block": block.block_id,
+                "block": visit.block_id,
                 "group": run.group.name,
-                "path": block.path,
+                "path": visit.path,
                 "direction": run.group.direction,
-                "tuning": block.tuning,
-                "mtu_B": block.mtu_B,
+                "tuning": visit.tuning,
+                "mtu_B": visit.mtu_B,
                 "streams": run.streams,
-                "repeat": run.repeat,
+                "round": run.round,
                 "seconds": math.nan
                 if run.group.records is not None
                 else timing.warmup_s + timing.seconds,
             }
-            for block in schedule.blocks(self.design)
-            for run in block.runs
+            for visit in schedule.visits(self.design)
+            for run in visit.runs
         ]
         return pd.DataFrame(rows)
 
@@ -189,7 +189,7 @@ class Study:
         ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
         ...     "tunings": [{"name": "openlab-2003-kernel", "mtus_B": [9000]}],
         ...     "streams": [1, 4],
-        ...     "timing": {"repeats": 1, "seconds": 0.2, "warmup_s": 0.1, "interval_ms": 20},
+        ...     "timing": {"rounds": 1, "seconds": 0.2, "warmup_s": 0.1, "interval_ms": 20},
         ... })
         >>> results = study.run(progress=False)
         >>> results.runs["streams"].tolist() == study.plan()["streams"].tolist()
@@ -203,7 +203,7 @@ class Study:
         if progress:
             with Bar(report=False) as bar:
                 done = run_study(self.design, directory=directory, watcher=bar)
-            print(f"{done.runs_measured} runs measured, {done.runs_kept} kept from before")
+            print(f"{done.measured} runs measured, {done.kept} kept from before")
         else:
             run_study(self.design, directory=directory)
         return Results(directory)
@@ -212,22 +212,26 @@ class Study:
         self,
         block: str,
         *,
+        round: int = 1,
         results: str | Path = "",
         lab: str = "",
-        progress_file: str | Path = "",
+        runs: Sequence[str] = (),
+        part: str = "",
     ) -> MeasuredBlock:
-        """Measure one block: the runs that share a path, a tuning and an MTU.
+        """Measure one block in one round: the runs that share a path, a tuning and an MTU.
 
         Parameters
         ----------
         block : str
             ``path@tuning@MTU``, as in the column ``block`` of :meth:`plan`.
+        round : int
+            As in the column ``round`` of :meth:`plan`. Runs with a valid record are not repeated.
         results : path-like
             As :meth:`run` takes it.
         lab : str
             Id of a lab that is up; empty for one of its own, if the study has lab hosts.
-        progress_file : path-like
-            File that gets a line for every run that is done; empty for none.
+        runs, part : sequence of str, str
+            Runs to measure, and the part of the store to write, as a campaign gives them.
 
         Returns
         -------
@@ -246,15 +250,23 @@ class Study:
         >>> import netlab
         >>> study = netlab.Study("openlab-2003", quick=True)
         >>> measured = study.measure("64-64@kernel@9000")
-        >>> measured.result.measured + measured.result.kept
-        16
+        >>> measured.runs["round"].unique().tolist(), len(measured.runs)
+        ([1], 8)
         >>> measured.cells
         64-64@kernel@9000: goodput, MB/s, mean ± half interval
         ...
         """
         from netlab.face.block import measure
 
-        return measure(self.design, block, self._directory(results), lab, progress_file)
+        return measure(
+            self.design,
+            block,
+            self._directory(results),
+            round=round,
+            runs=runs,
+            part=part,
+            lab=lab,
+        )
 
     def _directory(self, results: str | Path) -> Path:
         return paths.given_path(results) if str(results) else paths.results_dir(self.name)
@@ -271,17 +283,17 @@ class Study:
             }
             for group in design.groups
         ]
-        planned = schedule.blocks(design)
-        runs = sum(len(block.runs) for block in planned)
+        each = schedule.rounds(design)[0]
+        runs = sum(len(visit.runs) for visit in each)
         levels = "; ".join(
             f"{level.label or level.name}: {_mtus_text(level.mtus_B)}" for level in design.tunings
         )
         timing = design.timing
         note = (
-            f"{levels}. Streams {', '.join(map(str, design.streams))}; {timing.repeats} repeats of "
-            f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up: {runs} runs in "
-            f"{len(planned)} blocks, {schedule.measuring_s(design, runs) / 60:.1f} minutes of "
-            "measuring."
+            f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
+            f"{runs} runs in {len(each)} blocks, each {timing.seconds:g} s after "
+            f"{timing.warmup_s:g} s of warm-up: {schedule.measuring_s(design, runs) / 60:.1f} "
+            "minutes of measuring a round."
         )
         caption = f"{design.title} ({design.name})"
         return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
@@ -292,6 +304,16 @@ class Study:
     def __repr__(self) -> str:
         table = self._table()
         return f"{table!r}\n{table.note}"
+
+
+def _rounds_text(design: Design) -> str:
+    precision = design.precision
+    if precision is None:
+        return f"{design.max_rounds} round" + ("s" if design.max_rounds > 1 else "")
+    return (
+        f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
+        f"{precision.half_width_percent:g} %,"
+    )
 
 
 def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import papermill
-from jupyter_client.manager import AsyncKernelManager
 from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError
+from netlab.notebooks.kernel import ENGINE, Kernel
 from netlab.notebooks.parameters import names_checked
 
 EXIT_CODE_OF = {"BadInput": BadInput}
 
 
-def _spoken_to_through(directory: str) -> type[AsyncKernelManager]:
-    """A manager of kernels whose sockets are files in a directory of this user, not TCP ports."""
-
-    class LocalKernelManager(AsyncKernelManager):
-        def __init__(self, **settings: object):
-            super().__init__(**{"transport": "ipc", "ip": f"{directory}/kernel", **settings})
-
-    return LocalKernelManager
-
-
-def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> Path:
+def execute(
+    notebook: Path,
+    output: Path,
+    parameters: Mapping[str, object],
+    *,
+    kernel: Kernel | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Path:
     """Execute a notebook and keep what it shows.
 
     Parameters
@@ -39,6 +36,10 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
         Where the executed copy goes. While it runs it is written to a temporary name beside it.
     parameters : mapping
         Values for the cell tagged ``parameters``.
+    kernel : Kernel, optional
+        A running kernel; one of its own when left out.
+    on_progress : callable, optional
+        Called with every message of :func:`netlab.notebooks.progress.announce`.
 
     Returns
     -------
@@ -57,16 +58,18 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        with tempfile.TemporaryDirectory(prefix="netlab-") as sockets:
+        with nullcontext(kernel) if kernel is not None else Kernel() as running:
             papermill.execute_notebook(
                 str(notebook),
                 str(partial),
                 parameters=given,
+                engine_name=ENGINE,
                 kernel_name="python3",
-                kernel_manager_class=_spoken_to_through(sockets),
                 progress_bar=False,
                 log_output=False,
                 request_save_on_cell_execute=True,
+                kernel=running,
+                on_progress=on_progress,
             )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")

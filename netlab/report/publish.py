@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +17,8 @@ from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.notebooks.execution import execute
 from netlab.report import ExecutedNotebook, build_site
-from netlab.study import Study
-from netlab.study.frozen import freeze
-from netlab.study.schedule import blocks
+from netlab.results.campaigns import study_file
+from netlab.study.schedule import rounds
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
 """Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
@@ -50,7 +50,6 @@ AT_ONCE = 2
 
 
 def publish(
-    study: Study,
     directory: Path,
     site: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
@@ -59,10 +58,8 @@ def publish(
 
     Parameters
     ----------
-    study : Study
-        The measured study.
     directory : Path
-        Its results.
+        The results. The report is of the study as its latest campaign measured it.
     site : Path
         Directory of the site; an older site is replaced, anything else is refused.
     step : callable
@@ -79,14 +76,13 @@ def publish(
         There are no results, a notebook failed, or the site cannot be written.
     """
     directory = directory.absolute()
-    frozen = directory / "study.yml"
+    frozen = study_file(directory)
     if not frozen.is_file():
         raise NetlabError(
             f"{directory} contains no results of a study; run it first", code="E-REPORT-001"
         )
-    frozen = freeze(study, directory)
     site = site.absolute()
-    measured = load_measured(directory, frozen)
+    measured = load_measured(directory)
     of_study = measured_notebooks(measured)
     share = 0.8 / (len(of_study) + len(PUBLISHED))
     executed = directory / "notebooks"
@@ -111,7 +107,7 @@ def publish(
         jobs = [pool.submit(run_measured, entry) for entry in of_study]
         jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
         pages = [job.result() for job in jobs]
-    pages += _block_pages(study, executed)
+    pages += _block_pages(measured, executed)
     index = build_site(pages, site, measured=measured, built_at=datetime.now(UTC))
     step("site", 0.2)
     return index
@@ -127,14 +123,18 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     return found + AGREEMENT if several(measured.runs) else found
 
 
-def _block_pages(study: Study, executed: Path) -> list[ExecutedNotebook]:
-    """The executed notebook of every block, in the order of the study."""
+def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
+    """The notebook of the last visit of every block: it shows the block in all rounds."""
     pages = []
-    for block in sorted(blocks(study), key=lambda b: (b.path, b.tuning, b.mtu_B or 0)):
-        path = executed / f"{block.block_id}.ipynb"
-        if path.is_file():
-            title = f"Block: {block.path}, {block.tuning}, {block.mtu_text}"
-            summary = f"{len(block.runs)} runs, as measured"
+    made = measured.runs.groupby("block_id")["round"].agg(["size", "nunique"])
+    for visit in sorted(rounds(measured.study)[0], key=lambda v: (v.path, v.tuning, v.mtu_B or 0)):
+        found = [*executed.glob(f"*~{glob.escape(visit.block_id)}@r*.ipynb")]
+        found = [path for path in found if not path.name.endswith(".failed.ipynb")]
+        if found and visit.block_id in made.index:
+            path = max(found, key=lambda path: path.stat().st_mtime)
+            title = f"Block: {visit.path}, {visit.tuning}, {visit.mtu_text}"
+            runs, times = made.loc[visit.block_id]
+            summary = f"{runs} runs in {times} rounds; the notebook of the last visit"
             pages.append(ExecutedNotebook(path, title, summary, part="Blocks, as measured"))
     return pages
 

@@ -233,7 +233,7 @@ def flagged(m: Measured) -> Table | Sentence:
     counts = conditions.flag_counts(m.runs)
     total = ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
     return Table(
-        frame.drop(columns=["group", "tuning", "mtu_B", "streams", "repeat"]),
+        frame.drop(columns=["group", "tuning", "mtu_B", "streams", "round"]),
         f"Flagged runs: {len(frame)} of {len(m.runs)}",
         heads={"run_id": "run", "goodput_MBps": "MB/s", "message": "reason"},
         formats={"goodput_MBps": printed.number},
@@ -250,7 +250,7 @@ def unsupported(m: Measured) -> Table | Sentence:
 
 
 def noise(m: Measured) -> Table:
-    """Steal, foreign load, drops, and the spread of repeats."""
+    """Steal, foreign load, drops, and the spread over rounds."""
     frame = conditions.noise(m.runs)
     formats = {"median": printed.number, "worst": printed.number}
     return Table(frame, "Noise during the measurement", formats=formats)

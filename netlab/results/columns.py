@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
-READABLE_VERSIONS = (2, SCHEMA_VERSION)
-"""An older file lacks only nullable columns."""
+READABLE_VERSIONS = (2, 3, SCHEMA_VERSION)
+"""An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
+
+RENAMED = {"repeat": "round"}
+"""Columns of older files by their names today."""
 
 FLAGS = (
     "stalled",
@@ -43,7 +46,8 @@ RUN_COLUMNS = _columns(
     ("study", "string", "", "name of the study"),
     ("study_digest", "string", "", "SHA-256 of the study's content"),
     ("provenance_key", "string", "", "what a run must match not to be repeated"),
-    ("run_id", "string", "", "block, group, streams and repeat, readable"),
+    ("campaign", "string", "", "campaign that measured it; missing if imported", "null"),
+    ("run_id", "string", "", "block, group, streams and round, readable"),
     ("block_id", "string", "", "path, tuning and MTU"),
     ("order", "int64", "", "position in the study's randomised order, from 0"),
     ("group", "string", "", "group of the study (one table of the report)"),
@@ -55,7 +59,7 @@ RUN_COLUMNS = _columns(
     ("tuning", "string", "", "tuning as a factor level"),
     ("mtu_B", "int64", "B", "MTU"),
     ("streams", "int64", "", "TCP streams in each direction"),
-    ("repeat", "int64", "", "repeat, from 1"),
+    ("round", "int64", "", "round of the schedule, from 1"),
     ("seed", "int64", "", "seed of the study"),
     ("record_length_B", "int64", "B", "bytes of one send() or recv()"),
     ("buffer_B", "int64", "B", "socket buffer asked for; 0 leaves the kernel's"),

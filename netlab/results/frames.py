@@ -8,7 +8,7 @@ import numbers
 import pandas as pd
 
 from netlab.errors import NetlabError, shown
-from netlab.results.columns import RUN_COLUMNS, SCHEMA_VERSION, Column
+from netlab.results.columns import RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
@@ -76,7 +76,8 @@ def _misfit(reason: str, *, code: str) -> NetlabError:
 
 
 def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """Add the missing nullable columns, and sort columns in the order of the schema."""
+    """Rename and add columns of an older file, and sort them in the order of the schema."""
+    frame = frame.rename(columns=RENAMED)
     missing = [c.name for c in columns if c.nullable and c.name not in frame]
     known = [c.name for c in columns if c.name in frame or c.nullable]
     others = [name for name in frame if name not in known]

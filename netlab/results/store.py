@@ -1,68 +1,137 @@
-"""The files of one study, block by block."""
+"""The records of one study. Parts are added and never changed by a later command."""
 
 from __future__ import annotations
 
+import glob
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from netlab.results import campaigns
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
 from netlab.results.files import read, write_atomically
 from netlab.results.frames import frame_of
 
+IMPORTED = "imported@"
+"""Start of the names of parts that were imported: they belong to no campaign and always count."""
+
 
 @dataclass(frozen=True)
 class Store:
-    """The results of one study, in one directory."""
+    """The results of one study, in one directory.
+
+    A part is a file in each table, written by one visit of a block or one import. Of several
+    records of a run the last one of the latest campaign counts; the others are superseded.
+    """
 
     directory: Path
 
-    def _file(self, kind: str, block_id: str) -> Path:
-        return self.directory / kind / f"{block_id}.parquet"
+    def _file(self, table: str, part: str) -> Path:
+        return self.directory / table / f"{part}.parquet"
 
-    def write_block(
-        self,
-        block_id: str,
-        runs: pd.DataFrame,
-        intervals: pd.DataFrame,
-        **samples: pd.DataFrame,
+    def write(
+        self, part: str, runs: pd.DataFrame, intervals: pd.DataFrame, **samples: pd.DataFrame
     ) -> None:
-        """Write the samples of a block before its runs, so that a run never lacks its samples.
+        """Write the samples of a part before its runs, so that a run never lacks its samples.
 
         Parameters
         ----------
-        block_id : str
+        part : str
+            A new name, or one that the caller itself has written.
         runs, intervals : DataFrame
         **samples : DataFrame
             By its name in :data:`TABLES`: an optional table, not written when empty.
         """
         for table, frame in samples.items():
-            path = self._file(table, block_id)
+            path = self._file(table, part)
             if len(frame) or path.exists():
                 write_atomically(frame, path, TABLES[table])
-        write_atomically(intervals, self._file("intervals", block_id), INTERVAL_COLUMNS)
-        write_atomically(runs, self._file("runs", block_id), RUN_COLUMNS)
+        write_atomically(intervals, self._file("intervals", part), INTERVAL_COLUMNS)
+        write_atomically(runs, self._file("runs", part), RUN_COLUMNS)
 
-    def block(self, table: str, block_id: str) -> pd.DataFrame:
-        """Rows of one block in one of :data:`TABLES`; empty when it has none."""
-        path, columns = self._file(table, block_id), TABLES[table]
+    def parts(self, block_id: str | None = None) -> list[str]:
+        """Names of all parts, or of the visits of one block; sorted."""
+        names = "*" if block_id is None else f"*~{glob.escape(block_id)}@r*"
+        return sorted(path.stem for path in self.directory.glob(f"runs/{names}.parquet"))
+
+    def part(self, table: str, part: str) -> pd.DataFrame:
+        """Rows of one part in one of :data:`TABLES`; empty when it has none."""
+        path, columns = self._file(table, part), TABLES[table]
         return read(path, columns) if path.exists() else frame_of([], columns)
 
-    def block_runs(self, block_id: str) -> pd.DataFrame:
-        """Runs of one block; empty when it has none."""
-        return self.block("runs", block_id)
+    def records(self, block_id: str | None = None) -> pd.DataFrame:
+        """All runs ever measured, or those of one block, by start.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the runs table, with ``part``, the name of its part, and
+            ``superseded``, whether another record counts in its place.
+        """
+        frames = [self.part("runs", part).assign(part=part) for part in self.parts(block_id)]
+        found = pd.concat(frames, ignore_index=True) if frames else frame_of([]).assign(part="")
+        found = found.sort_values(["started_at", "order"], ignore_index=True)
+        return found.assign(superseded=~self._counts(found))
+
+    def _counts(self, records: pd.DataFrame) -> pd.Series:
+        """Whether each record counts, with the records in the order of their start."""
+        last = campaigns.latest(self.directory)
+        if last is None:
+            belongs = pd.Series(True, index=records.index)
+        else:
+            adopted = campaigns.read_log(self.directory, last).adopted
+            chosen = {(part, run) for part, runs in adopted.items() for run in runs}
+            pairs = zip(records["part"], records["run_id"], strict=True)
+            belongs = pd.Series(
+                [
+                    campaigns.campaign_of(part) == last
+                    or part.startswith(IMPORTED)
+                    or (part, run_id) in chosen
+                    for part, run_id in pairs
+                ],
+                index=records.index,
+                dtype=bool,
+            )
+        return belongs & ~records["run_id"].where(belongs).duplicated(keep="last")
+
+    def runs(self, *, superseded: bool = False) -> pd.DataFrame:
+        """Runs that count, in planned order.
+
+        Parameters
+        ----------
+        superseded : bool
+            All records instead, by start, with the columns ``part`` and ``superseded``.
+        """
+        records = self.records()
+        if superseded:
+            return records
+        return _standing(records)
 
     def rows(self, table: str) -> pd.DataFrame:
-        """All rows of the study in one of :data:`TABLES`."""
-        columns = TABLES[table]
-        frames = [read(path, columns) for path in sorted(self.directory.glob(f"{table}/*.parquet"))]
-        return pd.concat(frames, ignore_index=True) if frames else frame_of([], columns)
+        """Rows of the runs that count, in one of :data:`TABLES`."""
+        if table == "runs":
+            return self.runs()
+        return self._rows(table, self.records())
 
-    def runs(self) -> pd.DataFrame:
-        """Return all runs of the study in planned order."""
-        return self.rows("runs").sort_values("order", ignore_index=True)
+    def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
+        frames = []
+        for part, found in records[~records["superseded"]].groupby("part"):
+            rows = self.part(table, str(part))
+            if len(rows):
+                frames.append(rows[rows["run_id"].isin(set(found["run_id"]))])
+        return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
+
+    def block(self, block_id: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Runs of one block that count, in planned order, and their interval samples."""
+        records = self.records(block_id)
+        return _standing(records), self._rows("intervals", records)
 
     def intervals(self) -> pd.DataFrame:
-        """Return all interval samples of the study."""
+        """Interval samples of the runs that count."""
         return self.rows("intervals")
+
+
+def _standing(records: pd.DataFrame) -> pd.DataFrame:
+    standing = records[~records["superseded"]].drop(columns=["part", "superseded"])
+    return standing.sort_values("order", ignore_index=True)

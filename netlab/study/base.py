@@ -21,6 +21,9 @@ Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
 MAX_RUNS = 100_000
+MAX_ROUNDS = 1000
+ROUNDS = 3
+"""Rounds of a study that gives neither rounds nor a precision."""
 
 
 def slug(text: str) -> str:

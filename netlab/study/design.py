@@ -13,6 +13,7 @@ from netlab.study.base import (
     MAX_NAME,
     MAX_RUNS,
     QUICK,
+    ROUNDS,
     Congestion,
     Model,
     Name,
@@ -24,6 +25,7 @@ from netlab.study.generators import OWN, refusal
 from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Host
 from netlab.study.link import Path
+from netlab.study.precision import Precision
 from netlab.study.socket import Engine, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack, check_congestions
 from netlab.study.tunings import OwnTuning, TuningLevel, check_tunings, contents, resolved
@@ -38,6 +40,8 @@ class Study(Model):
     CPU); ``auto`` depends on the number of streams. ``socket`` holds options of sockets and
     threads. ``trace`` records RTT, congestion window and retransmits of every stream at every
     interval. ``stacks`` are the study's own congestion controls, named in runs like the kernel's.
+    ``precision`` measures each cell until its interval is narrow enough, in place of
+    ``timing.rounds``.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
     tunings of the study's own, by name.
     """
@@ -64,6 +68,7 @@ class Study(Model):
     socket: Socket = Socket()
     trace: bool = False
     timing: Timing = Timing()
+    precision: Precision | None = None
     quick: Timing | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
@@ -125,13 +130,35 @@ class Study(Model):
             self._generator_takes_it(group)
             self._levels_are_there(group)
             cells += len(self.levels(group))
-        for label, timing in (("timing", self.timing), ("quick", self.quick)):
-            if timing is not None and cells * timing.repeats > MAX_RUNS:
+        if self.precision is not None and self.timing.rounds is not None:
+            raise ValueError(
+                "timing.rounds: leave it out; precision says how many rounds there are"
+            )
+        quick = ROUNDS if self.quick is None else self.quick.rounds or ROUNDS
+        for label, rounds in (
+            (
+                "timing.rounds" if self.precision is None else "precision.max_rounds",
+                self.max_rounds,
+            ),
+            ("quick.rounds", quick),
+        ):
+            if cells * rounds > MAX_RUNS:
                 raise ValueError(
-                    f"{label}.repeats: {timing.repeats} repeats of {cells} cells are over "
-                    f"{MAX_RUNS} runs"
+                    f"{label}: {rounds} rounds of {cells} cells are over {MAX_RUNS} runs"
                 )
         return self
+
+    @property
+    def min_rounds(self) -> int:
+        """Rounds in which every cell is measured."""
+        return self.max_rounds if self.precision is None else self.precision.min_rounds
+
+    @property
+    def max_rounds(self) -> int:
+        """Most rounds in which a cell is measured."""
+        if self.precision is not None:
+            return self.precision.max_rounds
+        return self.timing.rounds or ROUNDS
 
     def _queues_can_be_had(self, path: str) -> None:
         # One token bucket before several queues stalls when one of them is full (Linux 6.18).

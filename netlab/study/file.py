@@ -17,8 +17,14 @@ from netlab.study.tunings import OwnTuning
 from netlab.study.wad_conf import with_wad_conf
 from netlab.tuning.profiles import AS_FOUND
 
+TIMING = ("rounds", "seconds", "warmup_s", "interval_ms", "drain_s")
+PRECISION = {"precision": "half_width_percent", "max_rounds": "max_rounds", "budget": "budget"}
+"""Arguments of :func:`load`, and the keys of a precision that they replace."""
 
-def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | int | None) -> Study:
+
+def load(
+    path: Path | str | Mapping, *, quick: bool = False, **timing: float | int | str | None
+) -> Study:
     """Load a study from YAML.
 
     A tuning is searched for in this order: inline in its level, under the study's ``profiles``,
@@ -33,8 +39,10 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
         Take the study's short form: its ``quick`` timing, or one derived from its own where
         it gives none. The name then ends in ``-quick``.
     **timing
-        ``repeats``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
-        the file's; None leaves the file's value.
+        ``rounds``, ``seconds``, ``warmup_s``, ``interval_ms``, ``drain_s`` or ``seed`` in place of
+        the file's; ``precision`` (half the width of an interval, in per cent), ``max_rounds`` and
+        ``budget`` (s, or a text such as ``20min``) in place of its precision's. None leaves the
+        file's value. ``rounds`` takes the place of a precision.
 
     Raises
     ------
@@ -50,19 +58,27 @@ def load(path: Path | str | Mapping, *, quick: bool = False, **timing: float | i
     if quick:
         study = short_form(study, where)
     given = {key: value for key, value in timing.items() if value is not None}
-    known = {"repeats", "seconds", "warmup_s", "interval_ms", "drain_s", "seed"}
+    known = {*TIMING, *PRECISION, "seed"}
     for key in given:
         if key not in known:
             raise BadInput(
                 f"no such timing; there are {', '.join(sorted(known))}", key=key, code="E-STUDY-001"
             )
-    if given:
-        content = study.model_dump(mode="python")
-        if "seed" in given:
-            content["seed"] = given.pop("seed")
-        content["timing"] = {**content["timing"], **given}
-        study = validated(Study, content, where)
-    return study
+    return validated(Study, _with_timing(study, given), where) if given else study
+
+
+def _with_timing(study: Study, given: dict[str, float | int | str]) -> dict[str, Any]:
+    """The content of a study with some of its times replaced."""
+    content = study.model_dump(mode="python")
+    content["seed"] = given.get("seed", study.seed)
+    content["timing"] |= {key: given[key] for key in TIMING if key in given}
+    asked = {PRECISION[key]: value for key, value in given.items() if key in PRECISION}
+    if "rounds" in given:
+        content["precision"] = asked or None  # both together are refused by the study
+    elif asked:
+        content["precision"] = {**(content["precision"] or {}), **asked}
+        content["timing"]["rounds"] = None
+    return content
 
 
 class _TuningFile(OwnTuning):

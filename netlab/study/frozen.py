@@ -16,8 +16,12 @@ def freeze(study: Study, directory: Path) -> Path:
     Its timing is resolved, and it carries the content of every tuning, so that a block can be run
     from it alone.
     """
-    path = directory / "study.yml"
+    return write_text(directory / "study.yml", frozen_text(study))
+
+
+def frozen_text(study: Study) -> str:
+    """The YAML of :func:`freeze`; equal for studies that measure the same."""
     content = study.model_dump(mode="json")
     content["quick"] = None
     content["profiles"] = complete(study)
-    return write_text(path, yaml_text(content))
+    return yaml_text(content)

@@ -6,7 +6,17 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from netlab.study.base import MTU, Congestion, Direction, Generator, Model, Name, Streams, slug
+from netlab.study.base import (
+    MAX_ROUNDS,
+    MTU,
+    Congestion,
+    Direction,
+    Generator,
+    Model,
+    Name,
+    Streams,
+    slug,
+)
 
 MAX_TRANSFER_B = 2**44
 """Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
@@ -91,12 +101,21 @@ class Group(Model):
 class Timing(Model):
     """Duration and number of runs.
 
-    ``seconds`` is the measured window; warm-up comes before it. ``drain_s`` is the timeout for
-    data in flight to arrive after it; a full buffer drains slowly over a slow path.
+    ``rounds`` is how often every cell is measured; left out, it follows from the study's
+    ``precision``, and is :data:`ROUNDS` without one. ``seconds`` is the measured window; warm-up
+    comes before it. ``drain_s`` is the timeout for data in flight to arrive after it; a full
+    buffer drains slowly over a slow path.
     """
 
-    repeats: Annotated[int, Field(ge=1, le=1000)] = 3
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)] = 1.0
     warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.3
     interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 100
     drain_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 5.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _repeats_are_rounds(cls, content: object) -> object:
+        if isinstance(content, dict) and "repeats" in content:
+            raise ValueError("repeats: is called `rounds` now: every round measures each cell once")
+        return content

@@ -7,8 +7,8 @@ from netlab.study.base import MAX_NAME, QUICK
 from netlab.study.design import Study
 from netlab.study.groups import Timing
 
-REPEATS = 2
-"""The fewest that give an interval from repeats."""
+SHORT_ROUNDS = 2
+"""The fewest that give an interval."""
 SHARE = 0.25
 """Of the study's measured seconds."""
 LEAST_S, MOST_S = 0.5, 10.0
@@ -19,7 +19,7 @@ SAMPLES = 5
 def derived_timing(study: Study) -> Timing:
     """Timing of the short form of a study that does not give one under ``quick``.
 
-    At most two repeats of a quarter of the seconds, within 0.5 and 10 s and never more than the
+    At most two rounds of a quarter of the seconds, within 0.5 and 10 s and never more than the
     study's own. The warm-up stays: how long a path needs to settle does not depend on the form.
     The seconds stay too where a shorter run would be over before a loss that a group forces.
     """
@@ -32,7 +32,7 @@ def derived_timing(study: Study) -> Timing:
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
     return timing.model_copy(
         update={
-            "repeats": min(timing.repeats, REPEATS),
+            "rounds": min(study.max_rounds, SHORT_ROUNDS),
             "seconds": seconds,
             "interval_ms": interval_ms,
         }
@@ -41,6 +41,8 @@ def derived_timing(study: Study) -> Timing:
 
 def short_form(study: Study, where: str) -> Study:
     """The study with its short timing and the groups that are for it; its name ends in ``-quick``.
+
+    It has fixed rounds: a precision asked of the whole study does not apply.
 
     Raises
     ------
@@ -74,5 +76,12 @@ def short_form(study: Study, where: str) -> Study:
             code="E-STUDY-006",
         )
     timing = study.quick or derived_timing(study)
-    changed = {"timing": timing, "quick": None, "name": f"{study.name}{QUICK}", "groups": groups}
-    return study.model_copy(update=changed)
+    return study.model_copy(
+        update={
+            "name": f"{study.name}{QUICK}",
+            "groups": groups,
+            "timing": timing,
+            "precision": None,
+            "quick": None,
+        }
+    )

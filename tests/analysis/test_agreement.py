@@ -54,7 +54,7 @@ def test_without_netlab_the_first_generator_is_the_reference(study):
 
 
 def test_single_runs_have_a_difference_and_no_interval(study):
-    single = runs_of(study, change=lambda row: row["repeat"] == 1)
+    single = runs_of(study, change=lambda row: row["round"] == 1)
     compared = agreement.compare(single)
     assert len(compared) == 3 * CELLS and compared["low_percent"].isna().all()
     assert set(compared["verdict"]) == {"undecided"}

@@ -64,7 +64,7 @@ def test_about_95_of_100_intervals_hold_the_true_mean():
 
 def test_flagged_runs_are_left_out_counted_and_kept_on_request(openlab):
     def flag(row):
-        if row["repeat"] == 2 and row["streams"] == 1:
+        if row["round"] == 2 and row["streams"] == 1:
             row |= {"flags": "interference", "goodput_MBps": 1.0, "message": "foreign load"}
 
     runs = synthetic.runs_of(openlab, change=flag)
@@ -115,7 +115,7 @@ def test_runs_outside_the_design_are_added_not_dropped(runs, openlab):
 
 def test_a_run_without_a_number_is_not_valid(openlab):
     def spoil(row):
-        if row["repeat"] == 1:
+        if row["round"] == 1:
             row["goodput_MBps"] = math.nan
 
     cells = Cells()(synthetic.runs_of(openlab, change=spoil), study=openlab)
@@ -123,7 +123,7 @@ def test_a_run_without_a_number_is_not_valid(openlab):
 
 
 def test_one_repeat_takes_its_interval_from_within_the_run(openlab):
-    change = synthetic.only(repeat=(1,), group=("Linux64 <-> Linux64",), streams=(1, 4))
+    change = synthetic.only(round=(1,), group=("Linux64 <-> Linux64",), streams=(1, 4))
     runs = synthetic.runs_of(openlab, change=change)
     cells = Cells()(runs, synthetic.intervals_of(runs, openlab), openlab)
     measured = cells[cells["n_valid"] == 1]
@@ -143,7 +143,7 @@ def _ids(cells, runs):
 
 
 def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):
-    only = synthetic.only(group=("Linux64 <-> Linux64",), streams=(4,), repeat=(1,))
+    only = synthetic.only(group=("Linux64 <-> Linux64",), streams=(4,), round=(1,))
     runs = synthetic.runs_of(openlab, change=only).head(1)
     rates = window_rates(synthetic.intervals_of(runs, openlab, noise=0))
     assert len(rates) == 12
@@ -151,7 +151,7 @@ def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):
 
 
 def test_a_stream_that_lacks_a_sample_does_not_lower_the_sum(openlab):
-    only = synthetic.only(group=("Linux64 -> Linux64",), streams=(4,), repeat=(1,))
+    only = synthetic.only(group=("Linux64 -> Linux64",), streams=(4,), round=(1,))
     runs = synthetic.runs_of(openlab, change=only).head(1)
     samples = synthetic.intervals_of(runs, openlab, noise=0)
     last = samples[(samples.stream == 2) & (samples.t_s == samples.t_s.max())].index

@@ -72,7 +72,7 @@ def test_noise_decides_nothing(openlab):
 
 
 def test_single_repeats_leave_comparisons_open(openlab):
-    runs = synthetic.runs_of(openlab, change=synthetic.only(repeat=(1,)))
+    runs = synthetic.runs_of(openlab, change=synthetic.only(round=(1,)))
     said = _verdicts(runs, openlab)
     assert said.loc[STREAMS, "verdict"] == "undecided" and said.loc[STREAMS, "open"] == 10
 

@@ -151,7 +151,7 @@ def test_noise_leaves_everything_undecided_that_it_hides(study):
 
 
 def test_one_repeat_gives_numbers_but_no_verdict(study):
-    one = study.model_copy(update={"timing": study.timing.model_copy(update={"repeats": 1})})
+    one = study.model_copy(update={"timing": study.timing.model_copy(update={"rounds": 1})})
     compared = tn.compare(measured(one, value=again))
     assert set(compared["verdict"]) == {"undecided"} and compared["now_ratio"].notna().all()
     assert compared[["now_low", "now_high"]].isna().all(axis=None)
@@ -159,9 +159,9 @@ def test_one_repeat_gives_numbers_but_no_verdict(study):
 
 def test_a_case_without_a_second_valid_run_is_left_out_on_both_sides(study):
     runs = synthetic.runs_of(study, value=again, noise=0.002)
-    first = runs["repeat"].min()
+    first = runs["round"].min()
     here = (runs["table"] == 2) & (runs["tuning"] == "none") & (runs["streams"] == 1)
-    lone = here & (runs["mtu_B"] == 9000) & (runs["repeat"] > first)
+    lone = here & (runs["mtu_B"] == 9000) & (runs["round"] > first)
     compared = tn.compare(from_frames(study, runs[~lone], None, None))
     row = only_row(compared, tables="2", step="1500 B to 9000 B", where="no tuning")
     assert (row.cases, row.left_out) == (3, 1)

@@ -98,7 +98,7 @@ def tuned(path: Simulated | None = None, aim: str = "goodput", **more) -> Tuned:
         outcome=outcome,
         levels=LEVELS,
         refused={"receive=splice": "receive is copy or discard"},
-        timing=Timing(repeats=1, seconds=0.5),
+        timing=Timing(rounds=1, seconds=0.5),
         mtu_B=1500,
         hosts={"gen": FACTS, "sink": FACTS},
         unsupported=[],

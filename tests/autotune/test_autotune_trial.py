@@ -46,7 +46,7 @@ def path_of(clock: Clock, end_s: float = 10_000.0, **more) -> tuple[PathUnderTes
     agents = {"a": good_agent(clock), "b": good_agent(clock), **more}
     endpoints = {name: ScriptedEndpoint(name, agent) for name, agent in agents.items()}
     group = SearchRequest(STUDY, "a-b").group
-    timing = Timing(repeats=1, seconds=1.0, warmup_s=0.3)
+    timing = Timing(rounds=1, seconds=1.0, warmup_s=0.3)
     path = PathUnderTest(STUDY, group, endpoints, mtu_B=1500, timing=timing, end_s=end_s, now=clock)
     return path, endpoints
 

@@ -40,7 +40,7 @@ def test_intervals_beyond_the_axis_do_not_stretch_it():
 
 
 def test_differences_without_intervals_are_drawn_and_said():
-    m = measured(change=lambda row: row["repeat"] == 1)
+    m = measured(change=lambda row: row["round"] == 1)
     shaped, _ = differences(agreement.compare(m.runs), 2.0).charts
     assert shaped.alt.count("(no interval), undecided") == 12
 

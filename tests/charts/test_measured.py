@@ -108,7 +108,7 @@ def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
 def test_one_wild_interval_does_not_flatten_the_rest(study):
     def wild(row):
         if row["streams"] == 12 and row["mtu_B"] == 1500:
-            row["goodput_MBps"] *= 0.2 if row["repeat"] == 1 else 1.0
+            row["goodput_MBps"] *= 0.2 if row["round"] == 1 else 1.0
 
     cells = Cells()(synthetic.runs_of(study, change=wild), study=study)
     narrow = cells.assign(bus_MBps=math.nan)
@@ -138,7 +138,7 @@ def test_drift_compares_the_halves_of_the_study(runs, study):
     drifting = runs.assign(goodput_MBps=runs["goodput_MBps"] * (1.1 - runs["order"] / 2100))
     alt = show(charts.drift(drifting, study=study)).alt
     assert "first half of the study averages +" in alt and "the second -" in alt
-    assert show(charts.drift(runs[runs["repeat"] == 1])).alt.startswith("Empty chart")
+    assert show(charts.drift(runs[runs["round"] == 1])).alt.startswith("Empty chart")
     assert show(charts.drift(runs.head(0))).alt.startswith("Empty chart")
 
 

@@ -97,7 +97,7 @@ def test_an_unknown_option_is_bad_input():
 
 
 def test_a_timing_that_cannot_be_is_bad_input():
-    for option, value in (("--repeats", "0"), ("--seconds", "nan"), ("--seed", "-1")):
+    for option, value in (("--rounds", "0"), ("--seconds", "nan"), ("--seed", "-1")):
         done = netlab("check", str(STUDY), option, value)
         assert done.returncode == 2, (option, value)
         assert "Traceback" not in done.stderr
@@ -271,4 +271,4 @@ def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch)
     done = CliRunner().invoke(main, ["check", str(path), "--quick"])
     assert done.exit_code == 0, done.output
     assert seen[0].name == "openlab-2003-quick"
-    assert seen[0].timing.repeats == 2
+    assert seen[0].timing.rounds == 2

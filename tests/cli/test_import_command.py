@@ -129,7 +129,7 @@ def test_repeats_of_a_cell_count_on_from_import_to_import(tmp_path):
     for index, name in enumerate(["iperf3-tcp.json", "iperf3-bytes.json"], start=1):
         done = import_files([RECORDED / name], facts, tmp_path)
         assert done.run_ids == (f"imported@a-b@unknown@9000@iperf3@->@1@{index}",)
-    assert list(Store(tmp_path).runs()["repeat"]) == [1, 2]
+    assert list(Store(tmp_path).runs()["round"]) == [1, 2]
 
 
 def test_runs_the_other_way_are_not_mixed(tmp_path):

@@ -38,7 +38,7 @@ def small_study(name: str) -> dict:
         ],
         "streams": [1, 4],
         "force_buffer": True,
-        "timing": {"repeats": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
+        "timing": {"rounds": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
         "seed": 7,
     }
 

@@ -13,13 +13,13 @@ from contextlib import contextmanager
 import pytest
 from lab_study import lab_study
 
-from netlab.experiment.block import BlockResult, run_block
+from netlab.experiment.visit import run_visit
 from netlab.face.block import MeasuredBlock
 from netlab.lab import reaper
 from netlab.lab.lab import Lab
 from netlab.results import Store
 from netlab.study import Study
-from netlab.study.schedule import blocks
+from netlab.study.schedule import visits
 
 pytestmark = pytest.mark.e2e
 EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}
@@ -34,7 +34,7 @@ def emulated_study() -> Study:
         {"name": "back", "sender": "b", **group},
         {"name": "loss", "sender": "b", **group, "force_loss_at_s": 0.6},
     ]
-    timing = {"repeats": 1, "seconds": 0.8, "warmup_s": 0.2, "interval_ms": 20}
+    timing = {"rounds": 1, "seconds": 0.8, "warmup_s": 0.2, "interval_ms": 20}
     return Study.model_validate(
         study.model_dump()
         | {"groups": groups, "timing": timing, "congestion": "reno", "force_buffer": True}
@@ -45,10 +45,10 @@ def emulated_study() -> Study:
 def stored(tmp_path_factory) -> Store:
     """The study's one block, measured."""
     study = emulated_study()
-    (block,) = blocks(study)
+    (visit,) = visits(study)
     store = Store(tmp_path_factory.mktemp("results"))
     with Lab.up(study, owned=True) as lab:
-        run_block(study, block, store, lab=lab)
+        run_visit(study, visit, store, "part", lab=lab)
     return store
 
 
@@ -104,7 +104,7 @@ def test_ping_and_traceroute_of_the_path_are_taken_before_the_block(runs):
 
 
 def test_the_blocks_notebook_shows_what_the_path_did(stored):
-    shown = MeasuredBlock(None, None, BlockResult(stored.runs(), stored.intervals())).path.text
+    shown = MeasuredBlock(None, None, None, stored.runs(), stored.intervals()).path.text
     assert "5 packets transmitted" in shown and "packets in 3 runs" in shown
 
 
@@ -137,11 +137,11 @@ def test_a_run_whose_emulator_was_held_up_is_flagged(tmp_path):
     """A tenth of the packets that are on their way meanwhile leave tens of ms late."""
     study = emulated_study()
     study = study.model_copy(update={"groups": study.groups[:1]})
-    (block,) = blocks(study)
+    (visit,) = visits(study)
     with Lab.up(study, owned=True) as lab:
         (pid,) = reaper.processes_in([lab.namespace("a")])
         with held_up(pid):
-            run_block(study, block, Store(tmp_path), lab=lab)
+            run_visit(study, visit, Store(tmp_path), "part", lab=lab)
     (row,) = Store(tmp_path).runs().itertuples()
     assert "emulator_late" in row.flags.split(",")
     assert "over 1000 us late" in row.message and row.emulator_late_us > 1000

@@ -14,10 +14,10 @@ import yaml
 from noise import Shares, tries
 
 from netlab.errors import HostError, RunError
-from netlab.experiment.block import run_block
 from netlab.experiment.endpoint import open_endpoints
 from netlab.experiment.inventory import close_hosts
 from netlab.experiment.preflight import preflight
+from netlab.experiment.visit import run_visit
 from netlab.generators import run_trial, tool_named
 from netlab.generators.tools import TOOLS
 from netlab.lab.lab import Lab
@@ -26,7 +26,7 @@ from netlab.measure import Side
 from netlab.measure.exchange import Request
 from netlab.results import Store
 from netlab.study import Study
-from netlab.study.schedule import blocks
+from netlab.study.schedule import visits
 from tests.e2e.conftest import nothing_more, run_netlab
 
 pytestmark = pytest.mark.e2e
@@ -57,7 +57,7 @@ def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **ti
         "groups": [{**group, "name": f"by {name}", "generator": name} for name in GENERATORS],
         "tunings": [{"name": "openlab-2003-normal", "mtus_B": list(mtus_B)}],
         "streams": list(streams),
-        "timing": {"repeats": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
+        "timing": {"rounds": 1, "seconds": 0.5, "warmup_s": 0.2, "interval_ms": 100, **timing},
     }
 
 
@@ -76,7 +76,7 @@ def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
     shares = {(name, mtu_B): Shares(BOUND) for name in GENERATORS for mtu_B in (1500, 9000)}
     settled = set()
     for attempt in tries(MAX_ROUNDS, later=4):
-        content = study_of(streams=(4,), repeats=1, seconds=1.0, warmup_s=0.4)
+        content = study_of(streams=(4,), rounds=1, seconds=1.0, warmup_s=0.4)
         directory = tmp_path / str(attempt)
         directory.mkdir()
         for row in measured(content, directory).runs().dropna(subset=["goodput_MBps"]).itertuples():
@@ -134,9 +134,9 @@ def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, mo
     lines = [finding.line() for finding in preflight(study)]
     assert "fail  right: nuttcp is not installed; Debian's package of it is nuttcp" in lines
     assert "fail  left: iperf2 is not installed; Debian's package of it is iperf" in lines
-    (block,) = blocks(study)
+    (visit,) = visits(study)
     with Lab.up(study, owned=True) as lab, pytest.raises(HostError) as caught:
-        run_block(study, block, Store(tmp_path), lab=lab)
+        run_visit(study, visit, Store(tmp_path), "part", lab=lab)
     assert "left: iperf2 is not installed; Debian's package of it is iperf" in str(caught.value)
     assert Store(tmp_path).runs().empty
 

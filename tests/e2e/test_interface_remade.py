@@ -100,7 +100,7 @@ def run(sides: dict[str, Side], while_it_runs=lambda: None) -> tuple[dict[str, s
     outcome = measure(sender, sides["b"], request)
     ledger = audit([(f.gen, f.sink) for f in outcome.flows], mtu_B=MTU_B, both=False)
     row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
-    timing = Timing(repeats=1, seconds=3.0, warmup_s=0.0, interval_ms=1000)
+    timing = Timing(rounds=1, seconds=3.0, warmup_s=0.0, interval_ms=1000)
     intervals = interval_rows("r", outcome.flows)
     return flags_of(row, outcome, ledger.problems, [], intervals, timing), row
 

@@ -43,7 +43,7 @@ def content() -> dict:
         "groups": groups,
         "tunings": [{"name": "B", "mtus_B": [9000]}],
         **{"streams": [1, 2], "congestion": "reno", "force_buffer": True, "trace": True},
-        "timing": {"repeats": 1, "seconds": 2.5, "warmup_s": 0.7, "interval_ms": 50},
+        "timing": {"rounds": 1, "seconds": 2.5, "warmup_s": 0.7, "interval_ms": 50},
     }
 
 

@@ -26,7 +26,7 @@ SETTLE_S = 20.0
 def lab_study(tmp_path: Path):
     """A study and its lab, which is up before and after, so that its hosts can be compared."""
     content = small_study("killed")
-    content["timing"] = {"repeats": 6, "seconds": 0.4, "warmup_s": 0.05, "interval_ms": 50}
+    content["timing"] = {"rounds": 6, "seconds": 0.4, "warmup_s": 0.05, "interval_ms": 50}
     path = tmp_path / "killed.yml"
     path.write_text(yaml.safe_dump(content))
     lab = Lab.up(load(path))

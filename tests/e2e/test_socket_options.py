@@ -21,7 +21,7 @@ def asked(tmp_path, **socket) -> str:
     study = small_study("sockets") | {
         "tunings": [{"name": "openlab-2003-normal", "mtus_B": [1500]}],
         "streams": [1, 2],
-        "timing": {"repeats": 1, "seconds": 0.5, "warmup_s": 0.1, "interval_ms": 50},
+        "timing": {"rounds": 1, "seconds": 0.5, "warmup_s": 0.1, "interval_ms": 50},
         "socket": socket,
     }
     path = tmp_path / "sockets.yml"

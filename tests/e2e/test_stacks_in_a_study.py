@@ -101,7 +101,7 @@ def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_
 def test_a_killed_controller_leaves_the_machines_stacks_as_they_were(tmp_path):
     """Controller, notebook kernel and all else but the agents are killed in the middle of runs."""
     content = study_with_stacks("stacks-killed")
-    content["timing"] = {"repeats": 6, "seconds": 0.5, "warmup_s": 0.05, "interval_ms": 50}
+    content["timing"] = {"rounds": 6, "seconds": 0.5, "warmup_s": 0.05, "interval_ms": 50}
     path = written(tmp_path / "killed.yml", content)
     before, machine = lists(), dumps.dump()
     lab = Lab.up(load(path))

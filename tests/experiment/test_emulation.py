@@ -10,7 +10,7 @@ from lab_study import lab_study
 from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
 from netlab.study import Study
-from netlab.study.schedule import blocks
+from netlab.study.schedule import visits
 
 
 class Listener:
@@ -52,10 +52,10 @@ def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
 ):
     """The first data packet reaches the emulator one way after the common start."""
     asked = study(sender, force_loss_at_s=0.5)
-    (block,) = blocks(asked)
+    visit = visits(asked)[0]
     lab, listener = up("netlab")
-    emulation = Emulation.of(asked, block.path, lab)
-    made, emulated = emulation.around(block.runs[0].group, lambda: "a result")
+    emulation = Emulation.of(asked, visit.path, lab)
+    made, emulated = emulation.around(visit.runs[0].group, lambda: "a result")
     assert made == "a result"
     assert listener.heard == [
         ("force", forward, pytest.approx(0.5 + way_s)),
@@ -69,28 +69,28 @@ def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
 
 def test_a_run_that_wants_no_loss_orders_none():
     asked = study()
-    (block,) = blocks(asked)
+    visit = visits(asked)[0]
     lab, listener = up("netlab")
-    Emulation.of(asked, block.path, lab).around(block.runs[0].group, lambda: None)
+    Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, lambda: None)
     assert [word for word, *_ in listener.heard] == ["report", "report"]
 
 
 def test_a_run_that_fails_leaves_no_order_for_a_loss():
     asked = study(force_loss_at_s=0.5)
-    (block,) = blocks(asked)
+    visit = visits(asked)[0]
     lab, listener = up("netlab")
 
     def fails():
         raise RunError("failed")
 
     with pytest.raises(RunError):
-        Emulation.of(asked, block.path, lab).around(block.runs[0].group, fails)
+        Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, fails)
     assert listener.heard[-1] == ("forget", "ab")
 
 
 @pytest.mark.parametrize("emulated_with", ["netem", None])
 def test_a_path_without_netlabs_own_emulator_is_not_asked(emulated_with):
     asked = study()
-    (block,) = blocks(asked)
-    assert Emulation.of(asked, block.path, up(emulated_with)[0]) is None
-    assert Emulation.of(asked, block.path, None) is None
+    visit = visits(asked)[0]
+    assert Emulation.of(asked, visit.path, up(emulated_with)[0]) is None
+    assert Emulation.of(asked, visit.path, None) is None

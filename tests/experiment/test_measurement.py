@@ -21,7 +21,7 @@ from netlab.experiment.measurement import (
 )
 from netlab.study import Study, Timing
 
-TIMING = Timing(repeats=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
+TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
 
 
 def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleNamespace:

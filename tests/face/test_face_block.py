@@ -6,7 +6,6 @@ import json
 
 import pandas as pd
 
-from netlab.experiment.block import BlockResult
 from netlab.face.block import MeasuredBlock
 from netlab.results import RUN_COLUMNS
 
@@ -15,7 +14,7 @@ def shown(*rows: dict) -> str:
     """The text shown for runs of these values, the others missing."""
     names = [column.name for column in RUN_COLUMNS]
     runs = pd.DataFrame([dict.fromkeys(names) | row for row in rows], columns=names)
-    page = MeasuredBlock(None, None, BlockResult(runs, pd.DataFrame())).path
+    page = MeasuredBlock(None, None, None, runs, pd.DataFrame()).path
     assert "<" not in page.text and page.text.splitlines()[0] in page._repr_html_()
     return page.text
 

@@ -20,9 +20,9 @@ def test_a_name_a_path_and_a_dict_are_the_same_study():
 
 
 def test_the_short_form_and_the_timing_can_be_chosen():
-    study = netlab.Study(CONTENT, quick=True, repeats=1, seconds=0.1, seed=None)
+    study = netlab.Study(CONTENT, quick=True, rounds=1, seconds=0.1, seed=None)
     assert study.name == "openlab-2003-quick"
-    assert study.design.timing.repeats == 1 and study.design.timing.seconds == 0.1
+    assert study.design.timing.rounds == 1 and study.design.timing.seconds == 0.1
     with pytest.raises(BadInput, match="no such timing"):
         netlab.Study("openlab-2003", second=1)
 
@@ -38,14 +38,14 @@ def test_the_plan_has_a_row_a_run_in_the_order_of_measuring():
     study = netlab.Study("openlab-2003")
     plan = study.plan()
     assert len(plan) == 420 and plan["order"].tolist() == list(range(420))
-    planned = schedule.blocks(study.design)
+    planned = schedule.visits(study.design)
     assert plan["block"].drop_duplicates().tolist() == [block.block_id for block in planned]
     row = plan.iloc[0]
     run = planned[0].runs[0]
-    assert (row["group"], row["streams"], row["repeat"]) == (
+    assert (row["group"], row["streams"], row["round"]) == (
         run.group.name,
         run.streams,
-        run.repeat,
+        run.round,
     )
     assert row.block == f"{row.path}@{row.tuning}@{row.mtu_B}"
     assert (plan["seconds"] == 1.5).all()

@@ -10,7 +10,7 @@ from netlab.measure.flags import STALL_S, flags_of, interference
 from netlab.results import FLAGS
 from netlab.study import Timing
 
-TIMING = Timing(repeats=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
+TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.0, interval_ms=100)
 FINE = {
     "window_s": 1.0,
     "percent_of_ceiling": 80.0,

@@ -411,12 +411,15 @@ def interval_frame(run_id: str) -> pd.DataFrame:
 def test_a_store_gives_back_its_blocks_in_planned_order(tmp_path):
     store = Store(tmp_path)
     for block_id, orders in (("p@none@1500", [3, 1]), ("p@full@9000", [0, 2])):
-        rows = [record(block_id=block_id, order=order, table=None) for order in orders]
-        store.write_block(block_id, frame_of(rows), interval_frame(block_id))
+        rows = [
+            record(block_id=block_id, run_id=f"{block_id}@{order}", order=order, table=None)
+            for order in orders
+        ]
+        store.write(block_id, frame_of(rows), interval_frame(rows[0]["run_id"]))
     assert store.runs()["order"].tolist() == [0, 1, 2, 3]
-    assert store.block_runs("p@none@1500")["order"].tolist() == [3, 1]
-    assert set(store.intervals()["run_id"]) == {"p@none@1500", "p@full@9000"}
-    assert store.block("intervals", "p@full@9000")["run_id"].tolist() == ["p@full@9000"]
+    assert store.part("runs", "p@none@1500")["order"].tolist() == [3, 1]
+    assert set(store.intervals()["run_id"]) == {"p@none@1500@3", "p@full@9000@0"}
+    assert store.part("intervals", "p@full@9000")["run_id"].tolist() == ["p@full@9000@0"]
 
 
 def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
@@ -424,8 +427,8 @@ def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
     for frame, columns in (
         (store.runs(), RUN_COLUMNS),
         (store.intervals(), INTERVAL_COLUMNS),
-        (store.block_runs("b"), RUN_COLUMNS),
-        (store.block("intervals", "b"), INTERVAL_COLUMNS),
+        (store.part("runs", "b"), RUN_COLUMNS),
+        (store.part("intervals", "b"), INTERVAL_COLUMNS),
     ):
         assert frame.empty
         assert frame.columns.tolist() == [column.name for column in columns]
@@ -436,15 +439,15 @@ def test_an_empty_store_gives_empty_frames_of_the_schemas_types(tmp_path):
 @pytest.mark.filterwarnings("error")
 def test_a_block_without_runs_does_not_change_the_types_of_the_others(tmp_path):
     store = Store(tmp_path)
-    store.write_block("a", frame_of([]), frame_of([], INTERVAL_COLUMNS))
-    store.write_block("b", frame_of([record()]), interval_frame("r"))
-    pd.testing.assert_frame_equal(store.runs(), frame_of([record()]))
+    store.write("a", frame_of([]), frame_of([], INTERVAL_COLUMNS))
+    store.write("b", frame_of([record(run_id="r")]), interval_frame("r"))
+    pd.testing.assert_frame_equal(store.runs(), frame_of([record(run_id="r")]))
     pd.testing.assert_frame_equal(store.intervals(), interval_frame("r"))
 
 
 def test_half_written_files_are_no_part_of_the_store(tmp_path):
     store = Store(tmp_path)
-    store.write_block("a", frame_of([record()]), interval_frame("r"))
+    store.write("a", frame_of([record()]), interval_frame("r"))
     (tmp_path / "runs" / ".b.parquet.1.partial").write_bytes(b"half")
     assert len(store.runs()) == 1
 
@@ -461,7 +464,7 @@ def test_interval_frames_from_numpy_fit(tmp_path):
             "in_window": np.array([True, False, True]),
         }
     )
-    Store(tmp_path).write_block("a", frame_of([]), frame)
+    Store(tmp_path).write("a", frame_of([record(run_id="r")]), frame)
     assert Store(tmp_path).intervals()["bytes"].tolist() == [1, 2, 3]
 
 
@@ -469,11 +472,11 @@ def test_a_table_that_a_block_has_no_rows_of_is_no_file_and_reads_as_empty(tmp_p
     store = Store(tmp_path)
     runs, intervals = frame_of([record()]), frame_of([record(INTERVAL_COLUMNS)], INTERVAL_COLUMNS)
     traces = frame_of([record(TRACE_COLUMNS)], TRACE_COLUMNS)
-    store.write_block("a", runs, intervals, traces=traces.iloc[:0])
-    store.write_block("b", runs, intervals, traces=traces)
+    store.write("a", runs, intervals, traces=traces.iloc[:0])
+    store.write("b", runs, intervals, traces=traces)
     assert not (tmp_path / "traces" / "a.parquet").exists()
-    assert store.block("traces", "a").empty
+    assert store.part("traces", "a").empty
     pd.testing.assert_frame_equal(store.rows("traces"), traces)
     # rows that are measured again may be none
-    store.write_block("b", runs, intervals, traces=traces.iloc[:0])
+    store.write("b", runs, intervals, traces=traces.iloc[:0])
     assert store.rows("traces").empty

@@ -1,4 +1,4 @@
-"""A plan is random within its blocks, complete, and the same for the same seed."""
+"""A schedule is random within its rounds, complete, and the same for the same seed."""
 
 from __future__ import annotations
 
@@ -12,37 +12,52 @@ from openlab import CONTENT, OPENLAB, study_with
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
-from netlab.study.schedule import block, blocks, measuring_s, provenance_key
+from netlab.study.schedule import measuring_s, provenance_key, rounds, visit, visits
 
 CONTEXT = {"version": "0.1.0", "hosts": {"linux64-a": {"kernel": "6.1"}}}
 
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return load(OPENLAB)
+    return load(OPENLAB, rounds=3)
 
 
-def test_every_cell_is_measured_as_often_as_the_study_repeats(study):
+def test_every_cell_is_measured_once_in_every_round(study):
     cells = Counter(
         (run.group.name, planned.tuning, planned.mtu_B, run.streams)
-        for planned in blocks(study)
+        for planned in visits(study)
         for run in planned.runs
     )
     assert len(cells) == 140
-    assert set(cells.values()) == {study.timing.repeats}
+    assert set(cells.values()) == {3}
 
 
-def test_the_repeats_of_a_cell_are_numbered_from_1(study):
-    repeats: dict[tuple, set[int]] = {}
-    for planned in blocks(study):
-        for run in planned.runs:
-            key = (planned.block_id, run.group.name, run.streams)
-            repeats.setdefault(key, set()).add(run.repeat)
-    assert set(map(frozenset, repeats.values())) == {frozenset({1, 2, 3})}
+def test_a_round_visits_every_block_once_and_makes_every_cell_once(study):
+    for number, planned in enumerate(rounds(study), 1):
+        blocks = [each.block_id for each in planned]
+        cells = [run.cell_id for each in planned for run in each.runs]
+        assert len(set(blocks)) == len(blocks) == 14
+        assert len(set(cells)) == len(cells) == 140
+        assert {run.round for each in planned for run in each.runs} == {number}
+        assert {each.round for each in planned} == {number}
+
+
+def test_the_first_rounds_do_not_depend_on_how_many_there_are(study):
+    assert rounds(load(OPENLAB, rounds=5))[:3] == rounds(study)
+
+
+def test_the_rounds_have_orders_of_their_own(study):
+    orders = [[each.block_id for each in planned] for planned in rounds(study)]
+    assert orders[0] != orders[1] != orders[2] != orders[0]
+
+
+def test_a_study_with_a_precision_plans_the_most_rounds_it_may_take():
+    asked = load(OPENLAB, precision=5, max_rounds=7)
+    assert (asked.min_rounds, asked.max_rounds, len(rounds(asked))) == (4, 7, 7)
 
 
 def test_a_block_is_one_path_tuning_and_mtu(study):
-    planned = blocks(study)
+    planned = rounds(study)[0]
     levels = {(level.name, mtu_B) for level in study.tunings for mtu_B in level.mtus_B}
     assert len(planned) == len(study.paths) * len(levels)
     assert {(b.path, b.tuning, b.mtu_B) for b in planned} == {
@@ -52,15 +67,15 @@ def test_a_block_is_one_path_tuning_and_mtu(study):
 
 
 def test_ids_are_unique_and_the_order_counts_from_0(study):
-    planned = blocks(study)
+    planned = visits(study)
     runs = [run for b in planned for run in b.runs]
-    assert len({b.block_id for b in planned}) == len(planned)
+    assert len({b.visit_id for b in planned}) == len(planned)
     assert len({run.run_id for run in runs}) == len(runs) == 420
     assert [run.order for run in runs] == list(range(len(runs)))
 
 
 def test_ids_are_fit_for_file_names(study):
-    for b in blocks(study):
+    for b in visits(study):
         for name in (b.block_id, *(run.run_id for run in b.runs)):
             assert len(name) < 200
             assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789@-._")
@@ -68,27 +83,26 @@ def test_ids_are_fit_for_file_names(study):
 
 def test_the_same_seed_gives_the_same_order(study):
     random.seed(1)
-    first = blocks(study)
+    first = visits(study)
     random.seed(2)
-    assert blocks(load(OPENLAB)) == first
+    assert visits(load(OPENLAB, rounds=3)) == first
 
 
 def test_another_seed_gives_another_order_of_the_same_runs(study):
-    first, other = blocks(study), blocks(study_with("seed", 2004))
+    first, other = visits(study), visits(study_with("seed", 2004))
     assert [b.block_id for b in first] != [b.block_id for b in other]
     ids = [{run.run_id for b in planned for run in b.runs} for planned in (first, other)]
     assert ids[0] == ids[1]
-    within = {b.block_id: [run.run_id for run in b.runs] for b in first}
-    moved = sum([run.run_id for run in b.runs] != within[b.block_id] for b in other)
+    within = {b.visit_id: [run.run_id for run in b.runs] for b in first}
+    moved = sum([run.run_id for run in b.runs] != within[b.visit_id] for b in other)
     assert moved == len(other)
 
 
-def test_runs_within_a_block_follow_no_factor(study):
-    for b in blocks(study):
-        for factor in ("streams", "repeat"):
-            levels = [getattr(run, factor) for run in b.runs]
-            assert levels != sorted(levels)
-            assert levels != sorted(levels, reverse=True)
+def test_runs_within_a_visit_follow_no_factor(study):
+    for b in visits(study):
+        levels = [run.streams for run in b.runs]
+        assert levels != sorted(levels)
+        assert levels != sorted(levels, reverse=True)
 
 
 def test_first_runs_are_spread_over_the_stream_counts(study):
@@ -96,7 +110,7 @@ def test_first_runs_are_spread_over_the_stream_counts(study):
     first = Counter(
         b.runs[0].streams
         for seed in range(40)
-        for b in blocks(study.model_copy(update={"seed": seed}))
+        for b in visits(study.model_copy(update={"seed": seed}))
     )
     expected = sum(first.values()) / 4
     assert all(0.7 * expected < count < 1.3 * expected for count in first.values())
@@ -107,41 +121,57 @@ def test_the_order_in_which_a_file_lists_its_paths_does_not_change_the_plan(stud
     content["paths"] = dict(reversed(content["paths"].items()))
     turned = validated(Study, content, "my.yml")
     assert turned.digest() == study.digest()
-    assert blocks(turned) == blocks(study)
+    assert visits(turned) == visits(study)
 
 
 def test_a_path_without_a_group_is_left_out():
     content = copy.deepcopy(CONTENT)
     content["groups"] = [g for g in content["groups"] if g["path"] == "64-64"]
-    assert {b.path for b in blocks(validated(Study, content, "my.yml"))} == {"64-64"}
+    assert {b.path for b in visits(validated(Study, content, "my.yml"))} == {"64-64"}
 
 
-def test_a_block_is_found_by_its_id(study):
-    wanted = blocks(study)[5]
-    assert block(study, wanted.block_id) == wanted
+def test_a_visit_is_found_by_its_block_and_round(study):
+    wanted = visits(study)[20]
+    assert visit(study, wanted.block_id, wanted.round) == wanted
+
+
+def test_a_visit_can_be_cut_to_some_of_its_runs(study):
+    whole = visits(study)[0]
+    chosen = {whole.runs[3].run_id, whole.runs[1].run_id}
+    assert [run.run_id for run in whole.only(chosen).runs] == [
+        whole.runs[1].run_id,
+        whole.runs[3].run_id,
+    ]
 
 
 @pytest.mark.parametrize("name", ["", "64-64@none", "64-64@none@1501", "../x"])
 def test_an_unknown_block_is_bad_input(study, name):
-    with pytest.raises(BadInput, match="has no such block") as caught:
-        block(study, name)
-    assert caught.value.value == name
+    with pytest.raises(BadInput) as caught:
+        visit(study, name)
+    assert (caught.value.code, caught.value.value) == ("E-STUDY-003", name)
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_an_unknown_round_is_bad_input(study, number):
+    with pytest.raises(BadInput) as caught:
+        visit(study, "64-64@none@1500", number)
+    assert (caught.value.code, caught.value.value) == ("E-STUDY-060", number)
 
 
 def test_measuring_time_is_warm_up_and_window(study):
-    assert measuring_s(study, 420) == pytest.approx(420 * 1.5)
+    assert measuring_s(study, 420) == pytest.approx(420 * 0.7)
 
 
 # Provenance: what must match for a stored run to stand.
 
 
 def key_of(study: Study, context: dict = CONTEXT) -> str:
-    """Provenance key of one run: 32 -> 64, none, 1500 B, 4 streams, repeat 2."""
-    planned = block(study, "32-64@none@1500")
+    """Provenance key of one run: 32 -> 64, none, 1500 B, 4 streams, round 2."""
+    planned = visit(study, "32-64@none@1500", 2)
     run = next(
         run
         for run in planned.runs
-        if (run.group.table, run.streams, run.repeat) in ((4, 4, 2), (44, 4, 2))
+        if (run.group.table, run.streams, run.round) in ((4, 4, 2), (44, 4, 2))
     )
     return provenance_key(study, planned, run, context)
 
@@ -150,8 +180,8 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
     "change",
     [
         ("timing", "seconds", 1.3),
-        ("timing", "warmup_s", 0.2),
-        ("timing", "interval_ms", 50),
+        ("timing", "warmup_s", 0.3),
+        ("timing", "interval_ms", 100),
         ("congestion", "reno"),
         ("force_buffer", False),
         ("receive", "discard"),
@@ -199,7 +229,7 @@ def test_what_a_run_depends_on_changes_its_key(study, change):
         ("name", "another"),
         ("confidence", 0.9),
         ("streams", [4, 12]),
-        ("timing", "repeats", 2),
+        ("timing", "rounds", 2),
         ("quick", "seconds", 0.2),
         ("groups", 2, "part", "another"),
         ("groups", 2, "short", False),
@@ -241,7 +271,7 @@ def test_the_context_changes_the_key_and_its_order_does_not(study):
 
 
 def test_every_run_of_a_study_has_a_key_of_its_own(study):
-    keys = {provenance_key(study, b, run, CONTEXT) for b in blocks(study) for run in b.runs}
+    keys = {provenance_key(study, b, run, CONTEXT) for b in visits(study) for run in b.runs}
     assert len(keys) == 420
 
 
@@ -253,7 +283,7 @@ def test_a_group_may_take_only_some_of_the_studys_levels():
     assert list(study.levels(study.groups[0])) == cells
     found = {
         (planned.tuning, planned.mtu_B, run.streams)
-        for planned in blocks(study)
+        for planned in visits(study)
         for run in planned.runs
         if run.group == study.groups[0]
     }
@@ -262,7 +292,7 @@ def test_a_group_may_take_only_some_of_the_studys_levels():
 
 def test_a_block_that_no_group_wants_is_not_planned():
     alone = [{**CONTENT["groups"][0], "tunings": ["none"], "mtus_B": [1500]}]
-    assert [b.block_id for b in blocks(study_with("groups", alone))] == [
+    assert [b.block_id for b in rounds(study_with("groups", alone))[0]] == [
         f"{CONTENT['groups'][0]['path']}@none@1500"
     ]
 
@@ -273,7 +303,7 @@ def test_a_run_depends_on_the_version_of_its_own_generator_and_of_no_other():
         for name in ("netlab", "iperf3", "nuttcp")
     ]
     study = validated(Study, {**copy.deepcopy(CONTENT), "groups": groups}, "my.yml")
-    planned = blocks(study)[0]
+    planned = visits(study)[0]
     found = {"iperf3": {"a": "iperf 3.12"}, "nuttcp": {"a": "nuttcp-6.1.2"}}
     newer = {**found, "iperf3": {"a": "iperf 3.16"}}
 

@@ -27,12 +27,12 @@ def timed(tmp_path: Path, **timing: float) -> Path:
     return written(tmp_path, {**WITHOUT, "timing": timing})
 
 
-def test_a_study_without_quick_has_fewer_and_shorter_repeats(tmp_path):
-    path = timed(tmp_path, repeats=5, seconds=8.0, warmup_s=1.5, interval_ms=100, drain_s=7.0)
+def test_a_study_without_quick_has_fewer_and_shorter_runs(tmp_path):
+    path = timed(tmp_path, rounds=5, seconds=8.0, warmup_s=1.5, interval_ms=100, drain_s=7.0)
     short = load(path, quick=True)
     assert short.name == "openlab-2003-quick"
     assert short.timing.model_dump() == {
-        "repeats": 2,
+        "rounds": 2,
         "seconds": 2.0,
         "warmup_s": 1.5,
         "interval_ms": 100,
@@ -48,8 +48,8 @@ def test_a_short_run_has_a_quarter_of_the_seconds_within_limits(tmp_path, second
     assert load(timed(tmp_path, seconds=seconds), quick=True).timing.seconds == expected
 
 
-def test_a_short_form_never_repeats_more_than_the_study(tmp_path):
-    assert load(timed(tmp_path, repeats=1), quick=True).timing.repeats == 1
+def test_a_short_form_never_has_more_rounds_than_the_study(tmp_path):
+    assert load(timed(tmp_path, rounds=1), quick=True).timing.rounds == 1
 
 
 def test_a_short_run_has_samples_enough(tmp_path):
@@ -67,7 +67,7 @@ def test_a_short_run_is_long_enough_for_the_loss_that_it_forces():
     )
     short = short_form(slac.model_copy(update={"quick": None, "groups": late}), "slac")
     assert short.timing.seconds == slac.timing.seconds
-    assert short.timing.repeats <= 2
+    assert short.timing.rounds <= 2
 
 
 def test_the_form_that_a_study_gives_itself_comes_first():
@@ -75,8 +75,8 @@ def test_the_form_that_a_study_gives_itself_comes_first():
 
 
 def test_a_derived_form_and_given_timing_go_together(tmp_path):
-    study = load(timed(tmp_path, repeats=5, seconds=8.0), quick=True, seconds=0.7)
-    assert (study.timing.repeats, study.timing.seconds) == (2, 0.7)
+    study = load(timed(tmp_path, rounds=5, seconds=8.0), quick=True, seconds=0.7)
+    assert (study.timing.rounds, study.timing.seconds) == (2, 0.7)
 
 
 @pytest.mark.parametrize(

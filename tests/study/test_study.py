@@ -21,7 +21,8 @@ def test_the_openlab_study_has_the_reports_140_cells():
     assert levels * len(study.groups) == 35
     assert levels * len(study.groups) * len(study.streams) == 140
     assert study.streams == (1, 4, 12, 20)
-    assert study.timing.repeats == 3
+    assert (study.min_rounds, study.max_rounds) == (4, 12)
+    assert study.precision.half_width_percent == 5.0 and study.precision.budget == 1200.0
 
 
 def test_the_openlab_groups_are_those_of_chapter_4():
@@ -78,13 +79,13 @@ def test_a_shared_bus_at_either_end_is_shared():
 def test_quick_takes_the_quick_timing_and_says_so_in_the_name():
     study = load(OPENLAB, quick=True)
     assert study.name == "openlab-2003-quick"
-    assert (study.timing.repeats, study.timing.seconds) == (2, 0.2)
+    assert (study.timing.rounds, study.timing.seconds) == (2, 0.2)
     assert study.digest() != load(OPENLAB).digest()
 
 
 def test_quick_and_given_timing_go_together():
-    study = load(OPENLAB, quick=True, repeats=1, seconds=0.5)
-    assert (study.timing.repeats, study.timing.seconds) == (1, 0.5)
+    study = load(OPENLAB, quick=True, rounds=1, seconds=0.5)
+    assert (study.timing.rounds, study.timing.seconds) == (1, 0.5)
     assert study.timing.interval_ms == 40
     assert study.name == "openlab-2003-quick"
 
@@ -108,8 +109,8 @@ def test_the_short_form_has_the_groups_that_are_for_it_with_their_own_amounts(tm
 
 
 def test_given_timing_replaces_the_files_and_none_leaves_it():
-    study = load(OPENLAB, repeats=1, seconds=2, warmup_s=None, seed=7)
-    assert study.timing.repeats == 1
+    study = load(OPENLAB, rounds=1, seconds=2, warmup_s=None, seed=7)
+    assert study.timing.rounds == 1
     assert study.timing.seconds == 2.0
     assert study.timing.warmup_s == load(OPENLAB).timing.warmup_s
     assert study.seed == 7
@@ -119,8 +120,8 @@ def test_given_timing_replaces_the_files_and_none_leaves_it():
     ("given", "key"),
     [
         ({"second": 1}, "second"),
-        ({"repeats": 0}, "timing.repeats"),
-        ({"repeats": 2.0}, "timing.repeats"),
+        ({"rounds": 0}, "timing.rounds"),
+        ({"rounds": 2.0}, "timing.rounds"),
         ({"seconds": math.nan}, "timing.seconds"),
         ({"seconds": "1"}, "timing.seconds"),
         ({"seed": -1}, "seed"),

@@ -8,7 +8,7 @@ from netlab import published
 from netlab.congestion.window_laws import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
-from netlab.study.schedule import blocks, measuring_s
+from netlab.study.schedule import measuring_s, visits
 from netlab.study.wad_conf import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
@@ -117,7 +117,7 @@ def test_settings_a_differ_from_b_in_what_the_page_says():
 
 def test_the_short_form_takes_at_most_eight_minutes():
     study = load(FILE, quick=True)
-    planned = blocks(study)
+    planned = visits(study)
     runs = sum(len(block.runs) for block in planned)
     took_s = measuring_s(study, runs) + RUN_OVERHEAD_S * runs
     assert took_s + BLOCK_OVERHEAD_S * len(planned) + DRAIN_S + SITE_S <= SHORT_FORM_S

@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.study import Study, load
 from netlab.study.frozen import freeze
-from netlab.study.schedule import block, blocks, provenance_key
+from netlab.study.schedule import provenance_key, rounds, visit, visits
 from netlab.tuning import Knob
 
 QUEUE = {"kind": "txqueuelen", "value": 5000}
@@ -80,15 +80,15 @@ def test_a_study_without_tunings_measures_its_hosts_as_found():
     for host in plain.hosts:
         profile = plain.tuning_profile(host, "as-found")
         assert profile.items == () and "mtu" in {setting.label for setting in profile.records}
-    (planned,) = blocks(plain)
+    planned = rounds(plain)[0][0]
     assert planned.mtu_B is None and planned.mtu_text == "MTU as found"
     assert planned.block_id == "cable@as-found@found"
-    assert block(plain, "cable@as-found@found") == planned
+    assert visit(plain, "cable@as-found@found") == planned
 
 
 def test_a_tuning_without_mtus_leaves_the_mtu():
     plain = study(tunings=[{"name": "big", "knobs": [QUEUE]}, {"name": "openlab-2003-full"}])
-    assert [planned.mtu_B for planned in blocks(plain)] == [None, None]
+    assert [planned.mtu_B for planned in rounds(plain)[0]] == [None, None]
     assert plain.levels(plain.groups[0])[0] == ("big", None, 1)
 
 
@@ -317,7 +317,7 @@ def test_a_frozen_copy_runs_without_the_files_its_tunings_came_from(write, tmp_p
     for level in ("first", "in", "as-found"):
         assert again.tuning_profile("left", level) == measured.tuning_profile("left", level)
     context = {"version": "0"}
-    for one, other in zip(blocks(measured), blocks(again), strict=True):
+    for one, other in zip(visits(measured), visits(again), strict=True):
         assert one == other
         assert provenance_key(measured, one, one.runs[0], context) == provenance_key(
             again, other, other.runs[0], context

@@ -58,7 +58,7 @@ def bench_study(queues: int) -> Study:
         links,
         [{"name": "bench", "path": "on"}],
         congestion=CONGESTION,
-        timing=Timing(repeats=1),
+        timing=Timing(rounds=1),
     )
 
 
@@ -264,7 +264,7 @@ class BenchPath:
         """Transfer with netlab's own core: the kernel's buffers and no warm-up, as the tools."""
         request = request_of(
             self.study,
-            Timing(repeats=1, seconds=seconds, warmup_s=0.0),
+            Timing(rounds=1, seconds=seconds, warmup_s=0.0),
             streams=cell.streams,
             record_length_B=variant.record_length_B,
             congestion=CONGESTION,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from netlab.errors import RunError
-from netlab.experiment.block import stable_facts
+from netlab.experiment.visit import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.lab_pair import RECEIVER, SENDER
@@ -115,7 +115,7 @@ class CalibratedPath:
             An end of the path, or the emulator, was lost.
         """
         timing = Timing(
-            repeats=1,
+            rounds=1,
             seconds=stream.window_s,
             warmup_s=stream.warmup_s,
             interval_ms=INTERVAL_MS,

@@ -58,7 +58,7 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
         batch = hashlib.sha256("".join(sorted(one.sha256 for one in new)).encode()).hexdigest()
         block_id = f"imported@{batch[:16]}"
         order = int(before["order"].max()) + 1 if len(before) else 0
-        repeat_of = _repeats(before["run_id"])
+        round_of = _rounds(before["run_id"])
         rows: list[dict] = []
         intervals: list[dict] = []
         for source in new:
@@ -69,11 +69,11 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
                     facts,
                     block_id=block_id,
                     order=order + len(rows),
-                    repeat_of=repeat_of,
+                    round_of=round_of,
                 )
                 rows.append(row)
                 intervals += interval_rows_of(row["run_id"], record)
-        store.write_block(block_id, frame_of(rows), frame_of(intervals, INTERVAL_COLUMNS))
+        store.write(block_id, frame_of(rows), intervals=frame_of(intervals, INTERVAL_COLUMNS))
     return Imported(block_id, tuple(row["run_id"] for row in rows), known)
 
 
@@ -114,13 +114,13 @@ def _digest(provenance: str) -> str | None:
         return None
 
 
-def _repeats(run_ids: Iterable[str]) -> dict[str, int]:
-    """Count the imported repeats of each cell."""
+def _rounds(run_ids: Iterable[str]) -> dict[str, int]:
+    """Count the imported runs of each cell."""
     found: dict[str, int] = {}
     for run_id in run_ids:
         if run_id.startswith("imported@"):
-            cell, _, repeat = run_id.removeprefix("imported@").rpartition("@")
-            found[cell] = max(found.get(cell, 0), int(repeat))
+            cell, _, number = run_id.removeprefix("imported@").rpartition("@")
+            found[cell] = max(found.get(cell, 0), int(number))
     return found
 
 

@@ -68,13 +68,13 @@ def mtu_of(mss_B: int) -> tuple[int, int] | None:
 
 
 def row_of(
-    record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, repeat_of: dict
+    record: Record, source: ReadFile, facts: Facts, *, block_id: str, order: int, round_of: dict
 ) -> dict:
     """One row of :data:`netlab.results.RUN_COLUMNS`; None where the tool gives no value.
 
     Parameters
     ----------
-    repeat_of : dict
+    round_of : dict
         Repeats so far of each cell; counted up here.
 
     Raises
@@ -135,7 +135,7 @@ def row_of(
     group = facts.group or record.tool
     direction = "->" if record.reverse is None else "<->"
     cell = f"{facts.path_name}@{facts.tuning}@{mtu_B}@{group}@{direction}@{streams}"
-    repeat = repeat_of[cell] = repeat_of.get(cell, 0) + 1
+    number = round_of[cell] = round_of.get(cell, 0) + 1
     named = f"{record.tool} {record.version}" if record.version else record.tool
     rates = [flow.goodput_MBps for flow in record.flows]
     window_s = sum(flow.window_s for flow in record.flows) / len(rates)
@@ -177,7 +177,7 @@ def row_of(
         study=facts.study,
         study_digest="",
         provenance_key=hashlib.sha256(f"{source.sha256}:{record.line}".encode()).hexdigest(),
-        run_id=f"imported@{cell}@{repeat}",
+        run_id=f"imported@{cell}@{number}",
         block_id=block_id,
         order=order,
         group=group,
@@ -188,7 +188,7 @@ def row_of(
         tuning=facts.tuning,
         mtu_B=mtu_B,
         streams=streams,
-        repeat=repeat,
+        round=number,
         seed=0,
         record_length_B=length_B or 0,
         buffer_B=buffer_B or 0,

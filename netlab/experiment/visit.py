@@ -1,9 +1,9 @@
-"""Measure one block of a study: open its hosts, tune them, make its runs, write Parquet."""
+"""Measure one visit of a block: open its hosts, tune them, make its runs, write Parquet."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -19,13 +19,13 @@ from netlab.generators import require
 from netlab.lab.lab import Lab
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.study import Study
-from netlab.study.schedule import Block, Run, provenance_key
+from netlab.study.schedule import Run, Visit
 
 SAVE_EVERY_S = 5.0
 """Interval between writes: the most that is lost if the controller is killed."""
 
 MAX_FAILURES = 3
-"""Abort the block after this many consecutive failures."""
+"""Abort the visit after this many consecutive failures."""
 
 
 SAMPLES = tuple(table for table in TABLES if table != "runs")
@@ -38,15 +38,13 @@ STABLE_FACTS = (
 
 
 @dataclass
-class BlockResult:
-    """The result of a block, for its notebook.
+class VisitResult:
+    """The result of a visit, for its notebook.
 
     Attributes
     ----------
     runs, intervals : pandas.DataFrame
-        All rows of the block, measured now or before.
-    measured, kept : int
-        Runs measured now, and runs with an earlier valid record.
+        Rows measured now.
     diffs : dict of str to TuningPlan
         Host -> the tuning's plan, shown as a diff.
     unsupported : list of dict
@@ -57,35 +55,33 @@ class BlockResult:
 
     runs: pd.DataFrame
     intervals: pd.DataFrame
-    measured: int = 0
-    kept: int = 0
     diffs: dict[str, TuningPlan] = field(default_factory=dict)
     unsupported: list[dict] = field(default_factory=list)
     conflicts: list[dict] = field(default_factory=list)
 
 
-def context_of(study: Study, block: Block, facts: dict[str, dict], lab: Lab | None) -> dict:
+def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
     """Provenance that a stored run must match to stay valid, besides its own factors."""
-    hosts = [end.host for end in study.paths[block.path].ends]
-    profiles = {host: study.tuning_profile(host, block.tuning) for host in hosts}
+    hosts = [end.host for end in study.paths[visit.path].ends]
+    profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     # A run as found stands only as long as the settings found are the same.
     found = {
         host: {"mtu_B": facts[host].get("mtu_B"), **facts[host].get("found", {})}
         for host in hosts
-        if block.mtu_B is None
+        if visit.mtu_B is None
     }
     return {
         "schema": SCHEMA_VERSION,
         "version": netlab.__version__,
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
-        "emulated_with": None if lab is None else lab.emulated_with(block.path),
+        "emulated_with": None if lab is None else lab.emulated_with(visit.path),
         "task_group": None if lab is None else lab.task_group,
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "found": found,
         "generators": {
             name: {host: facts[host]["generators"][name] for host in hosts}
-            for name in study.generators(block.path)
+            for name in study.generators(visit.path)
         },
     }
 
@@ -95,38 +91,30 @@ def stable_facts(facts: dict) -> dict:
     return {name: facts.get(name) for name in STABLE_FACTS}
 
 
-def standing(study: Study, block: Block, context: dict, store: Store) -> set[str]:
-    """Ids of a block's runs that have a valid record with the same provenance."""
-    stored = store.block_runs(block.block_id)
-    valid = stored[stored["flags"] == ""]
-    have = dict(zip(valid["run_id"], valid["provenance_key"], strict=True))
-    return {
-        run.run_id
-        for run in block.runs
-        if have.get(run.run_id) == provenance_key(study, block, run, context)
-    }
-
-
-def run_block(
+def run_visit(
     study: Study,
-    block: Block,
+    visit: Visit,
     store: Store,
+    part: str,
     *,
+    campaign: str = "",
     lab: Lab | None = None,
     progress: Callable[[str], None] = lambda run_id: None,
-) -> BlockResult:
-    """Measure the runs of a block that have no valid record yet.
+) -> VisitResult:
+    """Measure the runs of a visit.
 
     Parameters
     ----------
-    study, block : Study, Block
+    study, visit : Study, Visit
         What to measure.
-    store : Store
-        Store for the results; its valid runs are not repeated.
+    store, part : Store, str
+        Store for the results, and the name of a new part of it.
+    campaign : str
+        Id of the campaign that the runs belong to.
     lab : Lab, optional
         The lab with the study's lab hosts.
     progress : callable
-        Called with the id of each run, measured or kept.
+        Called with the id of each run that is done.
 
     Raises
     ------
@@ -134,38 +122,31 @@ def run_block(
         A host was lost, or a tuning could not be applied; results are saved, changes reverted.
     """
     with ExitStack() as stack:
-        endpoints = stack.enter_context(open_endpoints(study, block.path, lab=lab))
+        endpoints = stack.enter_context(open_endpoints(study, visit.path, lab=lab))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
-        context = context_of(study, block, facts, lab)
-        keep = standing(study, block, context, store)
-        results = _Results(block, store, keep)
-        for run in block.runs:
-            if run.run_id in keep:
-                progress(run.run_id)
-        todo = [run for run in block.runs if run.run_id not in keep]
-        require({run.group.generator for run in todo}, context["generators"])
-        if todo:
-            one_machine = study.one_machine(block.path)
-            trials = Trials(
-                study,
-                block,
-                endpoints,
-                context,
-                Emulation.of(study, block.path, lab),
-                core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
-            )
-            names = study.congestions(run.group for run in todo)
-            for name, endpoint in endpoints.items():
-                trials.controls[name] = stack.enter_context(
-                    endpoint.congestion_controls(study, names)
-                )
-                stack.enter_context(endpoint.tuned(study, block))
-            trials.check_path()
-            try:
-                results.measure_all(trials, todo, progress)
-            finally:
-                results.save()
-        result = BlockResult(results.runs(), results.samples("intervals"), len(todo), len(keep))
+        context = context_of(study, visit, facts, lab)
+        results = _Results(visit, store, part)
+        require({run.group.generator for run in visit.runs}, context["generators"])
+        one_machine = study.one_machine(visit.path)
+        trials = Trials(
+            study,
+            visit,
+            endpoints,
+            context,
+            Emulation.of(study, visit.path, lab),
+            core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
+            campaign,
+        )
+        names = study.congestions(run.group for run in visit.runs)
+        for name, endpoint in endpoints.items():
+            trials.controls[name] = stack.enter_context(endpoint.congestion_controls(study, names))
+            stack.enter_context(endpoint.tuned(study, visit))
+        trials.check_path()
+        try:
+            results.measure_all(trials, visit.runs, progress)
+        finally:
+            results.save()
+        result = VisitResult(results.runs(), results.samples("intervals"))
     # The tunings are reverted here, so conflicts are known.
     for name, endpoint in endpoints.items():
         if endpoint.plan is not None:
@@ -176,27 +157,18 @@ def run_block(
 
 
 class _Results:
-    """The results of a block, as its runs finish."""
+    """The results of a visit, as its runs finish."""
 
-    def __init__(
-        self,
-        block: Block,
-        store: Store,
-        keep: set[str],
-    ):
-        self.block, self.store = block, store
-        old_runs = store.block_runs(block.block_id)
-        self._old_runs = old_runs[old_runs["run_id"].isin(keep)]
+    def __init__(self, visit: Visit, store: Store, part: str):
+        self.visit, self.store, self.part = visit, store, part
         self._rows: list[dict] = []
-        # Each table besides the runs: its kept rows, then the rows of each new run.
-        self._samples: dict[str, list[pd.DataFrame]] = {}
-        for table in SAMPLES:
-            old = store.block(table, block.block_id)
-            self._samples[table] = [old[old["run_id"].isin(keep)]]
+        self._samples: dict[str, list[pd.DataFrame]] = {table: [] for table in SAMPLES}
         self._saved_at = time.monotonic()
         self._unsaved = False
 
-    def measure_all(self, trials: Trials, todo: list[Run], progress: Callable[[str], None]) -> None:
+    def measure_all(
+        self, trials: Trials, todo: Iterable[Run], progress: Callable[[str], None]
+    ) -> None:
         """Measure in schedule order; record failed runs, stop at a lost host."""
         failures = 0
         for run in todo:
@@ -210,7 +182,7 @@ class _Results:
                 failures += 1
                 self._add(trials.failed_row(run, "failed", str(error)))
                 if failures == MAX_FAILURES:
-                    where = f"block {self.block.block_id}"
+                    where = f"visit {self.visit.visit_id}"
                     raise NetlabError(
                         f"{where}: {failures} consecutive runs failed: {error}",
                         code="E-RUN-001",
@@ -229,14 +201,11 @@ class _Results:
             self.save()
 
     def runs(self) -> pd.DataFrame:
-        """Kept and new rows."""
-        new = frame_of(self._rows)
-        frames = [frame for frame in (self._old_runs, new) if len(frame)]
-        both = pd.concat(frames, ignore_index=True) if frames else new
-        return both.sort_values("order", ignore_index=True)
+        """The rows so far, in the order of the schedule."""
+        return frame_of(self._rows).sort_values("order", ignore_index=True)
 
     def samples(self, table: str) -> pd.DataFrame:
-        """Kept and new samples of one of the store's tables."""
+        """The samples so far of one of the store's tables."""
         frames = [frame for frame in self._samples[table] if len(frame)]
         return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
 
@@ -244,5 +213,5 @@ class _Results:
         """Write all results, atomically."""
         if self._unsaved:
             samples = {table: self.samples(table) for table in SAMPLES}
-            self.store.write_block(self.block.block_id, self.runs(), **samples)
+            self.store.write(self.part, self.runs(), **samples)
             self._saved_at, self._unsaved = time.monotonic(), False

@@ -1,0 +1,69 @@
+"""How precise a cell is, how many rounds it would take, and the level of its interval.
+
+A study with a ``precision`` tests its cells after several rounds and stops where they are narrow
+enough. Stopping early favours cells that look narrow by chance, so that an interval of nominal
+level 95 % would cover less. Intervals of such a study are made at a level raised by
+:data:`LOOK_SHARE`. `docs/precision.md` has the table of simulated coverage, made by
+``tests/analysis/test_coverage.py``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import stdtrit
+
+from netlab.analysis.intervals import log_interval
+from netlab.study import Study
+
+LOOK_SHARE = 0.7
+"""Share of the error rate that an interval gets where the cells are looked at more than once."""
+
+MOST_ROUNDS = 10_000
+
+
+def nominal_level(study: Study) -> float:
+    """Nominal level of the intervals that cover as often as the study's confidence says."""
+    looks = 1 if study.precision is None else len(study.precision.looks)
+    return study.confidence if looks == 1 else 1 - LOOK_SHARE * (1 - study.confidence)
+
+
+def half_width_percent(values: np.ndarray, level: float) -> float:
+    """Half the width of a cell's interval, in per cent of its mean.
+
+    Parameters
+    ----------
+    values : array, shape (rounds,)
+        Goodput of the cell in each round.
+    level : float
+        Nominal level of the interval.
+
+    Returns
+    -------
+    float
+        NaN for fewer than two values, or a value of 0.
+    """
+    found = log_interval(values, level)
+    return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
+
+
+def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> float:
+    """Rounds after which the interval would be as narrow as asked, with the spread seen so far.
+
+    Returns
+    -------
+    float
+        A whole number, at least 2; infinite beyond :data:`MOST_ROUNDS`, NaN for fewer than two
+        values or a value of 0.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2 or np.any(values <= 0):
+        return math.nan
+    sd = float(np.log(values).std(ddof=1))
+    # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
+    asked = math.asinh(target_percent / 100)
+    rounds = np.arange(2, MOST_ROUNDS)
+    half = stdtrit(rounds - 1, 0.5 + level / 2) * sd / np.sqrt(rounds)
+    enough = rounds[half <= asked]
+    return float(enough[0]) if len(enough) else math.inf

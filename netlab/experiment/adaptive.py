@@ -1,0 +1,112 @@
+"""Which cells of a study go on after a look, within what is left of its budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import valid
+from netlab.analysis.precision import half_width_percent, nominal_level, rounds_needed
+from netlab.study import Study
+from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
+
+
+@dataclass(frozen=True)
+class Look:
+    """The test of all cells after a round.
+
+    Attributes
+    ----------
+    round : int
+        The round just finished.
+    cells, reached : int
+        Cells of the study, and those whose interval is narrow enough.
+    going : frozenset of str
+        Ids of the cells that are measured in the next rounds.
+    left_out : int
+        Cells that are not there yet and for which the budget is too short.
+    """
+
+    round: int
+    cells: int
+    reached: int
+    going: frozenset[str]
+    left_out: int = 0
+
+    @property
+    def text(self) -> str:
+        """One sentence for the progress bar."""
+        text = f"after round {self.round}, {self.reached} of {self.cells} cells are precise enough"
+        if self.going:
+            text += f", {len(self.going)} go on"
+        if self.left_out:
+            text += f", {self.left_out} stop because the budget is short"
+        return text
+
+    def record(self) -> dict[str, int]:
+        """For the campaign's log."""
+        return {
+            "round": self.round,
+            "cells": self.cells,
+            "reached": self.reached,
+            "going": len(self.going),
+            "left_out": self.left_out,
+        }
+
+
+def look(
+    study: Study,
+    runs: pd.DataFrame,
+    round: int,
+    first: Sequence[Visit],
+    more_rounds: int = 0,
+    left_s: float = math.inf,
+) -> Look:
+    """Test every cell after a round, and choose those that go on.
+
+    Parameters
+    ----------
+    study : Study
+        With a ``precision``.
+    runs : DataFrame
+        The runs table.
+    round : int
+        Only runs up to this round count.
+    first : sequence of Visit
+        The first round, which has every cell.
+    more_rounds : int
+        Rounds until the next look.
+    left_s : float
+        What is left of the budget. If it is too short for all open cells, those that need the
+        fewest rounds go on.
+    """
+    precision, level = study.precision, nominal_level(study)
+    if precision is None:
+        raise ValueError("a study without a precision has no looks")
+    planned = {run.cell_id: visit.block_id for visit in first for run in visit.runs}
+    good = valid(runs[runs["round"] <= round])
+    values = {
+        str(cell): part["goodput_MBps"].to_numpy(dtype=float)
+        for cell, part in good.groupby(good["run_id"].map(cell_of))
+    }
+    open_cells = {}
+    for cell in planned:
+        found = values.get(cell, np.empty(0))
+        half = half_width_percent(found, level)
+        if len(found) < precision.min_rounds or not half <= precision.half_width_percent:
+            need = rounds_needed(found, precision.half_width_percent, level)
+            open_cells[cell] = math.inf if math.isnan(need) else need
+    going, cost_s, blocks = set(), 0.0, set()
+    for cell in sorted(open_cells, key=lambda cell: (open_cells[cell], cell)):
+        more_s = run_s(study) + (0.0 if planned[cell] in blocks else VISIT_S)
+        if cost_s + more_s * more_rounds > left_s:
+            continue
+        going.add(cell)
+        blocks.add(planned[cell])
+        cost_s += more_s * more_rounds
+    reached = len(planned) - len(open_cells)
+    return Look(round, len(planned), reached, frozenset(going), len(open_cells) - len(going))

@@ -1,0 +1,167 @@
+"""The record of a campaign in a directory of results: its study, its log and what counts in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import netlab
+from netlab import core
+from netlab.experiment.visit import context_of, stable_facts
+from netlab.lab.lab import Lab
+from netlab.results import Store, campaigns
+from netlab.results.campaigns import CampaignLog
+from netlab.study import Study
+from netlab.study.frozen import freeze, frozen_text
+from netlab.study.schedule import Visit, provenance_key, visits
+
+
+@dataclass
+class Record:
+    """An open campaign.
+
+    Attributes
+    ----------
+    study, directory : Study, Path
+        What is measured, and the directory of its results.
+    log : CampaignLog
+        What is recorded besides the runs.
+    kept : frozenset of str
+        Ids of runs that have a valid record.
+    """
+
+    study: Study
+    directory: Path
+    log: CampaignLog
+    kept: frozenset[str]
+    _parts: set[str] = field(default_factory=set)
+
+    @property
+    def store(self) -> Store:
+        """The records in the directory."""
+        return Store(self.directory)
+
+    @property
+    def study_file(self) -> Path:
+        """The study as this campaign measures it."""
+        return campaigns.folder(self.directory, self.log.campaign) / "study.yml"
+
+    def new_part(self, visit: Visit) -> str:
+        """Name of the part of the store for a visit; each call gives another."""
+        name = campaigns.part_name(self.log.campaign, visit.visit_id, self._parts)
+        self._parts.add(name)
+        return name
+
+    def note_look(self, look: dict[str, int]) -> None:
+        """Add a look to the log; one after the same round takes its place."""
+        before = tuple(one for one in self.log.looks if one["round"] != look["round"])
+        self.log = replace(self.log, looks=(*before, look))
+        campaigns.write_log(self.directory, self.log)
+
+
+def open_record(
+    study: Study,
+    directory: Path,
+    facts: dict[str, dict[str, dict]],
+    lab: Lab | None,
+    *,
+    now: datetime | None = None,
+) -> Record:
+    """Go on with the latest campaign if it measures the same study under the same conditions.
+
+    Otherwise begin a new one, which adopts every valid record of a run made under the same
+    provenance. Nothing in the directory is changed or removed.
+
+    Parameters
+    ----------
+    study : Study
+        What to measure.
+    directory : Path
+        Directory of the results.
+    facts : dict
+        Path -> host -> facts of the hosts that are measured now.
+    lab : Lab, optional
+        The lab with the study's lab hosts.
+    now : datetime, optional
+        UTC, for the id of a new campaign.
+
+    Raises
+    ------
+    NetlabError
+        Results in the directory cannot be read.
+    """
+    store = Store(directory)
+    key = _key(study)
+    hosts = {
+        host: _digest(stable_facts(found))
+        for path in facts.values()
+        for host, found in path.items()
+    }
+    last = campaigns.latest(directory)
+    log = campaigns.read_log(directory, last) if last is not None else None
+    if log is None or log.key != key or any(log.hosts.get(h, d) != d for h, d in hosts.items()):
+        now = now or datetime.now(UTC)
+        log = CampaignLog(
+            campaign=campaigns.new_id(directory, now),
+            key=key,
+            started_at=now.isoformat(timespec="seconds"),
+            study=study.name,
+            study_digest=study.digest(),
+            version=netlab.__version__,
+        )
+        freeze(study, campaigns.folder(directory, log.campaign))
+    kept, adopted = _valid(study, store, log, facts, lab)
+    log = replace(log, hosts={**log.hosts, **hosts}, adopted=_merged(log.adopted, adopted))
+    campaigns.write_log(directory, log)
+    return Record(study, directory, log, kept, set(store.parts()))
+
+
+def _valid(
+    study: Study,
+    store: Store,
+    log: CampaignLog,
+    facts: dict[str, dict[str, dict]],
+    lab: Lab | None,
+) -> tuple[frozenset[str], dict[str, list[str]]]:
+    """Runs with a valid record, and those records of other campaigns by their parts."""
+    records = store.records()
+    good = records[records["flags"] == ""]
+    if good.empty:
+        return frozenset(), {}
+    places = zip(good["part"], good["run_id"], strict=True)
+    by_key = dict(zip(good["provenance_key"], places, strict=True))
+    contexts: dict[str, dict] = {}
+    kept, adopted = set(), {}
+    for visit in visits(study):
+        if visit.path not in facts:
+            continue
+        if visit.block_id not in contexts:
+            contexts[visit.block_id] = context_of(study, visit, facts[visit.path], lab)
+        for run in visit.runs:
+            found = by_key.get(provenance_key(study, visit, run, contexts[visit.block_id]))
+            if found is None or found[1] != run.run_id:
+                continue
+            kept.add(run.run_id)
+            if campaigns.campaign_of(found[0]) != log.campaign:
+                adopted.setdefault(found[0], []).append(run.run_id)
+    return frozenset(kept), adopted
+
+
+def _merged(
+    before: dict[str, tuple[str, ...]], new: dict[str, list[str]]
+) -> dict[str, tuple[str, ...]]:
+    return {
+        part: tuple(sorted({*before.get(part, ()), *new.get(part, ())}))
+        for part in sorted({*before, *new})
+    }
+
+
+def _key(study: Study) -> str:
+    return _digest([frozen_text(study), netlab.__version__, core.source_digest()])
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,127 @@
+"""A kernel that executes several notebooks one after the other.
+
+Starting a kernel and importing netlab and pandas takes two to three seconds. Each notebook still is
+an execution of its own by papermill, from an empty namespace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Self
+
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+
+from netlab.errors import NetlabError
+from netlab.notebooks.progress import MIME
+
+ENGINE = "netlab"
+START_S = 60.0
+INTERRUPT_S = 20.0
+"""Time for an interrupted notebook to revert its hosts before its kernel is killed."""
+
+
+def local_manager(directory: str) -> AsyncKernelManager:
+    """A manager of a kernel whose sockets are files in a directory of this user, not TCP ports."""
+    return AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{directory}/kernel")
+
+
+class Kernel:
+    """A running kernel; a context manager.
+
+    Parameters
+    ----------
+    prepare : str
+        Code to execute first, such as imports.
+    """
+
+    def __init__(self, prepare: str = ""):
+        self._prepare = prepare
+
+    def __enter__(self) -> Self:
+        self._sockets = tempfile.TemporaryDirectory(prefix="netlab-")
+        self.manager = local_manager(self._sockets.name)
+        self.manager.shutdown_wait_time = INTERRUPT_S
+        try:
+            run_sync(self.manager.start_kernel)()
+            self.client = self.manager.client()
+            self.client.start_channels()
+            run_sync(self.client.wait_for_ready)(timeout=START_S)
+            self.client.allow_stdin = False
+            self.execute(self._prepare)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Interrupt what still runs, and end the kernel."""
+        try:
+            with suppress(RuntimeError, asyncio.CancelledError):
+                run_sync(self.manager.interrupt_kernel)()
+            if hasattr(self, "client"):
+                self.client.stop_channels()
+            run_sync(self.manager.shutdown_kernel)()
+        finally:
+            self._sockets.cleanup()
+
+    def execute(self, code: str) -> None:
+        """Execute code outside any notebook.
+
+        Raises
+        ------
+        NetlabError
+            The code failed.
+        """
+        reply = run_sync(self.client.execute_interactive)(
+            code, silent=True, store_history=False, output_hook=lambda message: None
+        )
+        if reply["content"]["status"] != "ok":
+            reason = reply["content"].get("evalue", "")
+            raise NetlabError(f"the kernel failed: {reason}", code="E-NOTEBOOKS-014")
+
+    def clear(self) -> None:
+        """Empty the namespace; imported modules stay loaded."""
+        self.execute("get_ipython().reset()")
+
+
+class _Client(PapermillNotebookClient):
+    """Executes a notebook; progress messages go to a callback and are not stored."""
+
+    on_progress: Callable[[str], None] | None = None
+
+    def process_message(self, msg: dict, *args: object, **kwargs: object) -> object:
+        data = msg["content"].get("data", {}) if msg["msg_type"] == "display_data" else {}
+        if MIME in data:
+            if self.on_progress is not None:
+                self.on_progress(data[MIME])
+            return None
+        return super().process_message(msg, *args, **kwargs)
+
+
+class _Engine(NBClientEngine):
+    """Papermill's engine over a kernel that stays."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man,
+        kernel_name,
+        *,
+        kernel: Kernel,
+        on_progress: Callable[[str], None] | None = None,
+        **_settings: object,
+    ):
+        kernel.clear()
+        client = _Client(nb_man, km=kernel.manager, kernel_name=kernel_name, timeout=None)
+        client.kc = kernel.client
+        client.on_progress = on_progress
+        return client.execute()
+
+
+papermill_engines.register(ENGINE, _Engine)

@@ -1,0 +1,20 @@
+"""Progress of a notebook's work, sent to whoever executes the notebook."""
+
+from __future__ import annotations
+
+MIME = "application/vnd.netlab.progress"
+_listened = False
+
+
+def listen() -> None:
+    """Send progress from this process on. The executor of notebooks calls it in its kernel."""
+    global _listened
+    _listened = True
+
+
+def announce(text: str) -> None:
+    """Send one message, such as the id of a run that is done; nothing where nobody listens."""
+    if _listened:
+        from IPython.display import display
+
+        display({MIME: text}, raw=True)

@@ -1,0 +1,76 @@
+"""The precision that a study asks of its cells, and the rounds at which it is tested."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netlab.study.base import MAX_ROUNDS, Model
+
+GROWTH = 1.4
+"""Factor from one look to the next: few looks, and few rounds more than a cell needs."""
+
+UNITS_S = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def duration_s(value: object) -> object:
+    """Seconds of a text such as ``20min``, ``90 s`` or ``1.5h``; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", value)
+    if found is None:
+        raise ValueError("is not a duration; write a number and s, min or h, such as 20min")
+    return float(found[1]) * UNITS_S[found[2]]
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(duration_s),
+    Field(ge=1, le=30 * 86400, allow_inf_nan=False),
+]
+
+
+class Precision(Model):
+    """How narrow the interval of every cell is to be, and how long to try.
+
+    Parameters
+    ----------
+    half_width_percent : float
+        Half the width of a cell's interval, in per cent of its mean.
+    min_rounds, max_rounds : int
+        Every cell is measured in this many rounds at least; a cell that is not precise enough goes
+        on up to `max_rounds`.
+    budget : float, optional
+        Seconds for the whole campaign, also written ``20min``. The rounds up to `min_rounds` are
+        measured whatever the budget.
+    """
+
+    half_width_percent: Annotated[float, Field(gt=0, le=100)] = 5.0
+    min_rounds: Annotated[int, Field(ge=2, le=MAX_ROUNDS)] = 3
+    max_rounds: Annotated[int, Field(ge=2, le=MAX_ROUNDS)] = 12
+    budget: Duration | None = None
+
+    @model_validator(mode="after")
+    def _rounds_ascend(self) -> Self:
+        if self.max_rounds < self.min_rounds:
+            raise ValueError(
+                f"max_rounds: {self.max_rounds} is below min_rounds, {self.min_rounds}"
+            )
+        return self
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Rounds after which the cells are tested, ascending; the last is `max_rounds`.
+
+        Examples
+        --------
+        >>> Precision(min_rounds=3, max_rounds=12).looks
+        (3, 5, 7, 10, 12)
+        """
+        found = [self.min_rounds]
+        while found[-1] < self.max_rounds:
+            found.append(min(self.max_rounds, math.ceil(found[-1] * GROWTH)))
+        return tuple(found)

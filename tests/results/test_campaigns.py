@@ -1,0 +1,150 @@
+"""Records are never changed: a later campaign supersedes or adopts them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+
+from netlab.errors import NetlabError
+from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Store, campaigns, frame_of
+from netlab.results.campaigns import CampaignLog
+
+VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def run(run_id: str, at_s: int, campaign: str = "", flags: str = "") -> dict:
+    row = {c.name: VALUES.get(c.dtype) for c in RUN_COLUMNS if not c.nullable}
+    started = pd.Timestamp(NOW) + pd.Timedelta(seconds=at_s)
+    return {
+        **row,
+        "run_id": run_id,
+        "started_at": started,
+        "flags": flags,
+        "campaign": campaign or None,
+    }
+
+
+def add(store: Store, part: str, *rows: dict) -> None:
+    samples = [
+        {c.name: VALUES[c.dtype] for c in INTERVAL_COLUMNS} | {"run_id": row["run_id"], "bytes": n}
+        for n, row in enumerate(rows)
+    ]
+    store.write(part, frame_of(list(rows)), frame_of(samples, INTERVAL_COLUMNS))
+
+
+def begin(directory, campaign: str, **adopted: tuple[str, ...]) -> None:
+    given = {part.replace("_", "~"): runs for part, runs in adopted.items()}
+    log = CampaignLog(campaign, "key", "then", "s", "digest", "0.1.0", adopted=given)
+    campaigns.write_log(directory, log)
+
+
+FIRST, SECOND = "20260102T030405Z", "20260102T030406Z"
+
+
+def test_without_a_campaign_the_last_record_of_a_run_counts(tmp_path):
+    store = Store(tmp_path)
+    add(store, "p@a@1500", run("r", 0), run("q", 1))
+    add(store, "p@b@1500", run("r", 5))
+    assert store.runs()["run_id"].tolist() == ["q", "r"]
+    assert store.runs()["started_at"].max() == pd.Timestamp(NOW) + pd.Timedelta(seconds=5)
+    assert len(store.runs(superseded=True)) == 3
+
+
+def test_a_later_campaign_supersedes_and_deletes_nothing(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~b@r1", run("r", 0, FIRST), run("q", 1, FIRST))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    begin(tmp_path, SECOND)
+    add(store, f"{SECOND}~b@r1", run("r", 9, SECOND))
+    assert store.runs()["campaign"].tolist() == [SECOND]
+    every = store.runs(superseded=True)
+    assert every["run_id"].tolist() == ["r", "q", "r"]
+    assert every["superseded"].tolist() == [True, True, False]
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_an_adopted_record_counts_with_its_samples(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~b@r1", run("r", 0, FIRST), run("q", 1, FIRST))
+    begin(tmp_path, SECOND, **{f"{FIRST}_b@r1": ("q",)})
+    add(store, f"{SECOND}~b@r1", run("r", 9, SECOND))
+    assert sorted(zip(store.runs()["run_id"], store.runs()["campaign"], strict=True)) == [
+        ("q", FIRST),
+        ("r", SECOND),
+    ]
+    samples = store.intervals().set_index("run_id")["bytes"]
+    assert samples.to_dict() == {"q": 1, "r": 0}
+
+
+def test_imported_records_always_count(tmp_path):
+    store = Store(tmp_path)
+    add(store, "imported@ab", run("i", 0))
+    begin(tmp_path, FIRST)
+    assert store.runs()["run_id"].tolist() == ["i"]
+
+
+def test_records_of_an_older_netlab_are_superseded_by_a_campaign(tmp_path):
+    store = Store(tmp_path)
+    add(store, "p@a@1500", run("r", 0))
+    begin(tmp_path, FIRST)
+    assert store.runs().empty and len(store.runs(superseded=True)) == 1
+
+
+def test_a_block_is_read_from_its_own_parts(tmp_path):
+    store = Store(tmp_path)
+    begin(tmp_path, FIRST)
+    add(store, f"{FIRST}~p@a@1500@r1", run("r", 0, FIRST))
+    add(store, f"{FIRST}~p@a@15000@r1", run("other", 0, FIRST))
+    add(store, f"{FIRST}~p@a@1500@r2", run("q", 0, FIRST))
+    runs, intervals = store.block("p@a@1500")
+    assert set(runs["run_id"]) == set(intervals["run_id"]) == {"r", "q"}
+
+
+def test_ids_ascend_though_the_clock_is_set_back(tmp_path):
+    found = []
+    for minutes in (0, 0, -60, 1):
+        found.append(campaigns.new_id(tmp_path, NOW + timedelta(minutes=minutes)))
+        begin(tmp_path, found[-1])
+    assert found == [
+        "20260102T030405Z",
+        "20260102T030405Z-1",
+        "20260102T030405Z-2",
+        "20260102T030505Z",
+    ]
+    assert campaigns.ids(tmp_path) == found and campaigns.latest(tmp_path) == found[-1]
+
+
+def test_eleven_campaigns_in_a_second_keep_their_order(tmp_path):
+    for _ in range(11):
+        begin(tmp_path, campaigns.new_id(tmp_path, NOW))
+    assert campaigns.latest(tmp_path) == f"{FIRST}-10"
+
+
+def test_a_visit_made_again_is_another_part():
+    taken = ["c~b@r1", "c~b@r1~2"]
+    assert campaigns.part_name("c", "b@r1", taken) == "c~b@r1~3"
+    assert campaigns.part_name("c", "b@r2", taken) == "c~b@r2"
+    assert campaigns.campaign_of("c~b@r1") == "c" and campaigns.campaign_of("imported@1") == ""
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"adopted": 3}', '{"adopted": {}, "looks": []}'])
+def test_a_damaged_log_is_named(tmp_path, text):
+    begin(tmp_path, FIRST)
+    path = campaigns.folder(tmp_path, FIRST) / "campaign.json"
+    path.write_text(text)
+    with pytest.raises(NetlabError) as caught:
+        campaigns.read_log(tmp_path, FIRST)
+    assert caught.value.code == "E-RESULTS-011" and str(path) in str(caught.value)
+
+
+def test_a_log_is_read_as_it_was_written(tmp_path):
+    log = CampaignLog(
+        FIRST, "k", "t", "s", "d", "v", {"h": "1"}, {"p": ("a", "b")}, ({"round": 3, "going": 2},)
+    )
+    campaigns.write_log(tmp_path, log)
+    assert campaigns.read_log(tmp_path, FIRST) == log
