@@ -3,11 +3,11 @@
 A cell here is a set of levels without the generator: path, direction, tuning, MTU, streams,
 congestion control, record length and buffers. In each cell every generator is compared with a
 reference, netlab's own where it was measured. The difference is that of the geometric means of the
-repeats, in per cent, with Welch's interval on their logarithms. Two generators
+rounds, in per cent: the mean ratio within a round, with its interval. Two generators
 
 - *agree* where the whole interval lies within a bound that the reader chooses,
 - *differ* where the whole interval lies outside the bound,
-- and are *undecided* otherwise, also with too few repeats for an interval.
+- and are *undecided* otherwise, also with too few rounds for an interval.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import math
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.analysis.effects import ratio
+from netlab.analysis.effects import paired_ratio
 from netlab.errors import BadInput
 
 OWN = "netlab"
@@ -104,12 +104,12 @@ def compare(
     rows = []
     for key, cell in usable.groupby(list(CELL), dropna=False):
         goodputs = {
-            name: part["goodput_MBps"].to_numpy(dtype=float)
+            name: part.set_index("round")["goodput_MBps"]
             for name, part in cell.groupby("generator")
         }
         reference, *others = [name for name in order if name in goodputs]
         for name in others:
-            found = ratio(goodputs[reference], goodputs[name], confidence)
+            found = paired_ratio(goodputs[reference], goodputs[name], confidence)
             ends = [100 * (end - 1) for end in (found.ratio, found.low, found.high)]
             rows.append(
                 dict(zip(CELL, key, strict=True))

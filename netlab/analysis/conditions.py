@@ -15,7 +15,7 @@ OVERHEAD_LIMIT_S = 0.3
 """Longest time of a run outside warm-up and window, within a block."""
 
 PAUSE_S = 30.0
-"""Longest gap between runs of a block; a longer one means that the block was interrupted."""
+"""Longest gap between runs of a visit; a longer one means that the visit was interrupted."""
 
 PROVENANCE_LABELS = {
     "netlab": "netlab version",
@@ -99,10 +99,10 @@ def unsupported(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
 
 
 def outside_s(runs: pd.DataFrame) -> pd.Series:
-    """Time of each run outside warm-up and window, up to the next run of its block, s.
+    """Time of each run outside warm-up and window, up to the next run of its visit, s.
 
-    The sum of its ``overhead_s`` and the gap to the next run in the block. A gap longer than
-    :data:`PAUSE_S` is an interruption of the block and does not count.
+    The sum of its ``overhead_s`` and the gap to the next run of the block in the same round. A gap
+    longer than :data:`PAUSE_S` is an interruption and does not count.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def outside_s(runs: pd.DataFrame) -> pd.Series:
     ordered = runs.sort_values("started_at")
     start = ordered["started_at"]
     end = start + pd.to_timedelta(ordered["wall_s"], unit="s")
-    following = start.groupby(ordered["block_id"]).shift(-1)
+    following = start.groupby([ordered["block_id"], ordered["round"]]).shift(-1)
     gap_s = (following - end).dt.total_seconds().fillna(0.0).clip(lower=0.0)
     return (ordered["overhead_s"] + gap_s.where(gap_s <= PAUSE_S, 0.0)).reindex(runs.index)
 

@@ -33,6 +33,9 @@ EFFECT_COLUMNS = (
     "n_to",
 )
 
+COMMON_ROUNDS = 3
+"""Fewest rounds from which a mean ratio takes its interval."""
+
 POOLED_COLUMNS = (
     "factor",
     "from_level",
@@ -100,6 +103,55 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
     return float(stdtrit(degrees, 0.5 + confidence / 2) * math.sqrt(total))
 
 
+def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
+    """Logarithms of the ratio of two cells in every round that both have.
+
+    Parameters
+    ----------
+    before, after : Series
+        Positive goodputs, indexed by round.
+
+    Returns
+    -------
+    Series
+        Indexed by round; empty without a common round.
+    """
+    logs = [np.log(values.astype(float)).groupby(level=0).mean() for values in (before, after)]
+    return (logs[1] - logs[0]).dropna()
+
+
+def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) -> Ratio:
+    """Ratio of two cells: the mean over rounds of the ratio within a round.
+
+    What changes from round to round, such as drift of the machine, cancels. Cells without a common
+    round are compared as :func:`ratio` does.
+
+    Parameters
+    ----------
+    before, after : Series
+        Positive goodputs, indexed by round; the ratio is after / before.
+    confidence : float
+
+    Raises
+    ------
+    BadInput
+        A value is not positive, or a set is empty.
+    """
+    whole = ratio(before.to_numpy(), after.to_numpy(), confidence)
+    logs = within_rounds(before, after)
+    return whole if logs.empty else _of_logs(logs.to_numpy(), confidence)
+
+
+def _of_logs(logs: np.ndarray, confidence: float) -> Ratio:
+    """Ratio with Student t interval from logarithms, one a round."""
+    centre, n = float(logs.mean()), len(logs)
+    if n < 2:
+        return Ratio(math.exp(centre), math.nan, math.nan)
+    half = float(stdtrit(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
+    with np.errstate(over="ignore"):
+        return Ratio(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
+
+
 def effects(
     runs: pd.DataFrame,
     factor: str,
@@ -144,10 +196,12 @@ def effects(
     context = [*within, *(c for c in CONTEXT if c != factor)]
     rows = []
     for key, part in usable.groupby(context, sort=False):
-        by_level = {level: v.to_numpy(float) for level, v in part.groupby(factor)["goodput_MBps"]}
+        by_level = {
+            level: v.set_index("round")["goodput_MBps"] for level, v in part.groupby(factor)
+        }
         present = [level for level in levels if level in by_level]
         for a, b in pairwise(present):
-            found = ratio(by_level[a], by_level[b], confidence)
+            found = paired_ratio(by_level[a], by_level[b], confidence)
             rows.append(
                 dict(zip(context, key, strict=True))
                 | {"factor": factor, "from_level": str(a), "to_level": str(b)}
@@ -199,16 +253,19 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
 
 
-def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float = 0.95) -> Ratio:
-    """Geometric mean of the ratios of several pairs, with an interval from their own repeats.
+def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:
+    """Geometric mean of the ratios of several pairs, with an interval from their rounds.
 
     Unlike :func:`pooled`, whose interval is from the spread between contexts, this interval covers
-    only the uncertainty of the runs in these contexts.
+    only the uncertainty of the runs in these contexts. It is that of the mean ratio of each round;
+    where fewer than :data:`COMMON_ROUNDS` are common to all pairs, the runs are taken as
+    independent.
 
     Parameters
     ----------
     pairs : sequence of (before, after)
-        Positive values of two cells that differ in one factor; no cell may appear twice.
+        Positive values of two cells that differ in one factor, indexed by round; no cell may
+        appear twice.
     confidence : float
 
     Raises
@@ -218,7 +275,11 @@ def mean_ratio(pairs: Sequence[tuple[np.ndarray, np.ndarray]], confidence: float
     """
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
-    centre = float(np.mean([math.log(ratio(*pair, confidence).ratio) for pair in pairs]))
+    whole = [ratio(*(values.to_numpy() for values in pair), confidence) for pair in pairs]
+    rounds = pd.concat([within_rounds(*pair) for pair in pairs], axis=1, join="inner")
+    if len(rounds) >= COMMON_ROUNDS:
+        return _of_logs(rounds.mean(axis=1).to_numpy(), confidence)
+    centre = float(np.mean([math.log(one.ratio) for one in whole]))
     logs = [np.log(np.asarray(values, dtype=float)) for pair in pairs for values in pair]
     if min(map(len, logs)) < 2:
         return Ratio(math.exp(centre), math.nan, math.nan)

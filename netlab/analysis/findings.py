@@ -17,7 +17,7 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import valid
-from netlab.analysis.effects import Ratio, effects, ratio
+from netlab.analysis.effects import Ratio, effects, paired_ratio
 from netlab.study import Study
 
 AGREEMENT = 2 / 3
@@ -167,12 +167,12 @@ def _flat_over_streams(m: Material) -> Answers:
     part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
     words, changes = [], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):
-        sets = [v.to_numpy(float) for _, v in context.groupby("streams")["goodput_MBps"]]
+        sets = [v.set_index("round")["goodput_MBps"] for _, v in context.groupby("streams")]
         sets = [v for v in sets if (v > 0).all()]
         if len(sets) < 2:
             continue
-        sets.sort(key=np.mean)
-        found = ratio(sets[0], sets[-1], m.confidence)
+        sets.sort(key=lambda values: values.mean())
+        found = paired_ratio(sets[0], sets[-1], m.confidence)
         changes.append(found.ratio)
         words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
     if not words:
@@ -191,10 +191,10 @@ def _slower_bus_less(m: Material) -> Answers:
     usable = usable[usable["goodput_MBps"] > 0]
     words, ratios = [], []
     for _, part in usable.groupby(["direction", "tuning", "mtu_B", "streams"], sort=False):
-        by_bus = {bus: v.to_numpy(float) for bus, v in part.groupby("bus_MBps")["goodput_MBps"]}
+        by_bus = {bus: v.set_index("round")["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
         if len(by_bus) < 2:
             continue
-        found = ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
+        found = paired_ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
         ratios.append(found.ratio)
         words.append({"higher": "no", "lower": "yes", "open": "open"}[found.verdict])
     if not words:

@@ -286,8 +286,8 @@ def compare(m: Measured) -> pd.DataFrame:
     usable = usable[usable["goodput_MBps"] > 0]
     usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
     goodputs = {
-        key: part.to_numpy(dtype=float)
-        for key, part in usable.groupby(list(CELL_KEYS))["goodput_MBps"]
+        key: part.set_index("round")["goodput_MBps"]
+        for key, part in usable.groupby(list(CELL_KEYS))
     }
     rows = []
     for step in steps(cells) if len(cells) else ():
@@ -307,14 +307,17 @@ def _sides(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(**{c + ending: pairs[c] for c in agreed for ending in ("_a", "_b")})
 
 
+NOTHING = pd.Series(dtype=float)
+
+
 def _compared(part: pd.DataFrame, goodputs: dict, confidence: float) -> dict | None:
     both, counted = [], []
     for pair in part.to_dict("records"):
         keys = (tuple(pair[name + ending] for name in CELL_KEYS) for ending in ("_a", "_b"))
-        found = tuple(goodputs.get(key, ()) for key in keys)
+        found = tuple(goodputs.get(key, NOTHING) for key in keys)
         both.append(found)
         counted.append(min(map(len, found)) > 1)
-    # Without repeats the ratio is shown without an interval.
+    # With one round the ratio is shown without an interval.
     kept = counted if any(counted) else [min(map(len, found)) > 0 for found in both]
     if not any(kept):
         return None

@@ -14,9 +14,9 @@ from netlab.autotune.request import SearchRequest, objective
 from netlab.autotune.search import Search
 from netlab.autotune.trial import PathUnderTest, timing_for
 from netlab.errors import NetlabError
-from netlab.experiment.visit import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
+from netlab.experiment.visit import stable_facts
 from netlab.study import Timing
 
 CLOSING_S = 2.0

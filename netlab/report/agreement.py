@@ -79,7 +79,7 @@ def cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
             "goodput, MB/s": [number(row["goodput_MBps"]) for row in rows],
             "reference": [f"{row['reference']}: {number(row['reference_MBps'])}" for row in rows],
             "difference, %": [_difference(row) for row in rows],
-            "repeats": [f"{row['n']} and {row['n_reference']}" for row in rows],
+            "rounds": [f"{row['n']} and {row['n_reference']}" for row in rows],
             "verdict": compared["verdict"],
         }
     ).reset_index(drop=True)
@@ -87,8 +87,8 @@ def cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
     for name in several:
         shown.insert(1, name, compared[name].tolist())
     note = (
-        f"In brackets the {100 * m.study.confidence:g} % interval (Welch, on logarithms of the "
-        "repeats). Differences of geometric means."
+        f"In brackets the {100 * m.study.confidence:g} % interval of the mean ratio within a "
+        "round. Differences of geometric means."
     )
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
     return Table(shown, "Every cell with each generator", note=note, bold=bold)

@@ -11,7 +11,7 @@ from scipy import stats
 from netlab.analysis.cells import (
     FROM_BATCHES,
     FROM_NOTHING,
-    FROM_REPEATS,
+    FROM_ROUNDS,
     Cells,
     batch_interval,
     mean_interval,
@@ -30,7 +30,7 @@ def _cell(cells, **levels):
 def test_the_openlab_study_has_140_cells_of_three_repeats(runs, openlab):
     cells = Cells()(runs, study=openlab)
     assert len(cells) == 140
-    assert (cells["n_valid"] == 3).all() and (cells["interval_from"] == FROM_REPEATS).all()
+    assert (cells["n_valid"] == 3).all() and (cells["interval_from"] == FROM_ROUNDS).all()
     assert cells.groupby("table").size().to_dict() == dict.fromkeys(range(2, 7), 28)
 
 
@@ -146,8 +146,8 @@ def test_window_rates_sum_streams_and_directions_and_skip_the_warm_up(openlab):
     only = synthetic.only(group=("Linux64 <-> Linux64",), streams=(4,), round=(1,))
     runs = synthetic.runs_of(openlab, change=only).head(1)
     rates = window_rates(synthetic.intervals_of(runs, openlab, noise=0))
-    assert len(rates) == 12
-    assert rates == pytest.approx(np.full(12, runs["goodput_MBps"].iloc[0]), rel=1e-5)
+    assert len(rates) == 10
+    assert rates == pytest.approx(np.full(10, runs["goodput_MBps"].iloc[0]), rel=1e-5)
 
 
 def test_a_stream_that_lacks_a_sample_does_not_lower_the_sum(openlab):
@@ -156,7 +156,7 @@ def test_a_stream_that_lacks_a_sample_does_not_lower_the_sum(openlab):
     samples = synthetic.intervals_of(runs, openlab, noise=0)
     last = samples[(samples.stream == 2) & (samples.t_s == samples.t_s.max())].index
     rates = window_rates(samples.drop(last))
-    assert len(rates) == 11 and rates.min() > 0.99 * rates.max()
+    assert len(rates) == 9 and rates.min() > 0.99 * rates.max()
 
 
 def test_batches_are_wider_than_samples_taken_for_independent():

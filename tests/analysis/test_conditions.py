@@ -79,7 +79,7 @@ def test_a_block_taken_up_again_later_is_no_overhead(runs):
 def test_noise_names_what_was_recorded_and_leaves_out_what_was_not(runs):
     table = conditions.noise(runs.assign(steal_percent=float("nan")))
     assert not table["quantity"].str.contains("steal").any()
-    spread = table[table["quantity"].str.contains("repeats")].iloc[0]
+    spread = table[table["quantity"].str.contains("rounds")].iloc[0]
     assert 0 < spread["median"] < spread["worst"] < 5
 
 

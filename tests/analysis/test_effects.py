@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis.effects import Ratio, effects, mean_ratio, pooled, ratio
+from netlab.analysis.effects import Ratio, effects, mean_ratio, paired_ratio, pooled, ratio
 from netlab.errors import BadInput
 
 
@@ -95,20 +96,64 @@ def test_an_unknown_factor_is_refused(runs):
         effects(runs, "colour")
 
 
+def by_round(*values: float, first: int = 1) -> pd.Series:
+    return pd.Series(values, index=range(first, first + len(values)), dtype=float)
+
+
+def test_drift_from_round_to_round_cancels_in_a_paired_ratio():
+    drift = np.array([1.0, 2.0, 0.5, 4.0])
+    before, after = by_round(*(100 * drift)), by_round(*(150 * drift))
+    found = paired_ratio(before, after)
+    assert [found.ratio, found.low, found.high] == pytest.approx([1.5] * 3)
+    welch = ratio(before.to_numpy(), after.to_numpy())
+    assert welch.low < 1 < welch.high
+
+
+def test_only_common_rounds_count_in_a_paired_ratio():
+    found = paired_ratio(by_round(1.0, 2.0, 3.0), by_round(4.0, 6.0, 9.0, first=2))
+    assert found.ratio == pytest.approx(2.0) and found.low < 2 < found.high
+
+
+def test_cells_without_a_common_round_are_compared_as_they_are():
+    before, after = by_round(1.0, 1.1), by_round(2.0, 2.1, first=5)
+    assert paired_ratio(before, after) == ratio(before.to_numpy(), after.to_numpy())
+
+
+def test_one_common_round_gives_no_interval():
+    found = paired_ratio(by_round(1.0), by_round(2.0))
+    assert found.ratio == pytest.approx(2.0) and math.isnan(found.low)
+
+
+def test_about_95_of_100_paired_intervals_hold_the_true_ratio():
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(1000):
+        drift = rng.normal(0, 0.3, 4)
+        before = by_round(*np.exp(drift + rng.normal(0, 0.02, 4)))
+        after = by_round(*(1.5 * np.exp(drift + rng.normal(0, 0.05, 4))))
+        found = paired_ratio(before, after)
+        held += found.low < 1.5 < found.high
+    assert 930 < held < 970
+
+
 def test_the_mean_ratio_of_one_pair_is_its_ratio():
-    pair = (np.array([100.0, 103.0, 98.0]), np.array([150.0, 149.0, 158.0]))
-    found, alone = mean_ratio([pair]), ratio(*pair)
+    pair = (by_round(100.0, 103.0, 98.0), by_round(150.0, 149.0, 158.0))
+    found, alone = mean_ratio([pair]), paired_ratio(*pair)
     ends = (found.ratio, found.low, found.high)
     assert ends == pytest.approx((alone.ratio, alone.low, alone.high))
 
 
-def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says():
+@pytest.mark.parametrize("rounds", [2, 4])
+def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says(rounds):
     rng = np.random.default_rng(8)
     truth = (2.0 * 1.0 * 0.8) ** (1 / 3)
     held = 0
     for _ in range(400):
         pairs = [
-            (np.exp(rng.normal(0, 0.05, 3)), step * np.exp(rng.normal(0, 0.1, 2)))
+            (
+                by_round(*np.exp(rng.normal(0, 0.05, 4))),
+                by_round(*(step * np.exp(rng.normal(0, 0.1, rounds)))),
+            )
             for step in (2.0, 1.0, 0.8)
         ]
         found = mean_ratio(pairs, 0.9)
@@ -117,7 +162,7 @@ def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says():
 
 
 def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
-    several, once = np.array([1.0, 1.1]), np.array([2.0])
+    several, once = by_round(1.0, 1.1), by_round(2.0)
     found = mean_ratio([(several, several), (once, several)])
     assert found.ratio == pytest.approx((1.1**0.5 / 2) ** 0.5)
     assert math.isnan(found.low) and found.verdict == "open"

@@ -19,7 +19,7 @@ from netlab.analysis.longpath_study import (
 )
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.experiment.campaign import freeze
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture(scope="module")

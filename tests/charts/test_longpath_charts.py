@@ -10,7 +10,7 @@ from long_path import short_study, store_of
 from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import load_measured
 from netlab.charts import longpath as charts
-from netlab.experiment.campaign import freeze
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture(scope="module")

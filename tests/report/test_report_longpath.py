@@ -9,9 +9,9 @@ from long_path import short_study, store_of
 
 from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import load_measured
-from netlab.experiment.campaign import freeze
 from netlab.report import longpath as tables
 from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
+from netlab.study.frozen import freeze
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from netlab.errors import RunError
-from netlab.experiment.visit import stable_facts
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.lab_pair import RECEIVER, SENDER
 from netlab.experiment.measurement import core_run, measured, request_of, side_of
+from netlab.experiment.visit import stable_facts
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
 from netlab.measure import Setting
