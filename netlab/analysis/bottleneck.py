@@ -273,9 +273,11 @@ def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
         usable run are absent. On a tie the earliest rule decides.
     """
     usable = runs if keep_flagged else valid(runs)
+    cells: dict[tuple, list[dict]] = {}
+    for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time
+        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
     rows = []
-    for key, part in usable.groupby(list(CELL_KEYS), sort=False):
-        records = part.to_dict("records")
+    for key, records in cells.items():
         words = [bottleneck(record) for record in records]
         best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
         record = records[words.index(best)]

@@ -7,19 +7,20 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-
-import papermill
-from jupyter_client.manager import AsyncKernelManager
-from papermill.exceptions import PapermillExecutionError
+from typing import TYPE_CHECKING
 
 from netlab.errors import BadInput, NetlabError
 from netlab.notebooks.parameters import names_checked
 
+if TYPE_CHECKING:
+    from jupyter_client.manager import AsyncKernelManager
+
 EXIT_CODE_OF = {"BadInput": BadInput}
 
 
-def _spoken_to_through(directory: str) -> type[AsyncKernelManager]:
-    """A manager of kernels whose sockets are files in a directory of this user, not TCP ports."""
+def _local_kernel_manager(directory: str) -> type[AsyncKernelManager]:
+    """A kernel manager whose sockets are files in a directory of this user, not TCP ports."""
+    from jupyter_client.manager import AsyncKernelManager
 
     class LocalKernelManager(AsyncKernelManager):
         def __init__(self, **settings: object):
@@ -52,6 +53,9 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
     NetlabError
         A cell failed; the executed copy up to there is kept as ``<output>.failed.ipynb``.
     """
+    import papermill  # here: loading it takes 1.5 s, and few commands execute a notebook
+    from papermill.exceptions import PapermillExecutionError
+
     given = names_checked(notebook, parameters)
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
@@ -63,7 +67,7 @@ def execute(notebook: Path, output: Path, parameters: Mapping[str, object]) -> P
                 str(partial),
                 parameters=given,
                 kernel_name="python3",
-                kernel_manager_class=_spoken_to_through(sockets),
+                kernel_manager_class=_local_kernel_manager(sockets),
                 progress_bar=False,
                 log_output=False,
                 request_save_on_cell_execute=True,
