@@ -243,12 +243,12 @@ def explain(row: Mapping) -> str:
         )
     if math.isnan(goodput):
         return "unknown: the run has no goodput"
-    share = (
+    reached = (
         "no ceiling is known"
         if math.isnan(seen.ceiling_share)
         else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
     )
-    return f"unknown: {share}, no core, window or loss stands out"
+    return f"unknown: {reached}, no core, window or loss stands out"
 
 
 def _count(value: float) -> str:

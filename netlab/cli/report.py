@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 @results_option()
 @site_option
 @guarded
-def report_command(
-    study: str, results: Path | None, site: Path | None, **timing: float | int | None
-) -> None:
+def report_command(study: str, results: Path | None, site: Path | None, **timing: Any) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file.
