@@ -88,7 +88,7 @@ def model(study, group, tuning, mtu_B, streams):
     return limits[kind] * both, kind
 
 
-def record(study, block, run, rng, kind_and_goodput):
+def record(study, digest, block, run, rng, kind_and_goodput):
     """One valid record of the runs table."""
     goodput, kind = kind_and_goodput
     group = run.group
@@ -105,7 +105,7 @@ def record(study, block, run, rng, kind_and_goodput):
     return {
         "schema_version": SCHEMA_VERSION,
         "study": study.name,
-        "study_digest": study.digest(),
+        "study_digest": digest,
         "provenance_key": "k" + run.run_id,
         "run_id": run.run_id,
         "block_id": block.block_id,
@@ -218,13 +218,14 @@ def runs_of(study, *, seed=1, noise=0.01, value=model, change=None):
     ``change(row)`` may edit a record or return False to leave it out.
     """
     rng = np.random.default_rng(seed)
+    digest = study.digest()
     rows = []
     for planned in plan.visits(study):
         block = dataclasses.replace(planned, mtu_B=planned.mtu_B or FOUND_MTU_B)
         for run in block.runs:
             goodput, kind = value(study, run.group, block.tuning, block.mtu_B, run.streams)
             goodput *= 1 + noise * rng.standard_normal()
-            row = record(study, block, run, rng, (goodput, kind))
+            row = record(study, digest, block, run, rng, (goodput, kind))
             if change is None or change(row) is not False:
                 rows.append(row)
     return frame_of(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,7 @@ PROGRAMMING_ERRORS = {
 """Raised for a caller, which handles them; click's BadParameter names its option instead."""
 
 
+@cache
 def sources() -> dict[str, ast.Module]:
     """Name in the package -> syntax tree of every module."""
     return {
@@ -181,12 +183,14 @@ def codes_of(module: ast.Module) -> list[str]:
 
 def uncoded_calls(module: ast.Module) -> list[str]:
     """Calls that make an error and give it no code."""
-    raised = {id(n.exc) for n in ast.walk(module) if isinstance(n, ast.Raise)}
+    nodes = list(ast.walk(module))
+    raised = {id(n.exc) for n in nodes if isinstance(n, ast.Raise)}
     found = []
-    for node in ast.walk(module):
+    for node in nodes:
         if not isinstance(node, ast.Call):
             continue
-        name = ast.unparse(node.func).rpartition(".")[2]
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
         raised_class = id(node) in raised and name[:1].isupper()
         makes = name in MAKERS or (raised_class and name not in PROGRAMMING_ERRORS)
         if makes and not any(keyword.arg == "code" for keyword in node.keywords):

@@ -243,12 +243,12 @@ def explain(row: Mapping) -> str:
         )
     if math.isnan(goodput):
         return "unknown: the run has no goodput"
-    share = (
+    reached = (
         "no ceiling is known"
         if math.isnan(seen.ceiling_share)
         else f"{100 * seen.ceiling_share:.0f} % of the {seen.ceiling_kind}"
     )
-    return f"unknown: {share}, no core, window or loss stands out"
+    return f"unknown: {reached}, no core, window or loss stands out"
 
 
 def _count(value: float) -> str:
@@ -273,9 +273,11 @@ def verdicts(runs: pd.DataFrame, *, keep_flagged: bool = False) -> pd.DataFrame:
         usable run are absent. On a tie the earliest rule decides.
     """
     usable = runs if keep_flagged else valid(runs)
+    cells: dict[tuple, list[dict]] = {}
+    for record in usable.to_dict("records"):  # once: a conversion a group takes most of the time
+        cells.setdefault(tuple(record[key] for key in CELL_KEYS), []).append(record)
     rows = []
-    for key, part in usable.groupby(list(CELL_KEYS), sort=False):
-        records = part.to_dict("records")
+    for key, records in cells.items():
         words = [bottleneck(record) for record in records]
         best = max(sorted(set(words), key=VERDICTS.index), key=words.count)
         record = records[words.index(best)]

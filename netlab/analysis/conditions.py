@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ PROVENANCE_LABELS = {
 }
 
 
-def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, object]]:
+def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, Any]]:
     """Distinct JSON texts of a column, parsed once each."""
     for text in runs[column].drop_duplicates():
         try:
@@ -213,7 +214,7 @@ def _flat(content: object, prefix: str = "") -> Iterable[tuple[str, object]]:
     """Leaves of nested JSON; ``hosts`` is omitted from the names."""
     if isinstance(content, dict):
         for key, value in content.items():
-            own = "" if key == "hosts" and not prefix else PROVENANCE_LABELS.get(key, key)
+            own = "" if key == "hosts" and not prefix else PROVENANCE_LABELS.get(key, str(key))
             yield from _flat(value, f"{prefix}, {own}" if prefix and own else prefix or own)
     elif isinstance(content, list):
         if content:

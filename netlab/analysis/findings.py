@@ -207,9 +207,10 @@ def _slower_host_sends_less(m: Material) -> Answers:
     rows = []
     for name, path in m.study.paths.items():
         buses = {e.host: m.study.hosts[e.host].bus for e in path.ends}
-        if None in buses.values() or len({b.bandwidth_MBps for b in buses.values()}) < 2:
+        rate_MBps = {host: bus.bandwidth_MBps for host, bus in buses.items() if bus is not None}
+        if len(rate_MBps) < 2 or len(set(rate_MBps.values())) < 2:
             continue
-        slow, fast = sorted(buses, key=lambda host: buses[host].bandwidth_MBps)
+        slow, fast = sorted(rate_MBps, key=rate_MBps.__getitem__)
         frame = m.effects("sender", (slow, fast))
         rows.append(frame[(frame.path == name) & (frame.direction == "->")])
     if not rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +20,7 @@ from netlab.files import paths as root_paths
 from netlab.results import Store
 from netlab.study import QUICK, Timing
 from netlab.study import load as load_study
+from netlab.study.link import LabLink
 
 QUANTITIES = {
     "goodput": "goodput, Mb/s",
@@ -107,7 +110,17 @@ class LongPath:
 
     def rtt_ms(self, path: str) -> float:
         """Round-trip time of an emulated path without its queue, as configured."""
-        return sum(self.measured.study.paths[path].link.emulator.each_way_ms)
+        emulator = self._link(path).emulator
+        return math.nan if emulator is None else sum(emulator.each_way_ms)
+
+    def payload_limit_Mbps(self, run: Mapping) -> float:
+        """Payload rate of the path of a run; NaN if the path has no rate."""
+        rate_Mbps = self._link(run["path"]).shaped_Mbps
+        mss_B = run["mtu_B"] - 52 if pd.isna(run["mss_B"]) else run["mss_B"]
+        return math.nan if rate_Mbps is None else float(rate_Mbps * mss_B / (run["mtu_B"] + 14))
+
+    def _link(self, path: str) -> LabLink:
+        return self.measured.study.paths[path].link or LabLink()
 
     def series(self, run: pd.Series) -> dict[str, pd.DataFrame]:
         """One run over time: each of :data:`QUANTITIES` as ``t_s``, ``stream`` and ``value``.

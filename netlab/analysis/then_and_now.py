@@ -196,9 +196,9 @@ def steps(cells: pd.DataFrame) -> tuple[Step, ...]:
 def _jumbo_frames(tunings: list, mtus: list) -> Iterator[Step]:
     for a, b in pairwise(mtus):
         for tuning in tunings:
-            sides = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
+            before, after = ({"mtu_B": (mtu_B,), "tuning": (tuning,)} for mtu_B in (a, b))
             step, match = f"{a} B to {b} B", ("group", "path", "table", "streams")
-            yield Step("jumbo frames", step, TUNING_WORDS[tuning], *sides, match)
+            yield Step("jumbo frames", step, TUNING_WORDS[tuning], before, after, match)
 
 
 def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Step]:
@@ -208,30 +208,30 @@ def _stream_count(tunings: list, mtus: list, streams: tuple) -> Iterator[Step]:
     small, large = tuple(m for m in mtus if m <= 1500), tuple(m for m in mtus if m > 1500)
     for tuning in tunings:
         for sizes, words in ((small, "1500 B"), (large, "larger MTUs")):
-            sides = (
+            before, after = (
                 {"streams": (n,), "tuning": (tuning,), "mtu_B": sizes}
                 for n in (streams[0], streams[-1])
             )
             where, match = f"{TUNING_WORDS[tuning]}, {words}", ("group", "path", "table", "mtu_B")
-            yield Step("stream count", step, where, *sides, match)
+            yield Step("stream count", step, where, before, after, match)
 
 
 def _tuning_steps(tunings: list, streams: tuple) -> Iterator[Step]:
     for a, b in pairwise(tunings):
         for counts in filter(None, (streams[:1], streams[1:])):
-            sides = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
+            before, after = ({"tuning": (tuning,), "streams": counts} for tuning in (a, b))
             step = f"{TUNING_WORDS[a]} to {TUNING_WORDS[b]}"
             where = f"{_listed(counts)} {'stream' if counts == (1,) else 'streams'}"
             match = ("group", "path", "table", "mtu_B", "streams")
-            yield Step("tuning", step, where, *sides, match)
+            yield Step("tuning", step, where, before, after, match)
 
 
 def _directions(tunings: list) -> Iterator[Step]:
-    for before, after, step in DIRECTIONS:
+    for table_a, table_b, step in DIRECTIONS:
         for tuning in tunings:
-            sides = ({"table": (number,), "tuning": (tuning,)} for number in (before, after))
+            before, after = ({"table": (n,), "tuning": (tuning,)} for n in (table_a, table_b))
             match = ("path", "mtu_B", "streams")
-            yield Step("direction", step, TUNING_WORDS[tuning], *sides, match)
+            yield Step("direction", step, TUNING_WORDS[tuning], before, after, match)
 
 
 def _listed(counts: tuple) -> str:

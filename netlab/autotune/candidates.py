@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from netlab import core
 from netlab.errors import BadInput, CoreError
@@ -54,7 +55,8 @@ class Candidate:
             return replace(self, words=tuple(sorted(words.items())))
         if factor == "buffer_B":
             return replace(self, buffer_B=int(level), receive_buffer_B=None)
-        return replace(self, **{factor: level})
+        fields: dict[str, Any] = {factor: level}
+        return replace(self, **fields)
 
     def as_dict(self) -> dict[str, int | str]:
         """Factor to level, as one flat row."""
@@ -99,7 +101,7 @@ FILES_SPARE = 64
 OPTION = {"record_length_B": "record_B", "buffer_B": "buffer_B", "streams": "streams"}
 """The core's option of each numeric factor; the core has the limits."""
 
-_REQUIRED = {
+_REQUIRED: dict[str, dict[str, Any]] = {
     "sink": {"bind": "127.0.0.1"},
     "gen": {"to": "127.0.0.1", "port": 1},
 }
@@ -159,12 +161,12 @@ def factors(
         ``option=word`` -> the reason why this netlab cannot try it.
     """
     given = given or {}
-    levels: dict[str, tuple] = {
+    raced: dict[str, Sequence] = {
         "record_length_B": given.get("record_length_B", RECORD_LENGTHS_B),
         "buffer_B": given.get("buffer_B", buffer_levels(found)),
         "streams": given.get("streams", stream_levels(found)),
     }
-    levels = {name: tuple(sorted({*some, start.level(name)})) for name, some in levels.items()}
+    levels = {name: tuple(sorted({*some, start.level(name)})) for name, some in raced.items()}
     refused: dict[str, str] = {}
     for name in engine_options():
         if name == "engine" or engines == "all":
@@ -230,11 +232,17 @@ def engine_options() -> tuple[str, ...]:
 
 def engine_levels(name: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """Words of an option that the core accepts, and the reasons for the others."""
-    words, refused = [], {}
+    words: list[str] = []
+    refused: dict[str, str] = {}
     for word in ENGINE_WORDS[name]:
         try:
             for role in core.options()[name].roles:
-                needed = {"run": 1, "token": "0" * 32, "streams": 1, **_REQUIRED[role]}
+                needed: dict[str, Any] = {
+                    "run": 1,
+                    "token": "0" * 32,
+                    "streams": 1,
+                    **_REQUIRED[role],
+                }
                 core.check_options(role, **needed, window_ms=100, record_B=65536, **{name: word})
             words.append(word)
         except CoreError as error:

@@ -19,12 +19,15 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy.special import stdtrit
 
 from netlab.autotune.candidates import Candidate
 from netlab.errors import BadInput
+
+ArmT = TypeVar("ArmT", bound=Hashable)
 
 LOOKS = (3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 64)
 """Complete rounds with an interim analysis; sparser later, as each one widens the intervals."""
@@ -72,22 +75,22 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Gap:
+class Gap(Generic[ArmT]):
     """Mean difference in score of an arm to another, over their common rounds.
 
     ``low`` and ``high`` bound it, each at the level of one comparison; infinite with fewer than
     two common rounds.
     """
 
-    arm: Hashable
-    against: Hashable
+    arm: ArmT
+    against: ArmT
     rounds: int
     mean: float
     low: float
     high: float
 
 
-class Race:
+class Race(Generic[ArmT]):
     """The state of one race; a higher score is better.
 
     Parameters
@@ -111,7 +114,7 @@ class Race:
         True if all remaining arms lie within the margin of the leader.
     """
 
-    def __init__(self, arms: Sequence[Hashable], rules: Rules, *, keep: Hashable | None = None):
+    def __init__(self, arms: Sequence[ArmT], rules: Rules, *, keep: ArmT | None = None):
         if len(set(arms)) != len(arms) or not arms:
             raise BadInput(
                 "a race needs one arm at least, and each only once",
@@ -119,15 +122,15 @@ class Race:
                 code="E-AUTOTUNE-004",
             )
         self.arms, self.rules, self.keep = tuple(arms), rules, keep
-        self.alive: list[Hashable] = list(arms)
-        self.dropped: dict[Hashable, Gap] = {}
-        self.withdrawn: dict[Hashable, str] = {}
-        self._scores: dict[Hashable, dict[int, float]] = {arm: {} for arm in arms}
+        self.alive: list[ArmT] = list(arms)
+        self.dropped: dict[ArmT, Gap[ArmT]] = {}
+        self.withdrawn: dict[ArmT, str] = {}
+        self._scores: dict[ArmT, dict[int, float]] = {arm: {} for arm in arms}
         self.tied = False
         self._looked = 0
 
     @property
-    def running(self) -> list[Hashable]:
+    def running(self) -> list[ArmT]:
         """The arms that the next round measures."""
         kept = self.keep in self.dropped
         return [arm for arm in self.arms if arm in self.alive or (kept and arm == self.keep)]
@@ -153,14 +156,14 @@ class Race:
         return len(self.alive) <= 1 or self.tied or used_up
 
     @property
-    def leader(self) -> Hashable | None:
+    def leader(self) -> ArmT | None:
         """The arm with the highest mean over the complete rounds; None before the first."""
         rounds = self.complete_rounds
         if not self.alive or not rounds:
             return None
         return max(self.alive, key=lambda arm: self._mean(arm, rounds))
 
-    def add(self, round_number: int, arm: Hashable, score: float) -> None:
+    def add(self, round_number: int, arm: ArmT, score: float) -> None:
         """Record the score of an arm in a round.
 
         Raises
@@ -178,12 +181,12 @@ class Race:
             )
         self._scores[arm][round_number] = score
 
-    def withdraw(self, arm: Hashable, reason: str) -> None:
+    def withdraw(self, arm: ArmT, reason: str) -> None:
         """Remove an arm that cannot be measured."""
         self.withdrawn[arm] = reason
         self.alive.remove(arm)
 
-    def look(self, *, last: bool = False) -> list[Gap]:
+    def look(self, *, last: bool = False) -> list[Gap[ArmT]]:
         """Run an interim analysis if one is due: drop the arms below the leader.
 
         Parameters
@@ -214,7 +217,7 @@ class Race:
         self.tied = known and bool(left) and all(gap.high < self.rules.margin for gap in left)
         return found
 
-    def gap(self, arm: Hashable, against: Hashable) -> Gap:
+    def gap(self, arm: ArmT, against: ArmT) -> Gap[ArmT]:
         """The gap of an arm to another, with its interval."""
         rounds = sorted(self._scores[arm].keys() & self._scores[against].keys())
         differences = np.array(
@@ -228,11 +231,11 @@ class Race:
         half = float(stdtrit(n - 1, 1 - self.level) * differences.std(ddof=1) / math.sqrt(n))
         return Gap(arm, against, n, mean, mean - half, mean + half)
 
-    def scores(self, arm: Hashable) -> list[float]:
+    def scores(self, arm: ArmT) -> list[float]:
         """Scores of an arm, in the order of the rounds."""
         return [self._scores[arm][number] for number in sorted(self._scores[arm])]
 
-    def _mean(self, arm: Hashable, rounds: list[int]) -> float:
+    def _mean(self, arm: ArmT, rounds: list[int]) -> float:
         return float(np.mean([self._scores[arm][number] for number in rounds]))
 
 
@@ -316,6 +319,6 @@ class Outcome:
 
     verdict: str
     winner: Candidate
-    gain: Gap | None
+    gain: Gap[Candidate] | None
     stages: list[RaceResult] = field(default_factory=list)
     samples: list[dict] = field(default_factory=list)

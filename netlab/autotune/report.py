@@ -11,7 +11,7 @@ import pandas as pd
 
 import netlab
 from netlab import core
-from netlab.autotune.candidates import shown
+from netlab.autotune.candidates import Candidate, shown
 from netlab.autotune.race import (
     BETTER,
     DISTURBED,
@@ -43,7 +43,7 @@ def conclusion(tuned: Tuned) -> str:
     valid = sum(sample["counted"] for sample in outcome.samples)
     counts = f"{valid} of {len(outcome.samples)} runs valid"
     best = f"best for {aim.name}: {outcome.winner.label()}"
-    if outcome.verdict == BETTER:
+    if outcome.verdict == BETTER and outcome.gain is not None:
         text = f"{best}; {outcome.verdict}: {gained(aim, outcome.gain)}; {counts}"
     elif outcome.verdict == NO_START:
         text = f"{best}; {outcome.verdict}; {counts}"
@@ -69,7 +69,7 @@ def conclusion(tuned: Tuned) -> str:
     return text
 
 
-def gained(aim: Objective, gap: Gap) -> str:
+def gained(aim: Objective, gap: Gap[Candidate]) -> str:
     """A gap of the current settings as a gain in per cent, with its interval."""
 
     mean, *ends = (aim.change_percent(score) for score in (gap.mean, gap.low, gap.high))
@@ -189,7 +189,7 @@ def as_json(tuned: Tuned) -> dict:
     }
 
 
-def _gap(gap: Gap | None) -> dict | None:
+def _gap(gap: Gap[Candidate] | None) -> dict | None:
     """A gap in log units; the file has null for an infinite bound."""
     if gap is None:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from netlab.autotune.candidates import Candidate, check_levels, engine_options
 from netlab.core import options
@@ -130,7 +131,7 @@ class SearchRequest:
         of the most similar one; defaults if the path has no group.
         """
         on_path = [group for group in self.study.groups if group.path == self.path]
-        wanted = {"direction": self.direction, "sender": self.sender}
+        wanted: dict[str, Any] = {"direction": self.direction, "sender": self.sender}
         wanted = {key: value for key, value in wanted.items() if value is not None}
         if not on_path:
             first = self.study.paths[self.path].ends[0].host

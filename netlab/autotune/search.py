@@ -227,7 +227,9 @@ class Search:
         end_s = min(end_s, self._end_s)
         last = name == LAST_RACE
         rounds = max(MIN_ROUNDS, min(most_rounds, self._rounds(end_s - self._now(), len(arms))))
-        race = Race(arms, Rules(self._error, rounds, LEAST_GAIN), keep=self.start if last else None)
+        race: Race[Candidate] = Race(
+            arms, Rules(self._error, rounds, LEAST_GAIN), keep=self.start if last else None
+        )
         self._say(
             f"{name}: {'; '.join(self._named(name, arm) for arm in arms)}: "
             f"{rounds} rounds at most, {max(0.0, end_s - self._now()):.0f} s"
@@ -252,7 +254,7 @@ class Search:
             self._say(f"  ended ({ended}): {self._named(name, winner)}")
         return stage
 
-    def _onward(self, race: Race, name: str, here: Candidate) -> Candidate | None:
+    def _onward(self, race: Race[Candidate], name: str, here: Candidate) -> Candidate | None:
         """The next position of the search: the race's leader, unless its lead is too small."""
         winner = race.leader
         if winner is None or winner == here:
@@ -284,7 +286,12 @@ class Search:
         return min(good, key=lambda arm: (changes(arm), race.gap(arm, leader).mean), default=leader)
 
     def _round(
-        self, race: Race, name: str, number: int, strikes: dict[Candidate, int], end_s: float
+        self,
+        race: Race[Candidate],
+        name: str,
+        number: int,
+        strikes: dict[Candidate, int],
+        end_s: float,
     ) -> bool:
         """Measure every running arm once, repeat flagged runs; False when time is up."""
         waiting = race.running
@@ -295,9 +302,10 @@ class Search:
                 if self._now() + self.run_s > end_s:
                     return False
                 sample = self._sample(arm, name, number)
-                if sample["counted"]:
+                score = self.objective.score(sample)
+                if sample["counted"] and score is not None:
                     strikes[arm] = 0
-                    race.add(number, arm, self.objective.score(sample))
+                    race.add(number, arm, score)
                     continue
                 own = not set(sample["flags"].split(",")) <= OUTSIDE
                 strikes[arm] += own
@@ -330,7 +338,7 @@ class Search:
         self.samples.append(sample)
         return sample
 
-    def _result(self, race: Race, arm: Candidate, winner: Candidate | None) -> ArmResult:
+    def _result(self, race: Race[Candidate], arm: Candidate, winner: Candidate | None) -> ArmResult:
         scores = race.scores(arm)
         dropped = race.dropped.get(arm)
         gap = dropped
@@ -350,7 +358,7 @@ class Search:
     def _named(self, name: str, arm: Candidate) -> str:
         return arm.label() if name == LAST_RACE else shown(name, arm.level(name))
 
-    def _standing(self, race: Race, name: str) -> str:
+    def _standing(self, race: Race[Candidate], name: str) -> str:
         leader, rounds = race.leader, len(race.complete_rounds)
         left = f"{len(race.alive)} left, {rounds} complete"
         if leader is None:
@@ -359,7 +367,7 @@ class Search:
         mean = self.objective.said(sum(scores) / len(scores))
         return f"{left}; {self._named(name, leader)} leads with {mean}"
 
-    def _dropped(self, name: str, gap: Gap) -> str:
+    def _dropped(self, name: str, gap: Gap[Candidate]) -> str:
         low, mean, high = (
             self.objective.lag_percent(value) for value in (gap.low, gap.mean, gap.high)
         )

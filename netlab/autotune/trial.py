@@ -130,8 +130,8 @@ class PathUnderTest:
             given_B = int(min(sample["sndbuf_B"], sample["rcvbuf_B"])) // 2
             granted_B = given_B if given_B < asked_B else None
         if sample.get("min_rtt_us"):
-            speeds = [end.facts.get("link_speed_Mbps") for end in self._ends]
-            card_MBps = min(speeds) / 8 if all(speeds) else None
+            speeds = [end.facts.get("link_speed_Mbps") or 0 for end in self._ends]
+            card_MBps = min(speeds) / 8
             rate_MBps = self._link_MBps or card_MBps or sample["goodput_MBps"] or 0.0
             bdp_B = rate_MBps * sample["min_rtt_us"]
             self.timing = lengthened(self.timing, sample["min_rtt_us"] / 1e6)
@@ -240,7 +240,7 @@ def cpu_s_per_GB(outcome: Outcome, one_machine: bool) -> float | None:
         None without a meter or a window.
     """
     forward = outcome.flows[0]
-    meters = [(end.get("meter") or {}).get("window") for end in (forward.gen, forward.sink)]
+    meters = [(end.get("meter") or {}).get("window") or {} for end in (forward.gen, forward.sink)]
     moved_B = sum((flow.sink.get("window") or {}).get("bytes") or 0 for flow in outcome.flows)
     if not all(meters) or not moved_B:
         return None

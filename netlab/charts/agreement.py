@@ -41,11 +41,8 @@ def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
         One chart of :func:`of_path` for each path.
     """
     names = compared["generator"].drop_duplicates().tolist()
-    return Gallery(
-        tuple(
-            of_path(part, names, bound_percent) for _, part in compared.groupby("path", sort=False)
-        )
-    )
+    parts = [part for _, part in compared.groupby("path", sort=False)]
+    return Gallery.of(*(of_path(part, names, bound_percent) for part in parts))
 
 
 @theme()

@@ -54,7 +54,7 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         One figure, empty without runs. Columns share the time axis, rows their own axis.
     """
     if runs.empty:
-        return Gallery(())
+        return Gallery()
     shown = list(runs.to_dict("records"))
     all_series = [lp.series(run) for run in shown]
     quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
@@ -88,7 +88,7 @@ def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         f"Line charts in a grid, {title}: one column a run, one row each for "
         f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
     )
-    return Gallery((describe(fig, alt, caption),))
+    return Gallery.of(describe(fig, alt, caption))
 
 
 def _star(runs: pd.DataFrame) -> str:
@@ -135,11 +135,11 @@ def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         Title of the figure.
     """
     if runs.empty:
-        return Gallery(())
+        return Gallery()
     whole = goodput_over_time(lp, runs, title)
     if math.isnan(runs["since_s"].max()):
-        return Gallery((whole,))
-    return Gallery((whole, goodput_over_time(lp, runs, f"{title}: blow-up", blown_up=True)))
+        return Gallery.of(whole)
+    return Gallery.of(whole, goodput_over_time(lp, runs, f"{title}: blow-up", blown_up=True))
 
 
 def opening(lp: LongPath) -> Gallery:
@@ -150,7 +150,7 @@ def opening(lp: LongPath) -> Gallery:
     for mtu_B in sorted(runs["mtu_B"].unique(), reverse=True):
         of_mtu = runs[runs["mtu_B"] == mtu_B]
         charts.append(goodput_over_time(lp, of_mtu, f"Frames of {mtu_B} B"))
-    return Gallery(tuple(charts))
+    return Gallery.of(*charts)
 
 
 @theme()
@@ -184,7 +184,7 @@ def goodput_over_time(
     ax = ax or new_axes(SUMMARY_SIZE_IN)
     begin_s = math.ceil(float(runs["since_s"].max()) + 1) if blown_up else 0.0
     best = runs["mean_Mbps"].max()
-    limit, span, words = _payload_limit_Mbps(lp, runs), [], []
+    limit, span, words = lp.payload_limit_Mbps(runs.iloc[0]), [], []
     for position, run in enumerate(runs.to_dict("records")):
         stack, mean = lp.stack(run), run["mean_Mbps"]
         rate = seconds_mean(lp.series(run)["goodput"])
@@ -219,13 +219,6 @@ def goodput_over_time(
     return describe(ax, alt, caption)
 
 
-def _payload_limit_Mbps(lp: LongPath, runs: pd.DataFrame) -> float:
-    run = runs.iloc[0]
-    rate_Mbps = lp.measured.study.paths[run["path"]].link.shaped_Mbps
-    mss_B = run["mss_B"] if not pd.isna(run["mss_B"]) else run["mtu_B"] - 52
-    return float(rate_Mbps * mss_B / (run["mtu_B"] + 14))
-
-
 @theme()
 def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw the window after a forced loss beside the stack's law, one column a run.
@@ -235,7 +228,7 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     found = lp.recoveries.set_index("run_id")
     shown = [run for run in runs.to_dict("records") if run["run_id"] in found.index]
     if not shown:
-        return Gallery(())
+        return Gallery()
     fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
                              figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
     words, highest = [], []
@@ -265,14 +258,14 @@ def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         f"{'; '.join(words)}."
     )
     caption = "Grey: the published law from the same window on; FAST has none." + _star(runs)
-    return Gallery((describe(fig, alt, caption),))
+    return Gallery.of(describe(fig, alt, caption))
 
 
 @theme()
 def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput of each flow above Jain's index, one column a run."""
     if runs.empty:
-        return Gallery(())
+        return Gallery()
     shown = runs.to_dict("records")
     size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
     fig, axes = plt.subplots(
@@ -307,12 +300,12 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         "Running means of five round trips, at least a second. Each stack has its colour; of two "
         "flows of one stack the second is dotted."
     ) + _star(runs)
-    return Gallery((describe(fig, alt, caption),))
+    return Gallery.of(describe(fig, alt, caption))
 
 
 def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
     """Draw goodput after slow start of each configuration; empty without runs."""
-    return Gallery((goodput_by_run(lp, runs, title),) if len(runs) else ())
+    return Gallery.of(goodput_by_run(lp, runs, title)) if len(runs) else Gallery()
 
 
 @theme()
@@ -336,7 +329,7 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
     """
     shown = runs.to_dict("records")
     ax = ax or new_axes((6.4, 0.34 * len(shown) + 1.2))
-    limits = {run["mtu_B"]: _payload_limit_Mbps(lp, pd.DataFrame([run])) for run in shown}
+    limits = {run["mtu_B"]: lp.payload_limit_Mbps(run) for run in shown}
     words = []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]

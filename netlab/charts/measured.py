@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from netlab.analysis import printed
@@ -87,21 +89,27 @@ def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
     if math.isnan(bus_MBps):
         return
     label = f"bus, {printed.number(bus_MBps)} MB/s"
-    style = {"color": CEILING_COLOUR, "linewidth": 1.3, "linestyle": (0, (1, 1))}
-    ax.axhline(bus_MBps, label=label, zorder=1, **style)
+    ax.axhline(
+        bus_MBps, label=label, zorder=1, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1))
+    )
     if reading:
         right = ax.secondary_yaxis(
-            "right", functions=(lambda v: 100 * v / bus_MBps, lambda p: p * bus_MBps / 100)
+            "right",
+            functions=(
+                lambda v: 100 * np.asarray(v) / bus_MBps,
+                lambda p: np.asarray(p) * bus_MBps / 100,
+            ),
         )
         right.set_ylabel("% of bus")
 
 
 def _legend(axes: list[Axes], *, short: bool = False) -> tuple[list, list[str]]:
     """Handles and labels of all axes, in the order of the lines at their right ends."""
-    found: dict[str, tuple[float, object]] = {}
+    found: dict[str, tuple[float, Any]] = {}
+    handle: Any
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            line = handle if hasattr(handle, "get_ydata") else handle.lines[0]
+            line = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
             height = np.asarray(line.get_ydata(), dtype=float)
             height = height[~np.isnan(height)]
             found[label] = (float(height[-1]) if len(height) else -1.0, handle)
@@ -202,8 +210,8 @@ def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> G
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     top = _top(whole)
-    return Gallery(
-        tuple(
+    return Gallery.of(
+        *(
             throughput(cells, group, tuning, study=study, small=True, top_MBps=top)
             for tuning in tunings
         )

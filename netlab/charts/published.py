@@ -95,12 +95,12 @@ def throughput_by_streams(table: int, tuning: str, ax: Axes | None = None) -> Ax
 
 def printed_charts() -> Gallery:
     """All twelve charts of chapter 4, in its order."""
-    return Gallery(tuple(throughput_by_streams(*which) for which in PRINTED_CHARTS))
+    return Gallery.of(*(throughput_by_streams(*which) for which in PRINTED_CHARTS))
 
 
 def missing_charts() -> Gallery:
     """Charts that the report leaves out."""
-    return Gallery(tuple(throughput_by_streams(*which) for which in MISSING_CHARTS))
+    return Gallery.of(*(throughput_by_streams(*which) for which in MISSING_CHARTS))
 
 
 @theme()
@@ -211,7 +211,7 @@ def _misprint(ax: Axes, tuning: str) -> str:
 
 def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
     """One chart of `preliminary_set` for each of sets 1 to 3."""
-    return Gallery(tuple(preliminary_set(tuning, value) for tuning in TUNINGS))
+    return Gallery.of(*(preliminary_set(tuning, value) for tuning in TUNINGS))
 
 
 @theme()

@@ -54,7 +54,7 @@ def windows_needed_and_given(ax: Axes | None = None) -> Axes:
     rows = np.arange(len(bars))[::-1]
     enough = [size >= needed for size in bars.values()]
     colours = [ENOUGH_COLOUR if fits else TOO_SMALL_COLOUR for fits in enough]
-    drawn = ax.barh(rows, bars.values(), height=0.6, color=colours, edgecolor="white")
+    drawn = ax.barh(rows, list(bars.values()), height=0.6, color=colours, edgecolor="white")
     for patch, fits in zip(drawn, enough, strict=True):
         patch.set_hatch("" if fits else "///")
     ax.bar_label(drawn, [f"{size:.0f}" for size in bars.values()], padding=3, fontsize=9)
@@ -126,4 +126,4 @@ def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
 
 def recovery_charts() -> Gallery:
     """One chart of `recovery` for each MTU of the page."""
-    return Gallery(tuple(recovery(mtu_B) for mtu_B in MTUS_B))
+    return Gallery.of(*(recovery(mtu_B) for mtu_B in MTUS_B))

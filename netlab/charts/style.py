@@ -22,10 +22,13 @@ from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 import seaborn as sns
+from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.typing import ColorType
 
 from netlab.errors import BadInput
 
@@ -93,8 +96,9 @@ def theme() -> Iterator[None]:
     Also a decorator: ``@theme()`` above a function that draws.
     """
     base = {**sns.plotting_context("notebook"), **sns.axes_style("ticks")}
-    colours = {"axes.prop_cycle": mpl.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
-    with mpl.rc_context({**base, **colours, **_RC}):
+    colours = {"axes.prop_cycle": rcsetup.cycler(color=PALETTE), "patch.facecolor": PALETTE[0]}
+    settings: dict[Any, Any] = {**base, **colours, **_RC}
+    with mpl.rc_context(settings):
         yield
 
 
@@ -153,13 +157,13 @@ def second_style(i: int) -> dict[str, Any]:
     return line_style(SECOND_SERIES + i)
 
 
-def text_colour(colour: str) -> str:
+def text_colour(colour: ColorType) -> str:
     """A line's colour, darkened until text in it has a contrast of 4.5:1 on white.
 
     Parameters
     ----------
-    colour : str
-        ``#rrggbb``.
+    colour : colour of matplotlib
+        Such as ``#rrggbb``.
 
     Returns
     -------
@@ -168,7 +172,8 @@ def text_colour(colour: str) -> str:
     """
     channels = mpl.colors.to_rgb(colour)
     while 1.05 / (_luminance(channels) + 0.05) < 4.5:
-        channels = tuple(0.95 * channel for channel in channels)
+        red, green, blue = channels
+        channels = (0.95 * red, 0.95 * green, 0.95 * blue)
     return mpl.colors.to_hex(channels)
 
 
@@ -213,6 +218,12 @@ def spread(positions: Sequence[float], gap: float) -> list[float]:
     return placed
 
 
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that axes are on, also when they are on a part of it."""
+    fig = ax.figure
+    return fig if isinstance(fig, Figure) else fig.figure
+
+
 def label_lines(
     ax: Axes, labels: Iterable[str] | Mapping[str, str] | None = None, *, size_pt: float = 9
 ) -> list[Text]:
@@ -252,15 +263,15 @@ def label_lines(
         raise BadInput(
             f"{len(names)} labels for {len(lines)} lines", key="labels", code="E-CHARTS-007"
         )
-    ax.figure.draw_without_rendering()  # the layout decides how far apart the ends are
-    ends = [ax.transData.transform(ln.get_xydata()[-1]) for ln in lines]
-    scale = ax.figure.dpi / 72
-    wanted = [float(end[1]) / scale for end in ends]
+    fig = figure_of(ax)
+    fig.draw_without_rendering()  # the layout decides how far apart the ends are
+    ends = [(float(x), float(y)) for x, y in (np.asarray(ln.get_xydata())[-1] for ln in lines)]
+    wanted = [float(ax.transData.transform(end)[1]) * 72 / fig.dpi for end in ends]
     placed = spread(wanted, gap=size_pt * 1.25)
     return [
         ax.annotate(
             name,
-            xy=ln.get_xydata()[-1],
+            xy=end,
             xytext=(6, new_pt - old_pt),
             textcoords="offset points",
             va="center",
@@ -269,7 +280,7 @@ def label_lines(
             color=text_colour(ln.get_color()),
             annotation_clip=False,
         )
-        for ln, name, new_pt, old_pt in zip(lines, names, placed, wanted, strict=True)
+        for ln, name, end, new_pt, old_pt in zip(lines, names, ends, placed, wanted, strict=True)
     ]
 
 
@@ -288,9 +299,11 @@ def legend_below(ax: Axes, *legend: Any, ncols: int = 1) -> None:
     handles, labels = legend or ax.get_legend_handles_labels()
     if not handles:
         return
-    alone = len(ax.figure.axes) == 1 and ax.figure.get_layout_engine() is not None
-    place = {"loc": "outside lower center"} if alone else {"loc": "best"}
-    (ax.figure if alone else ax).legend(handles, labels, ncols=ncols, **place)
+    fig = figure_of(ax)
+    if len(fig.axes) == 1 and fig.get_layout_engine() is not None:
+        fig.legend(handles, labels, ncols=ncols, loc="outside lower center")
+    else:
+        ax.legend(handles, labels, ncols=ncols, loc="best")
 
 
 @dataclass(frozen=True)
@@ -355,7 +368,7 @@ def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Cha
     """
     if alt is None:
         alt, caption = _DESCRIBED.get(drawn, ("", caption))
-    fig = drawn.figure if isinstance(drawn, Axes) else drawn
+    fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
     chart = Chart(_svg(fig, alt), alt, caption)
     plt.close(fig)
     return chart
@@ -367,15 +380,16 @@ class Gallery:
 
     Parameters
     ----------
-    charts : tuple of Chart, Figure or Axes
-        Figures and axes are turned into charts by :func:`show`.
+    charts : tuple of Chart
+        The charts.
     """
 
-    charts: tuple[Chart, ...]
+    charts: tuple[Chart, ...] = ()
 
-    def __post_init__(self) -> None:
-        shown = (one if isinstance(one, Chart) else show(one) for one in self.charts)
-        object.__setattr__(self, "charts", tuple(shown))
+    @classmethod
+    def of(cls, *drawn: Chart | Figure | Axes) -> Gallery:
+        """A gallery of charts, and of figures and axes as :func:`show` turns them into charts."""
+        return cls(tuple(one if isinstance(one, Chart) else show(one) for one in drawn))
 
     def _repr_html_(self) -> str:
         parts = "".join(chart._repr_html_() for chart in self.charts)

@@ -56,7 +56,7 @@ def beside(cells: pd.DataFrame) -> Gallery:
     for _, whole in known.groupby(["table", "group"]):
         for tuning in [t for t in TUNING_WORDS if (whole["tuning"] == t).any()]:
             charts.append(_pair(whole, tuning))
-    return Gallery(tuple(charts))
+    return Gallery.of(*charts)
 
 
 @theme()
@@ -128,7 +128,7 @@ def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
     """
     part = compared[compared["factor"] == factor]
     if part.empty:
-        return Gallery(())
+        return Gallery()
     reach = _reach(part)
     if factor == "direction":  # one pair of groups a step: the tunings make the rows
         charts = [
@@ -140,7 +140,7 @@ def ratios(compared: pd.DataFrame, factor: str) -> Gallery:
             forest(rows, f"{step}\n{where}", [f"Table {t}" for t in rows["tables"]], reach)
             for (step, where), rows in part.groupby(["step", "where"], sort=False)
         ]
-    return Gallery(tuple(charts))
+    return Gallery.of(*charts)
 
 
 def _reach(part: pd.DataFrame) -> tuple[float, float]:

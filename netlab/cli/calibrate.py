@@ -5,13 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option
 from netlab.errors import BadInput, NetlabError
+
+if TYPE_CHECKING:
+    from netlab.qualify.calibration.emulator import EmulatorAccuracy
+    from netlab.qualify.calibration.rate_run import Calibration
 
 RATES, EMULATOR = "rates", "emulator"
 OF_RATES = {
@@ -72,22 +78,24 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
     from netlab.qualify.calibration.rate_cells import QUICK, RatePlan
     from netlab.qualify.calibration.rate_run import calibrate
 
-    parts: dict[str, tuple[Callable, RatePlan | EmulatorPlan]] = {}
+    parts: dict[str, Callable] = {}
     if only != EMULATOR:
         levels = {key: given[key] for key in OF_RATES if key in given}
-        parts[RATES] = calibrate, replace(QUICK if quick else RatePlan(), **levels)
+        rates = replace(QUICK if quick else RatePlan(), **levels)
+        parts[RATES] = partial(calibrate, rates)
     if only != RATES:
         # Fail before minutes of rates, not after them.
         emulator.check()
         levels = {key: given[key] for key in OF_EMULATOR if key in given}
         plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
-        parts[EMULATOR] = calibrate_emulator, plan
+        parts[EMULATOR] = partial(calibrate_emulator, plan)
     directory = results or paths.results_dir("calibration")
     document = Document(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    for name, (measure, plan) in parts.items():
-        part = _with_bar(name, measure, plan)
+    for name, measure in parts.items():
+        part = _with_bar(name, measure)
         # Save each part, so that a later failure loses nothing.
-        document = replace(document, **{name: part})
+        measured: dict[str, Any] = {name: part}
+        document = replace(document, **measured)
         path = document.save(directory)
         click.echo(part.to_text())
     click.echo(path)
@@ -95,7 +103,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         raise NetlabError(document.complaint, code="E-CLI-004")
 
 
-def _with_bar(name: str, measure: Callable, plan: object) -> object:
+def _with_bar(name: str, measure: Callable) -> Calibration | EmulatorAccuracy:
     """Measure a part, with a progress bar."""
     from tqdm import tqdm
 
@@ -105,4 +113,4 @@ def _with_bar(name: str, measure: Callable, plan: object) -> object:
             bar.total = runs
             bar.update()
 
-        return measure(plan, progress=progress)
+        return measure(progress=progress)

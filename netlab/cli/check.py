@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +18,7 @@ from netlab.errors import NetlabError
 @timing_options
 @results_option()
 @guarded
-def check_command(study: str, results: Path | None, **timing: float | int | None) -> None:
+def check_command(study: str, results: Path | None, **timing: Any) -> None:
     """Check that STUDY can run: hosts, keys, sudo, interfaces, MTUs, space, limits, ceilings.
 
     Nothing stays changed. All is checked before the first line is printed. Exit code 1 if a check

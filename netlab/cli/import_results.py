@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -65,7 +66,7 @@ def _moment(
 )
 @results_option("--into")
 @guarded
-def import_command(files: tuple[Path, ...], results: Path | None, **options: object) -> None:
+def import_command(files: tuple[Path, ...], results: Path | None, **options: Any) -> None:
     """Import results of iperf3 (JSON), iperf 2, nuttcp, ttcp, rapid, GenSink or flent.
 
     FILE may be a directory: all files in it, except hidden ones. All files are parsed before

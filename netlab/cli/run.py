@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @timing_options
 @results_option()
 @guarded
-def run_command(study: str, results: Path | None, **timing: float | int | str | None) -> None:
+def run_command(study: str, results: Path | None, **timing: Any) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file.

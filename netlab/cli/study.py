@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,9 +20,7 @@ from netlab.cli.validation import load_measurable
 @results_option()
 @site_option
 @guarded
-def study_command(
-    study: str, results: Path | None, site: Path | None, **timing: float | int | str | None
-) -> None:
+def study_command(study: str, results: Path | None, site: Path | None, **timing: Any) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
     Print the path of the report. STUDY is the name of a study or the path of its file.

@@ -25,7 +25,9 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | str |
     return load(paths.study_file(given), quick=quick, **timing)
 
 
-def load_measurable(given: str, **how: float | int | str | None) -> Study:
+def load_measurable(
+    given: str, *, quick: bool = False, **timing: float | int | str | None
+) -> Study:
     """Load a study that is to be measured: each of its tunings must exist.
 
     Raises
@@ -33,7 +35,7 @@ def load_measurable(given: str, **how: float | int | str | None) -> Study:
     BadInput
         As of :func:`load_study`, or a tuning that does not exist or has a mistake.
     """
-    study = load_study(given, **how)
+    study = load_study(given, quick=quick, **timing)
     for path in study.paths.values():
         for end in path.ends:
             for level in study.tunings:

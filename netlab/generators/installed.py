@@ -26,7 +26,7 @@ cd "${TMPDIR:-/tmp}" && timeout -k 1 "$limit" "$program" "$@" 2>&1 </dev/null | 
 
 def tool_named(name: str) -> Tool:
     """The description of an external generator; KeyError for another name."""
-    found = {tool.name: tool for tool in TOOLS if tool.reporting is not None}
+    found = {tool.name: tool for tool in TOOLS if tool.in_study is not None}
     return found[name]
 
 

@@ -163,7 +163,7 @@ class RemoteProcess:
         deadline = time.monotonic() + LISTEN_S
         while (answer := self._answer(deadline)) is not None:
             if answer["event"] == "ended":
-                if re.search("address (already )?in use", self._exit.text, re.IGNORECASE):
+                if re.search("address (already )?in use", self._printed, re.IGNORECASE):
                     return False
                 raise self.error("does not listen")
             return answer["event"] != "taken"
@@ -212,19 +212,20 @@ class RemoteProcess:
         HostError
             The host is lost.
         """
-        if self.wait(self.limit_s + OVERHEAD_S) is None:
+        ended = self.wait(self.limit_s + OVERHEAD_S)
+        if ended is None:
             raise RunError(
                 f"{self._name}: did not end in time", reason="timeout", code="E-TOOL-013"
             )
-        if self._exit.status == 124:
+        if ended.status == 124:
             raise self.error(f"did not end within {self.limit_s:g} s")
-        if self._terminated and self._exit.status == 128 + signal.SIGTERM:
-            return self._exit
-        if self._exit.status > 128:
-            raise self.error(f"was ended by signal {self._exit.status - 128}")
-        if self._exit.status != 0:
-            raise self.error(f"exit status {self._exit.status}")
-        return self._exit
+        if self._terminated and ended.status == 128 + signal.SIGTERM:
+            return ended
+        if ended.status > 128:
+            raise self.error(f"was ended by signal {ended.status - 128}")
+        if ended.status != 0:
+            raise self.error(f"exit status {ended.status}")
+        return ended
 
     def error(self, problem: str) -> RunError:
         """An error with the last lines of its output."""

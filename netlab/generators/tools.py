@@ -163,7 +163,7 @@ class Tool:
     server_stays : bool
         True if its server must be terminated after its report. iperf has an option to exit after
         the last stream, but then sometimes omits that stream's result.
-    reporting : Reporting or None
+    in_study : Reporting or None
         Options for a run of a study; None for a tool that cannot make one.
     """
 
@@ -180,7 +180,14 @@ class Tool:
     variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
     max_streams: int | None = None
     server_stays: bool = False
-    reporting: Reporting | None = None
+    in_study: Reporting | None = None
+
+    @property
+    def reporting(self) -> Reporting:
+        """Options for a run of a study; ValueError for a tool that cannot make one."""
+        if self.in_study is None:
+            raise ValueError(f"{self.name} cannot make a run of a study")
+        return self.in_study
 
     def server_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
         """Arguments of its server."""
@@ -194,8 +201,6 @@ class Tool:
         self, transfer: TransferRequest
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Arguments of server and client for a full report."""
-        if self.reporting is None:
-            raise ValueError(f"{self.name} cannot make a run of a study")
         full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
         server = self.server + full.server + full.server_rcvbuf * rcv
         client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + self.client
@@ -267,7 +272,7 @@ TOOLS = (
             Variant(MIB, "copy"),
         ),
         max_streams=LIMITS["iperf3"].streams,
-        reporting=Reporting(
+        in_study=Reporting(
             package="iperf3",
             version_of=r"iperf 3\.\S+.*",
             server=("-i", "{interval_s}", "-J"),
@@ -294,7 +299,7 @@ TOOLS = (
         brief_server=("-f", "M"),
         brief_client=("-f", "M"),
         max_streams=LIMITS["iperf2"].streams,
-        reporting=Reporting(
+        in_study=Reporting(
             package="iperf",
             version_of=r"iperf version 2\..*",
             server=("-i", "{interval_s}", "-f", "b"),
@@ -321,7 +326,7 @@ TOOLS = (
         parse=_imported(nuttcp.parse),
         brief_client=("-fparse",),
         max_streams=LIMITS["nuttcp"].streams,
-        reporting=Reporting(
+        in_study=Reporting(
             package="nuttcp",
             version_of=r"nuttcp-\d.*",
             server=(),

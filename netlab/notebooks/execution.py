@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-
-import papermill
-from papermill.exceptions import PapermillExecutionError
+from typing import TYPE_CHECKING
 
 from netlab.errors import BadInput, NetlabError
-from netlab.notebooks.kernel import ENGINE, Kernel
 from netlab.notebooks.parameters import names_checked
+
+if TYPE_CHECKING:
+    from netlab.notebooks.kernel import Kernel
 
 EXIT_CODE_OF = {"BadInput": BadInput}
 
@@ -53,12 +53,18 @@ def execute(
     NetlabError
         A cell failed; the executed copy up to there is kept as ``<output>.failed.ipynb``.
     """
+    import papermill  # here: loading it takes 1.5 s, and few commands execute a notebook
+    from papermill.exceptions import PapermillExecutionError
+
+    from netlab.notebooks.kernel import ENGINE
+    from netlab.notebooks.kernel import Kernel as OwnKernel
+
     given = names_checked(notebook, parameters)
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
     try:
-        with nullcontext(kernel) if kernel is not None else Kernel() as running:
+        with nullcontext(kernel) if kernel is not None else OwnKernel() as running:
             papermill.execute_notebook(
                 str(notebook),
                 str(partial),

@@ -113,7 +113,7 @@ def stacks(lp: LongPath) -> Table:
                 "stack": ", ".join(map(stack_name, row["congestion"].split("+"))),
                 "MTU, B": row["mtu_B"],
                 "Mb/s": _mean(row),
-                "of the path": f"{100 * row['mean_Mbps'] / _limit(lp, row):.1f} %",
+                "of the path": f"{100 * row['mean_Mbps'] / lp.payload_limit_Mbps(row):.1f} %",
                 "slow start, s": _number(row["slow_start_s"], 1),
                 "ended by": row["ended_by"],
                 "retransmits": _number(row["retransmits"]),
@@ -130,12 +130,6 @@ def stacks(lp: LongPath) -> Table:
         "shown, but their figures are not reliable."
     )
     return Table(pd.DataFrame(rows), "Goodput after slow start", note=note)
-
-
-def _limit(lp: LongPath, row: dict) -> float:
-    rate_Mbps = lp.measured.study.paths[row["path"]].link.shaped_Mbps
-    mss_B = row["mtu_B"] - 52 if pd.isna(row["mss_B"]) else row["mss_B"]
-    return rate_Mbps * mss_B / (row["mtu_B"] + 14)
 
 
 def configurations(lp: LongPath) -> Table:

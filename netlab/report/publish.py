@@ -115,7 +115,7 @@ def publish(
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that apply to a measured study, each with a summary."""
-    found = LONG_PATH if on_long_path(measured) else ()
+    found: tuple[tuple[str, str], ...] = LONG_PATH if on_long_path(measured) else ()
     if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
         found += MEASURED
     if len(comparable(measured)):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
 import jinja2
 from markupsafe import Markup
@@ -248,7 +249,11 @@ def _parts(pages: list[Page]) -> dict[str, list[Page]]:
     return parts
 
 
-def _html(shown: object) -> Markup:
+class _Shown(Protocol):
+    def _repr_html_(self) -> str: ...
+
+
+def _html(shown: _Shown) -> Markup:
     return Markup(shown._repr_html_())
 
 

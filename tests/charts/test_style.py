@@ -173,7 +173,7 @@ def test_described_axes_are_shown_with_their_words():
 
 def test_a_gallery_shows_what_is_drawn():
     fig, ax = _figure()
-    gallery = style.Gallery((style.describe(ax, "one"), style.describe(_figure()[0], "two")))
+    gallery = style.Gallery.of(style.describe(ax, "one"), style.describe(_figure()[0], "two"))
     assert [chart.alt for chart in gallery.charts] == ["one", "two"]
     assert not plt.fignum_exists(fig.number)
 
@@ -191,3 +191,13 @@ def test_a_gallery_holds_its_charts_in_order():
     one = style.show(fig, "one")
     html = style.Gallery((one, style.Chart(one.svg, "two")))._repr_html_()
     assert html.index('alt="one"') < html.index('alt="two"')
+
+
+def test_lines_on_a_part_of_a_figure_are_labelled_and_shown():
+    fig = plt.figure()
+    ax = fig.subfigures(1, 2)[0].subplots()
+    ax.plot([0, 1], [0, 1], label="one")
+    assert [text.get_text() for text in style.label_lines(ax)] == ["one"]
+    style.legend_below(ax)
+    assert style.figure_of(ax) is fig
+    assert "<svg" in style.show(ax, "a line").svg

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import re
 import subprocess
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -87,7 +87,7 @@ def test_exact_bytes_arrive_whatever_their_shape(streams, amount, record_B, rece
     record_B = max(record_B, amount // 3000)  # not too many calls
     sink, gen = core.transfer(
         address, streams=streams, bytes=amount, record_B=record_B, receive=receive,
-        congestion="cubic", interval_ms=10,
+        congestion="reno", interval_ms=10,
     )  # fmt: skip
     assert (sink.status, gen.status) == ("ok", "ok"), (sink.message, gen.message)
     assert [row["bytes"] for row in sink.per_stream] == [amount] * streams
@@ -96,7 +96,7 @@ def test_exact_bytes_arrive_whatever_their_shape(streams, amount, record_B, rece
 
 def test_a_timed_transfer_agrees_at_both_ends_and_hands_out_samples():
     sink, gen = core.transfer(
-        streams=3, congestion="cubic", warmup_ms=50, window_ms=300, tail_ms=20, interval_ms=10,
+        streams=3, congestion="reno", warmup_ms=50, window_ms=300, tail_ms=20, interval_ms=10,
         trace=True,
     )  # fmt: skip
     assert (sink.status, gen.status) == ("ok", "ok"), (sink.message, gen.message)
@@ -115,7 +115,7 @@ def test_a_timed_transfer_agrees_at_both_ends_and_hands_out_samples():
 
 
 def test_samples_outlive_the_run_and_are_not_copies():
-    sink, _ = core.transfer(congestion="cubic", window_ms=100, interval_ms=10)
+    sink, _ = core.transfer(congestion="reno", window_ms=100, interval_ms=10)
     view = sink.sample_bytes[0, 1:]
     total = sink.total_bytes
     del sink
@@ -128,20 +128,13 @@ def test_samples_outlive_the_run_and_are_not_copies():
 
 def test_python_runs_while_c_does():
     """The GIL is released: this thread counts on while a transfer goes on."""
-    done = threading.Event()
-
-    def transfer() -> None:
-        core.transfer(congestion="cubic", window_ms=500)
-        done.set()
-
-    thread = threading.Thread(target=transfer)
-    thread.start()
     turns = 0
-    while not done.is_set():
-        time.sleep(0.005)
-        turns += 1
-    thread.join()
-    assert turns > 5
+    with ThreadPoolExecutor(1) as pool:
+        transfer = pool.submit(core.transfer, congestion="reno", window_ms=500)
+        while not transfer.done():
+            time.sleep(0.005)
+            turns += 1
+    assert transfer.result() and turns > 5
 
 
 def test_a_run_can_be_watched_and_stopped():
@@ -149,7 +142,7 @@ def test_a_run_can_be_watched_and_stopped():
         sink.start()
         with core.Run(
             "gen", to="127.0.0.1", port=sink.port, token="1" * 32, window_ms=60_000,
-            congestion="cubic",
+            congestion="reno",
         ) as gen:  # fmt: skip
             gen.start()
             deadline = time.monotonic() + 10
@@ -194,7 +187,7 @@ def test_a_gen_without_a_sink_is_a_core_error():
 
 def test_meter_differences():
     before = core.meter("lo")
-    core.transfer(congestion="cubic", bytes=10_000_000)
+    core.transfer(congestion="reno", bytes=10_000_000)
     grown = core.meter("lo") - before
     assert grown.t1_ns > grown.t0_ns == before.t0_ns
     assert grown.interface["rx_bytes"] >= 10_000_000 and grown.interface["reset"] is False

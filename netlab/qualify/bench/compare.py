@@ -83,7 +83,11 @@ class Comparison:
             good = part[part["goodput_MBps"].notna()]
             goodput = good["goodput_MBps"].to_numpy(dtype=float)
             median = float(np.median(goodput)) if len(goodput) else math.nan
-            low, high = self._interval(lambda at, of=goodput: _median(of[at]), len(goodput))
+
+            def resampled(at: np.ndarray, of: np.ndarray = goodput) -> np.ndarray:
+                return _median(of[at])
+
+            low, high = self._interval(resampled, len(goodput))
             rows.append(
                 dict(zip((*CELL, "contender"), key, strict=True))
                 | {

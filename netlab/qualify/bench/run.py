@@ -101,6 +101,7 @@ def run_bench(
     study = bench_study(matrix.queues)
     by_name = {peer.tool.name: peer for peer in peers}
     with study_lab(study) as lab:
+        assert lab is not None  # both hosts of this study are lab hosts
         facts = host_facts(study, lab=lab)["on"][SENDER]
         limits, task_group = copy_limits(), lab.task_group
         for stage in stages:

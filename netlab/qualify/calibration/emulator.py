@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,6 +33,8 @@ from netlab.qualify.calibration.verdicts import (
     all_flags,
     undisturbed,
 )
+
+CellT = TypeVar("CellT", RoundTrip, EmulatedRate)
 
 CONFIDENCE = 0.95
 
@@ -92,8 +95,8 @@ class EmulatorAccuracy:
         """Compute cells and verdicts of a plan from its samples."""
         return cls(
             plan,
-            _judged(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
-            _judged(plan.rates, samples, _rate, RATE_COLUMNS),
+            _rows_of(plan.round_trips, samples, _round_trip, ROUND_TRIP_COLUMNS),
+            _rows_of(plan.rates, samples, _rate, RATE_COLUMNS),
             samples,
             machine,
         )
@@ -175,10 +178,10 @@ def _text(frame: pd.DataFrame) -> str:
     return frame.rename(columns=HEADS).to_string(index=False, na_rep="-", formatters=formatters)
 
 
-def _judged(
-    cells: Iterable[EmulatorCell],
+def _rows_of(
+    cells: Iterable[CellT],
     samples: list[dict],
-    figures: Callable[[EmulatorCell, dict], dict],
+    figures: Callable[[CellT, dict], dict],
     columns: tuple[str, ...],
 ) -> pd.DataFrame:
     """Cells as rows: the figures of the nearest try, and the verdict."""
@@ -203,30 +206,34 @@ def _judged(
 
 def judge(cell: EmulatorCell, tries: list[dict]) -> tuple[str, dict]:
     """The verdict of a cell, and its nearest try; empty if no try has a figure."""
-    known = [one for one in tries if cell.excess(one) is not None]
+    known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
     if not known:
         return NOT_MEASURED, {}
     # If no try was under the full load, their flag says so.
-    known = [one for one in known if full_load(one) or cell.excess(one) < -1] or known
-    nearest = min(known, key=lambda one: abs(cell.excess(one)))
-    if abs(cell.excess(nearest)) <= 1:
+    known = [(off, one) for off, one in known if full_load(one) or off < -1] or known
+    least, nearest = min(known, key=lambda pair: abs(pair[0]))
+    if abs(least) <= 1:
         return WITHIN, nearest
     # Other work on the machine never shortens a round trip, nor raises a rate.
-    clean = [one for one in known if undisturbed(one) or cell.excess(one) < -1]
+    clean = any(undisturbed(one) or off < -1 for off, one in known)
     return (OUTSIDE if clean else DISTURBED), nearest
 
 
+def _known(sample: dict, name: str) -> float:
+    """A figure of a try; NaN if it has none."""
+    value = sample.get(name)
+    return np.nan if value is None else float(value)
+
+
 def _round_trip(cell: RoundTrip, sample: dict) -> dict:
-    mean_ms, mdev_ms = sample.get("mean_ms"), sample.get("mdev_ms")
-    known = mean_ms is not None
-    half_ms = half_width_ms(mdev_ms, sample["pings"]) if known else np.nan
-    goodput = sample.get("goodput_MBps")
+    mean_ms, mdev_ms = _known(sample, "mean_ms"), sample.get("mdev_ms")
+    half_ms = half_width_ms(mdev_ms, sample.get("pings", 0))
     return {
-        "goodput_Mbps": None if goodput is None else 8 * goodput,
+        "goodput_Mbps": 8 * _known(sample, "goodput_MBps"),
         "mean_ms": mean_ms,
-        "low_ms": mean_ms - half_ms if known else None,
-        "high_ms": mean_ms + half_ms if known else None,
-        "deviation_us": 1e3 * (mean_ms - cell.rtt_ms) if known else None,
+        "low_ms": mean_ms - half_ms,
+        "high_ms": mean_ms + half_ms,
+        "deviation_us": 1e3 * (mean_ms - cell.rtt_ms),
         "bound_us": cell.bound_us,
         "pings": sample.get("pings", 0),
     }
@@ -254,11 +261,10 @@ def half_width_ms(mdev_ms: float | None, pings: int) -> float:
 
 
 def _rate(cell: EmulatedRate, sample: dict) -> dict:
-    goodput = sample.get("goodput_MBps")
-    known = goodput is not None
+    goodput_MBps = _known(sample, "goodput_MBps")
     return {
         "expected_MBps": cell.expected_MBps,
-        "goodput_MBps": goodput,
-        "error_percent": 100 * (goodput / cell.expected_MBps - 1) if known else None,
+        "goodput_MBps": goodput_MBps,
+        "error_percent": 100 * (goodput_MBps / cell.expected_MBps - 1),
         "within_percent": RATE_WITHIN_PERCENT,
     }

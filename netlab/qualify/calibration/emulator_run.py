@@ -107,6 +107,7 @@ def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
         after = [snapshot(end) for end in ends]
         return pings, [difference(*both) for both in zip(before, after, strict=True)]
 
+    assert path.emulation is not None  # every path of this calibration is emulated
     (pings, meters), emulated = path.emulation.around(path.group, metered)
     # Both ends are on one machine, so each meter has all its processors.
     spent_us = sum(own_us(meter) for meter in meters)
@@ -143,8 +144,7 @@ def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
 
 def _ping(path: CalibratedPath, plan: EmulatorPlan) -> PathCheck:
     near, far = path.endpoints[SENDER], path.endpoints[RECEIVER]
-    often = {"count": plan.pings, "interval_s": PING_INTERVAL_S}
-    return ping(near.host, near.address, far.address, **often)
+    return ping(near.host, near.address, far.address, count=plan.pings, interval_s=PING_INTERVAL_S)
 
 
 def _figures(pings: PathCheck, plan: EmulatorPlan) -> dict:
