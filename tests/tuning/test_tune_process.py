@@ -96,7 +96,7 @@ def test_what_the_kernel_refuses_is_refused_with_its_word(namespace):
     assert answer["status"] == "refused" and "IPv6" in answer["reason"]
     assert namespace.link("mtu") == 1500
     assert channel.ask_all("revert", "reverted_all") == [
-        {"event": "reverted_all", "conflicts": 0, "failed": 0}
+        {"event": "reverted_all", "conflicts": 0, "absent": 0, "failed": 0}
     ]
 
 
@@ -160,13 +160,15 @@ def test_a_foreign_value_overwritten_on_request_is_what_comes_back(namespace):
     assert namespace.link("mtu") == 3000
 
 
-def test_an_interface_that_vanished_is_a_conflict(namespace):
+def test_an_interface_that_vanished_is_absent_and_stays_in_the_journal(namespace):
     channel = begin(namespace)
     applied(channel, f"{MTU} value=9000")
     namespace.sh("ip link del v0")
     answers = channel.ask_all("revert", "reverted_all")
-    assert answers[0]["status"] == "conflict" and "no such interface" in answers[0]["reason"]
-    assert channel.close() == 0
+    assert answers[0]["status"] == "absent" and "no such interface" in answers[0]["reason"]
+    assert answers[-1]["absent"] == 1
+    assert channel.close() == 1
+    assert len(namespace.journals()) == 1
 
 
 def test_two_sessions_do_not_share_a_host(namespace):

@@ -14,7 +14,7 @@
 #ifndef NL_GUARD_H
 #define NL_GUARD_H
 
-#include "tune/knob.h"
+#include "tune/tune_revert.h"
 
 #include <sys/types.h>
 
@@ -45,8 +45,7 @@ void nl_guard_unlock(struct nl_guard *g);
 
 /* Under the lock: whether the guard took over, and whether it has finished. */
 int nl_guard_taken(const struct nl_guard *g);
-int nl_guard_finished(const struct nl_guard *g, unsigned *restored, unsigned *conflicts,
-		      unsigned *failed);
+int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum);
 /* Under the lock: mark the session as ended, so that the guard does nothing. */
 void nl_guard_ended(struct nl_guard *g);
 

@@ -27,6 +27,7 @@ struct nl_session {
 	int address_fd, journal_fd;
 	char file[NL_JOURNAL_FILE_MAX];
 	struct nl_journal journal;
+	struct nl_journal left; /* what stale journals say is not reverted */
 	struct nl_guard guard;
 	struct nl_watch *watch;
 	size_t watches;
@@ -43,6 +44,8 @@ struct nl_set_result {
 /* Uses dir (an fd from nl_journal_dir, not owned). 0, or -1 with errno. */
 int nl_session_init(struct nl_session *s, int dir);
 
+/* Refused if a stale journal is damaged. A knob that a stale journal still has cannot be set before
+ * `recover`: its value is netlab's, not an original. */
 int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
 				      struct nl_err *why);
 
