@@ -222,17 +222,24 @@ class Namespace:
         """Wait until nobody tunes in here: the guard of a dead session has done its work."""
         until = time.monotonic() + timeout_s
 
-        def free() -> bool:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-                try:
-                    sock.bind("\0netlab-tune")
-                except OSError:
-                    return False
-                return True
-
-        while not self.inside(free):
+        while not self.lock_is_free():
             assert time.monotonic() < until, "the namespace is still being tuned"
             time.sleep(0.01)
+
+    @property
+    def lock(self) -> Path:
+        """The lock file of the sessions in here."""
+        return Path(f"/run/netlab/tune-{os.stat(f'/run/netns/{self.name}').st_ino}.lock")
+
+    def lock_is_free(self) -> bool:
+        try:
+            with self.lock.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return True
+        except BlockingIOError:
+            return False
+        return True
 
     def journals(self) -> list[Path]:
         return sorted(self.journal.glob("*")) if self.journal.exists() else []
@@ -256,6 +263,7 @@ class Namespace:
             self.settled()
         finally:
             self._thread.shutdown()
+            self.lock.unlink(missing_ok=True)
             subprocess.run(["ip", "netns", "del", self.name], check=True)
 
 

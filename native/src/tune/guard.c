@@ -72,7 +72,8 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, lock, dir, journal, keep;
+	int pipe, lock, dir, journal;
+	struct nl_host_lock session;
 	const char *file;
 };
 
@@ -87,7 +88,7 @@ static void close_others(const struct child *c)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
 		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
-		    fd != c->keep)
+		    fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
@@ -137,7 +138,7 @@ static void child_revert(const struct child *c)
 		nl_sleep_ms(ATTEMPT_MS);
 }
 
-__attribute__((noreturn)) static void child_main(const struct child *c)
+__attribute__((noreturn)) static void child_main(struct child *c)
 {
 	static const int ignored_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
 					      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
@@ -172,17 +173,20 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 			continue;
 		}
 		child_revert(c);
+		/* A parent that lives still has the lock, and releases it at its next request. */
+		if (getppid() != c->parent)
+			nl_host_lock_release(&c->session);
 		_exit(0);
 	}
 }
 
 /* --- the parent --- */
 
-int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_err *why)
+int nl_guard_start(struct nl_guard *g, int dir, const char *file,
+		   const struct nl_host_lock *session, struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
-			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
+			  .lock = -1, .dir = dir, .journal = -1, .session = *session, .file = file};
 	int ends[2] = {-1, -1}, go[2] = {-1, -1};
 	char byte = 0;
 	pid_t pid = -1;

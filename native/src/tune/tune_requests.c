@@ -238,19 +238,19 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 {
 	struct tune *t = context;
 	struct recovery r = {.tune = t};
-	int address, stale;
+	struct nl_host_lock lock;
+	int stale;
 
 	if (nl_request_only_known(request, err))
 		return err->code;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
-	address = nl_session_address(err);
-	if (address < 0)
+	if (nl_session_lock(&lock, err) != NL_OK)
 		return err->code;
 	stale = nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
 	if (stale < 0)
 		nl_fail_errno(err, errno, "the directory of the journals cannot be read");
-	close(address);
+	nl_host_lock_release(&lock);
 	if (stale < 0)
 		return err->code;
 	if (r.damaged)

@@ -3,11 +3,8 @@
 #include "net/ifindex.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct nl_watch {
@@ -19,28 +16,14 @@ int nl_session_init(struct nl_session *s, int dir)
 {
 	memset(s, 0, sizeof(*s));
 	s->dir = dir;
-	s->address_fd = s->journal_fd = -1;
+	s->lock.fd = s->journal_fd = -1;
 	s->guard.lock_fd = s->guard.pipe_fd = -1;
 	return nl_place_here(&s->place);
 }
 
-int nl_session_address(struct nl_err *err)
+int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err)
 {
-	static const char name[] = "netlab-tune";
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	memcpy(address.sun_path + 1, name, sizeof(name) - 1); /* a leading NUL: abstract */
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
-			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name))) == 0)
-		return fd;
-	if (errno == EADDRINUSE)
-		nl_fail(err, NL_IN_USE, "another process tunes this network namespace");
-	else
-		nl_fail(err, NL_REFUSED, "bind @netlab-tune: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return nl_host_lock_take(lock, "tune", "another process tunes", err);
 }
 
 static void close_session(struct nl_session *s)
@@ -49,9 +32,8 @@ static void close_session(struct nl_session *s)
 		nl_guard_close(&s->guard);
 	if (s->journal_fd >= 0)
 		close(s->journal_fd);
-	if (s->address_fd >= 0)
-		close(s->address_fd);
-	s->journal_fd = s->address_fd = -1;
+	nl_host_lock_release(&s->lock);
+	s->journal_fd = -1;
 	nl_journal_free(&s->journal);
 	nl_journal_free(&s->left);
 	free(s->watch);
@@ -104,8 +86,7 @@ int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
 				      struct nl_err *why)
 {
 	memset(&s->sum, 0, sizeof(s->sum));
-	s->address_fd = nl_session_address(why);
-	if (s->address_fd < 0)
+	if (nl_session_lock(&s->lock, why) != NL_OK)
 		return why->code;
 	if (load_leftovers(s, why) != NL_OK) {
 		close_session(s);
@@ -117,7 +98,7 @@ int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
 		return NL_REFUSED;
 	}
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
-	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
+	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
 		nl_journal_remove(s->dir, s->file);
 		close_session(s);
 		return NL_REFUSED;
@@ -164,7 +145,7 @@ static int lock_session(struct nl_session *s, struct nl_err *why)
 		return lost(s, why);
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
-	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
+	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
 		struct nl_revert_sum sum;
 		struct nl_err ignored;
 
