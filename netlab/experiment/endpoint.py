@@ -171,6 +171,7 @@ class Endpoint:
             extra_knobs=self._controls.knobs if self._controls is not None else (),
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
+            host=self.name,
         )
 
     @contextmanager

@@ -38,7 +38,7 @@ class TuningResult:
         Knobs of a session that died, reverted before this one began.
     conflicts, failed : tuple of dict
         After the revert: knobs that somebody else changed meanwhile, left as they are, and knobs
-        that could not be reverted.
+        that could not be reverted (status ``failed``, or ``absent`` with their interface).
     """
 
     profile: str

@@ -20,6 +20,9 @@ __all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
+_LEFT = {"failed", "absent"}
+"""What a revert did not restore; the host's journal keeps it."""
+
 _BUSY_S = 5.0
 """Timeout for the guard of a session that just died to revert its knobs."""
 
@@ -27,6 +30,10 @@ _BUSY_S = 5.0
 def _label(answer: dict[str, Any]) -> str:
     words = (answer.get("interface"), answer.get("knob"), answer.get("name"))
     return " ".join(str(word) for word in words if word)
+
+
+def _explained(answer: dict[str, Any]) -> str:
+    return f"{_label(answer)} ({answer['reason']})"
 
 
 class TuningSession:
@@ -60,6 +67,8 @@ class TuningSession:
         third of it; 0 leaves that to calls of :meth:`keepalive`.
     timeout_s : float
         Timeout of one answer.
+    host : str
+        Name of the host, for messages.
     clock, sleep : callable
         For tests.
 
@@ -83,6 +92,7 @@ class TuningSession:
         owner: str = "netlab",
         hold_s: float = 30.0,
         timeout_s: float = 20.0,
+        host: str = "",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ):
@@ -100,6 +110,7 @@ class TuningSession:
         self.profile, self.interface, self.mtu_B = profile, interface, mtu_B
         self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
         self._owner, self._hold_s = owner, hold_s
+        self._where = f"{host}: " if host else ""
         self._clock, self._sleep = clock, sleep
         self._requests = Requests(channel, timeout_s=timeout_s)
         self._ready: dict[str, Any] | None = None
@@ -146,11 +157,20 @@ class TuningSession:
         """Revert the knobs that sessions left which died together with their guard."""
         answers = self._while_busy("recover")[:-1]
         self._got.recovered.extend(answers)
-        failed = [_label(answer) for answer in answers if answer.get("status") == "failed"]
+        failed = [_explained(answer) for answer in answers if answer.get("status") == "failed"]
+        damaged = [answer for answer in answers if answer.get("event") == "damaged"]
         if failed:
             raise TuningError(
-                f"a session that died left {', '.join(failed)} changed, and it cannot be reverted",
+                f"{self._where}a session that died left settings changed, and they cannot be "
+                f"reverted: {', '.join(failed)}",
                 code="E-TUNING-011",
+            )
+        if damaged:
+            files = ", ".join(f"{answer['journal']} ({answer['reason']})" for answer in damaged)
+            raise TuningError(
+                f"{self._where}the journal of a session that died is damaged: {files}; check the "
+                "settings of the host and remove the file, or restart the host",
+                code="E-TUNING-018",
             )
         return tuple(answers)
 
@@ -183,7 +203,7 @@ class TuningSession:
             drift = self.drift()
             if drift:
                 raise TuningError(
-                    "changed by somebody else while it was applied: "
+                    f"{self._where}changed by somebody else while it was applied: "
                     + ", ".join(_label(vars(one)) for one in drift),
                     code="E-TUNING-012",
                 )
@@ -210,7 +230,8 @@ class TuningSession:
         entry["supported"] = answer["status"] != "unsupported"
         if answer["status"] == "refused":
             raise TuningError(
-                f"{_label(answer)} = {change.new} ({change.source}): refused: {answer['reason']}",
+                f"{self._where}{_label(answer)} = {change.new} ({change.source}): refused: "
+                f"{answer['reason']}",
                 code="E-TUNING-013",
             )
         kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
@@ -223,7 +244,8 @@ class TuningSession:
             reason = str(answer["reason"] or "")
             if reason.startswith(NO_INTERFACE):
                 raise TuningError(
-                    f"{self.interface} {setting.label}: {reason}", code="E-TUNING-014"
+                    f"{self._where}{self.interface} {setting.label}: {reason}",
+                    code="E-TUNING-014",
                 )
             if answer["supported"] and answer["value"] is not None:
                 entry = {k: answer[k] for k in ("knob", "name", "interface", "value")}
@@ -279,14 +301,19 @@ class TuningSession:
         try:
             self._revert()
         except TuningError as failure:
-            note = f"the tuning of {self.interface}: {failure}; the guard on the host reverts it"
+            note = (
+                f"{self._where}the tuning of {self.interface}: {failure}; the guard on the host "
+                f"reverts it; if it was killed too, `netlab tune recover` does"
+            )
             if error is None:
                 raise TuningError(note, code="E-TUNING-015") from failure
             error.add_note(note)
             return
         if self._got.failed:
-            what = "could not be reverted: " + ", ".join(
-                f"{_label(entry)} ({entry['reason']})" for entry in self._got.failed
+            what = (
+                f"{self._where}could not be reverted: "
+                f"{', '.join(_explained(entry) for entry in self._got.failed)}; the journal on the "
+                "host keeps them: `netlab tune recover` tries again"
             )
             if error is None:
                 raise TuningError(what, code="E-TUNING-016")
@@ -301,14 +328,14 @@ class TuningSession:
             raise
         conflicts = [a for a in answers if a["status"] == "conflict"]
         self._got.conflicts.extend(conflicts)
-        self._got.failed.extend(a for a in answers if a["status"] == "failed")
+        self._got.failed.extend(a for a in answers if a["status"] in _LEFT)
         self._verify_reverted({(a["knob"], a["name"]) for a in conflicts})
         ended = self._requests.ask("end")
         self._got.failed = [
             entry
             for entry in self._got.failed
             if not any(
-                a["event"] == "reverted" and a["status"] != "failed" and _label(a) == _label(entry)
+                a["event"] == "reverted" and a["status"] not in _LEFT and _label(a) == _label(entry)
                 for a in ended
             )
         ]

@@ -402,6 +402,8 @@ def test_one_agent_a_namespace(agent, gensink):
     answer = json.loads(second.stdout)
     assert second.returncode == 1
     assert (answer["event"], answer["code"]) == ("error", "in_use")
+    assert f"process {agent.process.pid} of user " in answer["message"]
+    assert " since 20" in answer["message"]
 
 
 def test_end_of_input_under_load_ends_within_3_s(start_agent):

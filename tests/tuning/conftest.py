@@ -142,6 +142,7 @@ class Namespace:
     def __init__(self, program: Path, directory: Path):
         self.name = f"nlt-{os.getpid()}-{next(_counter)}"
         self.program, self.journal = program, directory / "journal"
+        self.prefix: tuple[str, ...] = ()
         self.channels: list[ProcessChannel] = []
         subprocess.run(["ip", "netns", "add", self.name], check=True)
         self._thread = ThreadPoolExecutor(max_workers=1, initializer=self._enter)
@@ -205,7 +206,8 @@ class Namespace:
 
     def argv(self, *options: str, journal: Path | None = None) -> list[str]:
         enter = ["nsenter", f"--net=/run/netns/{self.name}"]
-        return [*enter, str(self.program), "--journal", str(journal or self.journal), *options]
+        tune = [*self.prefix, str(self.program), "--journal", str(journal or self.journal)]
+        return [*enter, *tune, *options]
 
     def tune(self, *options: str, journal: Path | None = None, ready: bool = True):
         """A `gensink tune` in here, greeted."""
@@ -220,17 +222,24 @@ class Namespace:
         """Wait until nobody tunes in here: the guard of a dead session has done its work."""
         until = time.monotonic() + timeout_s
 
-        def free() -> bool:
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
-                try:
-                    sock.bind("\0netlab-tune")
-                except OSError:
-                    return False
-                return True
-
-        while not self.inside(free):
+        while not self.lock_is_free():
             assert time.monotonic() < until, "the namespace is still being tuned"
             time.sleep(0.01)
+
+    @property
+    def lock(self) -> Path:
+        """The lock file of the sessions in here."""
+        return Path(f"/run/netlab/tune-{os.stat(f'/run/netns/{self.name}').st_ino}.lock")
+
+    def lock_is_free(self) -> bool:
+        try:
+            with self.lock.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return True
+        except BlockingIOError:
+            return False
+        return True
 
     def journals(self) -> list[Path]:
         return sorted(self.journal.glob("*")) if self.journal.exists() else []
@@ -254,6 +263,7 @@ class Namespace:
             self.settled()
         finally:
             self._thread.shutdown()
+            self.lock.unlink(missing_ok=True)
             subprocess.run(["ip", "netns", "del", self.name], check=True)
 
 
@@ -261,6 +271,21 @@ class Namespace:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`gensink tune` alone, static, as a host without compiler gets it."""
     return compile_program("tune_program.c", tmp_path_factory.mktemp("tune") / "tune", "-static")
+
+
+FAULTY = (
+    *("open", "openat", "ioctl", "read", "pread", "write", "fsync", "socket", "ftruncate"),
+    *("unlinkat", "renameat", "fork", "pipe2", "malloc", "realloc"),
+)
+"""Calls that tune_faulty.c wraps."""
+
+
+@pytest.fixture(scope="session")
+def faulty_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with system calls that fail on demand."""
+    wraps = [f"-Wl,--wrap={name}" for name in FAULTY]
+    to = tmp_path_factory.mktemp("faulty") / "tune"
+    return compile_program("tune_faulty.c", to, "-static", *wraps)
 
 
 @pytest.fixture(scope="session")

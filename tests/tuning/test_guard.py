@@ -124,7 +124,8 @@ def test_when_both_are_killed_the_next_session_recovers(namespace):
     channel = namespace.tune()
     assert channel.ready["stale"] == 1
     answers = channel.ask_all("recover", "reverted_all")
-    assert answers[-1] == {"event": "reverted_all", "conflicts": 0, "failed": 0}
+    counts = {"conflicts": 0, "absent": 0, "failed": 0, "damaged": 0}
+    assert answers[-1] == {"event": "reverted_all", **counts}
     assert {a["status"] for a in answers[:-1]} == {"restored"}
     assert namespace.dump() == before
     assert namespace.journals() == []

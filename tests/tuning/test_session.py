@@ -291,3 +291,25 @@ def test_an_extra_knob_makes_as_found_a_session_that_reverts(namespace):
     with as_found(ungreeted(namespace), extra_knobs=[QUEUE]):
         assert namespace.link("txqueuelen") == 10000
     assert namespace.dump() == before
+
+
+def test_a_damaged_journal_stops_the_session_and_is_named_with_its_host(namespace):
+    with pytest.raises(TuningError), session(ungreeted(namespace)):
+        namespace.channels[-1].kill_both()
+    (journal,) = namespace.journals()
+    data = journal.read_bytes()
+    journal.write_bytes(data.replace(b"open version=1", b"open version=7"))
+    with pytest.raises(TuningError, match=rf"^far: .*{journal.name} \(its first rec") as caught:
+        session(ungreeted(namespace), host="far").__enter__()
+    assert caught.value.code == "E-TUNING-018"
+    journal.write_bytes(data)
+    channel = namespace.tune()
+    assert channel.ask_all("recover", "reverted_all")[-1]["failed"] == 0
+
+
+def test_an_interface_that_vanished_is_an_error_that_names_recover(namespace):
+    expected = pytest.raises(TuningError, match="netlab tune recover")
+    with expected as caught, session(ungreeted(namespace), host="far"):
+        namespace.sh("ip link del v0")
+    assert caught.value.code == "E-TUNING-016"
+    assert "no such interface: v0" in str(caught.value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -96,7 +98,7 @@ def test_what_the_kernel_refuses_is_refused_with_its_word(namespace):
     assert answer["status"] == "refused" and "IPv6" in answer["reason"]
     assert namespace.link("mtu") == 1500
     assert channel.ask_all("revert", "reverted_all") == [
-        {"event": "reverted_all", "conflicts": 0, "failed": 0}
+        {"event": "reverted_all", "conflicts": 0, "absent": 0, "failed": 0}
     ]
 
 
@@ -160,23 +162,74 @@ def test_a_foreign_value_overwritten_on_request_is_what_comes_back(namespace):
     assert namespace.link("mtu") == 3000
 
 
-def test_an_interface_that_vanished_is_a_conflict(namespace):
+def test_an_interface_that_vanished_is_absent_and_stays_in_the_journal(namespace):
     channel = begin(namespace)
     applied(channel, f"{MTU} value=9000")
     namespace.sh("ip link del v0")
     answers = channel.ask_all("revert", "reverted_all")
-    assert answers[0]["status"] == "conflict" and "no such interface" in answers[0]["reason"]
-    assert channel.close() == 0
+    assert answers[0]["status"] == "absent" and "no such interface" in answers[0]["reason"]
+    assert answers[-1]["absent"] == 1
+    assert channel.close() == 1
+    assert len(namespace.journals()) == 1
 
 
 def test_two_sessions_do_not_share_a_host(namespace):
     first = begin(namespace)
     second = namespace.tune()
-    assert second.ask("begin owner=other")["code"] == "in_use"
+    refused = second.ask("begin owner=other")
+    assert refused["code"] == "in_use"
+    named = (
+        rf"process {first.pid} of user root(, from \S+)? since \d{{4}}-\d\d-\d\d [0-9:]{{8}} UTC$"
+    )
+    assert re.search(named, refused["message"])
     assert second.ask("recover")["code"] == "in_use"
     assert first.ask("read " + SACK)["value"] == "1"
     first.ask_all("end", "ended")
     assert second.ask("begin owner=other")["event"] == "begun"
+
+
+def test_the_lock_is_gone_after_the_session(namespace):
+    channel = begin(namespace)
+    assert namespace.lock.exists() and not namespace.lock_is_free()
+    channel.ask_all("end", "ended")
+    assert not namespace.lock.exists()
+    begin(namespace).kill()
+    namespace.settled()
+    assert not namespace.lock.exists()
+
+
+SQUAT = """
+import fcntl, os, socket, sys
+for name in ("netlab-tune", "netlab-agent"):
+    squat = socket.socket(socket.AF_UNIX)
+    squat.bind("\\0" + name)
+    squat.listen()
+    globals()[name] = squat
+for directory in ("/run/netlab", "/tmp/netlab-0"):
+    for path in (directory, sys.argv[1]):
+        try:
+            os.makedirs(directory, exist_ok=True)
+            held = open(path, "a")
+            fcntl.flock(held, fcntl.LOCK_EX)
+            globals()[path] = held
+        except OSError:
+            pass
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_no_other_user_can_take_the_lock(namespace):
+    """Another user binds the abstract names and takes every file that the user may open."""
+    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    command = [*namespace.argv()[:2], *who, sys.executable, "-c", SQUAT, str(namespace.lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as squatter:
+        assert squatter.stdout.readline() == b"ready\n"
+        channel = begin(namespace)
+        applied(channel, f"{SACK} value=0")
+        assert channel.close() == 0
+        squatter.stdin.close()
+    shutil.rmtree("/tmp/netlab-0", ignore_errors=True)
 
 
 def test_a_session_can_follow_another_in_one_process(namespace):

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/error_json.h"
 #include "base/fd_limit.h"
+#include "base/host_lock.h"
 #include "base/serve.h"
 #include "netlab.h"
 #include "run/options.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -170,26 +170,6 @@ static const struct nl_verb verbs[] = {
 
 /* -- start and end ------------------------------------------------------------------- */
 
-static int take_lock(int *fd, struct nl_err *err)
-{
-	static const char name[] = "\0netlab-agent"; /* abstract: scoped to the network namespace */
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name) - 1);
-
-	memcpy(address.sun_path, name, sizeof(name) - 1);
-	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (*fd < 0)
-		return nl_fail_errno(err, errno, "socket");
-	if (bind(*fd, (struct sockaddr *)&address, len) == 0)
-		return NL_OK;
-	if (errno == EADDRINUSE)
-		nl_fail(err, NL_IN_USE, "another agent serves this network namespace");
-	else
-		nl_fail_errno(err, errno, "bind @netlab-agent");
-	close(*fd);
-	return err->code;
-}
-
 static struct agent *agent_new(int in_fd, int out_fd)
 {
 	struct agent *agent = calloc(1, sizeof(*agent));
@@ -224,12 +204,13 @@ int nl_agent_serve(int in_fd, int out_fd)
 	struct agent *agent = agent_new(in_fd, out_fd);
 	struct nl_err err;
 	uint64_t deadline_ns;
-	int lock_fd = -1, code, busy;
+	struct nl_host_lock lock;
+	int code, busy;
 
 	if (!agent)
 		return 1;
 	nl_fd_limit_raise();
-	code = take_lock(&lock_fd, &err);
+	code = nl_host_lock_take(&lock, "agent", "another agent serves", &err);
 	if (code) {
 		answer_error(agent, NULL, &err);
 	} else {
@@ -240,12 +221,11 @@ int nl_agent_serve(int in_fd, int out_fd)
 	nl_run_table_stop(agent->table, NULL);
 	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
+	nl_host_lock_release(&lock);
 	if (busy) /* a thread is blocked, probably in a write: free nothing it uses */
 		_exit(1);
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);
-	if (lock_fd >= 0)
-		close(lock_fd);
 	nl_run_table_free(agent->table);
 	free(agent);
 	return code ? 1 : 0;

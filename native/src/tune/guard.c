@@ -1,7 +1,6 @@
 #include "tune/guard.h"
 
 #include "base/clock.h"
-#include "tune/tune_revert.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +18,12 @@
 #include <unistd.h>
 
 enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
+enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage may pass */
 
 struct nl_guard_shared {
 	_Atomic uint64_t last_request_ns;
 	_Atomic int ended, taken, finished;
-	_Atomic unsigned restored, conflicts, failed;
+	_Atomic unsigned restored, conflicts, absent, failed;
 };
 
 /* Another open file description of the same memfd: flock belongs to the description. */
@@ -72,7 +72,8 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, lock, dir, journal, keep;
+	int pipe, lock, dir, journal;
+	struct nl_host_lock session;
 	const char *file;
 };
 
@@ -87,7 +88,7 @@ static void close_others(const struct child *c)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
 		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
-		    fd != c->keep)
+		    fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
@@ -107,25 +108,37 @@ static void child_lock(const struct child *c, int timed_out)
 	}
 }
 
-static void child_revert(const struct child *c)
+/* 0, or -1 while something is left that another attempt may revert. */
+static int child_attempt(const struct child *c)
 {
 	struct nl_revert_sum sum;
 	struct nl_journal j;
+	int complete;
 
-	atomic_store(&c->shared->taken, 1);
 	if (nl_journal_load(c->journal, &j) < 0)
-		return; /* out of memory: the journal stays for `recover` */
+		return -1;
 	sum = nl_revert_all(&j, c->journal, 1, NULL, NULL);
-	if (sum.failed == 0)
+	complete = nl_revert_complete(&j, &sum);
+	nl_journal_free(&j);
+	if (complete)
 		nl_journal_remove(c->dir, c->file);
-	atomic_store(&c->shared->restored, sum.restored);
-	atomic_store(&c->shared->conflicts, sum.conflicts);
+	/* each attempt counts what the one before left open */
+	atomic_fetch_add(&c->shared->restored, sum.restored);
+	atomic_fetch_add(&c->shared->conflicts, sum.conflicts);
+	atomic_store(&c->shared->absent, sum.absent);
 	atomic_store(&c->shared->failed, sum.failed);
 	atomic_store(&c->shared->finished, 1);
-	nl_journal_free(&j);
+	return sum.failed ? -1 : 0;
 }
 
-__attribute__((noreturn)) static void child_main(const struct child *c)
+static void child_revert(const struct child *c)
+{
+	atomic_store(&c->shared->taken, 1);
+	for (int i = 0; child_attempt(c) < 0 && i + 1 < ATTEMPTS; i++)
+		nl_sleep_ms(ATTEMPT_MS);
+}
+
+__attribute__((noreturn)) static void child_main(struct child *c)
 {
 	static const int ignored_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1,
 					      SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGALRM};
@@ -160,17 +173,20 @@ __attribute__((noreturn)) static void child_main(const struct child *c)
 			continue;
 		}
 		child_revert(c);
+		/* A parent that lives still has the lock, and releases it at its next request. */
+		if (getppid() != c->parent)
+			nl_host_lock_release(&c->session);
 		_exit(0);
 	}
 }
 
 /* --- the parent --- */
 
-int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_err *why)
+int nl_guard_start(struct nl_guard *g, int dir, const char *file,
+		   const struct nl_host_lock *session, struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
-			  .lock = -1, .dir = dir, .journal = -1, .keep = keep_fd, .file = file};
+			  .lock = -1, .dir = dir, .journal = -1, .session = *session, .file = file};
 	int ends[2] = {-1, -1}, go[2] = {-1, -1};
 	char byte = 0;
 	pid_t pid = -1;
@@ -186,6 +202,7 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
 		if (setsid() < 0 || write(go[1], &byte, 1) != 1)
 			_exit(1);
 		close_others(&c);
+		nl_revert_reserve_child();
 		child_main(&c);
 	}
 	if (pid < 0)
@@ -256,12 +273,12 @@ int nl_guard_taken(const struct nl_guard *g)
 	return atomic_load(&g->shared->taken);
 }
 
-int nl_guard_finished(const struct nl_guard *g, unsigned *restored, unsigned *conflicts,
-		      unsigned *failed)
+int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum)
 {
-	*restored = atomic_load(&g->shared->restored);
-	*conflicts = atomic_load(&g->shared->conflicts);
-	*failed = atomic_load(&g->shared->failed);
+	sum->restored = atomic_load(&g->shared->restored);
+	sum->conflicts = atomic_load(&g->shared->conflicts);
+	sum->absent = atomic_load(&g->shared->absent);
+	sum->failed = atomic_load(&g->shared->failed);
 	return atomic_load(&g->shared->finished);
 }
 

@@ -14,7 +14,8 @@
 #ifndef NL_GUARD_H
 #define NL_GUARD_H
 
-#include "tune/knob.h"
+#include "base/host_lock.h"
+#include "tune/tune_revert.h"
 
 #include <sys/types.h>
 
@@ -31,10 +32,10 @@ struct nl_guard {
 /* Create the lock and the shared page. 0, or -1 with a reason. */
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 
-/* Fork the child, which guards journal `file` in `dir`. It keeps `keep_fd` open while it lives, so
- * that the session's address stays bound until its knobs are reverted. 0, or -1. */
-int nl_guard_start(struct nl_guard *g, int dir, const char *file, int keep_fd,
-		   struct nl_err *why);
+/* Fork the child, which guards journal `file` in `dir`. It inherits the
+ * session's lock, which stays taken until the knobs are reverted. 0, or -1. */
+int nl_guard_start(struct nl_guard *g, int dir, const char *file,
+		   const struct nl_host_lock *session, struct nl_err *why);
 
 /* Whether the child is alive; reaps a dead one. */
 int nl_guard_alive(struct nl_guard *g);
@@ -45,8 +46,7 @@ void nl_guard_unlock(struct nl_guard *g);
 
 /* Under the lock: whether the guard took over, and whether it has finished. */
 int nl_guard_taken(const struct nl_guard *g);
-int nl_guard_finished(const struct nl_guard *g, unsigned *restored, unsigned *conflicts,
-		      unsigned *failed);
+int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum);
 /* Under the lock: mark the session as ended, so that the guard does nothing. */
 void nl_guard_ended(struct nl_guard *g);
 

@@ -26,10 +26,17 @@ void nl_journal_free(struct nl_journal *j)
 	memset(j, 0, sizeof(*j));
 }
 
-struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k)
+static int is_of(const struct nl_entry *e, const struct nl_knob *k, int ifindex)
+{
+	if (!e->ifindex || !ifindex)
+		return nl_knob_same(&e->knob, k);
+	return e->ifindex == ifindex && e->knob.kind == k->kind && strcmp(e->knob.name, k->name) == 0;
+}
+
+struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k, int ifindex)
 {
 	for (size_t i = 0; i < j->count; i++)
-		if (!j->entry[i].done && nl_knob_same(&j->entry[i].knob, k))
+		if (!j->entry[i].done && is_of(&j->entry[i], k, ifindex))
 			return &j->entry[i];
 	return NULL;
 }
@@ -93,14 +100,16 @@ static int parse_set(struct nl_journal *j, struct nl_request *request)
 	char old[NL_KNOB_VALUE_MAX + 1], wanted[NL_KNOB_VALUE_MAX + 1];
 	struct nl_entry *e;
 	struct nl_knob k;
-	uint64_t n;
+	uint64_t n, ifindex = 0;
 
 	if (nl_knob_parse(&k, kind, name, interface, NULL) ||
 	    nl_request_u64(request, "n", 0, NL_JOURNAL_ENTRIES_MAX - 1, &n) ||
+	    nl_request_u64(request, "ifindex", 1, INT32_MAX, &ifindex) < 0 ||
+	    (ifindex && !interface) ||
 	    take(request, "old", old, NL_KNOB_VALUE_MAX) ||
 	    take(request, "wanted", wanted, NL_KNOB_VALUE_MAX) || nl_request_unread(request))
 		return -1;
-	e = nl_journal_find(j, &k);
+	e = nl_journal_find(j, &k, (int)ifindex);
 	if (e && e->n != n)
 		return -1;
 	if (!e) {
@@ -112,6 +121,7 @@ static int parse_set(struct nl_journal *j, struct nl_request *request)
 			return -2;
 		e->knob = k;
 		e->n = n;
+		e->ifindex = (int)ifindex;
 	}
 	/* A later `set` found a foreign value: revert to that one. */
 	if (strcmp(e->old, old) != 0)
@@ -191,10 +201,14 @@ int nl_journal_parse(struct nl_journal *out, const char *text, size_t len)
 	memset(out, 0, sizeof(*out));
 	while (at < len) {
 		const char *end = memchr(text + at, '\n', len - at);
-		size_t size = end ? (size_t)(end - text) - at : len - at;
+		size_t size = end ? (size_t)(end - text) - at : 0;
 		int code = -1;
 
-		if (end && checks(text + at, size))
+		if (!end) {
+			out->torn = 1;
+			break;
+		}
+		if (checks(text + at, size))
 			code = parse_record(out, text + at + 9, size - 9);
 		if (code == -2) {
 			nl_journal_free(out);

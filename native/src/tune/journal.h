@@ -7,13 +7,18 @@
  * The checksum covers the record, which has the format of a request:
  *
  *     open version=1 netns=I cookie=C boot=UUID pid=P started=T owner=WORD
- *     set n=N knob=K [name=..] [interface=..] old=EXACT wanted=TEXT    before the knob is written
+ *     set n=N knob=K [name=..] [interface=.. ifindex=I] old=EXACT wanted=TEXT
+ *                                                                     before the knob is written
  *     wrote n=N readback=EXACT                                        after it was read back
  *     done n=N status=restored|conflict                               after it was reverted
  *
  * A crash leaves at most one `set` without its `wrote`. That knob has the old value, the wanted
  * one, or a mixture: a sysctl of several numbers stores each one as it is parsed. Invalid lines are
- * skipped and counted; a torn last line is normal.
+ * skipped and counted. A last line without a newline is torn, which is normal: a knob is written
+ * only after its complete line. Any other invalid line is damage.
+ *
+ * An interface is identified by its index, which outlives a change of its name. Journals of versions
+ * without `ifindex` identify it by its name.
  *
  * Every live process of a session has flock(LOCK_SH) on the file. A journal that can be locked
  * exclusively is therefore stale, whatever process has its pid now. */
@@ -42,6 +47,7 @@ struct nl_entry {
 	char readback[NL_KNOB_VALUE_MAX + 1]; /* exact: the result of the last write */
 	char wanted[NL_KNOB_VALUE_MAX + 1];   /* text of the last write */
 	uint64_t n;
+	int ifindex;   /* of the knob's interface when it was written; 0: none, or unknown */
 	int written; /* readback is valid */
 	int pending; /* a write began; its readback is unknown */
 	int done;
@@ -54,15 +60,17 @@ struct nl_journal {
 	int has_open; /* an `open` record was found */
 	struct nl_entry *entry;
 	size_t count, cap;
-	size_t bad_lines; /* invalid lines, a torn last one included */
+	size_t bad_lines; /* invalid lines, without a torn last one */
+	int torn;         /* the last line is incomplete */
 };
 
 /* Parse len bytes into *out. Pure. 0, or -1 when out of memory. Free with nl_journal_free. */
 int nl_journal_parse(struct nl_journal *out, const char *text, size_t len);
 void nl_journal_free(struct nl_journal *j);
 
-/* The open entry of a knob, or NULL. */
-struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k);
+/* The open entry of a knob, or NULL. With ifindex (0: unknown) an interface is found under any name,
+ * and another interface of the same name is not. */
+struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k, int ifindex);
 /* A new zeroed entry, or NULL (out of memory, or too many). Invalidates older pointers. */
 struct nl_entry *nl_journal_add(struct nl_journal *j);
 
@@ -104,12 +112,18 @@ int nl_journal_load(int fd, struct nl_journal *out);
 /* Unlink, durably. */
 int nl_journal_remove(int dir, const char *file);
 
-/* Call found(context, fd, file, journal, match) for each stale journal in dir, except those of
- * other namespaces. The journal is locked exclusively during the call; `found` may remove it. The
- * number of calls, or -1 with errno. */
+/* One stale journal of this network namespace, locked exclusively during the call of `found`. */
+struct nl_stale {
+	const char *file;
+	int fd;                    /* -1: it cannot be opened */
+	struct nl_journal *journal; /* NULL: it cannot be read */
+	enum nl_place_match match;
+	const char *damage; /* what is wrong with the file, or NULL */
+};
+
+/* Call found(context, stale) for each stale journal in dir, except those of other namespaces;
+ * `found` may remove it. The number of calls, or -1 with errno. */
 int nl_journal_stale(int dir, const struct nl_place *here,
-		     void (*found)(void *context, int fd, const char *file,
-				   struct nl_journal *journal, enum nl_place_match match),
-		     void *context);
+		     void (*found)(void *context, const struct nl_stale *stale), void *context);
 
 #endif

@@ -104,11 +104,30 @@ static void line_start(struct line *l, const char *verb)
 	add(l, "%08x %s", 0U, verb); /* line_append() overwrites the zeros with the checksum */
 }
 
+/* The size without a torn last line, or -1 with errno. */
+static off_t whole_lines(int fd, off_t size)
+{
+	char tail[NL_LINE_MAX + 1];
+	size_t len = size < (off_t)sizeof(tail) ? (size_t)size : sizeof(tail);
+	ssize_t n = pread(fd, tail, len, size - (off_t)len);
+	const char *end;
+
+	if (n < 0)
+		return -1;
+	end = memrchr(tail, '\n', (size_t)n);
+	if ((size_t)n < len || (!end && (off_t)len < size)) {
+		errno = EIO;
+		return -1;
+	}
+	return size - (off_t)len + (end ? end - tail + 1 : 0);
+}
+
 static int line_append(struct line *l, int fd, int durable)
 {
 	char digits[9];
 	size_t done = 0;
 	off_t before = lseek(fd, 0, SEEK_END);
+	off_t whole;
 	int err = 0;
 
 	if (before < 0)
@@ -120,6 +139,10 @@ static int line_append(struct line *l, int fd, int durable)
 		errno = EFBIG;
 		return -1;
 	}
+	/* Remove the rest of an append that failed: this record would become part of its line. */
+	whole = whole_lines(fd, before);
+	if (whole < 0 || (whole < before && ftruncate(fd, whole) < 0) || lseek(fd, whole, SEEK_SET) < 0)
+		return -1;
 	while (!err && done < l->len) {
 		ssize_t n = write(fd, l->text + done, l->len - done);
 
@@ -132,7 +155,7 @@ static int line_append(struct line *l, int fd, int durable)
 		err = errno;
 	if (err) {
 		/* A failure here leaves a torn line, which readers skip. */
-		if (ftruncate(fd, before) < 0)
+		if (ftruncate(fd, whole) < 0)
 			(void)0;
 		errno = err;
 		return -1;
@@ -151,6 +174,8 @@ int nl_journal_set(int fd, const struct nl_entry *e)
 		add_value(&l, "name", e->knob.name);
 	if (e->knob.interface[0])
 		add_value(&l, "interface", e->knob.interface);
+	if (e->ifindex)
+		add(&l, " ifindex=%d", e->ifindex);
 	add_value(&l, "old", e->old);
 	add_value(&l, "wanted", e->wanted);
 	return line_append(&l, fd, 1);
@@ -314,27 +339,84 @@ static int is_journal(const char *file)
 	       strcmp(file + len - (sizeof(suffix) - 1), suffix) == 0;
 }
 
-/* The fd of a stale journal, locked exclusively, or -1. */
-static int open_stale(int dir, const char *file)
+/* The namespace's inode in the name of a journal; 0 if the name has none. */
+static uint64_t netns_of(const char *file)
 {
-	int fd = openat(dir, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	char *end;
+	unsigned long long inode = strtoull(file, &end, 10);
+
+	return *end == '-' ? inode : 0;
+}
+
+enum stale { STALE, NOT_STALE, UNREADABLE };
+
+/* STALE: *fd is open and locked exclusively. UNREADABLE: *damage says why. */
+static enum stale open_stale(int dir, const char *file, int *fd, const char **damage)
+{
 	struct stat st;
 
-	if (fd < 0)
-		return -1;
-	/* A file unlinked between listing and lock was handled by another process. */
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_uid != geteuid() || st.st_nlink != 1) {
-		close(fd);
-		return -1;
+	*fd = openat(dir, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*fd < 0 && errno == ENOENT)
+		return NOT_STALE;
+	if (*fd < 0 || fstat(*fd, &st) < 0) {
+		*damage = strerror(errno);
+		return UNREADABLE;
 	}
-	return fd;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1) {
+		*damage = "it is not a regular file of this user with one name";
+		return UNREADABLE;
+	}
+	if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
+		/* A file unlinked between listing and lock was handled by another process. */
+		return fstat(*fd, &st) == 0 && st.st_nlink == 0 ? NOT_STALE : STALE;
+	if (errno == EWOULDBLOCK)
+		return NOT_STALE;
+	*damage = strerror(errno);
+	return UNREADABLE;
+}
+
+static const char *damage_of(const struct nl_journal *j)
+{
+	if (!j->has_open)
+		return "its first record is missing or damaged";
+	return j->bad_lines ? "some of its records are damaged" : NULL;
+}
+
+/* Whether it was stale, and of this namespace. */
+static int visit(int dir, const char *file, const struct nl_place *here,
+		 void (*found)(void *context, const struct nl_stale *stale), void *context)
+{
+	struct nl_stale stale = {.file = file, .fd = -1, .match = NL_PLACE_HERE};
+	struct nl_journal j;
+	enum stale code = open_stale(dir, file, &stale.fd, &stale.damage);
+	uint64_t netns = netns_of(file);
+	int told = 0;
+
+	if (code == STALE && nl_journal_load(stale.fd, &j) < 0) {
+		stale.damage = strerror(errno);
+		code = UNREADABLE;
+	} else if (code == STALE) {
+		stale.journal = &j;
+		stale.damage = damage_of(&j);
+		if (j.has_open)
+			stale.match = nl_place_compare(&j.place, here);
+	}
+	/* The name tells the namespace of a file without a readable first record. */
+	if (code != NOT_STALE && (!stale.journal || !j.has_open) && netns && netns != here->netns)
+		stale.match = NL_PLACE_ELSEWHERE;
+	if (code != NOT_STALE && stale.match != NL_PLACE_ELSEWHERE) {
+		found(context, &stale);
+		told = 1;
+	}
+	if (stale.journal)
+		nl_journal_free(&j);
+	if (stale.fd >= 0)
+		close(stale.fd);
+	return told;
 }
 
 int nl_journal_stale(int dir, const struct nl_place *here,
-		     void (*found)(void *context, int fd, const char *file,
-				   struct nl_journal *journal, enum nl_place_match match),
-		     void *context)
+		     void (*found)(void *context, const struct nl_stale *stale), void *context)
 {
 	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent *d;
@@ -348,26 +430,9 @@ int nl_journal_stale(int dir, const struct nl_place *here,
 		close(listing);
 		return -1;
 	}
-	while ((d = readdir(dp)) != NULL) {
-		enum nl_place_match match;
-		struct nl_journal j;
-		int fd;
-
-		if (!is_journal(d->d_name))
-			continue;
-		fd = open_stale(dir, d->d_name);
-		if (fd < 0)
-			continue;
-		if (nl_journal_load(fd, &j) == 0) {
-			match = nl_place_compare(&j.place, here);
-			if (j.has_open && match != NL_PLACE_ELSEWHERE) {
-				found(context, fd, d->d_name, &j, match);
-				count++;
-			}
-			nl_journal_free(&j);
-		}
-		close(fd);
-	}
+	while ((d = readdir(dp)) != NULL)
+		if (is_journal(d->d_name))
+			count += visit(dir, d->d_name, here, found, context);
 	closedir(dp);
 	return count;
 }

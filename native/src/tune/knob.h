@@ -29,9 +29,11 @@ enum nl_knob_kind {
 
 enum nl_knob_code {
 	NL_KNOB_OK = 0,
-	NL_KNOB_UNSUPPORTED, /* no such setting in this kernel, namespace or device */
+	NL_KNOB_ABSENT,      /* no such setting in this kernel or namespace */
+	NL_KNOB_UNSUPPORTED, /* the device lacks the setting, or it cannot be read */
 	NL_KNOB_REFUSED,     /* the kernel rejected the value or this user */
 	NL_KNOB_GONE,        /* no such interface */
+	NL_KNOB_FAILED,      /* out of files or memory: nothing is known about the knob */
 };
 
 enum nl_knob_access {
@@ -62,8 +64,11 @@ struct nl_knob_ops {
 	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out,
 				  enum nl_knob_access *access, struct nl_err *why);
 	enum nl_knob_code (*write)(const struct nl_knob *k, const char *text, struct nl_err *why);
+	/* Write back an earlier value. Applies no checks of its own: the kernel decides. */
 	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact,
 				     struct nl_err *why);
+	/* Whether restore would be accepted, found out by writing the present value again. */
+	int restore_probe;
 	int (*value_ok)(const char *text); /* whether the text has the form of a value */
 	const char *value_form;            /* that form, as a message */
 };
@@ -90,6 +95,9 @@ void nl_knob_fold(char *text);
 int nl_knob_may_write(void);
 /* WRITABLE, or NO_PRIVILEGE with *why filled. */
 enum nl_knob_access nl_knob_privilege(struct nl_err *why);
+
+/* Whether errnum is a shortage of files or memory, which says nothing about the knob. */
+int nl_knob_is_shortage(int errnum);
 
 /* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
 enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);

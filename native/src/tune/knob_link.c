@@ -1,4 +1,5 @@
 /* knob_link: MTU and queue length through interface ioctls, deferral through sysfs. */
+#include "net/ifindex.h"
 #include "tune/knob_file.h"
 
 #include <errno.h>
@@ -68,19 +69,13 @@ static int would_lose_ipv6(const struct nl_knob *k, long mtu)
 	return access(path, F_OK) == 0;
 }
 
-static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
-				    struct nl_err *why)
+static enum nl_knob_code link_set(const struct nl_knob *k, const char *text, struct nl_err *why)
 {
 	int mtu = k->kind == NL_KNOB_MTU;
 	long value = strtol(text, NULL, 10);
 	struct ifreq ifr;
 	int err;
 
-	if (mtu && would_lose_ipv6(k, value)) {
-		nl_fail(why, NL_REFUSED, "an MTU below %d removes IPv6 from %s, and a revert would not "
-				   "restore its addresses", IPV6_MIN_MTU, k->interface);
-		return NL_KNOB_REFUSED;
-	}
 	memset(&ifr, 0, sizeof(ifr));
 	if (mtu)
 		ifr.ifr_mtu = (int)value;
@@ -92,6 +87,17 @@ static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
 	if (err)
 		return nl_knob_fail_errno(why, mtu ? "SIOCSIFMTU" : "SIOCSIFTXQLEN", err);
 	return NL_KNOB_OK;
+}
+
+static enum nl_knob_code link_write(const struct nl_knob *k, const char *text,
+				    struct nl_err *why)
+{
+	if (k->kind == NL_KNOB_MTU && would_lose_ipv6(k, strtol(text, NULL, 10))) {
+		nl_fail(why, NL_REFUSED, "an MTU below %d removes IPv6 from %s, and a revert would not "
+				   "restore its addresses", IPV6_MIN_MTU, k->interface);
+		return NL_KNOB_REFUSED;
+	}
+	return link_set(k, text, why);
 }
 
 static int is_int(const char *text)
@@ -109,7 +115,7 @@ const struct nl_knob_ops nl_knob_ops_mtu = {
 	.has_interface = 1,
 	.read = link_read,
 	.write = link_write,
-	.restore = link_write,
+	.restore = link_set,
 	.value_ok = is_positive_int,
 	.value_form = "an MTU is a positive decimal number of bytes",
 };
@@ -119,25 +125,28 @@ const struct nl_knob_ops nl_knob_ops_txqueuelen = {
 	.has_interface = 1,
 	.read = link_read,
 	.write = link_write,
-	.restore = link_write,
+	.restore = link_set,
 	.value_ok = is_int,
 	.value_form = "a queue length is a decimal number of packets",
 };
 
 /* sysfs shows the interfaces of the namespace in which it was mounted. In a process that has joined
  * another namespace it shows a different interface of the same name. So compare the index; if it
- * differs, open a private sysfs of the right namespace, mounted nowhere. */
+ * differs, open a private sysfs of the right namespace, mounted nowhere.
+ * 1: it is that of this namespace, 0: of another one, or a negative errno. */
 static int sysfs_is_ours(int dir, const struct nl_knob *k)
 {
-	struct nl_value index;
-	struct ifreq ifr;
+	int ifindex = nl_ifindex_of(k->interface), err;
+	struct nl_value found;
 	char path[64];
 
-	memset(&ifr, 0, sizeof(ifr));
+	if (ifindex < 0)
+		return ifindex;
 	snprintf(path, sizeof(path), "%s/ifindex", k->interface);
-	if (request(k, SIOCGIFINDEX, &ifr) != 0 || nl_knob_file_read(dir, path, &index) != 0)
-		return 0;
-	return strtol(index.text, NULL, 10) == ifr.ifr_ifindex;
+	err = nl_knob_file_read(dir, path, &found);
+	if (nl_knob_is_shortage(err))
+		return -err;
+	return err == 0 && strtol(found.text, NULL, 10) == ifindex;
 }
 
 static int sysfs_private(void)
@@ -164,38 +173,38 @@ static int sysfs_private(void)
 #endif
 }
 
-static int sysfs_open(const struct nl_knob *k, struct nl_err *why)
+/* The sysfs of this namespace in *dir, or the code of a failure. */
+static enum nl_knob_code sysfs_open(const struct nl_knob *k, int *dir, struct nl_err *why)
 {
-	int dir = open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int ours = -1;
 
-	if (dir >= 0 && sysfs_is_ours(dir, k))
-		return dir;
-	if (dir >= 0)
-		close(dir);
-	dir = sysfs_private();
-	if (dir >= 0 && sysfs_is_ours(dir, k))
-		return dir;
-	if (dir >= 0)
-		close(dir);
+	for (int private = 0; private < 2 && ours <= 0; private++) {
+		*dir = private ? sysfs_private()
+			       : open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (*dir < 0 && nl_knob_is_shortage(errno))
+			return nl_knob_fail_errno(why, "/sys/class/net", errno);
+		if (*dir < 0)
+			continue;
+		ours = sysfs_is_ours(*dir, k);
+		if (ours <= 0)
+			close(*dir);
+		if (ours == -ENODEV)
+			return gone(k, why);
+		if (ours < 0)
+			return nl_knob_fail_errno(why, "/sys/class/net", -ours);
+	}
+	if (ours > 0)
+		return NL_KNOB_OK;
 	nl_fail(why, NL_REFUSED, "/sys shows another network namespace, and a sysfs of this one cannot "
 			   "be mounted");
-	return -1;
+	return NL_KNOB_UNSUPPORTED;
 }
 
-/* The sysfs must be that of this namespace, so check for the interface first. */
 static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path[DEFER_PATH],
 				    struct nl_err *why)
 {
-	struct ifreq ifr;
-
-	memset(&ifr, 0, sizeof(ifr));
-	if (request(k, SIOCGIFINDEX, &ifr) == ENODEV)
-		return gone(k, why);
-	*dir = sysfs_open(k, why);
-	if (*dir < 0)
-		return NL_KNOB_UNSUPPORTED;
 	snprintf(path, DEFER_PATH, "%s/%s", k->interface, k->name);
-	return NL_KNOB_OK;
+	return sysfs_open(k, dir, why);
 }
 
 static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out,
@@ -220,7 +229,7 @@ static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *ou
 		nl_fail(why, NL_REFUSED, "this kernel does not support software interrupt deferral");
 	else
 		nl_knob_fail_errno(why, "it cannot be read", err);
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code defer_write(const struct nl_knob *k, const char *text,

@@ -62,6 +62,8 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 	int dir = root_open(), err;
 
 	*access = NL_KNOB_READ_ONLY;
+	if (dir < 0 && nl_knob_is_shortage(errno))
+		return nl_knob_fail_errno(why, "/proc/sys", errno);
 	if (dir < 0)
 		return nl_knob_fail_errno(why, "/proc/sys", errno), NL_KNOB_UNSUPPORTED;
 	path_of(k, path);
@@ -74,16 +76,19 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 	close(dir);
 	if (err == 0)
 		return NL_KNOB_OK;
-	if ((err == ENOENT || err == ENOTDIR) && in_first_namespace())
-		nl_fail(why, NL_REFUSED, "no such setting in this kernel");
-	else if (err == ENOENT || err == ENOTDIR)
-		nl_fail(why, NL_REFUSED, "no such setting in this kernel, or it belongs to the whole "
-				   "machine and is not shown in this network namespace");
-	else if (err == EISDIR)
+	if (err == ENOENT || err == ENOTDIR) {
+		nl_fail(why, NL_REFUSED, in_first_namespace()
+					   ? "no such setting in this kernel"
+					   : "no such setting in this kernel, or it belongs to the "
+					     "whole machine and is not shown in this network "
+					     "namespace");
+		return NL_KNOB_ABSENT;
+	}
+	if (err == EISDIR)
 		nl_fail(why, NL_REFUSED, "a directory of settings, not one setting");
 	else
 		nl_knob_fail_errno(why, "it cannot be read", err);
-	return NL_KNOB_UNSUPPORTED;
+	return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code sysctl_write(const struct nl_knob *k, const char *text,
@@ -115,6 +120,7 @@ const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.read = sysctl_read,
 	.write = sysctl_write,
 	.restore = sysctl_write,
+	.restore_probe = 1,
 	.value_ok = any_value,
 	.value_form = "the value of a sysctl is one line of printable ASCII",
 };

@@ -44,9 +44,16 @@ enum nl_knob_access nl_knob_privilege(struct nl_err *why)
 	return NL_KNOB_NO_PRIVILEGE;
 }
 
+int nl_knob_is_shortage(int errnum)
+{
+	return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM || errnum == ENOBUFS;
+}
+
 enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum)
 {
 	nl_fail(why, NL_REFUSED, "%s: %s", what, strerror(errnum));
+	if (nl_knob_is_shortage(errnum))
+		return NL_KNOB_FAILED;
 	if (errnum == EOPNOTSUPP || errnum == EROFS)
 		return NL_KNOB_UNSUPPORTED;
 	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_REFUSED;

@@ -14,15 +14,13 @@
 
 enum { HOLD_S = 30, HOLD_S_MAX = 86400 };
 
-static void count_one(void *context, int fd, const char *file, struct nl_journal *journal,
-		      enum nl_place_match match)
+static void count_one(void *context, const struct nl_stale *stale)
 {
-	(void)context, (void)fd, (void)file, (void)journal, (void)match;
+	(void)context, (void)stale;
 }
 
-static void send_ready(struct tune *t)
+static void send_ready(struct tune *t, int stale)
 {
-	int stale = nl_journal_stale(t->session.dir, &t->session.place, count_one, NULL);
 	struct nl_json *j = &t->json;
 	char hostname[256] = "";
 
@@ -31,7 +29,7 @@ static void send_ready(struct tune *t)
 	nl_serve_ready(j);
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "may_write", nl_knob_may_write());
-	nl_json_u64(j, "stale", stale > 0 ? (uint64_t)stale : 0);
+	nl_json_u64(j, "stale", (uint64_t)stale);
 	nl_tune_finish(t);
 }
 
@@ -57,10 +55,11 @@ static int parse_options(struct tune *t, int argc, char **argv, const char **jou
 	return NL_OK;
 }
 
-static int open_tune(struct tune *t, const char *journal, int *dir, struct nl_err *err)
+static int open_tune(struct tune *t, const char *journal, int *dir, int *stale, struct nl_err *err)
 {
 	sigset_t signals;
 
+	nl_revert_reserve();
 	signal(SIGPIPE, SIG_IGN);
 	nl_signals_block(&signals);
 	t->serve.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -71,6 +70,9 @@ static int open_tune(struct tune *t, const char *journal, int *dir, struct nl_er
 		return err->code;
 	if (nl_session_init(&t->session, *dir) < 0)
 		return nl_fail_errno(err, errno, "/proc of this host");
+	*stale = nl_journal_stale(*dir, &t->session.place, count_one, NULL);
+	if (*stale < 0)
+		return nl_fail_errno(err, errno, "the journal's directory %s", journal);
 	return NL_OK;
 }
 
@@ -80,7 +82,7 @@ int nl_tune_main(int argc, char **argv)
 	enum nl_serve_end end;
 	const char *journal;
 	struct nl_err err;
-	int dir = -1;
+	int dir = -1, stale = 0;
 
 	nl_json_init(&t.json);
 	t.serve = (struct nl_serve){.verbs = nl_tune_verbs,
@@ -95,11 +97,11 @@ int nl_tune_main(int argc, char **argv)
 		nl_tune_send_error(&t, NULL, &err);
 		return 2;
 	}
-	if (open_tune(&t, journal, &dir, &err)) {
+	if (open_tune(&t, journal, &dir, &stale, &err)) {
 		nl_tune_send_error(&t, NULL, &err);
 		return 1;
 	}
-	send_ready(&t);
+	send_ready(&t, stale);
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
 	if (t.session.live && nl_tune_end_session(&t, &err))
 		nl_tune_send_error(&t, NULL, &err);

@@ -40,7 +40,11 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 
 	if (parse_knob(request, &k, err) || nl_request_only_known(request, err))
 		return err->code;
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
 	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+	if (code == NL_KNOB_FAILED)
+		return nl_fail(err, NL_LIMIT, "%s", why.message);
 	j = nl_tune_event(t, "value");
 	nl_tune_knob_keys(j, &k);
 	nl_json_text(j, "value", code == NL_KNOB_OK ? value.text : NULL);
@@ -163,10 +167,11 @@ int nl_tune_end_session(struct tune *t, struct nl_err *err)
 
 	if (nl_session_end(&t->session, nl_tune_send_reverted, t, &sum, err))
 		return err->code;
-	if (sum.failed)
+	if (sum.failed || sum.absent)
 		t->failed = 1;
 	j = nl_tune_event(t, "ended");
 	nl_json_u64(j, "conflicts", t->session.sum.conflicts);
+	nl_json_u64(j, "absent", sum.absent);
 	nl_json_u64(j, "failed", sum.failed);
 	nl_tune_finish(t);
 	return NL_OK;
@@ -182,49 +187,75 @@ static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 struct recovery {
 	struct tune *tune;
 	struct nl_revert_sum sum;
+	unsigned damaged;
 };
 
-static void recover_one(void *context, int fd, const char *file, struct nl_journal *journal,
-			enum nl_place_match match)
+static void send_journal(struct tune *t, const char *event, const struct nl_stale *stale,
+			 const char *reason)
+{
+	struct nl_json *j = nl_tune_event(t, event);
+
+	nl_json_text(j, "journal", stale->file);
+	nl_json_text(j, "owner", stale->journal && stale->journal->has_open ? stale->journal->owner
+									    : NULL);
+	nl_json_text(j, "reason", reason);
+	nl_tune_finish(t);
+}
+
+static void recover_one(void *context, const struct nl_stale *stale)
 {
 	struct recovery *r = context;
-	struct nl_revert_sum sum = {0, 0, 0};
+	struct nl_revert_sum sum = {0, 0, 0, 0};
+	int complete = 1;
 
-	if (match == NL_PLACE_HERE) {
-		sum = nl_revert_all(journal, fd, 0, nl_tune_send_reverted, r->tune);
-	} else {
-		struct nl_json *j = nl_tune_event(r->tune, "discarded");
-
-		nl_json_text(j, "journal", file);
-		nl_json_text(j, "owner", journal->owner);
-		nl_json_text(j, "reason",
-			     match == NL_PLACE_REBOOTED
+	if (stale->match != NL_PLACE_HERE) {
+		send_journal(r->tune, "discarded", stale,
+			     stale->match == NL_PLACE_REBOOTED
 				     ? "the journal is of an earlier boot: its changes are gone"
 				     : "its network namespace is gone, and its changes with it");
-		nl_tune_finish(r->tune);
+	} else {
+		/* Without its first record it may be of another boot or namespace. */
+		if (stale->journal && stale->journal->has_open) {
+			sum = nl_revert_all(stale->journal, stale->fd, 0, nl_tune_send_reverted, r->tune);
+			complete = nl_revert_complete(stale->journal, &sum);
+		}
+		if (stale->damage) {
+			complete = 0;
+			r->damaged++;
+			send_journal(r->tune, "damaged", stale, stale->damage);
+		}
 	}
 	r->sum.conflicts += sum.conflicts;
+	r->sum.absent += sum.absent;
 	r->sum.failed += sum.failed;
-	if (sum.failed == 0)
-		nl_journal_remove(r->tune->session.dir, file);
+	if (complete && nl_journal_remove(r->tune->session.dir, stale->file) < 0) {
+		r->damaged++;
+		send_journal(r->tune, "damaged", stale, "it cannot be removed");
+	}
 }
 
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	struct recovery r = {.tune = t, .sum = {0, 0, 0}};
-	int address;
+	struct recovery r = {.tune = t};
+	struct nl_host_lock lock;
+	int stale;
 
 	if (nl_request_only_known(request, err))
 		return err->code;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
-	address = nl_session_address(err);
-	if (address < 0)
+	if (nl_session_lock(&lock, err) != NL_OK)
 		return err->code;
-	nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
-	close(address);
-	nl_tune_send_reverted_all(t, &r.sum);
+	stale = nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
+	if (stale < 0)
+		nl_fail_errno(err, errno, "the directory of the journals cannot be read");
+	nl_host_lock_release(&lock);
+	if (stale < 0)
+		return err->code;
+	if (r.damaged)
+		t->failed = 1;
+	nl_tune_send_recovered(t, &r.sum, r.damaged);
 	return NL_OK;
 }
 

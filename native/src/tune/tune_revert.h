@@ -7,12 +7,13 @@
 
 enum nl_reverted {
 	NL_RESTORED, /* it has its old value */
-	NL_CONFLICT, /* changed by another process since, or gone: left as found */
-	NL_FAILED,   /* it could not be restored */
+	NL_CONFLICT, /* changed by another process since: left as found */
+	NL_ABSENT,   /* its interface or setting is not there now: stays in the journal */
+	NL_FAILED,   /* it could not be read or restored: stays in the journal */
 };
 
 struct nl_revert_sum {
-	unsigned restored, conflicts, failed;
+	unsigned restored, conflicts, absent, failed;
 };
 
 typedef void nl_reverted_fn(void *context, const struct nl_knob *k, enum nl_reverted status,
@@ -20,7 +21,8 @@ typedef void nl_reverted_fn(void *context, const struct nl_knob *k, enum nl_reve
 
 const char *nl_reverted_word(enum nl_reverted status);
 
-/* Revert one open entry. *found receives the value before; at_once as in nl_entry_is_ours. */
+/* Revert one open entry. *found receives the value before; at_once as in nl_entry_is_ours. Releases
+ * the spare descriptors: call nl_revert_reserve afterwards. */
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
 				 struct nl_err *why);
 
@@ -28,5 +30,14 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
  * cannot be written is harmless: reverting twice changes nothing. report may be NULL. */
 struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
 				   nl_reverted_fn *report, void *context);
+
+/* Whether nothing is left to revert, so that the journal may be removed. */
+int nl_revert_complete(const struct nl_journal *j, const struct nl_revert_sum *sum);
+
+/* Reserve descriptors for reverting; call it early, so that they have low numbers and stay below a
+ * limit that is lowered later. Does nothing if they are reserved. */
+void nl_revert_reserve(void);
+/* The same in a child of fork that has closed its parent's. */
+void nl_revert_reserve_child(void);
 
 #endif

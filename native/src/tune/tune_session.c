@@ -1,11 +1,10 @@
 #include "tune/tune_session.h"
 
+#include "net/ifindex.h"
+
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 struct nl_watch {
@@ -17,28 +16,14 @@ int nl_session_init(struct nl_session *s, int dir)
 {
 	memset(s, 0, sizeof(*s));
 	s->dir = dir;
-	s->address_fd = s->journal_fd = -1;
+	s->lock.fd = s->journal_fd = -1;
 	s->guard.lock_fd = s->guard.pipe_fd = -1;
 	return nl_place_here(&s->place);
 }
 
-int nl_session_address(struct nl_err *err)
+int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err)
 {
-	static const char name[] = "netlab-tune";
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	memcpy(address.sun_path + 1, name, sizeof(name) - 1); /* a leading NUL: abstract */
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&address,
-			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(name))) == 0)
-		return fd;
-	if (errno == EADDRINUSE)
-		nl_fail(err, NL_IN_USE, "another process tunes this network namespace");
-	else
-		nl_fail(err, NL_REFUSED, "bind @netlab-tune: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	return nl_host_lock_take(lock, "tune", "another process tunes", err);
 }
 
 static void close_session(struct nl_session *s)
@@ -47,30 +32,73 @@ static void close_session(struct nl_session *s)
 		nl_guard_close(&s->guard);
 	if (s->journal_fd >= 0)
 		close(s->journal_fd);
-	if (s->address_fd >= 0)
-		close(s->address_fd);
-	s->journal_fd = s->address_fd = -1;
+	nl_host_lock_release(&s->lock);
+	s->journal_fd = -1;
 	nl_journal_free(&s->journal);
+	nl_journal_free(&s->left);
 	free(s->watch);
 	s->watch = NULL;
 	s->watches = 0;
 	s->live = 0;
 }
 
+struct leftovers {
+	struct nl_journal *into;
+	struct nl_err *why; /* filled: they cannot be known */
+};
+
+static void add_leftovers(void *context, const struct nl_stale *stale)
+{
+	struct leftovers *l = context;
+
+	if (stale->match != NL_PLACE_HERE)
+		return;
+	if (stale->damage) {
+		nl_fail(l->why, NL_REFUSED, "the stale journal %s: %s; `recover` tells what to do",
+			stale->file, stale->damage);
+		return;
+	}
+	for (size_t i = 0; i < stale->journal->count; i++) {
+		struct nl_entry *e;
+
+		if (stale->journal->entry[i].done)
+			continue;
+		e = nl_journal_add(l->into);
+		if (e)
+			*e = stale->journal->entry[i];
+		else
+			nl_fail(l->why, NL_LIMIT, "the stale journals have too many knobs: send `recover`");
+	}
+}
+
+/* What dead sessions left. NL_OK, or why it cannot be known. */
+static int load_leftovers(struct nl_session *s, struct nl_err *why)
+{
+	struct leftovers l = {.into = &s->left, .why = why};
+
+	memset(why, 0, sizeof(*why));
+	if (nl_journal_stale(s->dir, &s->place, add_leftovers, &l) < 0)
+		return nl_fail(why, NL_REFUSED, "the directory of the journals: %s", strerror(errno));
+	return why->code;
+}
+
 int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
 				      struct nl_err *why)
 {
 	memset(&s->sum, 0, sizeof(s->sum));
-	s->address_fd = nl_session_address(why);
-	if (s->address_fd < 0)
+	if (nl_session_lock(&s->lock, why) != NL_OK)
 		return why->code;
+	if (load_leftovers(s, why) != NL_OK) {
+		close_session(s);
+		return why->code;
+	}
 	s->journal_fd = nl_journal_create(s->dir, &s->place, owner, s->file, why);
 	if (s->journal_fd < 0) {
 		close_session(s);
 		return NL_REFUSED;
 	}
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
-	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
+	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
 		nl_journal_remove(s->dir, s->file);
 		close_session(s);
 		return NL_REFUSED;
@@ -83,6 +111,7 @@ static void add_up(struct nl_session *s, struct nl_revert_sum sum)
 {
 	s->sum.restored += sum.restored;
 	s->sum.conflicts += sum.conflicts;
+	s->sum.absent += sum.absent;
 	s->sum.failed += sum.failed;
 }
 
@@ -91,10 +120,10 @@ static int lost(struct nl_session *s, struct nl_err *why)
 {
 	struct nl_revert_sum sum;
 
-	if (!nl_guard_finished(&s->guard, &sum.restored, &sum.conflicts, &sum.failed)) {
+	if (!nl_guard_finished(&s->guard, &sum)) {
 		/* The guard was killed halfway; reverting twice is harmless. */
-		sum = nl_revert_all(&s->journal, s->journal_fd, 0, NULL, NULL);
-		if (sum.failed == 0)
+		sum = nl_revert_all(&s->journal, s->journal_fd, 1, NULL, NULL);
+		if (sum.failed == 0 && sum.absent == 0)
 			nl_journal_remove(s->dir, s->file);
 	}
 	add_up(s, sum);
@@ -102,8 +131,8 @@ static int lost(struct nl_session *s, struct nl_err *why)
 	close_session(s);
 	return nl_fail(why, NL_TIMEOUT,
 		       "no request arrived within the hold time, so the guard reverted every knob: "
-		       "%u restored, %u conflicts, %u failed",
-		       sum.restored, sum.conflicts, sum.failed);
+		       "%u restored, %u conflicts, %u absent, %u failed",
+		       sum.restored, sum.conflicts, sum.absent, sum.failed);
 }
 
 /* Lock a live session and ensure that its guard is alive. */
@@ -116,7 +145,7 @@ static int lock_session(struct nl_session *s, struct nl_err *why)
 		return lost(s, why);
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
-	    nl_guard_start(&s->guard, s->dir, s->file, s->address_fd, why) < 0) {
+	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
 		struct nl_revert_sum sum;
 		struct nl_err ignored;
 
@@ -167,11 +196,11 @@ static void put_text(char *to, const char *from)
 }
 
 /* Record the intended write. The entry, or NULL with a reason and everything unchanged. */
-static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob *k,
+static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob *k, int ifindex,
 				      const struct nl_value *now, const char *wanted,
 				      struct nl_err *why)
 {
-	struct nl_entry *e = nl_journal_find(&s->journal, k), before;
+	struct nl_entry *e = nl_journal_find(&s->journal, k, ifindex), before;
 	int is_new = e == NULL;
 
 	if (is_new)
@@ -183,8 +212,9 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	before = *e;
 	if (is_new) {
 		e->knob = *k;
+		e->ifindex = ifindex;
 		put_text(e->old, now->exact);
-	} else if (strcmp(e->readback, now->exact) != 0) {
+	} else if (!nl_entry_is_ours(e, now, 1)) {
 		/* A foreign value: restore this one from now on. */
 		put_text(e->old, now->exact);
 		e->written = 0;
@@ -202,11 +232,40 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	return NULL;
 }
 
+static int is_done(enum nl_reverted status)
+{
+	return status == NL_RESTORED || status == NL_CONFLICT;
+}
+
+/* Revert the knob of a new entry or of a failed readback; the journal keeps it if that fails. */
+static void undo(struct nl_session *s, struct nl_entry *e)
+{
+	struct nl_value found;
+	struct nl_err why;
+
+	e->done = is_done(nl_revert_entry(e, 1, &found, &why));
+	nl_revert_reserve();
+	if (e->done)
+		nl_journal_done(s->journal_fd, e, nl_reverted_word(NL_RESTORED));
+}
+
+/* Write the present value again before it is changed: one that the kernel does not take could not be
+ * restored. 0, or -1 with a reason and the knob as it was. */
+static int probe_restore(struct nl_session *s, struct nl_entry *e, struct nl_err *why)
+{
+	struct nl_err reason;
+
+	if (nl_knob_ops_of(&e->knob)->restore(&e->knob, e->old, &reason) == NL_KNOB_OK)
+		return 0;
+	nl_fail(why, NL_REFUSED, "the kernel does not accept its present value, %.150s, so a change "
+			   "could not be reverted: %s", e->old, reason.message);
+	undo(s, e);
+	return -1;
+}
+
 /* Record the readback in e; revert the knob if that fails. */
 static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_err *why)
 {
-	struct nl_value found;
-	struct nl_err undo;
 	int err;
 
 	e->written = 1;
@@ -214,9 +273,9 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 	if (nl_journal_wrote(s->journal_fd, e) == 0)
 		return 0;
 	err = errno;
-	if (nl_revert_entry(e, 1, &found, &undo) != NL_FAILED)
-		e->done = 1;
-	nl_fail(why, NL_REFUSED, "the journal cannot be written, so the knob was reverted: %s", strerror(err));
+	undo(s, e);
+	nl_fail(why, NL_REFUSED, "the journal cannot be written, so the knob was reverted: %s",
+		strerror(err));
 	return -1;
 }
 
@@ -230,12 +289,20 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	enum nl_knob_code code;
 	struct nl_err why = {0};
 	struct nl_entry *e;
+	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
 
 	put_text(wanted, value);
 	nl_knob_fold(wanted);
+	if (ifindex < 0 && ifindex != -ENODEV) { /* read() names a missing interface */
+		out->status = NL_SET_REFUSED;
+		nl_knob_fail_errno(&out->why, k->interface, -ifindex);
+		return;
+	}
 	code = ops->read(k, &now, &access, &out->why);
 	if (code != NL_KNOB_OK) {
-		out->status = code == NL_KNOB_UNSUPPORTED ? NL_SET_UNSUPPORTED : NL_SET_REFUSED;
+		out->status = code == NL_KNOB_UNSUPPORTED || code == NL_KNOB_ABSENT
+				      ? NL_SET_UNSUPPORTED
+				      : NL_SET_REFUSED;
 		return;
 	}
 	put_text(out->old, now.text);
@@ -252,14 +319,19 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 		return;
 	}
 	out->status = NL_SET_REFUSED;
-	e = record_intent(s, k, &now, wanted, &out->why);
-	if (!e)
+	if (nl_journal_find(&s->left, k, ifindex) || nl_journal_find(&s->left, k, 0)) {
+		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
+		return;
+	}
+	e = record_intent(s, k, ifindex > 0 ? ifindex : 0, &now, wanted, &out->why);
+	if (!e || (ops->restore_probe && !e->written && probe_restore(s, e, &out->why) < 0))
 		return;
 	code = ops->write(k, value, &out->why);
 	if (ops->read(k, &after, &access, &why) != NL_KNOB_OK) {
 		out->has_readback = 0;
 		if (!out->why.message[0])
 			out->why = why;
+		undo(s, e); /* a value that was never read cannot be recognised later */
 		return;
 	}
 	put_text(out->readback, after.text);
@@ -330,7 +402,7 @@ int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *contex
 
 	if (code != NL_OK)
 		return code;
-	*sum = nl_revert_all(&s->journal, s->journal_fd, 0, report, context);
+	*sum = nl_revert_all(&s->journal, s->journal_fd, 1, report, context);
 	add_up(s, *sum);
 	free(s->watch);
 	s->watch = NULL;
@@ -346,9 +418,9 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 	if (nl_guard_lock(&s->guard) == 0) {
 		if (nl_guard_taken(&s->guard))
 			return lost(s, why);
-		*sum = nl_revert_all(&s->journal, s->journal_fd, 0, report, context);
+		*sum = nl_revert_all(&s->journal, s->journal_fd, 1, report, context);
 		add_up(s, *sum);
-		if (sum->failed == 0)
+		if (sum->failed == 0 && sum->absent == 0)
 			nl_journal_remove(s->dir, s->file);
 		nl_guard_ended(&s->guard);
 		nl_guard_unlock(&s->guard);

@@ -1,7 +1,7 @@
 /* tune_session: one controller's changes to this host, from begin to end.
  *
- * One thread. A live session owns the abstract socket @netlab-tune of its network namespace, a
- * journal in dir, and a guard. Every call on it takes the guard's lock. The error NL_TIMEOUT means
+ * One thread. A live session has the lock of its network namespace, a journal in dir, and a
+ * guard. Every call on it takes the guard's lock. The error NL_TIMEOUT means
  * that the guard took over: the knobs are reverted and the session is closed. */
 #ifndef NL_TUNE_SESSION_H
 #define NL_TUNE_SESSION_H
@@ -24,9 +24,11 @@ struct nl_session {
 	int dir;
 	struct nl_place place;
 	int live;
-	int address_fd, journal_fd;
+	struct nl_host_lock lock;
+	int journal_fd;
 	char file[NL_JOURNAL_FILE_MAX];
 	struct nl_journal journal;
+	struct nl_journal left; /* what stale journals say is not reverted */
 	struct nl_guard guard;
 	struct nl_watch *watch;
 	size_t watches;
@@ -43,6 +45,8 @@ struct nl_set_result {
 /* Uses dir (an fd from nl_journal_dir, not owned). 0, or -1 with errno. */
 int nl_session_init(struct nl_session *s, int dir);
 
+/* Refused if a stale journal is damaged. A knob that a stale journal still has cannot be set before
+ * `recover`: its value is netlab's, not an original. */
 int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
 				      struct nl_err *why);
 
@@ -63,11 +67,11 @@ int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *contex
 				       struct nl_revert_sum *sum, struct nl_err *why);
 
 /* Revert the remaining changes, remove the journal (unless a revert failed: it stays for
- * `recover`), disarm the guard, release the address. Closes the session whatever it returns. */
+ * `recover`), disarm the guard, release the lock. Closes the session whatever it returns. */
 int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 				    struct nl_revert_sum *sum, struct nl_err *why);
 
-/* Bind the abstract socket @netlab-tune. The fd, or -1: NL_IN_USE or NL_REFUSED. */
-int nl_session_address(struct nl_err *err);
+/* Take the lock of the processes that tune. NL_OK, NL_IN_USE or NL_REFUSED. */
+int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err);
 
 #endif

@@ -1,0 +1,182 @@
+#include "base/host_lock.h"
+
+#include "base/error.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ATTEMPTS = 100, HOLDER_MAX = 200 };
+
+/* Open a directory of this user that no other user can write; with `make`, create it. -1 with
+ * errno (EPERM: it belongs to another user). */
+static int open_private(const char *path, int make)
+{
+	struct stat st;
+	int fd;
+
+	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+static int open_directory(char path[64])
+{
+	long uid = (long)geteuid();
+	int fd;
+
+	if (uid == 0)
+		snprintf(path, 64, "/run/netlab");
+	else
+		snprintf(path, 64, "/run/user/%ld", uid);
+	fd = open_private(path, uid == 0);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, 64, "/tmp/netlab-%ld", uid);
+	return open_private(path, 1);
+}
+
+/* fgetpwent() instead of getpwuid(), which a static binary cannot use. */
+static void user_name(uid_t uid, char *name, size_t size)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
+
+	snprintf(name, size, "%ld", (long)uid);
+	while (users && (entry = fgetpwent(users)) != NULL) {
+		if (entry->pw_uid == uid) {
+			snprintf(name, size, "%.32s", entry->pw_name);
+			break;
+		}
+	}
+	if (users)
+		fclose(users);
+}
+
+static int write_holder(int fd)
+{
+	/* sudo and sshd say who asked */
+	const char *by = getenv("SUDO_USER"), *client = getenv("SSH_CLIENT");
+	char user[40], since[40], from[48] = "", line[HOLDER_MAX];
+	unsigned char address[sizeof(struct in6_addr)];
+	time_t now = time(NULL);
+	struct tm utc;
+	int len;
+
+	user_name(geteuid(), user, sizeof(user));
+	if (client) {
+		snprintf(from, sizeof(from), "%.*s", (int)strcspn(client, " "), client);
+		if (inet_pton(AF_INET, from, address) != 1 && inet_pton(AF_INET6, from, address) != 1)
+			from[0] = '\0';
+	}
+	gmtime_r(&now, &utc);
+	strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &utc);
+	len = snprintf(line, sizeof(line), "%ld process %ld of user %s%s%.32s%s%s since %s",
+		       (long)getpid(), (long)getpid(), user, by ? ", for " : "", by ? by : "",
+		       from[0] ? ", from " : "", from, since);
+	if (len < 0 || (size_t)len >= sizeof(line) || ftruncate(fd, 0) < 0)
+		return -1;
+	return pwrite(fd, line, (size_t)len, 0) == len ? 0 : -1;
+}
+
+static int in_use(int fd, const char *what, struct nl_err *err)
+{
+	char line[HOLDER_MAX] = "", *holder;
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	long pid;
+
+	line[n > 0 ? n : 0] = '\0';
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
+			*c = '?';
+	pid = strtol(line, &holder, 10);
+	if (pid <= 0 || *holder != ' ')
+		return nl_fail(err, NL_IN_USE, "%s this network namespace", what);
+	if (kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return nl_fail(err, NL_IN_USE, "%s this network namespace:%s; it died, and its guard is "
+					       "reverting its changes", what, holder);
+	return nl_fail(err, NL_IN_USE, "%s this network namespace:%s", what, holder);
+}
+
+/* NL_OK, an error, or -1: the file or directory was removed meanwhile. */
+static int attempt(struct nl_host_lock *lock, const char *kind, const char *what,
+		   unsigned long long netns, struct nl_err *err)
+{
+	char directory[64], file[48];
+	int dir = open_directory(directory), code = NL_OK;
+	struct stat mine, named;
+
+	if (dir < 0)
+		return nl_fail(err, NL_REFUSED, "the directory %s for locks: %s", directory,
+			       errno == EPERM ? "it belongs to another user, or others can write it"
+					      : strerror(errno));
+	snprintf(file, sizeof(file), "%s-%llu.lock", kind, netns);
+	snprintf(lock->path, sizeof(lock->path), "%s/%s", directory, file);
+	lock->fd = openat(dir, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (lock->fd < 0)
+		code = errno == ENOENT ? -1
+				       : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
+						 strerror(errno));
+	else if (flock(lock->fd, LOCK_EX | LOCK_NB) < 0)
+		code = errno == EWOULDBLOCK ? in_use(lock->fd, what, err)
+					    : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
+						      strerror(errno));
+	else if (fstat(lock->fd, &mine) < 0 ||
+		 fstatat(dir, file, &named, AT_SYMLINK_NOFOLLOW) < 0 || mine.st_ino != named.st_ino)
+		code = -1;
+	else if (write_holder(lock->fd) < 0)
+		code = nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path, strerror(errno));
+	if (code && lock->fd >= 0) {
+		close(lock->fd);
+		lock->fd = -1;
+	}
+	close(dir);
+	return code;
+}
+
+int nl_host_lock_take(struct nl_host_lock *lock, const char *kind, const char *what,
+		      struct nl_err *err)
+{
+	struct stat st;
+	int code = -1;
+
+	lock->fd = -1;
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return nl_fail(err, NL_REFUSED, "/proc/self/ns/net: %s", strerror(errno));
+	for (int i = 0; i < ATTEMPTS && code == -1; i++)
+		code = attempt(lock, kind, what, (unsigned long long)st.st_ino, err);
+	return code == -1 ? nl_fail(err, NL_IN_USE, "%s this network namespace", what) : code;
+}
+
+void nl_host_lock_release(struct nl_host_lock *lock)
+{
+	if (lock->fd < 0)
+		return;
+	unlink(lock->path);
+	if (strncmp(lock->path, "/tmp/", 5) == 0) {
+		char directory[sizeof(lock->path)];
+
+		snprintf(directory, sizeof(directory), "%s", lock->path);
+		*strrchr(directory, '/') = '\0';
+		rmdir(directory); /* fails while another lock is in it */
+	}
+	flock(lock->fd, LOCK_UN);
+	close(lock->fd);
+	lock->fd = -1;
+}
