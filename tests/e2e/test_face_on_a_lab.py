@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import time
@@ -52,7 +53,7 @@ def test_changes_show_every_host_as_a_diff_and_change_nothing(home, machine_unto
 
 
 def test_a_block_is_measured_once_and_shows_what_it_met(home, machine_untouched):
-    study = netlab.Study(small_study("blocks"))
+    study = netlab.Study(small_study("blocks"), rounds=2)
     block = study.measure("cable@openlab-2003-full@9000")
     assert block.result.runs["round"].tolist() == [1] * len(block.result.runs)
     assert "net.ipv4.tcp_sack" in repr(block.changes) and "tcp_tw_recycle" in repr(block.notes)
@@ -116,7 +117,11 @@ def test_an_interrupted_study_leaves_nothing_and_goes_on_later(kernel, home, mac
     assert [lab for lab in labs() if lab.status()["study"] == "halted"] == []
     directory = paths.results_dir("halted")
     assert [path.name for path in directory.rglob(".*")] == [".lock"]
-    assert not list(directory.glob("notebooks/*.ipynb"))
+    for page in directory.glob("notebooks/*.ipynb"):  # of visits that were over by then
+        ended = json.loads(page.read_text())["metadata"]["papermill"]
+        assert ended["end_time"] and not ended["exception"]
+    before = set(directory.rglob("*.parquet"))
     done = kernel.run("results = study.run(); print(len(results.runs), results.name)")
     assert "48 halted" in done
     assert len(netlab.Results("halted").runs) == 48
+    assert before < set(directory.rglob("*.parquet"))
