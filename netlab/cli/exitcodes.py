@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
+from typing import TextIO
 
 import click
 
 from netlab.errors import NetlabError
+
+_show_others = warnings.showwarning
+
+
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning of netlab as one line, and any other as Python does."""
+    if category.__module__.partition(".")[0] == "netlab":
+        click.echo(f"netlab: {message}", err=True)
+    else:
+        _show_others(message, category, filename, lineno, file, line)
 
 
 def guarded(function: Callable) -> Callable:
@@ -16,6 +35,7 @@ def guarded(function: Callable) -> Callable:
 
     @wraps(function)
     def wrapped(*args: object, **kwargs: object) -> object:
+        warnings.showwarning = _show
         try:
             return function(*args, **kwargs)
         except NetlabError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from netlab.cli.options import results_option, study_argument, timing_options
 from netlab.cli.validation import load_measurable
 
 if TYPE_CHECKING:
+    from netlab.experiment.campaign import Campaign
     from netlab.experiment.progress import Bar
     from netlab.study import Study
 
@@ -30,18 +32,40 @@ def run_command(study: str, results: Path | None, **timing: Any) -> None:
     from netlab.experiment.progress import Bar
 
     with Bar(report=False) as bar:
-        directory = measure(loaded, results, bar)
-    click.echo(directory)
+        campaign = measure(loaded, results, bar)
+    click.echo(campaign.directory)
+    sys.exit(exit_code(campaign))
 
 
-def measure(loaded: Study, results: Path | None, bar: Bar) -> Path:
-    """Measure a study, say on standard error what was measured, and return the directory."""
+def exit_code(campaign: Campaign) -> int:
+    """0, or 1 if a cell has no valid run; then say which and why on standard error."""
+    empty = campaign.empty_cells
+    if not empty:
+        return 0
+    click.echo(
+        f"netlab: {len(empty)} cell{'s have' if len(empty) > 1 else ' has'} no valid run, "
+        f"the first is {empty[0]}",
+        err=True,
+    )
+    return 1
+
+
+def measure(loaded: Study, results: Path | None, bar: Bar) -> Campaign:
+    """Measure a study, and say on standard error what was measured."""
     from netlab.experiment.campaign import run_study
 
     campaign = run_study(loaded, directory=results, watcher=bar)
     click.echo(
         f"netlab: {campaign.measured} runs measured in {campaign.visits} visits, "
-        f"{campaign.kept} kept from before",
+        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged",
         err=True,
     )
-    return campaign.directory
+    if campaign.looks and loaded.precision is not None:
+        last = campaign.looks[-1]
+        click.echo(
+            f"netlab: {last.reached} of {last.cells} cells are within "
+            f"{loaded.precision.half_width_percent:g} % after {last.round} rounds at most"
+            + ("; the budget ended first" if campaign.out_of_time else ""),
+            err=True,
+        )
+    return campaign

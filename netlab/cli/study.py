@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option, site_option, study_argument, timing_options
 from netlab.cli.report import publish_site
-from netlab.cli.run import measure
+from netlab.cli.run import exit_code, measure
 from netlab.cli.validation import load_measurable
 
 
@@ -29,6 +30,7 @@ def study_command(study: str, results: Path | None, site: Path | None, **timing:
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
-        directory = measure(loaded, results, bar)
-        index = publish_site(loaded, directory, site, bar)
+        campaign = measure(loaded, results, bar)
+        index = publish_site(loaded, campaign.directory, site, bar)
     click.echo(index)
+    sys.exit(exit_code(campaign))

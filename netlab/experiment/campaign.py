@@ -10,6 +10,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+
+from netlab.analysis.cells import valid
 from netlab.errors import NetlabError
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
@@ -20,7 +23,7 @@ from netlab.lab.lab import Lab
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.study import Study
-from netlab.study.schedule import Visit, rounds, run_s
+from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
 
@@ -44,6 +47,10 @@ class Campaign:
         Visits made now.
     measured, kept : int
         Runs measured now, and runs with a valid record from before.
+    failed, flagged : int
+        Of all runs that count: those without a goodput, and those with one but with a flag.
+    empty_cells : tuple of str
+        Cells without a valid run, each with the first reason.
     looks : tuple of Look
         The tests of the cells; empty for a study without a precision.
     out_of_time : bool
@@ -55,6 +62,9 @@ class Campaign:
     visits: int
     measured: int
     kept: int
+    failed: int = 0
+    flagged: int = 0
+    empty_cells: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
     out_of_time: bool = False
 
@@ -106,6 +116,27 @@ def run_study(
         return _Rounds(record, lab, watcher or Watcher(), clock).measure()
 
 
+def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
+    """Cells of a study without a valid run, each with the first reason.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    first : sequence of Visit
+        The first round, which has every cell.
+    """
+    cell = runs["run_id"].map(cell_of)
+    good = set(cell[valid(runs).index])
+    reasons = dict(zip(cell[::-1], runs["message"][::-1], strict=True))
+    return tuple(
+        f"{run.cell_id}: {reasons.get(run.cell_id) or 'not measured'}"
+        for visit in first
+        for run in visit.runs
+        if run.cell_id not in good
+    )
+
+
 class _Rounds:
     """The rounds of a campaign, and the cells that go on in them."""
 
@@ -149,14 +180,19 @@ class _Rounds:
                 if not self.looks[-1].going:
                     break
         self.watcher.end()
+        runs = self.record.store.runs()
+        without = runs["goodput_MBps"].isna()
         return Campaign(
             study,
             self.record.directory,
             self.visits,
             self.measured,
             kept,
-            tuple(self.looks),
-            self.out_of_time,
+            failed=int(without.sum()),
+            flagged=int(((runs["flags"] != "") & ~without).sum()),
+            empty_cells=empty_cells(runs, planned[0]),
+            looks=tuple(self.looks),
+            out_of_time=self.out_of_time,
         )
 
     def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:

@@ -17,7 +17,7 @@ from netlab.results.columns import (
 )
 from netlab.results.files import read, write_atomically
 from netlab.results.frames import checked, frame_of
-from netlab.results.store import Store
+from netlab.results.store import Damaged, Store
 
 __all__ = [
     "FLAGS",
@@ -28,6 +28,7 @@ __all__ = [
     "TABLES",
     "TRACE_COLUMNS",
     "Column",
+    "Damaged",
     "Store",
     "checked",
     "frame_of",

@@ -17,6 +17,33 @@ from netlab.results.columns import READABLE_VERSIONS, SCHEMA_VERSION, Column
 from netlab.results.frames import checked, completed
 
 
+class DamagedFile(NetlabError):
+    """A file that is not whole, or whose content was altered."""
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file, so that it is no part of the results; return its new path.
+
+    Raises
+    ------
+    NetlabError
+        The directory cannot be written.
+    """
+    aside = path.with_name(f"{path.name}.damaged")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.damaged-{number}")
+    try:
+        os.replace(path, aside)
+    except OSError as error:
+        raise NetlabError(
+            f"{path} is damaged and cannot be renamed: {error.strerror or error}",
+            code="E-RESULTS-012",
+        ) from None
+    return aside
+
+
 def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...]) -> None:
     """Check a frame and write it atomically as Parquet with units in its metadata."""
     table = pyarrow.Table.from_pandas(checked(frame, columns), preserve_index=False)
@@ -74,7 +101,7 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
         version = (table.schema.metadata or {}).get(b"netlab.schema_version", b"?").decode()
     except (OSError, ValueError, MemoryError, pyarrow.ArrowException) as error:
         reason = " ".join(str(error).split())[:200]
-        raise NetlabError(
+        raise DamagedFile(
             f"{path} cannot be read as results: {reason}", code="E-RESULTS-007"
         ) from None
     if version not in map(str, READABLE_VERSIONS):

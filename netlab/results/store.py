@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import glob
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from netlab.errors import NetlabError
 from netlab.results import campaigns
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
-from netlab.results.files import read, write_atomically
+from netlab.results.files import DamagedFile, read, set_aside, write_atomically
 from netlab.results.frames import frame_of
 
 IMPORTED = "imported@"
 """Start of the names of parts that were imported: they belong to no campaign and always count."""
+
+
+class Damaged(UserWarning):
+    """A file of results was damaged and is set aside."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,26 @@ class Store:
         return sorted(path.stem for path in self.directory.glob(f"runs/{names}.parquet"))
 
     def part(self, table: str, part: str) -> pd.DataFrame:
-        """Rows of one part in one of :data:`TABLES`; empty when it has none."""
+        """Rows of one part in one of :data:`TABLES`; empty when it has none.
+
+        A damaged file is set aside with the part's other files, and a :class:`Damaged` warning
+        says so: its runs count as not measured.
+        """
         path, columns = self._file(table, part), TABLES[table]
-        return read(path, columns) if path.exists() else frame_of([], columns)
+        if not path.exists():
+            return frame_of([], columns)
+        try:
+            return read(path, columns)
+        except DamagedFile as error:
+            self._set_aside(part, error)
+            return frame_of([], columns)
+
+    def _set_aside(self, part: str, error: NetlabError) -> None:
+        files = [self._file(table, part) for table in TABLES]
+        moved = [set_aside(path) for path in files if path.exists()]
+        names = ", ".join(str(path.relative_to(self.directory)) for path in moved)
+        message = f"{error}. Set aside: {names}; the runs in it count as not measured"
+        warnings.warn(message, Damaged, stacklevel=2)
 
     def records(self, block_id: str | None = None) -> pd.DataFrame:
         """All runs ever measured, or those of one block, by start.

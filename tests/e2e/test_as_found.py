@@ -13,7 +13,7 @@ from netlab.lab.lab import Lab
 from netlab.results import Store
 from netlab.study import load
 from tests.e2e import dumps
-from tests.e2e.conftest import run_netlab, small_study
+from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 
 @pytest.mark.timeout(600)
@@ -35,7 +35,10 @@ def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
         for command in ("check", "run"):
             more = ("--results", str(tmp_path / "results")) if command == "run" else ()
             done = run_netlab(command, str(path), *more, timeout_s=280)
-            assert done.returncode == 0, done.stdout + done.stderr
+            if command == "run":
+                measured_through(done)
+            else:
+                assert done.returncode == 0, done.stdout + done.stderr
             for host, there in before.items():
                 assert dumps.difference(there, dumps.dump(lab.namespace(host))) == {}, command
         planned = run_netlab("tune", "plan", str(path))

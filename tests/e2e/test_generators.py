@@ -27,7 +27,7 @@ from netlab.measure.exchange import Request
 from netlab.results import Store
 from netlab.study import Study
 from netlab.study.schedule import visits
-from tests.e2e.conftest import nothing_more, run_netlab
+from tests.e2e.conftest import measured_through, nothing_more, run_netlab
 
 pytestmark = pytest.mark.e2e
 
@@ -65,7 +65,7 @@ def measured(content: dict, tmp_path: Path):
     path = tmp_path / "study.yml"
     path.write_text(yaml.safe_dump(content))
     done = run_netlab("run", str(path), "--results", str(tmp_path / "results"), timeout_s=280)
-    assert done.returncode == 0, done.stderr
+    measured_through(done)
     return Store(tmp_path / "results")
 
 

@@ -10,7 +10,7 @@ import yaml
 from netlab.analysis.longpath_study import samples_of
 from netlab.analysis.measured import load_measured
 from netlab.results import Store
-from tests.e2e.conftest import run_netlab
+from tests.e2e.conftest import measured_through, run_netlab
 
 pytestmark = pytest.mark.e2e
 SETTINGS = Path("/proc/sys/net/ipv4")
@@ -63,7 +63,7 @@ def done(tmp_path_factory) -> Path:
     (work / "far.yml").write_text(yaml.safe_dump(content(), sort_keys=False))
     before = machine()
     ran = run_netlab("run", str(work / "far.yml"), "--results", str(work / "r"), timeout_s=240)
-    assert ran.returncode == 0, ran.stderr
+    measured_through(ran)
     assert machine() == before
     argv = ("report", str(work / "far.yml"), "--results", str(work / "r"))
     report = run_netlab(*argv, "--site", str(work / "site"), timeout_s=300)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from netlab.results import Store
-from tests.e2e.conftest import run_netlab, small_study
+from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 pytestmark = pytest.mark.e2e
 
@@ -35,7 +35,7 @@ def test_runs_are_paced_marked_bounded_and_pinned_as_the_study_asks(tmp_path):
     options |= {"cpus_sender": cpu, "cpus_receiver": str(cpu)}
     results = tmp_path / "results"
     done = run_netlab("run", asked(tmp_path, **options), "--results", str(results))
-    assert done.returncode == 0, done.stderr
+    measured_through(done)
     runs = Store(results).runs()
     assert len(runs) == 4
     for row in runs.itertuples():

@@ -16,7 +16,7 @@ from netlab.lab.lab import Lab
 from netlab.results import Store
 from netlab.study import load
 from tests.e2e import dumps
-from tests.e2e.conftest import NETLAB, ROOT, run_netlab, small_study
+from tests.e2e.conftest import NETLAB, ROOT, measured_through, run_netlab, small_study
 
 pytestmark = pytest.mark.e2e
 
@@ -68,7 +68,7 @@ def test_every_run_names_what_its_senders_kernel_was_given(tmp_path, machine_unt
     before = lists()
     path = written(tmp_path / "stacks.yml", study_with_stacks("stacks"))
     done = run_netlab("run", str(path), "--results", str(tmp_path / "results"))
-    assert done.returncode == 0, done.stderr
+    measured_through(done)
     runs = Store(tmp_path / "results").runs().set_index("congestion")
     assert set(runs.index) == set(GROUPS)
     for congestion, (_, begin) in GROUPS.items():

@@ -13,7 +13,7 @@ from noise import Shares, tries
 
 from netlab.results import Store
 from tests.e2e import dumps
-from tests.e2e.conftest import ROOT, run_netlab, small_study
+from tests.e2e.conftest import ROOT, measured_through, run_netlab, small_study
 
 pytestmark = pytest.mark.e2e
 
@@ -24,7 +24,7 @@ def test_a_study_is_measured_then_kept_then_reported(
     """The second call repeats nothing; the report shows every cell; the ledger closes."""
     results = tmp_path / "results"
     first = run_netlab("run", str(study_file), "--results", str(results))
-    assert first.returncode == 0, first.stderr
+    measured_through(first)
     runs = Store(results).runs()
     assert len(runs) == 8
     assert runs["run_id"].is_unique
@@ -37,7 +37,7 @@ def test_a_study_is_measured_then_kept_then_reported(
 
     valid = int((runs["flags"] == "").sum())
     again = run_netlab("run", str(study_file), "--results", str(results))
-    assert again.returncode == 0, again.stderr
+    measured_through(again)
     assert f"{8 - valid} runs measured" in again.stderr
     kept = Store(results).runs().set_index("run_id")["started_at"]
     before = runs[runs["flags"] == ""].set_index("run_id")["started_at"]
@@ -58,7 +58,7 @@ def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tm
     """A run tells what was set, what the host does not have, and what measured it."""
     results = tmp_path / "results"
     done = run_netlab("run", str(study_file), "--results", str(results))
-    assert done.returncode == 0, done.stderr
+    measured_through(done)
     for row in Store(results).runs().itertuples():
         unsupported = {(line["host"], line["knob"]) for line in json.loads(row.unsupported)}
         assert any("tcp_tw_recycle" in knob for _, knob in unsupported)
@@ -146,7 +146,7 @@ def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_
     for attempt in tries(3, later=6):
         results = tmp_path / f"results-{attempt}"
         done = run_netlab("run", str(path), "--results", str(results))
-        assert done.returncode == 0, done.stderr
+        measured_through(done)
         runs = Store(results).runs()
         runs = runs[~runs["flags"].str.contains("failed|lost_host|stalled")]
         assert (runs["ledger_error_B"] == 0).all()

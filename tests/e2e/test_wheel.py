@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from netlab.results import Store
-from tests.e2e.conftest import ROOT, small_study
+from tests.e2e.conftest import ROOT, measured_through, small_study
 
 pytestmark = pytest.mark.e2e
 
@@ -120,7 +120,7 @@ def test_an_installed_netlab_measures_in_an_empty_directory(
     before = files_of(installed)
     (tmp_path / "mine.yml").write_text(yaml.safe_dump(one_block(), sort_keys=False))
     done = run(installed, tmp_path, "run", "mine.yml", "--quick")
-    assert done.returncode == 0, done.stderr
+    measured_through(done)
     results = tmp_path / "results" / "small-quick"
     assert done.stdout.strip() == str(results)
     runs = Store(results).runs()

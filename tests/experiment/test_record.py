@@ -1,0 +1,142 @@
+"""A campaign goes on, begins anew or adopts; no record of an earlier one is changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import synthetic
+
+from netlab.experiment.record import open_record
+from netlab.experiment.visit import context_of
+from netlab.results import Store, campaigns
+from netlab.study import load
+from netlab.study.schedule import provenance_key, visits
+
+FACTS = {
+    "rack": {
+        host: {
+            "kernel": "6.1",
+            "cpu_model": "Some CPU",
+            "mtu_B": 1500,
+            "generators": {"netlab": "1"},
+        }
+        for host in ("left", "right")
+    }
+}
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return synthetic.foreign_file(tmp_path)
+
+
+def open_at(directory, study, minutes=0, facts=FACTS):
+    return open_record(study, directory, facts, None, now=NOW + timedelta(minutes=minutes))
+
+
+def measure(record, *, flags="", facts=FACTS, only=None):
+    """Write a synthetic record of every run that has no valid one."""
+    study = record.study
+    runs = synthetic.runs_of(study)
+    for visit in visits(study):
+        visit = dataclasses.replace(visit, mtu_B=visit.mtu_B)
+        context = context_of(study, visit, facts[visit.path], None)
+        keys = {
+            run.run_id: provenance_key(study, visit, run, context)
+            for run in visit.runs
+            if run.run_id not in record.kept and (only is None or run.run_id in only)
+        }
+        part = runs[runs["run_id"].isin(keys)]
+        if part.empty:
+            continue
+        part = part.assign(
+            provenance_key=part["run_id"].map(keys).astype("string"),
+            campaign=record.log.campaign,
+            flags=flags,
+        )
+        intervals = synthetic.intervals_of(part, study)
+        record.store.write(record.new_part(visit), part.reset_index(drop=True), intervals)
+
+
+def test_a_campaign_goes_on_under_the_same_conditions(tmp_path, file):
+    study = load(file, rounds=2)
+    first = open_at(tmp_path / "r", study)
+    assert first.kept == frozenset()
+    some = {run.run_id for run in visits(study)[0].runs[:1]}
+    measure(first, only=some)
+    again = open_at(tmp_path / "r", study, 10)
+    assert again.log.campaign == first.log.campaign and again.kept == some
+    measure(again)
+    assert len(again.store.runs()) == 4 and not again.store.records()["superseded"].any()
+    assert len(again.store.parts()) == 3
+
+
+def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first, flags="stalled")
+    again = open_at(tmp_path / "r", study, 1)
+    assert again.kept == frozenset()
+    measure(again)
+    records = again.store.records()
+    assert len(records) == 4 and records["superseded"].sum() == 2
+
+
+def test_a_trial_of_another_length_changes_nothing_and_is_superseded_in_turn(tmp_path, file):
+    whole, short = load(file, rounds=2), load(file, rounds=2, seconds=0.2)
+    measure(open_at(tmp_path / "r", whole))
+    files = {path: path.read_bytes() for path in (tmp_path / "r").rglob("*.parquet")}
+    trial = open_at(tmp_path / "r", short, 1)
+    assert trial.kept == frozenset() and trial.store.runs().empty
+    measure(trial)
+    assert load(campaigns.study_file(tmp_path / "r")).timing.seconds == 0.2
+    assert all(path.read_bytes() == content for path, content in files.items())
+    assert len(Store(tmp_path / "r").runs(superseded=True)) == 8
+    back = open_at(tmp_path / "r", whole, 2)
+    assert len(back.kept) == 4 and len(back.store.runs()) == 4
+    assert load(campaigns.study_file(tmp_path / "r")).timing.seconds == 1.0
+    assert len(campaigns.ids(tmp_path / "r")) == 3
+
+
+@pytest.mark.parametrize(
+    "change", [{"kernel": "6.2"}, {"cpu_model": "Another"}, {"nic_driver": "e1000e"}]
+)
+def test_a_changed_host_begins_a_campaign_that_adopts_nothing(tmp_path, file, change):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first)
+    facts = {"rack": {host: found | change for host, found in FACTS["rack"].items()}}
+    other = open_at(tmp_path / "r", study, 1, facts)
+    assert other.log.campaign != first.log.campaign and other.kept == frozenset()
+    measure(other, facts=facts)
+    assert open_at(tmp_path / "r", study, 2).kept == {run.run_id for run in visits(study)[0].runs}
+
+
+def test_more_rounds_adopt_those_that_were_made(tmp_path, file):
+    measure(open_at(tmp_path / "r", load(file, rounds=2)))
+    more = open_at(tmp_path / "r", load(file, rounds=3), 1)
+    assert len(more.kept) == 4 and len(more.store.runs()) == 4
+    measure(more)
+    assert sorted(more.store.runs()["round"]) == [1, 1, 2, 2, 3, 3]
+
+
+def test_another_version_of_netlab_begins_a_campaign(tmp_path, file, monkeypatch):
+    study = load(file, rounds=1)
+    first = open_at(tmp_path / "r", study)
+    measure(first)
+    monkeypatch.setattr("netlab.__version__", "99.0")
+    other = open_at(tmp_path / "r", study, 1)
+    assert other.log.campaign != first.log.campaign and other.kept == frozenset()
+
+
+def test_the_looks_are_on_record_once_a_round(tmp_path, file):
+    study = load(file, precision=5)
+    record = open_at(tmp_path / "r", study)
+    record.note_look({"round": 3, "going": 2})
+    record.note_look({"round": 3, "going": 1})
+    record.note_look({"round": 5, "going": 0})
+    read = campaigns.read_log(tmp_path / "r", record.log.campaign)
+    assert read.looks == ({"round": 3, "going": 1}, {"round": 5, "going": 0})
