@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from netlab.errors import NetlabError
-from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Store, campaigns, frame_of
+from netlab.results import INTERVAL_COLUMNS, RUN_COLUMNS, Damaged, Store, campaigns, frame_of
 from netlab.results.campaigns import CampaignLog
 
 VALUES = {"int64": 0, "Int64": 0, "float64": 0.0, "string": "", "bool": False, "boolean": False}
@@ -148,3 +148,39 @@ def test_a_log_is_read_as_it_was_written(tmp_path):
     )
     campaigns.write_log(tmp_path, log)
     assert campaigns.read_log(tmp_path, FIRST) == log
+
+
+def test_a_damaged_file_is_set_aside_with_its_part_and_the_rest_is_read(tmp_path):
+    store = Store(tmp_path)
+    for part, run_id in (("a", "r"), ("b", "q")):
+        add(store, part, run(run_id, 0))
+    path = tmp_path / "runs" / "a.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.warns(Damaged, match=r"runs/a\.parquet\.damaged, intervals/a\.parquet\.damaged"):
+        assert store.runs()["run_id"].tolist() == ["q"]
+    assert store.intervals()["run_id"].tolist() == ["q"]
+    assert (tmp_path / "runs" / "a.parquet.damaged").read_bytes() == content[: len(content) // 2]
+    add(store, "a", run("r", 5))
+    assert sorted(store.runs()["run_id"]) == ["q", "r"]
+
+
+def test_a_second_damaged_file_does_not_replace_the_first(tmp_path):
+    store = Store(tmp_path)
+    for content in (b"one", b"two"):
+        add(store, "a", run("r", 0))
+        (tmp_path / "runs" / "a.parquet").write_bytes(content)
+        with pytest.warns(Damaged):
+            assert store.runs().empty
+    kept = sorted((tmp_path / "runs").iterdir())
+    assert [path.read_bytes() for path in kept] == [b"one", b"two"]
+
+
+def test_a_file_of_a_later_schema_is_refused_and_stays(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    with monkeypatch.context() as later:
+        later.setattr("netlab.results.files.SCHEMA_VERSION", 99)
+        add(store, "a", run("r", 0))
+    with pytest.raises(NetlabError) as caught:
+        store.runs()
+    assert caught.value.code == "E-RESULTS-008" and store.parts() == ["a"]
