@@ -22,7 +22,8 @@ enum { DEFAULT_S = 60, MAX_S = 24 * 3600 };
 static void print_help(void)
 {
 	printf("Usage: gensink meter INTERFACE [--seconds %d] [--json]\n\n"
-	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n--seconds.\n",
+	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n"
+	       "--seconds.\n",
 	       DEFAULT_S);
 }
 
