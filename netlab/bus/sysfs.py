@@ -47,7 +47,9 @@ class InterfaceBus:
         )
 
     def __str__(self) -> str:
-        return self.note if self.bus is None else str(self.bus)
+        if self.bus is None:
+            return self.note
+        return f"{self.bus}; the device supports {self.best}" if self.degraded else str(self.bus)
 
 
 def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:

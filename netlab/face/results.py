@@ -23,8 +23,6 @@ CELL_COLUMNS = (
     *("mean", "low", "high", "n", "n_flagged"),
     *("percent_of_bus", "percent_low", "percent_high", "bottleneck", "missing_because"),
 )
-SHOWN = 12
-"""Levels that an error lists."""
 _TIDY = {"goodput_MBps": "mean", "low_MBps": "low", "high_MBps": "high", "n_valid": "n"}
 
 

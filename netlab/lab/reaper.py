@@ -1,12 +1,12 @@
-"""Remove a lab: what ``netlab lab down`` does, and a process that does it when the owner dies.
+"""Remove a lab: the work of ``netlab lab down``, and a process that does it if the owner dies.
 
-Run as a file of its own, with the standard library and nothing else, so that it works whatever has
-happened to the process, the directory or the environment that made the lab.
+Run as a separate file with the standard library only, so that it works whatever happened to the
+process, the directory or the environment that made the lab.
 
     python -I -S reaper.py LAB_ID TOKEN PIDFD
 
-waits until the process behind PIDFD dies or standard input ends, and removes the lab that was made
-under TOKEN; the word ``release`` on standard input lets the lab live.
+waits until the process of PIDFD dies or standard input ends, then removes the lab with this TOKEN;
+the word ``release`` on standard input ends the wait and leaves the lab.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ SEARCH_PATH = os.pathsep.join(
 FOUND = "found.json"
 BUSY = "busy"
 TOKEN = "token"
-PATIENCE_S = 3.0
+TERM_TIMEOUT_S = 3.0
 
 
 def base() -> Path:
-    """Directory under which all labs of this machine keep their state.
+    """Directory of the state of all labs of this machine.
 
-    It must be one from which programs can be executed: hosts of the lab keep the agent there.
+    Programs must be executable there: it has the agent of the lab's hosts.
     """
     for candidate in BASES:
         if os.path.isdir(candidate) and not os.statvfs(candidate).f_flag & os.ST_NOEXEC:
@@ -50,7 +50,7 @@ def base() -> Path:
 
 @contextlib.contextmanager
 def registry(*, create: bool = False) -> Iterator[Path | None]:
-    """Hold the lock over all labs of this machine; yield None if there is no lab."""
+    """Lock all labs of this machine; yield None if there is no lab."""
     where = base()
     while True:
         if create:
@@ -88,7 +88,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
         state, fresh = where / lab_id, where / f".{token}"
         if state.exists() or namespaces_of(lab_id):
             return None
-        # marked before it has its name, so that a lab always tells its creator
+        # marked before it gets its name, so that every lab has the token of its creator
         fresh.mkdir(mode=0o700)
         (fresh / TOKEN).write_text(token)
         PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
@@ -245,8 +245,8 @@ def _idle(state: Path) -> Iterator[None]:
 def _end_processes(names: list[str]) -> None:
     begun = time.monotonic()
     inside = _identities(names)
-    while names and time.monotonic() - begun < 2 * PATIENCE_S:
-        gentle = time.monotonic() - begun < PATIENCE_S / 10
+    while names and time.monotonic() - begun < 2 * TERM_TIMEOUT_S:
+        gentle = time.monotonic() - begun < TERM_TIMEOUT_S / 10
         pids = processes_in(names)
         if not pids:
             return
@@ -265,7 +265,7 @@ def _end_processes(names: list[str]) -> None:
 
 def _remove_task_groups(lab_id: str) -> None:
     """Remove a lab's control groups once the last process has left them."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TERM_TIMEOUT_S
     while (groups := task_groups_of(lab_id)) and time.monotonic() < deadline:
         for group in groups:
             try:

@@ -1,5 +1,4 @@
-"""Reports: tables of a measured study, and the site of executed notebooks."""
+"""Reports: tables of a measured study, and the site of executed notebooks.
 
-from netlab.report.site import ExecutedNotebook, build_site
-
-__all__ = ["ExecutedNotebook", "build_site"]
+Importing this package loads none of its modules, so that a table does not wait for the site's.
+"""

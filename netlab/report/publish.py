@@ -16,7 +16,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.notebooks.execution import execute
-from netlab.report import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.campaigns import study_file
 from netlab.study.schedule import rounds
 

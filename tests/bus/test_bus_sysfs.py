@@ -33,7 +33,10 @@ def test_a_card_s_link_is_read(tmp_path):
     assert found.bus == bus.pcie(3, 8)
     assert found.best == bus.pcie(4, 8)
     assert found.degraded
-    assert str(found) == "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way"
+    assert str(found) == (
+        "PCIe 3.0 x8 (128b/130b), 7877 MB/s each way; "
+        "the device supports PCIe 4.0 x8 (128b/130b), 15754 MB/s each way"
+    )
     assert found.address == "0000:04:00.0"
 
 

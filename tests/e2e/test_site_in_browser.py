@@ -13,8 +13,8 @@ from selenium.webdriver.chrome.service import Service
 
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
-from netlab.report import ExecutedNotebook, build_site
 from netlab.report.pdf import find_chromium
+from netlab.report.site import ExecutedNotebook, build_site
 
 pytestmark = pytest.mark.e2e
 

@@ -134,7 +134,7 @@ REPORT = """
 from pathlib import Path
 from netlab.files import paths
 from netlab.notebooks.execution import execute
-from netlab.report import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, build_site
 
 name = "10-openlab-2003.ipynb"
 page = execute(paths.notebook(name), Path("executed") / name, {})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -126,3 +129,13 @@ def test_they_show_themselves_as_html_and_as_text(results):
     for words in ("The study in short", "280, of which 0 flagged", "Table 2: Linux64 -> Linux64"):
         assert words in text
         assert words.replace(">", "&gt;") in page
+
+
+def test_showing_them_loads_no_chart_and_no_notebook(results):
+    code = (
+        "import sys, netlab; print(repr(netlab.Results(sys.argv[1]))); "
+        "print([n for n in ('matplotlib', 'nbformat', 'nbconvert', 'jinja2') if n in sys.modules])"
+    )
+    argv = (sys.executable, "-c", code, str(results.directory))
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

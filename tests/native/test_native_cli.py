@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from netlab import core
+
 LINE = re.compile(
     r"throughput +[\d.]+ MB/s  data +([\d.]+) MB  time +([\d.]+) s  average +([\d.]+) MB/s"
 )
@@ -120,10 +122,17 @@ def test_an_interrupted_sink_still_reports(gensink, which):
         ("sink", "--bind"),
         ("sink", "--bind", "127.0.0.1", "--streams", "-1"),
         ("sink", "--colour", "red"),
+        ("sink", "--bind=127.0.0.1", "--json=1"),
+        ("sink", "--bind=127.0.0.1", "--streams="),
+        ("sink", "--bind=127.0.0.1", "-x"),
+        ("sink", "--bind=127.0.0.1", "stray"),
+        ("sink", "--to=127.0.0.1"),
         ("meter",),
         ("meter", "nosuch0", "--seconds", "1"),
         ("meter", "lo", "--seconds", "0"),
         ("meter", "lo", "lo"),
+        ("meter", "lo", "--seconds"),
+        ("meter", "lo", "--colour"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_2(gensink, argv):
@@ -131,6 +140,33 @@ def test_bad_input_is_one_message_and_exit_2(gensink, argv):
     assert done.returncode == 2 and done.stdout == ""
     if argv and argv[0] != "nonsense":
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("sink", "--bind", "::1", "--mss_B=40000"), "mss_B: expected an integer from 0 to 32767"),
+        (("sink", "--bind", "::1", "--mss-B=40000"), "mss_B: expected an integer from 0 to 32767"),
+        (("gen", "--to=::1", "--port=5"), "--token is missing: the sink prints it"),
+        (("sink", "--bind"), "--bind needs a value"),
+        (("gen", "--bind", "::1"), "a gen has no option bind"),
+        (("meter", "lo", "--seconds=0"), "--seconds: expected an integer from 1 to 86400"),
+        (("meter", "--json=1", "lo"), "--json=1: the option takes no value"),
+    ],
+)
+def test_a_message_names_the_option_and_what_is_allowed(gensink, argv, said):
+    assert run(gensink, *argv).stderr == f"{argv[0]}: {said}\n"
+
+
+def test_every_option_of_a_role_is_in_its_help_and_accepted_in_either_spelling(gensink):
+    for role in ("gen", "sink"):
+        text = run(gensink, role, "--help").stdout
+        for name, option in core.options().items():
+            assert (f"  --{name} " in text) == (role in option.roles)
+            for spelling in {name, name.replace("_", "-")}:
+                told = run(gensink, role, f"--{spelling}=\x7f").stderr
+                assert "unknown option" not in told
+                assert (f"has no option {name}" in told) == (role not in option.roles)
 
 
 def test_help_and_version(gensink):

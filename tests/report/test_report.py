@@ -17,8 +17,9 @@ from nbformat import v4
 from netlab import results
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
-from netlab.report import ExecutedNotebook, build_site, pdf, render, tables
+from netlab.report import pdf, render, tables
 from netlab.report.downloads import write_downloads
+from netlab.report.site import ExecutedNotebook, build_site
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"

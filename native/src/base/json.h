@@ -19,7 +19,8 @@ void nl_json_init(struct nl_json *j);
 void nl_json_free(struct nl_json *j);
 void nl_json_reset(struct nl_json *j); /* empty; keeps the buffer */
 
-void nl_json_open(struct nl_json *j, const char *key);  /* `{`; key NULL inside an array or at top */
+/* `{`; key is NULL inside an array or at the top. */
+void nl_json_open(struct nl_json *j, const char *key);
 void nl_json_close(struct nl_json *j);                  /* `}` */
 void nl_json_array(struct nl_json *j, const char *key); /* `[` */
 void nl_json_array_end(struct nl_json *j);              /* `]` */

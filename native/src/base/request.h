@@ -49,7 +49,8 @@ const char *nl_request_message(enum nl_request_code code);
 const char *nl_request_get(struct nl_request *r, const char *key);
 
 /* A decimal u64 in [min, max]. 0: valid, 1: absent, -1: malformed or out of range. */
-int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max, uint64_t *out);
+int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max,
+		   uint64_t *out);
 
 /* Whether the key is present; does not mark it read. */
 int nl_request_has(const struct nl_request *r, const char *key);

@@ -3,12 +3,14 @@
 #include "base/error.h"
 #include "base/request.h"
 #include "base/signals.h"
+#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "meter/meter_poll.h"
 #include "run/report_json.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@ enum { DEFAULT_S = 60, MAX_S = 24 * 3600 };
 static void print_help(void)
 {
 	printf("Usage: gensink meter INTERFACE [--seconds %d] [--json]\n\n"
-	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n--seconds.\n",
+	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n"
+	       "--seconds.\n",
 	       DEFAULT_S);
 }
 
@@ -112,33 +115,38 @@ static int measure(const char *interface, uint64_t seconds, int json, struct nl_
 
 int nl_meter_main(int argc, char **argv)
 {
-	const char *interface = NULL;
+	enum { SECONDS = 256, JSON, HELP };
+	static const struct option option[] = {
+		{"seconds", required_argument, NULL, SECONDS},
+		{"json", no_argument, NULL, JSON},
+		{"help", no_argument, NULL, HELP},
+		{NULL, 0, NULL, 0},
+	};
 	uint64_t seconds = DEFAULT_S;
 	struct nl_err err = {0};
-	int json = 0;
+	int found, json = 0;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
+	optind = 0; /* scan from the start, whoever scanned before */
+	opterr = 0;
+	while ((found = getopt_long(argc, argv, ":", option, NULL)) != -1) {
+		if (found == HELP) {
 			print_help();
 			return 0;
 		}
-		if (strcmp(argv[i], "--json") == 0)
+		if (found == JSON)
 			json = 1;
-		else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc &&
-			 nl_decimal_parse(argv[i + 1], 1, MAX_S, &seconds) == 0)
-			i++;
-		else if (strcmp(argv[i], "--seconds") == 0)
+		else if (found != SECONDS)
+			nl_arguments_fail(found, argv, &err);
+		else if (nl_decimal_parse(optarg, 1, MAX_S, &seconds))
 			nl_fail_key(&err, "seconds", "--seconds: expected an integer from 1 to %d", MAX_S);
-		else if (argv[i][0] == '-' || interface)
-			nl_fail_key(&err, argv[i], "unknown option %s", argv[i]);
-		else
-			interface = argv[i];
 		if (err.code)
 			return nl_cli_fail(argv[0], &err);
 	}
-	if (!interface || !*interface) {
+	if (optind == argc || !*argv[optind])
 		nl_fail_key(&err, "interface", "missing argument: INTERFACE");
-		return nl_cli_fail(argv[0], &err);
-	}
-	return measure(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;
+	else if (optind + 1 < argc)
+		nl_fail_key(&err, argv[optind + 1], "unexpected argument %s", argv[optind + 1]);
+	else
+		measure(argv[optind], seconds, json, &err);
+	return err.code ? nl_cli_fail(argv[0], &err) : 0;
 }

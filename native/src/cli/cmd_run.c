@@ -2,15 +2,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/signals.h"
+#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
-#include "run/options.h"
 #include "run/report_json.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -21,22 +20,6 @@ struct execution {
 	int code;
 	pthread_t main; /* receives NL_SIGNAL_DONE at the end */
 };
-
-static void print_help(const char *cmd, int role)
-{
-	size_t count;
-	const struct nl_option *option = nl_options(&count);
-
-	printf("Usage: gensink %s [--json] [--option value ...]\n\n", cmd);
-	for (size_t i = 0; i < count; i++)
-		if (option[i].roles & (uint32_t)role)
-			printf("  --%-19s %s%s%s%s\n", option[i].name, option[i].help,
-			       option[i].initial && option[i].initial[0] ? " [" : "",
-			       option[i].initial ? option[i].initial : "",
-			       option[i].initial && option[i].initial[0] ? "]" : "");
-	if (role == NL_SINK)
-		printf("\nWithout --token the sink generates one and prints the command for the gen.\n");
-}
 
 static void *execute(void *argument)
 {
@@ -166,36 +149,22 @@ static int run_cmd(const char *cmd, const struct nl_run_opts *opts, int json)
 
 static int cmd_main(int role, int argc, char **argv)
 {
-	struct nl_run_opts opts;
+	struct nl_arguments arguments;
 	struct nl_err err;
-	int json = 0, count = 0;
-	char **rest = calloc((size_t)argc + 1, sizeof(*rest));
 
-	if (!rest)
-		return 1;
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			print_help(argv[0], role);
-			free(rest);
-			return 0;
-		}
-		if (strcmp(argv[i], "--json") == 0)
-			json = 1;
-		else
-			rest[count++] = argv[i];
-	}
-	nl_fail(&err, NL_OK, "no error");
-	nl_options_from_argv(&opts, role, count, rest, &err);
-	free(rest);
-	if (err.code)
+	if (nl_arguments_parse(&arguments, role, argc, argv, &err))
 		return nl_cli_fail(argv[0], &err);
+	if (arguments.help) {
+		nl_arguments_help(argv[0], role);
+		return 0;
+	}
 	/* a sink never uses a guessable token */
-	if (role == NL_SINK && zero_token(&opts) &&
-	    getrandom(opts.token, sizeof(opts.token), 0) != sizeof(opts.token)) {
+	if (role == NL_SINK && zero_token(&arguments.opts) &&
+	    getrandom(arguments.opts.token, NL_TOKEN_B, 0) != NL_TOKEN_B) {
 		nl_fail_errno(&err, errno, "getrandom");
 		return nl_cli_fail(argv[0], &err);
 	}
-	return run_cmd(argv[0], &opts, json);
+	return run_cmd(argv[0], &arguments.opts, arguments.json);
 }
 
 int nl_gen_main(int argc, char **argv)

@@ -111,7 +111,8 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	return NL_OK;
 }
 
-static int text(struct nl_request *request, const char *key, char *to, size_t max, struct nl_err *err)
+static int text(struct nl_request *request, const char *key, char *to, size_t max,
+		struct nl_err *err)
 {
 	const char *value = nl_request_get(request, key);
 

@@ -169,7 +169,8 @@ static uint64_t jittered(struct nl_link *link)
 }
 
 /* Make the run a piece; the caller has reserved room in the queues. */
-static void make_piece(struct nl_link *link, unsigned char *block, const struct run *run, int overtaken)
+static void make_piece(struct nl_link *link, unsigned char *block, const struct run *run,
+		       int overtaken)
 {
 	const struct nl_link_opts *o = &link->opts;
 	struct nl_piece piece = {.block = block, .first = run->first, .count = run->count};

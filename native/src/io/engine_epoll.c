@@ -18,7 +18,8 @@ struct set {
 	struct epoll_event event[EVENTS];
 };
 
-static int set_events(const struct set *set, struct nl_stream *stream, uint32_t events, int operation)
+static int set_events(const struct set *set, struct nl_stream *stream, uint32_t events,
+		      int operation)
 {
 	struct epoll_event event = {.events = events, .data.ptr = stream};
 

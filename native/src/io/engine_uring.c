@@ -90,8 +90,8 @@ static int prepare(struct nl_worker *worker)
 			    power_of_2(2 * streams + COMPLETIONS_LEAST));
 }
 
-static int submit(struct nl_worker *worker, uint64_t nth, enum nl_ring_op op, void *address, size_t len,
-		  int message_flags, uint32_t number)
+static int submit(struct nl_worker *worker, uint64_t nth, enum nl_ring_op op, void *address,
+		  size_t len, int message_flags, uint32_t number)
 {
 	struct uring *uring = worker->own;
 	struct nl_ring_request *request = nl_ring_next(&uring->ring);

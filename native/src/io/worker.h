@@ -1,6 +1,7 @@
 /* worker: the threads that move the bytes of a run.
  *
- * Thread i has the streams i, i + threads, i + 2 threads, ...; one each with the blocking engine. */
+ * Thread i has the streams i, i + threads, i + 2 threads, ...; one each with the blocking engine.
+ */
 #ifndef NL_WORKER_H
 #define NL_WORKER_H
 
@@ -53,7 +54,8 @@ struct nl_worker {
 	int ended;  /* guarded by the transfer's lock */
 };
 
-/* How the streams of a thread wait; chosen once per run. The worker's own thread makes all calls. */
+/* Engine: how the streams of a thread wait. Chosen once per run; called by the worker's own thread
+ * only. */
 struct nl_engine {
 	const char *name;
 	int one_stream; /* one thread per stream, on blocking sockets */
@@ -90,7 +92,8 @@ static inline int nl_worker_sends(const struct nl_worker *worker)
 }
 
 /* Count bytes that a gen has sent; yield the CPU after a batch. */
-static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *stream, uint64_t bytes)
+static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *stream,
+				  uint64_t bytes)
 {
 	nl_stream_sent(stream, bytes);
 	worker->unyielded_B += bytes;

@@ -1,4 +1,4 @@
-/* options: run options from requests and arguments. The table is nl_options(). */
+/* options: run options from requests. The table is nl_options(). */
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
 
@@ -12,10 +12,5 @@ const struct nl_option *nl_option_find(const char *name);
  * option present. */
 int nl_options_from_request(struct nl_run_opts *opts, int role, struct nl_request *request,
 			    struct nl_err *err);
-
-/* The same from `--name value` arguments; a missing required option keeps its default if it has
- * one. Names may use - for _. */
-int nl_options_from_argv(struct nl_run_opts *opts, int role, int argc, char *const *argv,
-			 struct nl_err *err);
 
 #endif

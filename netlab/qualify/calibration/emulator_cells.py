@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netlab.errors import BadInput
-from netlab.qualify.calibration.rate_cells import RateCell, study_of_links
+from netlab.qualify.calibration.rate_cells import RateCell, check_levels, study_of_links
 from netlab.qualify.calibration.stream import Stream
 from netlab.study import Study
 
@@ -217,22 +216,12 @@ class EmulatorPlan:
     tries: int = 5
 
     def __post_init__(self) -> None:
-        if not self.rtts_ms:
-            raise BadInput("has no level", key="rtt", code="E-CALIBRATION-001")
-        for key, low, high, values in (
+        check_levels(
             ("rtt", 0.0, 2000.0, self.rtts_ms),
             ("pings", LEAST_PINGS, 100_000, (self.pings,)),
             ("seconds", 0.1, 600.0, (self.seconds,)),
             ("tries", 1, 100, (self.tries,)),
-        ):
-            for value in values:
-                if not low <= value <= high:
-                    raise BadInput(
-                        f"is from {low:g} to {high:g}",
-                        key=key,
-                        value=value,
-                        code="E-CALIBRATION-002",
-                    )
+        )
 
     @property
     def round_trips(self) -> tuple[RoundTrip, ...]:

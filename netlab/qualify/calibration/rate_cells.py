@@ -107,29 +107,36 @@ class RatePlan:
     tries: int = 5
 
     def __post_init__(self) -> None:
-        for key, low, high, values in (
+        check_levels(
             ("rate", 1.0, 1e6, self.rates_Mbps),
             ("mtu", 576, 65535, self.mtus_B),
             ("seconds", 0.1, 600.0, (self.seconds,)),
             ("repeats", 1, 1000, (self.repeats,)),
             ("tries", 1, 100, (self.tries,)),
-        ):
-            for value in values:
-                if not low <= value <= high:
-                    raise BadInput(
-                        f"is from {low:g} to {high:g}",
-                        key=key,
-                        value=value,
-                        code="E-CALIBRATION-003",
-                    )
-            if not values:
-                raise BadInput("has no level", key=key, code="E-CALIBRATION-004")
+        )
 
     @property
     def cells(self) -> tuple[RateCell, ...]:
         """Every rate with every MTU, lowest first."""
         levels = product(sorted(set(self.rates_Mbps)), sorted(set(self.mtus_B)))
         return tuple(RateCell(*level) for level in levels)
+
+
+def check_levels(*limits: tuple[str, float, float, Sequence[float]]) -> None:
+    """Refuse an option without a level, or with a level out of range.
+
+    Parameters
+    ----------
+    *limits : (str, float, float, sequence of float)
+        Name of the option, lowest and highest value, and the levels given.
+    """
+    for key, low, high, levels in limits:
+        if not levels:
+            raise BadInput("has no level", key=key, code="E-CALIBRATION-001")
+        for value in levels:
+            if not low <= value <= high:
+                limit = f"is from {low:g} to {high:g}"
+                raise BadInput(limit, key=key, value=value, code="E-CALIBRATION-002")
 
 
 QUICK = RatePlan(

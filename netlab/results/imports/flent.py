@@ -1,4 +1,4 @@
-"""flent's data file, format 4: JSON with a series a netperf stream, rates in Mbit/s = 10^6 bit/s.
+"""flent's data file, format 4: JSON with one series per netperf stream, rates in 10^6 bit/s.
 
 ``TCP upload`` went from the host that ran flent (the sender of the forward direction),
 ``TCP download`` towards it. Series that flent computed from others are left out.
@@ -23,7 +23,7 @@ STREAM_RUNNERS = ("NetperfDemoRunner", "IperfCsvRunner")
 
 
 def detect(text: str) -> bool:
-    """Whether a text looks like flent's JSON, whole or not."""
+    """True if a text looks like flent's JSON, complete or not."""
     head = text.lstrip()[:4096]
     return head.startswith("{") and '"metadata"' in text and '"start"' not in head
 
@@ -114,13 +114,13 @@ def _texts(series: list[View], key: str) -> list[str]:
 
 
 def _same(series: list[View], key: str) -> int | None:
-    """A count that is the same on every stream that has it."""
+    """A count that all streams that have it agree on."""
     found = {one.at(key).count() for one in series if key in one}
     return (found.pop() or None) if len(found) == 1 else None
 
 
 def _total(amounts: list[int | None]) -> int | None:
-    """Sum of all streams, None where one is unknown or nothing was counted."""
+    """Sum of all streams, None if one is unknown or there is none."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) or None if len(known) == len(amounts) else None
 
@@ -132,7 +132,7 @@ def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
     for stream, name in enumerate(names):
         meta = doc.at("metadata", "SERIES_META", name)
         if "MEAN_VALUE" not in meta:
-            raise meta.bad("the stream gave no data", code="E-IMPORT-012")
+            raise meta.bad("the stream has no data", code="E-IMPORT-012")
         rate_Mbps += meta.at("MEAN_VALUE").number(0, 1e9)
         lengths.append(meta.at("ELAPSED_TIME").number(1e-6, MAX_SECONDS))
         for key, into in (("BYTES_SENT", sent), ("BYTES_RECVD", received)):
@@ -150,7 +150,7 @@ def _flow(doc: View, names: list[str], t0_unix_s: float, way: str) -> Flow:
             length_s = one.at("dur").number(1e-6, MAX_SECONDS)
             bytes_ = one.at("val").number(0, 1e9) * length_s * 1e6 / 8
             if t_s <= last_s:
-                raise one.bad("the samples are not in the order of time", code="E-IMPORT-014")
+                raise one.bad("the samples are not in order of time", code="E-IMPORT-014")
             last_s = t_s
             samples.append(Sample(stream, t_s, length_s, round(bytes_)))
     received_B = _total(received)

@@ -40,7 +40,7 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A file, its digest and the runs it holds."""
+    """A file, its digest and its runs."""
 
     path: Path
     sha256: str
@@ -59,7 +59,7 @@ def text_of(content: bytes) -> str:
         content = _decompressed(content)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1
-        raise damaged(line, "a zero byte: the file is not text", code="E-IMPORT-015")
+        raise damaged(line, "zero byte; the file must be text", code="E-IMPORT-015")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -78,12 +78,10 @@ def _decompressed(content: bytes) -> bytes:
         raise damaged(1, f"holds more than {MAX_TEXT_B} bytes of text", code="E-IMPORT-018")
     if not inflate.eof:
         raise damaged(
-            text.count(b"\n") + 1, "damaged gzip: it ends before its end", code="E-IMPORT-019"
+            text.count(b"\n") + 1, "damaged gzip: unexpected end of file", code="E-IMPORT-019"
         )
     if inflate.unused_data:
-        raise damaged(
-            text.count(b"\n") + 1, "something follows the compressed text", code="E-IMPORT-020"
-        )
+        raise damaged(text.count(b"\n") + 1, "data after the compressed text", code="E-IMPORT-020")
     return text
 
 

@@ -1,4 +1,4 @@
-"""GenSink's running report, as ``gen4`` and ``sink4`` print it: one stream, a line a second.
+"""GenSink's running report, as ``gen4`` and ``sink4`` print it: one stream, one line per second.
 
 Amounts are MB = 10^6 B. A report does not say at which end it was written.
 """
@@ -17,7 +17,7 @@ _LINE = re.compile(
 
 
 def detect(text: str) -> bool:
-    """Whether a text holds a line of GenSink's report."""
+    """True if a text has a line of GenSink's report."""
     return bool(re.search(r"^\s*throughput .*\bdata\b", text, re.MULTILINE))
 
 
@@ -38,7 +38,7 @@ def parse(text: str) -> tuple[Record, ...]:
         match = _LINE.fullmatch(line)
         if match is None:
             raise damaged(
-                number, f"no line of GenSink's report: {line[:60]!r}", code="E-IMPORT-024"
+                number, f"not a line of GenSink's report: {line[:60]!r}", code="E-IMPORT-024"
             )
         now_B, now_s = Printed.read(match["data"], 1e6), Printed.read(match["time"])
         average = Printed.read(match["average"], 1e6)
@@ -46,7 +46,11 @@ def parse(text: str) -> tuple[Record, ...]:
         step = Printed(now_B.value - data.value, now_B.error + data.error)
         step_s = Printed(now_s.value - time_s.value, now_s.error + time_s.error)
         if step.value < 0 or step_s.value < 0:
-            raise damaged(number, "data and time only grow within one report", code="E-IMPORT-025")
+            raise damaged(
+                number,
+                "data or time decreases; they only grow within one report",
+                code="E-IMPORT-025",
+            )
         if step_s.value > 0:
             check_rate(number, step, step_s, Printed.read(match["throughput"], 1e6))
             sample = Sample(0, now_s.value, step_s.value, round(step.value))

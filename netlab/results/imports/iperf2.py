@@ -1,7 +1,7 @@
 """iperf 2 text: lines rounded to three or four digits, bytes in 2^10, bits in 10^3.
 
-One file may hold several runs, and the transcript's own prompts. What a client printed was
-counted as it was given to send(), what a server printed as it was read.
+One file may have several runs, and shell prompts between them. A client counts the bytes given to
+send(), a server those that it read.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _RECORD = re.compile(
 _CONGESTION = re.compile(r"TCP congestion control (?:set to|using|default) (?P<name>[\w-]{1,40})")
 _MSS_AFTER = re.compile(r"\[ *\d+\] MSS size (?P<mss>\d{1,5}) bytes.*")
 _MSS_CONNECTED = re.compile(r"icwnd/mss/irtt=\d+/(?P<mss>\d{1,6})/(?P<irtt>\d{1,12})\)")
-_SENT_AGAIN = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
-"""What ``-e`` adds at the sender: writes and errors, segments sent again, window and RTT."""
+_RETRANSMITTED = re.compile(r" +\d+/\d+ +(?P<segments>\d{1,12}) +\S+/\S+ us .*")
+"""Fields added by ``-e`` at the sender: writes, errors, retransmitted segments, window, RTT."""
 _STARTED = re.compile(r"on (?P<t>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \(UTC\)")
 _PROMPT = re.compile(r".{0,200}[#$%>] ?(?:\S{0,120}/)?iperf -.*")
 _PASSED_OVER = re.compile(
@@ -43,7 +43,7 @@ _FAILED = re.compile(r".*(?:failed|error)\b.*|ERROR:.*", re.IGNORECASE)
 
 
 def detect(text: str) -> bool:
-    """Whether a text holds what iperf 2 prints."""
+    """True if a text has output of iperf 2."""
     return bool(
         re.search(r"^(Client connecting to|Server listening on) .*port", text, re.MULTILINE)
         or re.search(r"^\[ *\*?(\d+|SUM|ID)\] .*(sec|Interval)", text, re.MULTILINE)
@@ -100,7 +100,7 @@ class _Run:
     connect_rtt_us: list[int] = field(default_factory=list)
 
     def is_over_at(self, line: str) -> bool:
-        """Whether a line is the first of another run.
+        """True if a line is the first of another run.
 
         Of many streams some have ended before the last connects: one that connects while another
         has no result line yet is of the same run.
@@ -117,11 +117,11 @@ class _Run:
             self._connected(number, match)
         elif match := _HEADER.fullmatch(line):
             if match["protocol"] == "UDP":
-                raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-028")
+                raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-028")
             role = match["role"].startswith("Server")
             if self.is_server not in (None, role):
                 raise damaged(
-                    number, "one run cannot be a client's and a server's", code="E-IMPORT-029"
+                    number, "output of both a client and a server in one run", code="E-IMPORT-029"
                 )
             self.is_server = role
         elif match := _WINDOW.fullmatch(line):
@@ -135,7 +135,7 @@ class _Run:
         elif _FAILED.fullmatch(line) and not line.startswith("WARNING:"):
             raise damaged(number, f"the run failed: {line[:120]}", code="E-IMPORT-030")
         elif not (_PASSED_OVER.fullmatch(line) or _PROMPT.fullmatch(line)):
-            raise damaged(number, f"no line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
+            raise damaged(number, f"not a line of iperf 2: {line[:60]!r}", code="E-IMPORT-031")
 
     def _window(self, match: re.Match) -> None:
         asked = re.search(rf"requested +({NUMBER}) ([KMG]?)Byte", match["more"])
@@ -169,7 +169,7 @@ class _Run:
         amount = Printed.read(match["amount"], BINARY[match["unit"]])
         rate = Printed.read(match["rate"], scale)
         check_rate(number, amount, Printed(end.value - start.value, start.error + end.error), rate)
-        again = _SENT_AGAIN.fullmatch(match["more"] or "")
+        again = _RETRANSMITTED.fullmatch(match["more"] or "")
         segments = int(again["segments"]) if again else None
         line = _Line(number, start, end, amount, rate, segments)
         self.lines.setdefault((match["star"], match["id"]), []).append(line)
@@ -217,10 +217,10 @@ class _Run:
         )
 
     def _retransmits(self) -> int | None:
-        """Segments sent again by all the streams, where each of their totals tells."""
+        """Segments retransmitted by all streams; None unless each total has a count."""
         totals = [lines[-1] for (_, name), lines in self.lines.items() if name != "SUM"]
-        told = [total.retransmits for total in totals if total.retransmits is not None]
-        return sum(told) if len(told) == len(totals) else None
+        counts = [total.retransmits for total in totals if total.retransmits is not None]
+        return sum(counts) if len(counts) == len(totals) else None
 
     def _flow(self, star: str, both: bool) -> Flow:
         names = sorted((n for s, n in self.lines if s == star and n != "SUM"), key=int)
@@ -255,7 +255,7 @@ class _Run:
         )
         rate_Bps = sum(total.rate_Bps.value for total in totals)
         summed = self.lines.get(("", "SUM")) if not both else None
-        # A server that ends with its last stream may leave the last sums out.
+        # A server that ends with its last stream may omit the last sums.
         if summed and len(summed) >= min(len(self.lines[star, name]) for name in names):
             total, _ = _ordered(summed)
             if not total.amount_B.agrees(amount.value, amount.error):
@@ -294,7 +294,7 @@ def _ordered(lines: list[_Line]) -> tuple[_Line, list[_Line]]:
         longest_s = max(one.end_s.value - one.start_s.value for one in intervals)
         if held > total.amount_B.value * 1.001 + error:
             raise damaged(
-                total.number, "the intervals hold more than the total", code="E-IMPORT-043"
+                total.number, "the intervals sum to more than the total", code="E-IMPORT-043"
             )
         if not -total.end_s.error - reached.error - 1e-3 <= tail_s <= longest_s + 1e-3:
             raise damaged(

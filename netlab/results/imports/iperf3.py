@@ -13,11 +13,11 @@ from netlab.results.imports.records import (
 )
 
 LOST_SHARE = 0.01
-"""Share of the bytes that the intervals may lack: iperf3 leaves out a short last interval."""
+"""Share of the bytes that the intervals may lack: iperf3 omits a short last interval."""
 
 
 def detect(text: str) -> bool:
-    """Whether a text looks like iperf3's JSON, whole or not."""
+    """True if a text looks like iperf3's JSON, complete or not."""
     head = text.lstrip()[:4096]
     return head.startswith("{") and '"start"' in head
 
@@ -135,7 +135,7 @@ def _last_cwnds(doc: View) -> list[float]:
 
 
 def _path_mtu(doc: View) -> int | None:
-    """The path MTU of the last interval; a socket that only received knows none."""
+    """The path MTU of the last interval; None for a socket that only received."""
     found = None
     for interval in doc.at("intervals").items():
         for stream in interval.at("streams").items():
@@ -190,7 +190,7 @@ def _flow(
     sent_B, received_B = sent.at("bytes").count(), received.at("bytes").count()
     if received_B == 0:
         raise received.at("bytes").bad(
-            "the receiver read nothing, or did not say what it read", code="E-IMPORT-051"
+            "the receiver's count is zero or missing", code="E-IMPORT-051"
         )
     window_s = received.at("seconds").number(1e-6, MAX_SECONDS)
     rate = received.at("bits_per_second")
@@ -200,12 +200,12 @@ def _flow(
     total = sum(sample.bytes for sample in samples if sample.in_window)
     if samples and abs(total - local_B) > LOST_SHARE * local_B:
         raise local.at("bytes").bad(
-            f"the intervals hold {total} bytes, the total {local_B}", code="E-IMPORT-053"
+            f"the intervals sum to {total} bytes, the total is {local_B}", code="E-IMPORT-053"
         )
     per_stream = _streams_total(end, part, local_sends)
     if abs(per_stream - local_B) > LOST_SHARE * local_B:
         raise local.at("bytes").bad(
-            f"the streams hold {per_stream} bytes, the total {local_B}", code="E-IMPORT-054"
+            f"the streams sum to {per_stream} bytes, the total is {local_B}", code="E-IMPORT-054"
         )
     return Flow(
         streams=streams,

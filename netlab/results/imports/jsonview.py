@@ -46,9 +46,7 @@ def documents(text: str) -> list[View]:
         except json.JSONDecodeError as error:
             raise damaged(error.lineno, f"not JSON: {error.msg}", code="E-IMPORT-055") from None
         except (ValueError, RecursionError) as error:
-            raise damaged(
-                line, f"not JSON that netlab reads: {error}", code="E-IMPORT-056"
-            ) from None
+            raise damaged(line, f"cannot parse the JSON: {error}", code="E-IMPORT-056") from None
         if not isinstance(value, dict):
             raise damaged(line, "expected a JSON object", code="E-IMPORT-057")
         found.append(View(value, (), text[at:end], line))
@@ -67,7 +65,7 @@ class View:
 
     @property
     def line(self) -> int:
-        """Line of the file on which this part is, or the nearest part around it that is there."""
+        """Line of this part in the file, or of the nearest enclosing part that exists."""
         return self.first_line + self.text.count("\n", 0, _offset(self.text, self.path))
 
     def bad(self, reason: str, *, code: str) -> BadInput:

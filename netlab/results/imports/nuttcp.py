@@ -42,7 +42,7 @@ _PASSED_OVER = re.compile(
 
 
 def detect(text: str) -> bool:
-    """Whether a text holds lines of nuttcp or ttcp."""
+    """True if a text has lines of nuttcp or ttcp."""
     return bool(
         re.search(r"^\s*#?(nu)?ttcp-[tr]:|^\s*megabytes=|^ *[\d.]+ MB /", text, re.MULTILINE)
     )
@@ -65,7 +65,7 @@ class _Run:
     rtt_ms: float | None = None
 
     def begins_anew(self, side: re.Match | None, brief: re.Match | None) -> bool:
-        """Whether a line is of the next run: this one has its totals, and the line opens one."""
+        """True if a line starts the next run: this one has its totals, and the line opens one."""
         if self.brief is not None:
             return True
         if side:
@@ -93,9 +93,11 @@ def parse(text: str) -> tuple[Record, ...]:
         elif side:
             _take_side(runs[-1], number, side)
         elif "drop" in line and "pkt" in line:
-            raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-065")
+            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-065")
         else:
-            raise damaged(number, f"no line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066")
+            raise damaged(
+                number, f"not a line of nuttcp or ttcp: {line[:60]!r}", code="E-IMPORT-066"
+            )
     if not runs:
         raise damaged(1, "nothing to import", code="E-IMPORT-067")
     return tuple(_record(run) for run in runs)
@@ -116,7 +118,7 @@ def _take_brief(run: _Run, number: int, match: re.Match) -> None:
 
 
 def _closer(amount: Printed, time_s: Printed, rate: Printed) -> Printed:
-    """The time that amount and rate tell, where they were printed with more digits than it.
+    """The time computed from amount and rate, if they have more digits than the printed one.
 
     Intervals of 0.1 s are printed with two digits, and their rates with eight.
     """
@@ -132,7 +134,7 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
     run.tool = "nuttcp" if side["tool"] else "ttcp"
     if total := _TOTAL.fullmatch(rest):
         if way in run.totals:
-            raise damaged(number, "the total is there twice", code="E-IMPORT-068")
+            raise damaged(number, "duplicate total", code="E-IMPORT-068")
         unit = _MB if total["unit"] == "MB" else 1
         amount, time_s = Printed.read(total["amount"], unit), Printed.read(total["time"])
         rate = Printed.read(total["rate"], _KB)
@@ -144,14 +146,14 @@ def _take_side(run: _Run, number: int, side: re.Match) -> None:
         run.totals[way] = (amount, _closer(amount, time_s, rate), rate)
     elif shape := _BUFLEN.fullmatch(rest):
         if shape["protocol"] == "udp":
-            raise damaged(number, "UDP run; the results hold TCP alone", code="E-IMPORT-070")
+            raise damaged(number, "UDP run; results are of TCP only", code="E-IMPORT-070")
         streams = int(shape["nstream"] or 1)
         if not 1 <= streams <= MAX_STREAMS or run.streams not in (None, streams):
             raise damaged(number, f"{streams} streams cannot be", code="E-IMPORT-071")
         run.streams = streams
         run.buflen_B = int(shape["buflen"])
     elif not _PASSED_OVER.fullmatch(rest):
-        reason = "the run failed" if "rror" in rest else "no line of nuttcp or ttcp"
+        reason = "the run failed" if "rror" in rest else "not a line of nuttcp or ttcp"
         raise damaged(number, f"{reason}: {rest[:100]!r}", code="E-IMPORT-072")
     if version := re.match(r"v([\d.]+): socket", rest):
         run.version = version[1]
@@ -175,15 +177,13 @@ def _record(run: _Run) -> Record:
         t_s = Printed(t_s.value + some_s.value, t_s.error + some_s.error)
         held = Printed(held.value + some.value, held.error + some.error)
         if held.value > amount.value * 1.001 + held.error + amount.error:
-            raise damaged(number, "the intervals hold more than the total", code="E-IMPORT-074")
+            raise damaged(number, "the intervals sum to more than the total", code="E-IMPORT-074")
         if t_s.value > time_s.value * 1.001 + t_s.error + time_s.error:
             raise damaged(number, "the intervals are longer than the run", code="E-IMPORT-075")
         samples.append(Sample(0, t_s.value, some_s.value, round(some.value)))
     sent = run.totals.get("t")
     if sent and "r" in run.totals and not sent[0].agrees(amount.value, amount.error + 2**26):
-        raise damaged(
-            run.first, "what was sent and what was received do not agree", code="E-IMPORT-076"
-        )
+        raise damaged(run.first, "bytes sent and bytes received do not agree", code="E-IMPORT-076")
     extras: dict[str, object] = {}
     if run.rtt_ms is not None:
         extras["connect_rtt_us"] = run.rtt_ms * 1e3

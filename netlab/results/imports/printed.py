@@ -27,16 +27,16 @@ class Printed:
         return cls(float(text) * scale, 0.5 * 10.0**-decimals * scale)
 
     def agrees(self, value: float, error: float = 0.0) -> bool:
-        """Whether another figure of the same quantity is within both errors (and 0.1 %)."""
+        """True if another figure of the same quantity is within both errors (and 0.1 %)."""
         return abs(self.value - value) <= self.error + error + 1e-3 * abs(value)
 
 
 def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed) -> None:
     """Refuse a line whose amount, time and rate disagree."""
     if not 0 < time_s.value <= MAX_SECONDS:
-        raise damaged(line, f"a time of {time_s.value} s", code="E-IMPORT-077")
+        raise damaged(line, f"implausible time of {time_s.value} s", code="E-IMPORT-077")
     if not 0 <= amount_B.value < MAX_COUNT or not math.isfinite(rate_Bps.value):
-        raise damaged(line, "an amount that no run can have moved", code="E-IMPORT-078")
+        raise damaged(line, "implausible amount", code="E-IMPORT-078")
     low = max(0.0, amount_B.value - amount_B.error) / (time_s.value + time_s.error)
     least_s = time_s.value - time_s.error
     high = (amount_B.value + amount_B.error) / least_s if least_s > 0 else math.inf
@@ -46,6 +46,6 @@ def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed)
 
 
 def lines_of(text: str) -> list[tuple[int, str]]:
-    """Numbered lines without blanks at the ends; lines with nothing on them left out."""
+    """Numbered lines without blanks at the ends; empty lines are omitted."""
     numbered = enumerate(re.split(r"\r\n|\n|\r", text), start=1)
     return [(number, line.strip()) for number, line in numbered if line.strip()]

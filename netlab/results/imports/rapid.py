@@ -40,7 +40,7 @@ _OF_PROCESS = ("amount", "start", "stop", "elapsed", "throughput")
 
 
 def detect(text: str) -> bool:
-    """Whether a text holds rapid's statistics."""
+    """True if a text has rapid's statistics."""
     return bool(re.search(r"statistics for process:|(^|/)rapid +-|earliest start time of", text))
 
 
@@ -60,8 +60,8 @@ def parse(text: str) -> tuple[Record, ...]:
     Raises
     ------
     BadInput
-        With the line, for what rapid does not say, a figure that is missing, twice there or
-        contradicts another, and for a run that did not end.
+        With the line: not output of rapid; a figure that is missing, duplicate or contradicts
+        another; a run that did not end.
     """
     runs: list[_Run] = []
     run: _Run | None = None
@@ -75,7 +75,7 @@ def parse(text: str) -> tuple[Record, ...]:
         match = _PHRASE.match(text, begin)
         if match is None:
             raise damaged(
-                line, f"nothing that rapid says: {text[begin : begin + 50]!r}", code="E-IMPORT-080"
+                line, f"not output of rapid: {text[begin : begin + 50]!r}", code="E-IMPORT-080"
             )
         kind = next(name for name, _ in _PHRASES if match.group(name) is not None)
         if run is None:
@@ -88,11 +88,13 @@ def parse(text: str) -> tuple[Record, ...]:
             _take(run, kind, match.group(), line)
         at = match.end()
     if run is not None and (run.processes or run.totals):
-        raise damaged(line, "the run does not end; its last word is Done!", code="E-IMPORT-081")
+        raise damaged(
+            line, "the run is incomplete: Done! is missing at its end", code="E-IMPORT-081"
+        )
     if not runs:
         raise damaged(
             line,
-            "nothing to import: a receiver prints the statistics, a sender none",
+            "nothing to import: only a receiver prints statistics",
             code="E-IMPORT-082",
         )
     return tuple(_record(one) for one in runs)
@@ -111,9 +113,9 @@ def _take(run: _Run, kind: str, phrase: str, line: int) -> None:
         return
     into = run.totals if kind in _TOTALS else run.processes[-1] if run.processes else None
     if into is None:
-        raise damaged(line, f"{phrase.strip()[:40]!r} belongs to no process", code="E-IMPORT-083")
+        raise damaged(line, f"{phrase.strip()[:40]!r} is outside a process", code="E-IMPORT-083")
     if kind in into:
-        raise damaged(line, f"{phrase.strip()[:40]!r} is there twice", code="E-IMPORT-084")
+        raise damaged(line, f"{phrase.strip()[:40]!r}: duplicate", code="E-IMPORT-084")
     (number,) = re.findall(NUMBER, phrase)[:1]
     into[kind] = (line, Printed.read(number))
 

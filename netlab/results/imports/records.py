@@ -31,10 +31,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Flow:
-    """One direction of a run: what was moved within the measured window of ``window_s``.
+    """One direction of a run: the bytes moved within the measured window of ``window_s``.
 
-    ``sent_B`` and ``received_B`` are of the whole run and None where the tool does not say;
-    ``window_B`` is what the goodput was made of, at the end named by ``measured_at``.
+    ``sent_B`` and ``received_B`` are of the whole run and None if the tool does not print them;
+    ``window_B`` is the count behind the goodput, at the end named by ``measured_at``.
     """
 
     streams: int

@@ -84,18 +84,18 @@ def row_of(
     """
     where = f"{source.path}: line {record.line}"
 
-    def fact(name: str, option: str, own: Any, told: Any) -> Any:
-        if own is not None and told is not None and own != told:
+    def fact(name: str, option: str, own: Any, given: Any) -> Any:
+        if own is not None and given is not None and own != given:
             raise BadInput(
-                f"the file says {own}, {option} says {told}",
+                f"the file says {own}, {option} says {given}",
                 where=where,
                 key=name,
                 code="E-IMPORT-090",
             )
-        return own if own is not None else told
+        return own if own is not None else given
 
-    def needed(name: str, option: str, own: Any, told: Any) -> Any:
-        value = fact(name, option, own, told)
+    def needed(name: str, option: str, own: Any, given: Any) -> Any:
+        value = fact(name, option, own, given)
         if value is None:
             raise BadInput(
                 f"the file does not give it; use {option}",

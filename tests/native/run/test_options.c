@@ -76,21 +76,6 @@ static void bad_requests_name_the_key(void)
 	}
 }
 
-static void the_command_line_takes_the_same_names(void)
-{
-	char *good[] = {"--to", "127.0.0.1", "--port", "5", "--record-B", "10", "--token", TOKEN};
-	char *dangling[] = {"--to", "127.0.0.1", "--port"};
-	char *unknown[] = {"--what", "5"};
-	struct nl_run_opts opts;
-	struct nl_err err;
-
-	CHECK(nl_options_from_argv(&opts, NL_GEN, 8, good, &err) == NL_OK && opts.record_B == 10);
-	CHECK(nl_options_from_argv(&opts, NL_GEN, 6, good, &err) == NL_BAD_REQUEST);
-	CHECK(strcmp(err.key, "token") == 0);
-	CHECK(nl_options_from_argv(&opts, NL_GEN, 3, dangling, &err) == NL_BAD_REQUEST);
-	CHECK(nl_options_from_argv(&opts, NL_GEN, 2, unknown, &err) == NL_BAD_REQUEST);
-}
-
 static void the_defaults_are_within_the_table_s_bounds(void)
 {
 	size_t count;
@@ -120,7 +105,6 @@ static void more_memory_than_allowed_is_a_limit(void)
 static const struct nl_test tests[] = {
 	TEST(requests_fill_the_options),
 	TEST(bad_requests_name_the_key),
-	TEST(the_command_line_takes_the_same_names),
 	TEST(the_defaults_are_within_the_table_s_bounds),
 	TEST(more_memory_than_allowed_is_a_limit),
 };

@@ -1,0 +1,75 @@
+#include "check.h"
+#include "cli/arguments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GEN "--to", "127.0.0.1", "--port=5"
+#define TOKEN "--token", "00112233445566778899aabbccddeeff"
+
+static struct nl_arguments arguments;
+static struct nl_err err;
+
+/* Parse arguments that end with NULL. */
+static int parse(int role, const char *const *given)
+{
+	char text[16][64], *argv[17] = {"gensink"};
+	int argc = 1;
+
+	for (; given[argc - 1]; argc++) {
+		snprintf(text[argc - 1], sizeof(text[0]), "%s", given[argc - 1]);
+		argv[argc] = text[argc - 1];
+	}
+	return nl_arguments_parse(&arguments, role, argc, argv, &err);
+}
+
+#define PARSE(role, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL})
+
+static void options_are_set_in_either_spelling(void)
+{
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--record_B", "10", "--json") == NL_OK);
+	CHECK(arguments.opts.record_B == 10 && arguments.opts.port == 5 && arguments.json);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--record-B=11") == NL_OK);
+	CHECK(arguments.opts.record_B == 11 && !arguments.json);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--follow-incoming-cpu", "1") == NL_OK);
+	CHECK(arguments.opts.follow_incoming_cpu == 1);
+}
+
+static void bytes_replace_the_window(void)
+{
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--bytes=7") == NL_OK && arguments.opts.window_ms == 0);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--bytes=7", "--window_ms=7") == NL_BAD_REQUEST);
+}
+
+static void mistakes_are_refused_by_name(void)
+{
+	CHECK(PARSE(NL_GEN, GEN) == NL_BAD_REQUEST && strcmp(err.key, "token") == 0);
+	CHECK(PARSE(NL_GEN, TOKEN, "--port") == NL_BAD_REQUEST && strcmp(err.key, "--port") == 0);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--colour=red") == NL_BAD_REQUEST);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--json=1") == NL_BAD_REQUEST);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "-p", "5") == NL_BAD_REQUEST);
+	CHECK(PARSE(NL_GEN, GEN, TOKEN, "5") == NL_BAD_REQUEST && strcmp(err.key, "5") == 0);
+}
+
+static void an_option_of_the_other_role_is_not_taken_for_a_short_name(void)
+{
+	CHECK(PARSE(NL_SINK, "--to=127.0.0.1") == NL_BAD_REQUEST && strcmp(err.key, "to") == 0);
+}
+
+static void help_needs_no_other_option(void)
+{
+	CHECK(PARSE(NL_GEN, "--help") == NL_OK && arguments.help);
+}
+
+static const struct nl_test tests[] = {
+	TEST(options_are_set_in_either_spelling),
+	TEST(bytes_replace_the_window),
+	TEST(mistakes_are_refused_by_name),
+	TEST(an_option_of_the_other_role_is_not_taken_for_a_short_name),
+	TEST(help_needs_no_other_option),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
