@@ -199,7 +199,7 @@ static struct agent *agent_new(int in_fd, int out_fd)
 	return agent;
 }
 
-int nl_agent_serve(int in_fd, int out_fd)
+int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct agent *agent = agent_new(in_fd, out_fd);
 	struct nl_err err;
@@ -215,7 +215,9 @@ int nl_agent_serve(int in_fd, int out_fd)
 		answer_error(agent, NULL, &err);
 	} else {
 		send_ready(agent);
-		nl_serve_run(&agent->serve);
+		agent->serve.silence_ns = silence_ns;
+		if (nl_serve_run(&agent->serve) == NL_SERVE_SILENT)
+			code = nl_fail(&err, NL_TIMEOUT, "no input within the silence limit");
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
 	nl_run_table_stop(agent->table, NULL);
