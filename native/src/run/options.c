@@ -4,8 +4,11 @@
 #include "base/error.h"
 #include "net/sock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AT(field) offsetof(struct nl_run_opts, field)
 
@@ -28,7 +31,7 @@ static const struct nl_option table[] = {
 	 65535, AT(port)},
 	{"streams", "1", "parallel TCP streams", NL_KIND_COUNT, BOTH, BOTH, 1, NL_STREAMS_MAX,
 	 AT(streams)},
-	{"token", NULL, "32 hex digits, the same at both ends", NL_KIND_TOKEN, BOTH, BOTH, 0, 0,
+	{"token", NULL, "32 hex digits, the same at both ends; on a command line the file that has it, or -", NL_KIND_TOKEN, BOTH, BOTH, 0, 0,
 	 AT(token)},
 	{"record_B", "65536", "bytes of one send or recv call", NL_KIND_COUNT, BOTH, BOTH, 1, 64 << 20,
 	 AT(record_B)},
@@ -369,6 +372,37 @@ static const struct nl_option *find_argument(const char *argument, int role)
 	return option && (option->roles & (uint32_t)role) ? option : NULL;
 }
 
+/* Every user of a host sees its command lines, so a token comes from a file or standard input ("-"). */
+static int read_token(const struct nl_option *option, const char *where, uint8_t *out,
+		      struct nl_err *err)
+{
+	char text[2 * NL_TOKEN_B + 2];
+	uint8_t token[NL_TOKEN_B];
+	size_t have = 0;
+	ssize_t n = 1;
+	int fd = STDIN_FILENO;
+
+	if (nl_hex_parse(where, token, sizeof(token)) == 0)
+		return nl_fail_key(err, option->name,
+				   "every user of this host sees a token on the command line: name a "
+				   "file that has it, or - for standard input");
+	if (strcmp(where, "-") != 0)
+		fd = open(where, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && n > 0 && have < sizeof(text) - 1 && !memchr(text, '\n', have)) {
+		n = read(fd, text + have, sizeof(text) - 1 - have);
+		have += n > 0 ? (size_t)n : 0;
+	}
+	if (fd < 0 || n < 0)
+		nl_fail_key(err, option->name, "the token's file %.200s: %s", where, strerror(errno));
+	if (fd > STDIN_FILENO)
+		close(fd);
+	if (fd < 0 || n < 0)
+		return NL_BAD_REQUEST;
+	text[have] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return set_token(option, text, out, err);
+}
+
 int nl_options_from_argv(struct nl_run_opts *opts, int role, int argc, char *const *argv,
 			 struct nl_err *err)
 {
@@ -382,7 +416,10 @@ int nl_options_from_argv(struct nl_run_opts *opts, int role, int argc, char *con
 			return nl_fail_key(err, argv[i], "unknown option %s", argv[i]);
 		if (i + 1 == argc)
 			return nl_fail_key(err, option->name, "%s needs a value", argv[i]);
-		code = set(opts, option, argv[i + 1], err);
+		if (option->kind == NL_KIND_TOKEN)
+			code = read_token(option, argv[i + 1], opts->token, err);
+		else
+			code = set(opts, option, argv[i + 1], err);
 		window_given |= strcmp(option->name, "window_ms") == 0;
 		token_given |= option->kind == NL_KIND_TOKEN;
 	}
