@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { IN, OUT, BROKEN, SIGNAL };
+enum { FULL_MS = 20 }; /* between two checks whether the answers are read */
 
 static int handle_line(void *context, const char *line, size_t len)
 {
@@ -83,18 +84,25 @@ enum nl_serve_end nl_serve_run(struct nl_serve *s)
 
 	nl_serve_fds(s, fds);
 	while (end == NL_SERVE_GOING) {
-		int timeout_ms = silence_left_ms(s, input_ns);
-		int n = poll(fds, NL_SERVE_FDS, timeout_ms);
+		int left_ms = silence_left_ms(s, input_ns), timeout_ms = left_ms;
+		int full = s->is_full && s->is_full(s->context), n;
 
+		/* While it is full, poll reports the end of the input only. */
+		fds[IN].events = full ? POLLRDHUP : POLLIN;
+		if (full && (left_ms < 0 || left_ms > FULL_MS))
+			timeout_ms = FULL_MS;
+		n = poll(fds, NL_SERVE_FDS, timeout_ms);
 		if (n < 0 && errno != EINTR)
 			return NL_SERVE_FAILED;
-		if (n == 0 && timeout_ms == 0)
+		if (n == 0 && left_ms == 0)
 			return NL_SERVE_SILENT;
 		if (n <= 0)
 			continue;
 		end = nl_serve_check(fds);
 		if (end != NL_SERVE_GOING)
 			break;
+		if (full && fds[IN].revents)
+			return NL_SERVE_INPUT_ENDED;
 		end = nl_serve_input(s, fds);
 		if (fds[IN].revents) /* after the requests: a long one is not silence */
 			input_ns = nl_now_ns();

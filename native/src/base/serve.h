@@ -32,6 +32,8 @@ struct nl_serve {
 	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
 	int stop;
+	/* Whether too many answers are unread: requests stay in the input meanwhile. May be NULL. */
+	int (*is_full)(void *context);
 	uint64_t silence_ns; /* end after this time without input; 0: never */
 	struct nl_line_reader reader;
 };
