@@ -1,5 +1,6 @@
 /* gensink: one binary, a table of subcommands. */
 #include "agent/agent.h"
+#include "base/serve.h"
 #include "cli/cmd.h"
 #include "congestion/cc_session.h"
 #include "emulator/emulate.h"
@@ -13,12 +14,13 @@
 
 static int agent_main(int argc, char **argv)
 {
-	(void)argv;
-	if (argc > 1) {
-		fprintf(stderr, "gensink: agent takes no arguments; it reads requests from standard input\n");
+	uint64_t silence_ns;
+
+	if (nl_serve_silence_option(argc, argv, &silence_ns)) {
+		fprintf(stderr, "usage: gensink agent [--silence-s 1..86400]; it reads requests from standard input\n");
 		return 2;
 	}
-	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO);
+	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
 }
 
 static int emulate_main(int argc, char **argv)
@@ -33,12 +35,13 @@ static int emulate_main(int argc, char **argv)
 
 static int stacks_main(int argc, char **argv)
 {
-	(void)argv;
-	if (argc > 1) {
-		fprintf(stderr, "gensink: stacks takes no arguments; it reads requests from standard input\n");
+	uint64_t silence_ns;
+
+	if (nl_serve_silence_option(argc, argv, &silence_ns)) {
+		fprintf(stderr, "usage: gensink stacks [--silence-s 1..86400]; it reads requests from standard input\n");
 		return 2;
 	}
-	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO);
+	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
 }
 
 static int version_main(int argc, char **argv)

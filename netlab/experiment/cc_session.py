@@ -11,6 +11,7 @@ from netlab.congestion.choice import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
+from netlab.hosts.pulse import SILENCE_S
 from netlab.study import Stack
 from netlab.tuning.profiles import Knob
 
@@ -201,11 +202,11 @@ class _Process:
     """``gensink stacks`` on a host, as root."""
 
     def __init__(self, host: Host, binary: str):
-        self._host, self._argv = host, (binary, "stacks")
+        self._host, self._argv = host, (binary, "stacks", "--silence-s", str(SILENCE_S))
         self._lines: LineProcess | None = None
 
     def __enter__(self) -> _Process:
-        self._lines = self._host.start(self._argv, sudo=True)
+        self._lines = self._host.start(self._argv, sudo=True).keep_alive()
         try:
             ready = self._lines.receive(ANSWER_S)
             if ready.get("event") != "ready":

@@ -15,6 +15,7 @@ from netlab.experiment.inventory import close_hosts, data_address, interface, op
 from netlab.generators import versions
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
+from netlab.hosts.pulse import SILENCE_S
 from netlab.hosts.push import push_agent
 from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
@@ -98,7 +99,8 @@ class Endpoint:
         self.facts = facts_of(host, self.interface, study, path)
         self.link: dict = {}
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
-        self.agent = self.host.start((self.binary, "agent"))
+        silence = ("--silence-s", str(SILENCE_S))
+        self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
         try:
             self._greeted(self.agent.receive(READY_S))
         except BaseException:
@@ -139,8 +141,9 @@ class Endpoint:
     def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
         """A ``gensink tune`` on the host, as root unless it only reads."""
         journal = f"{PurePosixPath(self.binary).parent}/journal"
-        argv = (self.binary, "tune", "--journal", journal, "--hold-s", str(HOLD_S))
-        process = self.host.start(argv, sudo=sudo)
+        times = ("--hold-s", str(HOLD_S), "--silence-s", str(SILENCE_S))
+        argv = (self.binary, "tune", "--journal", journal, *times)
+        process = self.host.start(argv, sudo=sudo).keep_alive()
         try:
             yield _Lines(process)
         finally:

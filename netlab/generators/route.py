@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from netlab.errors import HostError
 from netlab.hosts.host import Host
+from netlab.hosts.pulse import SILENCE_S
 
 APPLIED_S = 10.0
 PROTOCOL = 203
@@ -15,7 +16,7 @@ PROTOCOL = 203
 # Add a route before the present one, which stays; remove it at end of input or at a signal. Take
 # the next hop from the kernel. IPv6 has no prepend, but prefers a low metric.
 SCRIPT = r"""
-peer=$1 dev=$2 src=$3 name=$4 tag=$5
+peer=$1 dev=$2 src=$3 name=$4 tag=$5 silence_s=$6
 PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
 say() { printf '{"event":"%s"}\n' "$1"; }
@@ -32,7 +33,12 @@ ip "$family" route $add "$peer" $via dev "$dev" src "$src" proto "$tag" $metric 
   exit 1
 if ip "$family" route show "$peer" proto "$tag" | grep -q "congctl $name"; then
   say applied
-  while read -r _; do :; done
+  # a sign of life arrives every few seconds; without one the controller is gone
+  if command -v timeout >/dev/null; then
+    while [ -n "$(timeout "$silence_s" dd bs=4096 count=1 2>/dev/null | tr '\n' x)" ]; do :; done
+  else
+    while read -r _; do :; done
+  fi
 else
   say refused
 fi
@@ -53,8 +59,8 @@ def congestion_route(
     HostError
         The host is lost, does not permit route changes, or refused the congestion control.
     """
-    words = (peer, interface, address, congestion, str(PROTOCOL))
-    process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True)
+    words = (peer, interface, address, congestion, str(PROTOCOL), str(SILENCE_S))
+    process = host.start(("sh", "-c", SCRIPT, "route", *words), sudo=True).keep_alive()
     try:
         if process.receive(APPLIED_S).get("event") != "applied":
             raise HostError(

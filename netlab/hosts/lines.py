@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import threading
 import time
 from typing import NoReturn, Protocol
 from urllib.parse import quote
 
 from netlab.errors import HostError
+from netlab.hosts.pulse import PULSE
 
 WORD = re.compile(r"^[a-z][a-z0-9_]*(B|Bps)?$")
 MAX_REQUEST_BYTES = 4096
@@ -73,6 +76,7 @@ class LineProcess:
         self._searched = 0
         self._exit_status: int | None = None
         self._closed = False
+        self._writing = threading.Lock()
 
     def __enter__(self) -> LineProcess:
         return self
@@ -115,9 +119,20 @@ class LineProcess:
             raise ValueError(f"not one request line: {line[:60]!r}")
         self._write(data)
 
+    def keep_alive(self) -> LineProcess:
+        """Send an empty line from time to time until the process is closed; see `pulse`."""
+        PULSE.add(self)
+        return self
+
+    def pulse(self) -> None:
+        """Send an empty line: a process started with ``--silence-s`` ends without input."""
+        with contextlib.suppress(OSError, EOFError, ValueError), self._writing:
+            self._pipe.write(b"\n")
+
     def _write(self, line: bytes) -> None:
         try:
-            self._pipe.write(line)
+            with self._writing:
+                self._pipe.write(line)
         except (OSError, EOFError, ValueError):
             verb = line.split(b" ", 1)[0].decode("ascii").strip()
             self._fail_gone(f"accepted no more requests ({verb})", code="E-HOST-006")
@@ -171,6 +186,7 @@ class LineProcess:
         if self._closed:
             return self._exit_status
         self._closed = True
+        PULSE.remove(self)
         try:
             self._pipe.close_input()
             deadline = time.monotonic() + timeout_s

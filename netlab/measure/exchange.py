@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from netlab.errors import HostError, RunError, shown
 from netlab.study import Socket
 
@@ -28,6 +30,9 @@ _RESULT = {
     "per_stream": list,
     "samples": dict,
 }
+TRACED = ("rtt_us", "cwnd_segments", "retransmits")
+"""Tables of a trace."""
+
 ANSWERS: dict[str, dict[str, type]] = {
     "listening": {"port": int},
     "gen_result": _RESULT,
@@ -140,6 +145,7 @@ class _Inbox:
     def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
         self._side, self._runs, self._now = side, frozenset(runs), now
         self._stored: dict[tuple[str, int], dict] = {}
+        self._parts: dict[tuple[str, int], list[dict]] = {}
 
     def wait(self, event: str, run: int, deadline: float) -> dict:
         """The answer `event` to `run`; raises RunError at an error or when time is up."""
@@ -160,7 +166,9 @@ class _Inbox:
                     reason=code,
                     code="E-MEASURE-002",
                 )
-            if of in self._runs:  # else the late echo of an earlier, abandoned run
+            if kind == "samples" and of in self._runs:
+                self._parts.setdefault((f"{answer.get('role')}_result", of), []).append(answer)
+            elif of in self._runs:  # else the late echo of an earlier, abandoned run
                 self._stored[str(kind), of] = answer
         return self._checked(self._stored.pop((event, run)))
 
@@ -175,7 +183,36 @@ class _Inbox:
                     reason="peer",
                     code="E-MEASURE-003",
                 )
+        if "parts" in (answer.get("samples") or {}):
+            self._assemble(answer)
         return answer
+
+    def _assemble(self, answer: dict) -> None:
+        """Fill in the samples and the trace of a result that came in parts."""
+        samples = answer["samples"]
+        tables: dict[str, list[np.ndarray]] = {}
+        parts = self._parts.pop((answer["event"], answer["run"]), [])
+        try:
+            if len(parts) != samples["parts"]:
+                raise ValueError(f"{len(parts)} parts")
+            for part in parts:
+                filled = tables.setdefault(part["table"], [])
+                if part["first"] != sum(map(len, filled)):
+                    raise ValueError("a gap")
+                filled.append(np.asarray(part["values"], dtype=np.int64))
+            rows = {
+                name: np.concatenate(filled).reshape(-1, samples["count"])
+                for name, filled in tables.items()
+            }
+            samples["t_ns"], samples["bytes"] = rows.pop("t_ns")[0], rows.pop("bytes")
+            if answer["trace"] is not None:
+                answer["trace"] = {name: rows[name] for name in TRACED}
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(
+                f"{self._side.host}: the samples of its {answer['event']} are incomplete: {error}",
+                reason="peer",
+                code="E-MEASURE-007",
+            ) from error
 
 
 def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, object]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import TRACED, Flow, Outcome
 from netlab.measure.ledger import Ledger
 from netlab.measure.transfer import transfer_of
 from netlab.units import HEADERS_B, payload_share
@@ -36,9 +36,6 @@ class Setting:
     memory_MBps: float | None
     bus_shared: bool
     one_machine: bool
-
-
-TRACED = ("rtt_us", "cwnd_segments", "retransmits")
 
 
 def goodput_MBps(sink: dict) -> float | None:

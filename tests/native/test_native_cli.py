@@ -22,7 +22,18 @@ LINE = re.compile(
 
 def run(*argv: object, timeout: float = 20) -> subprocess.CompletedProcess[str]:
     argv = tuple(str(a) for a in argv)
-    return subprocess.run(argv, capture_output=True, text=True, timeout=timeout)
+    silent = subprocess.DEVNULL
+    return subprocess.run(argv, stdin=silent, capture_output=True, text=True, timeout=timeout)
+
+
+def join(
+    sink: subprocess.Popen[str], gensink: object, *argv: object
+) -> subprocess.CompletedProcess:
+    """Run the command that a sink prints, with its token on standard input."""
+    sink.stderr.readline()
+    command = (str(gensink), *sink.stderr.readline().split()[1:], *map(str, argv))
+    token = sink.stderr.readline()
+    return subprocess.run(command, input=token, capture_output=True, text=True, timeout=20)
 
 
 def free_port() -> int:
@@ -60,9 +71,7 @@ def classic(gensink, tmp_path) -> dict[str, Path]:
 def test_sink_and_gen_run_alone(gensink):
     sink = start(gensink, "sink", "--bind", "127.0.0.1", "--json", "--streams", 2,
                  "--congestion", "cubic", "--window_ms", 1200)  # fmt: skip
-    sink.stderr.readline()
-    command = sink.stderr.readline().split()
-    gen = run(gensink, *command[1:], "--congestion", "cubic", "--window-ms", 1200, "--tail_ms", 50)
+    gen = join(sink, gensink, "--congestion", "cubic", "--window-ms", 1200, "--tail_ms", 50)
     report = json.loads(sink.stdout.read())
     assert sink.wait(5) == 0
     assert gen.returncode == 0, gen.stderr
@@ -77,10 +86,8 @@ def test_sink_and_gen_take_the_options_of_sockets_and_threads(gensink):
     shared = ("--json", "--dscp", 10, "--mss-B", 1000, "--nodelay", 1, "--congestion", "reno,cubic")
     sink = start(gensink, "sink", "--bind", "127.0.0.1", "--streams", 2, "--window-ms", 0,
                  "--follow-incoming-cpu", 1, *shared)  # fmt: skip
-    sink.stderr.readline()
-    command = sink.stderr.readline().split()
     cpu = min(os.sched_getaffinity(0))
-    gen = run(gensink, *command[1:], "--bytes", 500_000, "--cpus", cpu, "--pacing-Bps", 5_000_000,
+    gen = join(sink, gensink, "--bytes", 500_000, "--cpus", cpu, "--pacing-Bps", 5_000_000,
               *shared)  # fmt: skip
     assert gen.returncode == 0, gen.stderr
     ends = json.loads(sink.stdout.read()), json.loads(gen.stdout)
@@ -118,7 +125,11 @@ def test_an_interrupted_sink_still_reports(gensink, which):
         ("agent", "x"),
         ("gen",),
         ("gen", "--to", "127.0.0.1", "--port", "5"),
-        ("gen", "--to", "example.org", "--port", "5", "--token", "0" * 32),
+        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "0" * 32),
+        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "/nosuch/file"),
+        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "/dev/null"),
+        ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "-"),
+        ("gen", "--to", "example.org", "--port", "5"),
         ("sink", "--bind"),
         ("sink", "--bind", "127.0.0.1", "--streams", "-1"),
         ("sink", "--colour", "red"),
@@ -167,6 +178,36 @@ def test_every_option_of_a_role_is_in_its_help_and_accepted_in_either_spelling(g
                 told = run(gensink, role, f"--{spelling}=\x7f").stderr
                 assert "unknown option" not in told
                 assert (f"has no option {name}" in told) == (role not in option.roles)
+
+
+def test_the_token_comes_from_a_file_or_from_standard_input(gensink, tmp_path):
+    for way in ("file", "stdin"):
+        sink = subprocess.Popen(
+            (gensink, "sink", "--json", "--bind", "127.0.0.1", "--window_ms", "200"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert "listening" in sink.stderr.readline()
+        words = sink.stderr.readline().split()
+        token = sink.stderr.readline().strip()
+        assert words[-2:] == ["--token", "-"] and len(token) == 32 and token not in words
+        (tmp_path / "token").write_text(f"{token}\n")
+        words[-1] = "-" if way == "stdin" else str(tmp_path / "token")
+        gen = subprocess.run(
+            (gensink, *words[1:], "--window_ms", "200", "--tail_ms", "100"),
+            input=f"{token}\n" if way == "stdin" else "",
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        assert gen.returncode == 0, gen.stderr
+        assert json.loads(sink.communicate(timeout=10)[0])["status"] == "ok"
+
+
+def test_a_token_on_the_command_line_is_refused(gensink):
+    done = run(gensink, "gen", "--to", "127.0.0.1", "--port", "5", "--token", "ab" * 16)
+    assert done.returncode == 2 and "every user of this host sees a token" in done.stderr
 
 
 def test_help_and_version(gensink):

@@ -243,7 +243,7 @@ def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
 def face_end(gensink, *argv):
     return subprocess.Popen(
         tuple(str(a) for a in (gensink, *argv)),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
 
@@ -278,6 +278,8 @@ def two_processes(gensink, *common):
     sink.stderr.readline()
     gen_argv = sink.stderr.readline().decode().split()[2:]
     gen = face_end(gensink, "gen", *gen_argv, "--json", *common, "--bytes", 20_011)
+    gen.stdin.write(sink.stderr.readline())
+    gen.stdin.close()
     peaks = Peak(gen.pid), Peak(sink.pid)
     ends = []
     for process, peak in zip((gen, sink), peaks, strict=True):

@@ -218,3 +218,16 @@ def test_a_full_disk_refuses_before_a_knob_is_touched(namespace, tmp_path):
     assert '"event":"ended"' in answers[-1] and '"failed":0' in answers[-1]
     namespace.settled()
     assert namespace.link("mtu") == 1500
+
+
+def test_a_process_without_input_ends_and_reverts(namespace):
+    """A controller without power closes nothing: `tune` ends by itself."""
+    before = namespace.dump()
+    channel = begun(namespace, 6, "--silence-s", "2")
+    for _ in range(6):
+        time.sleep(0.5)
+        channel.send("")  # no answer
+    assert channel.ask("keepalive") == {"event": "alive"}
+    assert channel.process.wait(timeout=10) == 1
+    namespace.settled()
+    assert namespace.dump() == before and namespace.journals() == []

@@ -246,7 +246,6 @@ def test_a_session_can_follow_another_in_one_process(namespace):
 @pytest.mark.parametrize(
     ("line", "key"),
     [
-        ("", None),
         ("dance", None),
         ("set", "knob"),
         ("read knob=sysctl", "name"),

@@ -19,6 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+enum { UNREAD_MAX_B = 1 << 20 }; /* of answers that nobody reads; results come on top */
 enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone within 3 s */
 
 struct agent {
@@ -48,6 +49,13 @@ static void end_event(struct agent *agent)
 {
 	nl_json_close(&agent->json);
 	nl_async_out_put(agent->out, &agent->json);
+}
+
+static int is_full(void *context)
+{
+	struct agent *agent = context;
+
+	return nl_async_out_queued_B(agent->out) > UNREAD_MAX_B;
 }
 
 static int may_force_buffers(void)
@@ -195,11 +203,12 @@ static struct agent *agent_new(int in_fd, int out_fd)
 					 .in_fd = in_fd,
 					 .out_fd = out_fd,
 					 .broken_fd = nl_async_out_broken_fd(agent->out),
-					 .signal_fd = -1};
+					 .signal_fd = -1,
+					 .is_full = is_full};
 	return agent;
 }
 
-int nl_agent_serve(int in_fd, int out_fd)
+int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct agent *agent = agent_new(in_fd, out_fd);
 	struct nl_err err;
@@ -215,7 +224,9 @@ int nl_agent_serve(int in_fd, int out_fd)
 		answer_error(agent, NULL, &err);
 	} else {
 		send_ready(agent);
-		nl_serve_run(&agent->serve);
+		agent->serve.silence_ns = silence_ns;
+		if (nl_serve_run(&agent->serve) == NL_SERVE_SILENT)
+			code = nl_fail(&err, NL_TIMEOUT, "no input within the silence limit");
 	}
 	deadline_ns = nl_now_ns() + END_MS * NL_NS_PER_MS;
 	nl_run_table_stop(agent->table, NULL);

@@ -2,7 +2,10 @@
 #ifndef NL_AGENT_H
 #define NL_AGENT_H
 
-/* Serve requests from in_fd, answer on out_fd until the input ends. The exit code. */
-int nl_agent_serve(int in_fd, int out_fd);
+#include <stdint.h>
+
+/* Serve requests from in_fd, answer on out_fd until the input ends, or until there was none for
+ * silence_ns (0: no limit). The exit code. */
+int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns);
 
 #endif

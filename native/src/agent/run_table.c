@@ -59,6 +59,7 @@ static void *execute_entry(void *argument)
 	struct nl_json json;
 	struct nl_err err;
 	int code = nl_run_execute(run, &err);
+	uint64_t at = 0;
 
 	/* free the entry first: the reader of the result may start the next run at once */
 	pthread_mutex_lock(&table->lock);
@@ -70,11 +71,15 @@ static void *execute_entry(void *argument)
 
 		nl_decimal_format(number, nl_run_report(run)->run);
 		nl_json_error(&json, number, &err);
+		nl_async_out_put_large(table->out, &json);
+	} else if (nl_report_is_large(nl_run_report(run))) {
+		while (nl_json_report_part(&json, nl_run_report(run), &at))
+			nl_async_out_put_large(table->out, &json);
 	} else {
 		nl_json_report(&json, nl_run_report(run));
+		nl_async_out_put_large(table->out, &json);
 	}
 	nl_run_free(run);
-	nl_async_out_put(table->out, &json);
 	nl_json_free(&json);
 
 	pthread_mutex_lock(&table->lock);

@@ -11,11 +11,12 @@
 
 enum { STACK_B = 256 * 1024 };
 
-static const size_t queued_max_B = (size_t)1 << 30;
+static const size_t queued_max_B = (size_t)64 << 20; /* without the large texts */
 
 struct line {
 	struct line *next;
 	struct nl_json json;
+	int large;
 };
 
 struct nl_async_out {
@@ -25,6 +26,7 @@ struct nl_async_out {
 	pthread_cond_t changed;
 	struct line *first, **last;
 	size_t queued_B; /* includes the line being written */
+	size_t large_B;  /* the part of it that is large texts */
 	int broken, closing;
 };
 
@@ -70,6 +72,10 @@ static void *write_lines(void *argument)
 			failed = nl_json_line(&line->json, out->fd);
 		pthread_mutex_lock(&out->lock);
 		out->queued_B -= line->json.len;
+		if (line->large)
+			out->large_B -= line->json.len;
+		if (line->large)
+			pthread_cond_broadcast(&out->changed);
 		nl_json_free(&line->json);
 		free(line);
 		if (failed)
@@ -115,18 +121,23 @@ struct nl_async_out *nl_async_out_new(int fd)
 	return out;
 }
 
-void nl_async_out_put(struct nl_async_out *out, struct nl_json *j)
+static void put(struct nl_async_out *out, struct nl_json *j, int large)
 {
 	struct line *line = calloc(1, sizeof(*line));
 
 	pthread_mutex_lock(&out->lock);
-	if (!line || j->failed || out->queued_B > queued_max_B) {
+	while (large && out->large_B && !out->broken)
+		pthread_cond_wait(&out->changed, &out->lock);
+	if (!line || j->failed || (!large && out->queued_B - out->large_B > queued_max_B)) {
 		break_off(out);
 	} else {
 		line->json = *j;
+		line->large = large;
 		*out->last = line;
 		out->last = &line->next;
 		out->queued_B += j->len;
+		if (large)
+			out->large_B += j->len;
 		nl_json_init(j);
 		line = NULL;
 		pthread_cond_broadcast(&out->changed);
@@ -134,6 +145,26 @@ void nl_async_out_put(struct nl_async_out *out, struct nl_json *j)
 	pthread_mutex_unlock(&out->lock);
 	free(line);
 	nl_json_reset(j);
+}
+
+void nl_async_out_put(struct nl_async_out *out, struct nl_json *j)
+{
+	put(out, j, 0);
+}
+
+void nl_async_out_put_large(struct nl_async_out *out, struct nl_json *j)
+{
+	put(out, j, 1);
+}
+
+size_t nl_async_out_queued_B(struct nl_async_out *out)
+{
+	size_t queued_B;
+
+	pthread_mutex_lock(&out->lock);
+	queued_B = out->queued_B - out->large_B;
+	pthread_mutex_unlock(&out->lock);
+	return queued_B;
 }
 
 int nl_async_out_broken_fd(const struct nl_async_out *out)

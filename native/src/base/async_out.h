@@ -19,6 +19,13 @@ struct nl_async_out *nl_async_out_new(int fd);
  * out of memory breaks the writer. */
 void nl_async_out_put(struct nl_async_out *out, struct nl_json *j);
 
+/* The same for a large text: first wait until those queued before it this way are written, so that
+ * at most two are in memory. */
+void nl_async_out_put_large(struct nl_async_out *out, struct nl_json *j);
+
+/* Bytes queued, without the large texts. */
+size_t nl_async_out_queued_B(struct nl_async_out *out);
+
 /* Readable once the writer is broken. */
 int nl_async_out_broken_fd(const struct nl_async_out *out);
 

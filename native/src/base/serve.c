@@ -1,11 +1,15 @@
 #include "base/serve.h"
 
+#include "base/clock.h"
+#include "base/request.h"
 #include "netlab.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { IN, OUT, BROKEN, SIGNAL };
+enum { FULL_MS = 20 }; /* between two checks whether the answers are read */
 
 static int handle_line(void *context, const char *line, size_t len)
 {
@@ -13,6 +17,8 @@ static int handle_line(void *context, const char *line, size_t len)
 	struct nl_request request;
 	struct nl_err err;
 
+	if (line && len == 0)
+		return s->stop;
 	if (nl_dispatch(s->verbs, s->verb_count, s->context, line, len, &request, &err))
 		s->answer_error(s->context, nl_request_get(&request, "run"), &err);
 	return s->stop;
@@ -43,21 +49,63 @@ enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds)
 	return s->stop ? NL_SERVE_STOPPED : NL_SERVE_GOING;
 }
 
+int nl_serve_silence_option(int argc, char **argv, uint64_t *silence_ns)
+{
+	enum { MAX_S = 86400 };
+	uint64_t silence_s;
+
+	*silence_ns = 0;
+	if (argc == 1)
+		return 0;
+	if (argc != 3 || strcmp(argv[1], "--silence-s") != 0 ||
+	    nl_decimal_parse(argv[2], 1, MAX_S, &silence_s))
+		return -1;
+	*silence_ns = silence_s * NL_NS_PER_S;
+	return 0;
+}
+
+/* The timeout for poll() until the silence is too long, in ms; -1: none. */
+static int silence_left_ms(const struct nl_serve *s, uint64_t input_ns)
+{
+	enum { MAX_MS = 60000 };
+	uint64_t now = nl_now_ns(), due = input_ns + s->silence_ns, left_ms;
+
+	if (!s->silence_ns)
+		return -1;
+	left_ms = now >= due ? 0 : (due - now) / NL_NS_PER_MS + 1;
+	return left_ms > MAX_MS ? MAX_MS : (int)left_ms;
+}
+
 enum nl_serve_end nl_serve_run(struct nl_serve *s)
 {
 	enum nl_serve_end end = NL_SERVE_GOING;
 	struct pollfd fds[NL_SERVE_FDS];
+	uint64_t input_ns = nl_now_ns();
 
 	nl_serve_fds(s, fds);
 	while (end == NL_SERVE_GOING) {
-		if (poll(fds, NL_SERVE_FDS, -1) < 0) {
-			if (errno != EINTR)
-				return NL_SERVE_FAILED;
+		int left_ms = silence_left_ms(s, input_ns), timeout_ms = left_ms;
+		int full = s->is_full && s->is_full(s->context), n;
+
+		/* While it is full, poll reports the end of the input only. */
+		fds[IN].events = full ? POLLRDHUP : POLLIN;
+		if (full && (left_ms < 0 || left_ms > FULL_MS))
+			timeout_ms = FULL_MS;
+		n = poll(fds, NL_SERVE_FDS, timeout_ms);
+		if (n < 0 && errno != EINTR)
+			return NL_SERVE_FAILED;
+		if (n == 0 && left_ms == 0)
+			return NL_SERVE_SILENT;
+		if (n <= 0)
 			continue;
-		}
 		end = nl_serve_check(fds);
-		if (end == NL_SERVE_GOING)
-			end = nl_serve_input(s, fds);
+		if (end != NL_SERVE_GOING)
+			break;
+		if (full && fds[IN].revents)
+			return NL_SERVE_INPUT_ENDED;
+		end = nl_serve_input(s, fds);
+		if (fds[IN].revents) /* after the requests: a long one is not silence */
+			input_ns = nl_now_ns();
 	}
 	return end;
 }

@@ -1,7 +1,7 @@
 /* serve: the loop of a subcommand that answers request lines, one answer or error a request.
  *
- * The loop ends with the input, on a signal, when a handler sets `stop`, or when nobody reads the
- * output. nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own
+ * The loop ends with the input, on a signal, when a handler sets `stop`, when nobody reads the output,
+ * or after a time without input. An empty line is input without an answer: a sign of life. nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own
  * loop of nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
 #ifndef NL_SERVE_H
 #define NL_SERVE_H
@@ -19,6 +19,7 @@ enum nl_serve_end {
 	NL_SERVE_OUTPUT_LOST, /* nobody reads the output */
 	NL_SERVE_SIGNALLED,
 	NL_SERVE_FAILED, /* poll() failed */
+	NL_SERVE_SILENT, /* no input for silence_ns */
 };
 
 struct nl_serve {
@@ -31,8 +32,14 @@ struct nl_serve {
 	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
 	int stop;
+	/* Whether too many answers are unread: requests stay in the input meanwhile. May be NULL. */
+	int (*is_full)(void *context);
+	uint64_t silence_ns; /* end after this time without input; 0: never */
 	struct nl_line_reader reader;
 };
+
+/* Parse the arguments of a subcommand whose only option is `--silence-s 1..86400`. 0, or -1. */
+int nl_serve_silence_option(int argc, char **argv, uint64_t *silence_ns);
 
 enum { NL_SERVE_FDS = 4 };
 

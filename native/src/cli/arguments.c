@@ -2,9 +2,12 @@
 
 #include "base/error.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Return values of getopt_long; row i of the table returns ROW + i. No character is as large. */
 enum { JSON = 256, HELP, ROW, ROWS_MAX = 64 };
@@ -47,6 +50,36 @@ int nl_arguments_fail(int found, char *const *argv, struct nl_err *err)
 	return nl_fail_key(err, text, "unknown option %s", text);
 }
 
+/* Every user of a host sees its command lines, so a token comes from a file or standard input ("-"). */
+static int read_token(struct nl_run_opts *opts, const char *where, struct nl_err *err)
+{
+	char text[2 * NL_TOKEN_B + 2];
+	uint8_t token[NL_TOKEN_B];
+	size_t have = 0;
+	ssize_t n = 1;
+	int fd = STDIN_FILENO;
+
+	if (nl_hex_parse(where, token, sizeof(token)) == 0)
+		return nl_fail_key(err, "token",
+				   "every user of this host sees a token on the command line: name a "
+				   "file that has it, or - for standard input");
+	if (strcmp(where, "-") != 0)
+		fd = open(where, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && n > 0 && have < sizeof(text) - 1 && !memchr(text, '\n', have)) {
+		n = read(fd, text + have, sizeof(text) - 1 - have);
+		have += n > 0 ? (size_t)n : 0;
+	}
+	if (fd < 0 || n < 0)
+		nl_fail_key(err, "token", "the token's file %.200s: %s", where, strerror(errno));
+	if (fd > STDIN_FILENO)
+		close(fd);
+	if (fd < 0 || n < 0)
+		return NL_BAD_REQUEST;
+	text[have] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return nl_run_opts_set(opts, "token", text, err);
+}
+
 int nl_arguments_parse(struct nl_arguments *out, int role, int argc, char **argv,
 		       struct nl_err *err)
 {
@@ -76,7 +109,11 @@ int nl_arguments_parse(struct nl_arguments *out, int role, int argc, char **argv
 		if (found < ROW)
 			return nl_arguments_fail(found, argv, err);
 		option = &table[found - ROW];
-		if (nl_run_opts_set(opts, option->name, optarg, err))
+		if (option->kind == NL_KIND_TOKEN)
+			read_token(opts, optarg, err);
+		else
+			nl_run_opts_set(opts, option->name, optarg, err);
+		if (err->code)
 			return err->code;
 		window_given |= strcmp(option->name, "window_ms") == 0;
 		token_given |= option->kind == NL_KIND_TOKEN;

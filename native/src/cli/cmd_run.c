@@ -39,8 +39,9 @@ static int zero_token(const struct nl_run_opts *opts)
 
 static void print_how_to_join(const struct nl_run_opts *opts, uint32_t port)
 {
-	fprintf(stderr, "listening; at the other host:\n  gensink gen --to %s --port %u --streams %llu"
-			" --run %llu --token ",
+	fprintf(stderr, "listening; at the other host, with the token below on its standard "
+			"input:\n  gensink gen --to %s --port %u --streams %llu"
+			" --run %llu --token -\n",
 		opts->address, port, (unsigned long long)opts->streams,
 		(unsigned long long)opts->run);
 	for (int i = 0; i < NL_TOKEN_B; i++)

@@ -165,7 +165,7 @@ static void answer_error(void *context, const char *run, const struct nl_err *er
 
 /* -- start and end ----------------------------------------------------------------- */
 
-int nl_cc_session_serve(int in_fd, int out_fd)
+int nl_cc_session_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
 	struct cc_session *s = calloc(1, sizeof(*s));
 	sigset_t signals;
@@ -185,7 +185,8 @@ int nl_cc_session_serve(int in_fd, int out_fd)
 					     .in_fd = in_fd,
 					     .out_fd = out_fd,
 					     .broken_fd = -1,
-					     .signal_fd = signal_fd};
+					     .signal_fd = signal_fd,
+					     .silence_ns = silence_ns};
 		nl_json_init(&s->json);
 		send_ready(s);
 		end = s->serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&s->serve);

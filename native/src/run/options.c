@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "net/sock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +29,7 @@ static const struct nl_option table[] = {
 	 65535, AT(port)},
 	{"streams", "1", "parallel TCP streams", NL_KIND_COUNT, BOTH, BOTH, 1, NL_STREAMS_MAX,
 	 AT(streams)},
-	{"token", NULL, "32 hex digits, the same at both ends", NL_KIND_TOKEN, BOTH, BOTH, 0, 0,
+	{"token", NULL, "32 hex digits, the same at both ends; on a command line the file that has it, or -", NL_KIND_TOKEN, BOTH, BOTH, 0, 0,
 	 AT(token)},
 	{"record_B", "65536", "bytes of one send or recv call", NL_KIND_COUNT, BOTH, BOTH, 1, 64 << 20,
 	 AT(record_B)},

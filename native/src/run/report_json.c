@@ -244,7 +244,99 @@ static void put_engine(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+/* -- samples in parts ---------------------------------------------------------- */
+
+enum { LARGE_VALUES = 1000 * 1000, PART_VALUES = 64 * 1024, TABLES = 5 };
+
+/* One table of samples: `rows` rows of sample_count values. */
+struct sample_table {
+	const char *key;
+	uint64_t rows;
+	const uint64_t *wide; /* either this */
+	const uint32_t *narrow;
+};
+
+static void sample_tables(const struct nl_report *r, struct sample_table table[TABLES])
+{
+	const struct sample_table all[TABLES] = {
+		{"t_ns", 1, r->sample_t_ns, NULL},
+		{"bytes", r->streams, r->sample_bytes, NULL},
+		{"rtt_us", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_rtt_us},
+		{"cwnd_segments", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_cwnd_segments},
+		{"retransmits", r->trace_rtt_us ? r->streams : 0, NULL, r->trace_retransmits},
+	};
+
+	memcpy(table, all, sizeof(all));
+}
+
+int nl_report_is_large(const struct nl_report *r)
+{
+	return r->sample_count * r->streams * (r->trace_rtt_us ? 4 : 1) > LARGE_VALUES;
+}
+
+static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts);
+
+/* Values are numbered through all tables, row by row; *at is the first of the next part. */
+int nl_json_report_part(struct nl_json *j, const struct nl_report *r, uint64_t *at)
+{
+	struct sample_table table[TABLES];
+	uint64_t first = *at, parts = 0, n = r->sample_count;
+
+	if (first == UINT64_MAX)
+		return 0;
+	sample_tables(r, table);
+	for (int t = 0; t < TABLES; t++) {
+		uint64_t values = table[t].rows * n;
+
+		parts += (values + PART_VALUES - 1) / PART_VALUES;
+		if (first >= values) {
+			first -= values;
+			continue;
+		}
+		nl_json_open(j, NULL);
+		nl_json_text(j, "event", "samples");
+		nl_json_u64(j, "run", r->run);
+		nl_json_text(j, "role", r->role == NL_GEN ? "gen" : "sink");
+		nl_json_text(j, "table", table[t].key);
+		nl_json_u64(j, "first", first);
+		nl_json_array(j, "values");
+		for (uint64_t i = first; i < values && i < first + PART_VALUES; i++) {
+			uint64_t from = table[t].rows == 1 ? i : i / n * r->sample_capacity + i % n;
+
+			nl_json_u64(j, NULL, table[t].wide ? table[t].wide[from] : table[t].narrow[from]);
+		}
+		nl_json_array_end(j);
+		nl_json_close(j);
+		*at += values - first < PART_VALUES ? values - first : PART_VALUES;
+		return 1;
+	}
+	put_report(j, r, parts);
+	*at = UINT64_MAX;
+	return 1;
+}
+
+/* Of samples that were sent in parts. */
+static void put_streamed(struct nl_json *j, const struct nl_report *r, uint64_t parts)
+{
+	nl_json_open(j, "samples");
+	nl_json_u64(j, "interval_ms", r->interval_ms);
+	nl_json_u64(j, "count", r->sample_count);
+	nl_json_u64(j, "parts", parts);
+	nl_json_close(j);
+	if (r->trace_rtt_us) {
+		nl_json_open(j, "trace");
+		nl_json_close(j);
+	} else {
+		nl_json_null(j, "trace");
+	}
+}
+
 void nl_json_report(struct nl_json *j, const struct nl_report *r)
+{
+	put_report(j, r, 0);
+}
+
+static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t parts)
 {
 	nl_json_open(j, NULL);
 	nl_json_text(j, "event", r->role == NL_GEN ? "gen_result" : "sink_result");
@@ -271,8 +363,12 @@ void nl_json_report(struct nl_json *j, const struct nl_report *r)
 	for (uint64_t i = 0; i < r->streams; i++)
 		put_stream(j, &r->per_stream[i]);
 	nl_json_array_end(j);
-	put_samples(j, r);
-	put_trace(j, r);
+	if (parts) {
+		put_streamed(j, r, parts);
+	} else {
+		put_samples(j, r);
+		put_trace(j, r);
+	}
 	put_meters(j, r);
 	nl_json_close(j);
 }

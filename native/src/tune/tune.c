@@ -36,8 +36,9 @@ static void send_ready(struct tune *t, int stale)
 static int parse_options(struct tune *t, int argc, char **argv, const char **journal,
 			 struct nl_err *err)
 {
-	static const char usage[] = "usage: gensink tune --journal DIR [--hold-s 1..86400]";
-	uint64_t hold_s = HOLD_S;
+	static const char usage[] = "usage: gensink tune --journal DIR [--hold-s 1..86400] "
+				    "[--silence-s 1..86400]";
+	uint64_t hold_s = HOLD_S, silence_s = 0;
 
 	*journal = NULL;
 	for (int i = 1; i < argc; i += 2) {
@@ -45,13 +46,16 @@ static int parse_options(struct tune *t, int argc, char **argv, const char **jou
 			return nl_fail_key(err, argv[i], "%s needs a value; %s", argv[i], usage);
 		if (strcmp(argv[i], "--journal") == 0)
 			*journal = argv[i + 1];
-		else if (strcmp(argv[i], "--hold-s") != 0 ||
-			 nl_decimal_parse(argv[i + 1], 1, HOLD_S_MAX, &hold_s))
+		else if ((strcmp(argv[i], "--hold-s") != 0 ||
+			  nl_decimal_parse(argv[i + 1], 1, HOLD_S_MAX, &hold_s)) &&
+			 (strcmp(argv[i], "--silence-s") != 0 ||
+			  nl_decimal_parse(argv[i + 1], 1, HOLD_S_MAX, &silence_s)))
 			return nl_fail_key(err, argv[i], "%s", usage);
 	}
 	if (!*journal)
 		return nl_fail_key(err, "--journal", "%s", usage);
 	t->hold_ns = hold_s * NL_NS_PER_S;
+	t->serve.silence_ns = silence_s * NL_NS_PER_S;
 	return NL_OK;
 }
 
@@ -108,5 +112,6 @@ int nl_tune_main(int argc, char **argv)
 	nl_json_free(&t.json);
 	close(t.serve.signal_fd);
 	close(dir);
-	return t.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ? 1 : 0;
+	return t.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
+	       end == NL_SERVE_SILENT;
 }

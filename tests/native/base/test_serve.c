@@ -1,6 +1,7 @@
 /* The serve loop, over pipes: each reason to end, and errors as answers. */
 #include "base/serve.h"
 #include "check.h"
+#include "netlab.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -130,10 +131,30 @@ static void a_signal_comes_before_input(void)
 	CHECK(s.handled == 0);
 }
 
+static void it_ends_after_the_silence(void)
+{
+	uint64_t began = nl_now_ns();
+
+	s.serve.silence_ns = 50 * UINT64_C(1000000);
+	write_input("add\n");
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_SILENT);
+	CHECK(s.handled == 1 && nl_now_ns() - began >= s.serve.silence_ns);
+}
+
+static void an_empty_line_has_no_answer(void)
+{
+	write_input("\n\nadd\n\n");
+	end_input();
+	CHECK(nl_serve_run(&s.serve) == NL_SERVE_INPUT_ENDED);
+	CHECK(s.handled == 1 && s.errors == 0);
+}
+
 #define PIPED(function) TEST_WITH(function, open_pipes, close_pipes)
 
 static const struct nl_test tests[] = {
 	PIPED(it_ends_with_the_input),
+	PIPED(it_ends_after_the_silence),
+	PIPED(an_empty_line_has_no_answer),
 	PIPED(a_failed_request_is_answered_and_the_next_one_handled),
 	PIPED(an_error_has_the_run_of_its_request),
 	PIPED(an_overlong_line_is_one_error),
