@@ -1,0 +1,209 @@
+"""Stability of a campaign: drift, a step, and carry-over from the run before.
+
+Each test looks at the residuals of the runs, in the order of measuring: the logarithm of a run's
+goodput less the mean of its cell, over the scatter of the cell. Its p-value is that of a
+permutation test: the visits are put in random orders, so that what the runs of one visit share
+does not count as many observations. Rounds keep drift out of the comparison of cells; these tests
+say whether there was any.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import CELL_KEYS, valid
+
+PERMUTATIONS = 999
+LEVEL = 0.01
+"""A finding is stated below this p-value; three tests a campaign."""
+
+MIN_VISITS = 8
+CLIP = 4.0
+"""Residuals beyond this many standard deviations count as this many."""
+
+MIN_SIDE = 0.05
+"""A step leaves at least this share of the runs on either side."""
+
+COLUMNS = ("test", "estimate", "unit", "p", "found", "text")
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Residuals of runs in the order of measuring.
+
+    Attributes
+    ----------
+    scaled, logs : array, shape (runs,)
+        Residuals over the scatter of their cell, clipped; and as they are.
+    visit : array, shape (runs,)
+        Number of the visit of each run.
+    hours : array, shape (runs,)
+        Start, in hours after the first.
+    before : array, shape (runs,)
+        Logarithm of the goodput of the run before in the same visit; NaN for its first.
+    started_at : Series
+        Start of each run, UTC.
+    """
+
+    scaled: np.ndarray
+    logs: np.ndarray
+    visit: np.ndarray
+    hours: np.ndarray
+    before: np.ndarray
+    started_at: pd.Series
+
+
+def _series(runs: pd.DataFrame) -> _Series:
+    good = valid(runs)
+    good = good[good["goodput_MBps"] > 0].sort_values("started_at")
+    logs = np.log(good["goodput_MBps"].astype(float))
+    cell = [good[key] for key in CELL_KEYS]
+    count = logs.groupby(cell).transform("size")
+    good, logs = good[count > 1], logs[count > 1]
+    cell = [good[key] for key in CELL_KEYS]
+    residual = logs - logs.groupby(cell).transform("mean")
+    n = logs.groupby(cell).transform("size")
+    residual = residual * np.sqrt(n / (n - 1))
+    scatter = logs.groupby(cell).transform("std")
+    typical = scatter.median() if len(scatter) else math.nan
+    scale = np.sqrt((scatter**2 + typical**2) / 2).replace(0, np.nan)
+    visit = good.groupby(["block_id", "round"], sort=False).ngroup()
+    before = logs.groupby(visit).shift(1)
+    start = good["started_at"]
+    hours = (start - start.min()).dt.total_seconds() / 3600 if len(good) else start
+    return _Series(
+        scaled=(residual / scale).clip(-CLIP, CLIP).fillna(0).to_numpy(dtype=float),
+        logs=residual.to_numpy(dtype=float),
+        visit=visit.to_numpy(),
+        hours=np.asarray(hours, dtype=float),
+        before=before.to_numpy(dtype=float),
+        started_at=start.reset_index(drop=True),
+    )
+
+
+def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
+    """Test a campaign for drift, a step and carry-over.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table; flagged runs are left out.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    DataFrame
+        One row a test: ``test``, ``estimate`` in ``unit``, ``p``, ``found`` (p below
+        :data:`LEVEL`) and a sentence. ``p`` is missing with fewer than :data:`MIN_VISITS` visits.
+    """
+    series = _series(runs)
+    visits = len(np.unique(series.visit))
+    rng = np.random.default_rng(seed)
+    rows = []
+    for name, unit, test in (
+        ("drift", "% an hour", _drift),
+        ("step", "%", _step),
+        ("carry-over", "correlation", _carry_over),
+    ):
+        if visits < MIN_VISITS:
+            text = f"{visits} visits are too few for this test; it takes {MIN_VISITS}"
+            rows.append((name, math.nan, unit, math.nan, False, text))
+            continue
+        estimate, p, text = test(series, rng)
+        found = p < LEVEL
+        rows.append((name, estimate, unit, p, found, text(found)))
+    return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+
+Sentence = Callable[[bool], str]
+
+
+def _shuffled(series: _Series, rng: np.random.Generator) -> np.ndarray:
+    """Indices of the runs with the visits in a random order."""
+    order = rng.permutation(series.visit.max() + 1)
+    return np.argsort(order[series.visit], kind="stable")
+
+
+def _p(seen: float, drawn: np.ndarray) -> float:
+    return float((1 + np.sum(drawn >= seen)) / (1 + len(drawn)))
+
+
+def _drift(series: _Series, rng: np.random.Generator) -> tuple[float, float, Sentence]:
+    """Trend over the order of measuring, by its correlation with the residuals."""
+    time = series.hours - series.hours.mean()
+    spread = float((time**2).sum())
+
+    def slope(values: np.ndarray) -> float:
+        return float((time * values).sum()) / spread if spread else 0.0
+
+    drawn = [abs(slope(series.scaled[_shuffled(series, rng)])) for _ in range(PERMUTATIONS)]
+    p = _p(abs(slope(series.scaled)), np.array(drawn))
+    estimate = 100 * math.expm1(slope(series.logs))
+
+    def text(found: bool) -> str:
+        if not found:
+            return f"no drift is distinguishable from zero (p = {p:.2f})"
+        return f"goodput drifted by {estimate:+.1f} % an hour (p = {p:.3f})"
+
+    return estimate, p, text
+
+
+def _cusum(values: np.ndarray) -> np.ndarray:
+    """Difference of means before and after each place, over its standard error."""
+    n = len(values)
+    after = np.arange(1, n)
+    total = np.cumsum(values)[:-1]
+    statistic = np.abs(total - after * values.mean()) * np.sqrt(n / (after * (n - after)))
+    least = max(1, round(MIN_SIDE * n))
+    statistic[: least - 1] = 0
+    statistic[n - least :] = 0
+    return statistic
+
+
+def _step(series: _Series, rng: np.random.Generator) -> tuple[float, float, Sentence]:
+    """The largest change of level, by the maximum of the CUSUM statistic."""
+    statistic = _cusum(series.scaled)
+    place = int(np.argmax(statistic)) + 1
+    drawn = [_cusum(series.scaled[_shuffled(series, rng)]).max() for _ in range(PERMUTATIONS)]
+    p = _p(float(statistic[place - 1]), np.array(drawn))
+    change = float(np.median(series.logs[place:]) - np.median(series.logs[:place]))
+    estimate = 100 * math.expm1(change)
+
+    def text(found: bool) -> str:
+        if not found:
+            return f"no step is distinguishable from zero (p = {p:.2f})"
+        at = series.started_at[place]
+        return f"goodput changed by {estimate:+.1f} % at {at:%H:%M:%S} UTC (p = {p:.3f})"
+
+    return estimate, p, text
+
+
+def _carry_over(series: _Series, rng: np.random.Generator) -> tuple[float, float, Sentence]:
+    """Rank correlation of a run's residual with the goodput of the run before in its visit."""
+    has = ~np.isnan(series.before)
+    before = pd.Series(series.before[has]).rank().to_numpy()
+    scaled = series.scaled[has]
+
+    def correlation(values: np.ndarray) -> float:
+        ranks = pd.Series(values).rank().to_numpy()
+        if len(ranks) < 2 or ranks.std() == 0 or before.std() == 0:
+            return 0.0
+        return float(np.corrcoef(before, ranks)[0, 1])
+
+    seen = correlation(scaled)
+    drawn = [abs(correlation(rng.permutation(scaled))) for _ in range(PERMUTATIONS)]
+    p = _p(abs(seen), np.array(drawn))
+
+    def text(found: bool) -> str:
+        if not found:
+            return f"no effect of the run before is distinguishable from zero (p = {p:.2f})"
+        word = "faster" if seen > 0 else "slower"
+        return f"runs are {word} after a fast run: rank correlation {seen:+.2f} (p = {p:.3f})"
+
+    return seen, p, text

@@ -1,0 +1,87 @@
+"""Drift, a step and carry-over are found where they are, and seldom where they are not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from netlab.analysis import stability as module
+from netlab.analysis.stability import stability
+
+
+@pytest.fixture(scope="module")
+def study():
+    return synthetic.openlab()
+
+
+def campaign(study, seed: int, noise: float = 0.03) -> pd.DataFrame:
+    """Runs half a second apart, in planned order."""
+    runs = synthetic.runs_of(study, seed=seed, noise=noise).sort_values("order")
+    start = pd.Timestamp("2026-01-02", tz="UTC")
+    return runs.assign(started_at=start + pd.to_timedelta(np.arange(len(runs)), unit="s"))
+
+
+def found(runs: pd.DataFrame) -> pd.DataFrame:
+    return stability(runs).set_index("test")
+
+
+def scaled(runs: pd.DataFrame, factor) -> pd.DataFrame:
+    return runs.assign(goodput_MBps=runs["goodput_MBps"] * factor)
+
+
+def test_a_quiet_campaign_is_stable(study):
+    table = found(campaign(study, 1))
+    assert not table["found"].any() and (table["p"] > 0.01).all()
+    assert table["text"].str.contains("distinguishable from zero").all()
+
+
+def test_findings_in_quiet_campaigns_are_as_rare_as_the_level_says(study, monkeypatch):
+    monkeypatch.setattr(module, "PERMUTATIONS", 99)
+    monkeypatch.setattr(module, "LEVEL", 0.05)
+    findings = sum(found(campaign(study, seed))["found"].sum() for seed in range(40))
+    assert findings <= 13  # of 120 at 5 %: more has a probability below 1 in 100
+
+
+def test_a_drift_is_found_with_its_size(study):
+    runs = campaign(study, 2)
+    hours = np.arange(len(runs)) / 3600
+    table = found(scaled(runs, np.exp(0.5 * hours)))
+    assert table.loc["drift", "found"]
+    assert table.loc["drift", "estimate"] == pytest.approx(100 * math.expm1(0.5), rel=0.4)
+    assert "drifted by +" in table.loc["drift", "text"]
+
+
+def test_a_step_is_found_with_its_time_and_size(study):
+    runs = campaign(study, 3)
+    late = np.arange(len(runs)) >= 300
+    table = found(scaled(runs, np.where(late, 0.93, 1.0)))
+    assert table.loc["step", "found"]
+    assert table.loc["step", "estimate"] == pytest.approx(-7, abs=3)
+    assert "00:04:5" in table.loc["step", "text"] or "00:05:0" in table.loc["step", "text"]
+
+
+def test_carry_over_is_found(study):
+    runs = campaign(study, 4)
+    before = runs.groupby(["block_id", "round"])["goodput_MBps"].shift(1)
+    relative = np.log(before / before.median()).fillna(0)
+    table = found(scaled(runs, np.exp(0.05 * relative)))
+    assert (
+        table.loc["carry-over", "found"]
+        and "faster after a fast run" in table.loc["carry-over", "text"]
+    )
+
+
+def test_few_visits_are_not_tested(study):
+    runs = campaign(study, 1)
+    few = runs[runs["block_id"].isin(runs["block_id"].unique()[:2])]
+    table = found(few)
+    assert table["p"].isna().all() and not table["found"].any()
+    assert table["text"].str.contains("too few").all()
+
+
+def test_no_runs_are_no_error(study):
+    assert len(stability(campaign(study, 1).iloc[:0])) == 3
