@@ -171,8 +171,13 @@ def missing(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.loc[cells["n_valid"] == 0, columns].reset_index(drop=True)
 
 
-def best(cells: pd.DataFrame) -> pd.DataFrame:
-    """The cell with the highest goodput of each group, in the groups' order."""
+def best(cells: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
+    """The cell with the highest goodput of each group, in the groups' order.
+
+    Cells that are less precise than the study asks are not ranked.
+    """
+    if study is not None and study.precision is not None:
+        cells = cells[cells["half_width_percent"] <= study.precision.half_width_percent]
     rows = []
     for group in group_names(cells):
         part = cells[(cells["group"] == group) & cells["goodput_MBps"].notna()]

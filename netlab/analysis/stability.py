@@ -32,6 +32,9 @@ MIN_SIDE = 0.05
 COLUMNS = ("test", "estimate", "unit", "p", "found", "text")
 
 
+Sentence = Callable[[bool], str]
+
+
 @dataclass(frozen=True)
 class _Series:
     """Residuals of runs in the order of measuring.
@@ -86,6 +89,9 @@ def _series(runs: pd.DataFrame) -> _Series:
     )
 
 
+Test = Callable[[_Series, np.random.Generator], tuple[float, float, Sentence]]
+
+
 def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
     """Test a campaign for drift, a step and carry-over.
 
@@ -105,23 +111,21 @@ def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
     series = _series(runs)
     visits = len(np.unique(series.visit))
     rng = np.random.default_rng(seed)
-    rows = []
-    for name, unit, test in (
+    tests: tuple[tuple[str, str, Test], ...] = (
         ("drift", "% an hour", _drift),
         ("step", "%", _step),
         ("carry-over", "correlation", _carry_over),
-    ):
+    )
+    rows = []
+    for name, unit, test in tests:
         if visits < MIN_VISITS:
             text = f"{visits} visits are too few for this test; it takes {MIN_VISITS}"
             rows.append((name, math.nan, unit, math.nan, False, text))
             continue
-        estimate, p, text = test(series, rng)
+        estimate, p, sentence = test(series, rng)
         found = p < LEVEL
-        rows.append((name, estimate, unit, p, found, text(found)))
+        rows.append((name, estimate, unit, p, found, sentence(found)))
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
-
-
-Sentence = Callable[[bool], str]
 
 
 def _shuffled(series: _Series, rng: np.random.Generator) -> np.ndarray:

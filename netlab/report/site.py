@@ -277,6 +277,7 @@ def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
     return {
         "n_missing": int((m.cells["n_valid"] == 0).sum()),
         "n_flagged": len(flagged(m.runs)),
+        "n_wide": tables.wide_cells(m),
         "summary": _html(tables.summary(m)),
         "picture": _html(_picture(m)),
         "target": _html(tables.target(m)),
@@ -288,6 +289,8 @@ def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
         "unsupported": _html(tables.unsupported(m)),
         "provenance": _html(tables.provenance(m)),
         "overhead": _html(tables.overhead(m)),
+        "precision": _html(tables.precision(m)),
+        "stability": _html(tables.stability(m)),
     }
 
 

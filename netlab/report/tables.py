@@ -11,7 +11,8 @@ import pandas as pd
 from netlab.analysis import conditions, printed
 from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
-from netlab.analysis.cells import FROM_BATCHES, FROM_NOTHING
+from netlab.analysis import stability as stable
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, FROM_NOTHING
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Table
 
@@ -66,8 +67,10 @@ def summary(m: Measured) -> Table:
     n_missing = int((m.cells["n_valid"] == 0).sum())
     rows.append(("cells", f"{len(m.cells)}, of which {n_missing} without a valid run"))
     timing = m.study.timing
+    rounds = m.runs["round"].max()
+    rows.append(("rounds", str(rounds) if m.study.precision is None else f"up to {rounds}"))
     rows.append(("each run", f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up"))
-    best = printed.best(m.cells)
+    best = printed.best(m.cells, m.study)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]
         value = printed.with_interval(cell.goodput_MBps, cell.low_MBps, cell.high_MBps)
@@ -81,7 +84,7 @@ def summary(m: Measured) -> Table:
 def groups(m: Measured) -> Table:
     """Settings, number of runs and best cell of each group."""
     labels = printed.tuning_labels(m.cells, m.study)
-    best = {row.group: row for row in printed.best(m.cells).itertuples()}
+    best = {row.group: row for row in printed.best(m.cells, m.study).itertuples()}
     rows = []
     for name in m.groups:
         part = m.runs[m.runs["group"] == name]
@@ -239,6 +242,74 @@ def flagged(m: Measured) -> Table | Sentence:
         formats={"goodput_MBps": printed.number},
         note=f"By flag: {total}." if total else "",
     )
+
+
+WITHIN_PERCENT = (5, 10, 15)
+"""Half widths of intervals that the report counts cells by."""
+
+
+def precision(m: Measured) -> Tables:
+    """How precise the cells are: counts, and each cell that is less precise than asked."""
+    cells = m.cells[m.cells["n_valid"] > 0]
+    half, asked = cells["half_width_percent"], m.study.precision
+    rows = [(f"within {limit} %", int((half <= limit).sum())) for limit in WITHIN_PERCENT]
+    rows += [
+        ("wider", int((half > WITHIN_PERCENT[-1]).sum())),
+        ("without an interval", int(half.isna().sum())),
+        ("without a valid run", len(m.cells) - len(cells)),
+    ]
+    rounds = cells["n_valid"]
+    note = f"{len(m.cells)} cells; half widths of {_level(m)} intervals, in per cent of the mean."
+    if len(rounds):
+        note += f" {rounds.min():.0f} to {rounds.max():.0f} valid runs a cell."
+    counts = Table(
+        pd.DataFrame(rows, columns=["half of the interval", "cells"]), "Precision", note=note
+    )
+    if asked is None:
+        return Tables((counts,))
+    wide = cells[~(half <= asked.half_width_percent)]
+    if wide.empty:
+        return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
+    frame = wide.sort_values("half_width_percent", na_position="last")[
+        [*CELL_KEYS, "half_width_percent", "n_valid", "rounds_needed"]
+    ]
+    heads = {"mtu_B": "MTU, B", "half_width_percent": "reached, %", "n_valid": "rounds"}
+    heads["rounds_needed"] = f"rounds for {asked.half_width_percent:g} %"
+    return Tables(
+        (
+            counts,
+            Table(
+                frame.reset_index(drop=True),
+                f"Cells less precise than {asked.half_width_percent:g} %",
+                heads=heads,
+                formats={"half_width_percent": ".1f", "rounds_needed": _rounds},
+                note="Not ranked. Rounds that it would take, with the spread seen so far.",
+            ),
+        )
+    )
+
+
+def wide_cells(m: Measured) -> int:
+    """Number of cells that are less precise than the study asks; 0 if it asks nothing."""
+    asked = m.study.precision
+    if asked is None:
+        return 0
+    cells = m.cells[m.cells["n_valid"] > 0]
+    return int((~(cells["half_width_percent"] <= asked.half_width_percent)).sum())
+
+
+def _rounds(value: float) -> str:
+    if math.isnan(value):
+        return printed.MISSING
+    return "over 10,000" if math.isinf(value) else f"{value:.0f}"
+
+
+def stability(m: Measured) -> Table:
+    """Tests for drift, a step and carry-over from the run before."""
+    frame = stable.stability(m.runs)
+    shown = frame[["test", "text"]].rename(columns={"text": "finding"})
+    note = f"Permutation tests over visits; a finding has p below {stable.LEVEL:g}."
+    return Table(shown, "Stability over the campaign", note=note)
 
 
 def unsupported(m: Measured) -> Table | Sentence:
