@@ -52,7 +52,7 @@ RUN_COLUMNS = _columns(
         "digest of all settings of the run; a run with the same one is not repeated",
     ),
     ("campaign", "string", "", "campaign that measured it; missing if imported", "null"),
-    ("run_id", "string", "", "block, group, streams and round, readable"),
+    ("run_id", "string", "", "readable id: block, group, streams and round"),
     ("block_id", "string", "", "path, tuning and MTU"),
     ("order", "int64", "", "position in the study's randomised order, from 0"),
     ("group", "string", "", "group of the study (one table of the report)"),
