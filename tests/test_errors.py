@@ -156,6 +156,7 @@ PROGRAMMING_ERRORS = {
     "BadParameter",
     "ConnectionError",
     "EOFError",
+    "KeyboardInterrupt",
     "NotImplementedError",
     "PermissionError",
     "TimeoutError",

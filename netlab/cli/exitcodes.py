@@ -1,16 +1,22 @@
-"""Exit codes and messages of commands that end on one of netlab's errors."""
+"""Exit codes and messages of commands that end on an error or a signal."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from collections.abc import Callable
 from functools import wraps
+from types import FrameType
 from typing import TextIO
 
 import click
 
+from netlab.cli.limits import check_limits, explained
 from netlab.errors import NetlabError
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a command as Ctrl-C does."""
 
 _show_others = warnings.showwarning
 
@@ -30,19 +36,43 @@ def _show(
         _show_others(message, category, filename, lineno, file, line)
 
 
+def end_on_signals() -> None:
+    """Let a command clean up on SIGTERM and SIGHUP; a second one of them changes nothing.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
 def guarded(function: Callable) -> Callable:
-    """Turn netlab's errors into one message and an exit code."""
+    """Turn netlab's errors, the system's and signals into one message and an exit code."""
 
     @wraps(function)
     def wrapped(*args: object, **kwargs: object) -> object:
         warnings.showwarning = _show
         try:
+            check_limits()
             return function(*args, **kwargs)
         except NetlabError as error:
             click.echo(f"netlab: {error.with_code()}", err=True)
             sys.exit(error.exit_code)
-        except KeyboardInterrupt:
-            click.echo("netlab: interrupted; what was changed is reverted", err=True)
-            sys.exit(130)
+        except KeyboardInterrupt as interrupt:
+            number = interrupt.args[0] if interrupt.args else signal.SIGINT
+            by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+            click.echo(f"netlab: interrupted{by}; what was changed is reverted", err=True)
+            sys.exit(128 + number)
+        except BrokenPipeError:
+            raise
+        except (OSError, MemoryError) as error:
+            click.echo(f"netlab: {explained(error).with_code()}", err=True)
+            sys.exit(1)
 
     return wrapped

@@ -1,6 +1,7 @@
 """The ``netlab`` command: the same studies from a shell, with exit codes.
 
-0: done. 1: a run, host or report failed. 2: bad input. 130: interrupted.
+0: done. 1: a run, host or report failed. 2: bad input. 130: interrupted; 129 and 143 by SIGHUP and
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from netlab.cli.autotune import autotune_command
 from netlab.cli.bench import bench_command
 from netlab.cli.calibrate import calibrate_command
 from netlab.cli.check import check_command
+from netlab.cli.exitcodes import end_on_signals
+from netlab.cli.hosts import hosts_group
 from netlab.cli.import_results import import_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
@@ -28,10 +31,12 @@ def main() -> None:
 
     Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 130 interrupted.
     """
+    end_on_signals()
 
 
 for command in (
-    *(study_command, run_command, report_command, check_command, tune_group, lab_group),
+    *(study_command, run_command, report_command, check_command, tune_group, hosts_group),
+    lab_group,
     *(notebooks_command, autotune_command, bench_command, calibrate_command, import_command),
 ):
     main.add_command(command)

@@ -63,7 +63,8 @@ def _recovered(study: Study) -> Iterator[str]:
                 for host, endpoint in endpoints.items():
                     answers = endpoint.recover()
                     for answer in answers:
-                        words = (answer.get("knob"), answer.get("name"), answer.get("status"))
+                        names = ("event",) if "journal" in answer else ("knob", "name", "status")
+                        words = [answer.get(key) for key in (*names, "journal", "reason")]
                         yield f"{host}: {' '.join(str(word) for word in words if word)}"
                     if not answers:
                         yield f"{host}: nothing to recover"

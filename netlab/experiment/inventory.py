@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, HostError
 from netlab.hosts.host import Host
 from netlab.hosts.ssh import SshHost
 from netlab.lab.lab import Lab
@@ -43,8 +43,17 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
     try:
         with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
             attempts = [pool.submit(host.open) for host in hosts.values()]
-        for attempt in attempts:
-            attempt.result()
+        failures = [error for attempt in attempts if (error := attempt.exception())]
+        unreachable = [error for error in failures if isinstance(error, HostError)]
+        if len(unreachable) > 1 and len(unreachable) == len(failures):
+            raise HostError(
+                ", ".join(error.host for error in unreachable),
+                "cannot be used",
+                output="\n".join(error.with_code() for error in unreachable),
+                code="E-RUN-016",
+            )
+        if failures:
+            raise failures[0]
     except BaseException:
         close_hosts(hosts)
         raise

@@ -28,6 +28,7 @@ KEEPALIVE_S = 5.0
 SILENCE_S = 15.0
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+KEY_FILES = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ecdsa_sk", "id_ed25519_sk")
 
 # Errors are raised; without a handler paramiko would also print tracebacks into notebooks.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
@@ -338,6 +339,17 @@ class SshHost(Host):
             connect_kwargs=keys,
         )
 
+    def _has_key(self, connection: Connection) -> bool:
+        """Whether there is a key to offer, in a file or in an agent."""
+        named = connection.connect_kwargs.get("key_filename") or connection.ssh_config.get(
+            "identityfile"
+        )
+        if named or self.proxy_command is not None:
+            return True
+        if any(os.path.exists(os.path.expanduser(f"~/.ssh/{name}")) for name in KEY_FILES):
+            return True
+        return bool(paramiko.Agent().get_keys())
+
     def _explained(self, problem: Exception, connection: Connection) -> tuple[str, str]:
         """Return what went wrong, with the remedy, and the code of the error."""
         place = connection.host if connection.port == 22 else f"{connection.host}:{connection.port}"
@@ -360,6 +372,11 @@ class SshHost(Host):
                 ), "E-HOST-025"
             case paramiko.PasswordRequiredException():
                 return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
+            case paramiko.AuthenticationException() if not self._has_key(connection):
+                return (
+                    f"this user has no SSH key, and no agent has one: make one with `ssh-keygen -t "
+                    f"ed25519` and install it with `ssh-copy-id {connection.user}@{place}`"
+                ), "E-HOST-036"
             case paramiko.AuthenticationException():
                 return (
                     f"no key or agent was accepted for user {connection.user} at {place} "

@@ -1,0 +1,113 @@
+"""Remove what netlab leaves on a host: the agent, its cache, journals and locks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host
+
+# Prints the cache directory, then each file and its size; journals of a root's tune lie in it.
+LIST = r"""
+d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
+if [ -L "$d" ] || { [ -e "$d" ] && ! [ -O "$d" ]; }; then
+  echo "$d is a link or belongs to another user" >&2; exit 1
+fi
+printf 'directory %s\n' "$d"
+if [ -d "$d" ]; then
+  cd "$d" && find . -type f | while IFS= read -r f; do
+    printf 'file %s %s\n' "$(wc -c <"$f")" "${f#./}"
+  done
+fi
+"""
+# Arguments: the cache directory. Locks that a process has stay.
+REMOVE = r"""
+rm -rf -- "$1" || exit 1
+for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
+  [ -O "$f" ] || continue
+  if command -v flock >/dev/null 2>&1; then flock -n "$f" rm -f -- "$f"; fi
+done
+rmdir /run/netlab 2>/dev/null
+exit 0
+"""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What was removed from a host.
+
+    Parameters
+    ----------
+    directory : str
+        The cache directory.
+    files : dict of str to int
+        Files in it and their sizes in bytes; empty if there was nothing.
+    """
+
+    directory: str
+    files: dict[str, int]
+
+    def text(self) -> str:
+        """One sentence."""
+        if not self.files:
+            return f"nothing of netlab in {self.directory}"
+        size_kB = sum(self.files.values()) / 1000
+        journals = sum(name.endswith(".journal") for name in self.files)
+        noted = f", {journals} of them journals" if journals else ""
+        return f"removed {self.directory}: {len(self.files)} files{noted}, {size_kB:.0f} kB"
+
+
+def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
+    """Remove netlab's files from an open host.
+
+    Parameters
+    ----------
+    host : Host
+        The host.
+    journals : bool
+        Whether journals of settings that were not reverted are removed too.
+
+    Raises
+    ------
+    HostError
+        Journals say that settings are not reverted, or the files cannot be removed.
+    """
+    privileged = host.can_sudo
+    listed = host.run(("sh", "-c", LIST), check=False)
+    if listed.exit_status != 0:
+        raise HostError(
+            host.name, "its cache cannot be listed", output=listed.stderr, code="E-HOST-032"
+        )
+    directory, files = "", {}
+    for line in listed.stdout.splitlines():
+        key, _, rest = line.partition(" ")
+        if key == "directory":
+            directory = rest
+        elif key == "file":
+            size, _, name = rest.partition(" ")
+            files[name] = int(size)
+    if not directory.startswith("/") or not directory.endswith("/netlab"):
+        raise HostError(
+            host.name,
+            "a start-up file of the shell prints text or changes the output of commands",
+            code="E-HOST-033",
+        )
+    if privileged and not host.is_root:  # the journals are root's
+        found = host.run(("find", f"{directory}/journal", "-type", "f"), check=False, sudo=True)
+        files |= dict.fromkeys(
+            (name.removeprefix(f"{directory}/") for name in found.stdout.splitlines()), 0
+        )
+    left = [name for name in files if name.endswith(".journal")]
+    if left and not journals:
+        raise HostError(
+            host.name,
+            f"{len(left)} journals in {directory} say that settings are not reverted, or a netlab "
+            "is at work: run `netlab tune recover` first, or remove them too with --journals",
+            code="E-HOST-034",
+        )
+    done = host.run(("sh", "-c", REMOVE, "clean", directory), check=False, sudo=privileged)
+    if done.exit_status != 0:
+        raise HostError(
+            host.name, f"{directory} cannot be removed", output=done.stderr, code="E-HOST-035"
+        )
+    return Cleaned(directory, files)

@@ -1,0 +1,52 @@
+"""Cleaning a host removes what netlab left, says what it was, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from local_host import LocalHost
+
+from netlab.errors import HostError
+from netlab.hosts.clean import clean_host
+
+
+@pytest.fixture
+def host(tmp_path):
+    with LocalHost(tmp_path / "my home") as host:
+        yield host
+
+
+@pytest.fixture
+def cache(tmp_path):
+    cache = tmp_path / "my home" / ".cache" / "netlab"
+    (cache / "journal").mkdir(parents=True)
+    (cache / "gensink-1").write_bytes(b"x" * 5000)
+    (cache.parent / "other").write_text("of another program")
+    return cache
+
+
+def test_a_host_without_files_says_so(host):
+    assert clean_host(host).text().startswith("nothing of netlab in ")
+
+
+def test_the_cache_is_removed_and_its_files_are_counted(host, cache):
+    assert clean_host(host).text() == f"removed {cache}: 1 files, 5 kB"
+    assert not cache.exists() and (cache.parent / "other").exists()
+
+
+def test_journals_stay_unless_asked_for(host, cache):
+    (cache / "journal" / "1-2-3.journal").write_text("open")
+    with pytest.raises(HostError, match="netlab tune recover") as caught:
+        clean_host(host)
+    assert caught.value.code == "E-HOST-034" and cache.exists()
+    assert "1 of them journals" in clean_host(host, journals=True).text()
+    assert not cache.exists()
+
+
+def test_a_link_in_place_of_the_cache_is_refused(host, cache, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    cache.rename(elsewhere)
+    cache.symlink_to(elsewhere)
+    with pytest.raises(HostError, match="is a link or belongs to another user") as caught:
+        clean_host(host)
+    assert caught.value.code == "E-HOST-032"
+    assert (elsewhere / "gensink-1").exists()
