@@ -60,6 +60,13 @@ def measure(loaded: Study, results: Path | None, bar: Bar) -> Campaign:
         f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged",
         err=True,
     )
+    if campaign.disturbed:
+        click.echo(
+            f"netlab: {campaign.disturbed} runs are flagged interference, also after "
+            f"{loaded.noise.retries} retries: these hosts are noisy; quiet them, or set other "
+            "limits under `noise`",
+            err=True,
+        )
     if campaign.looks and loaded.precision is not None:
         last = campaign.looks[-1]
         click.echo(

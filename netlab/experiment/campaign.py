@@ -27,6 +27,8 @@ from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
 
+INTERFERENCE = "interference"
+
 PREPARE = """
 import netlab
 from netlab.face import block
@@ -47,6 +49,8 @@ class Campaign:
         Visits made now.
     measured, kept : int
         Runs measured now, and runs with a valid record from before.
+    disturbed : int
+        Runs that count and are flagged ``interference``, after all retries.
     failed, flagged : int
         Of all runs that count: those without a goodput, and those with one but with a flag.
     empty_cells : tuple of str
@@ -62,6 +66,7 @@ class Campaign:
     visits: int
     measured: int
     kept: int
+    disturbed: int = 0
     failed: int = 0
     flagged: int = 0
     empty_cells: tuple[str, ...] = ()
@@ -116,6 +121,11 @@ def run_study(
         return _Rounds(record, lab, watcher or Watcher(), clock).measure()
 
 
+def disturbed(runs: pd.DataFrame) -> pd.Series:
+    """Which runs are flagged ``interference`` and nothing worse."""
+    return runs["flags"] == INTERFERENCE
+
+
 def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
     """Cells of a study without a valid run, each with the first reason.
 
@@ -168,12 +178,8 @@ class _Rounds:
         with ExitStack() as stack:
             kernel = None
             for before, last in zip((0, *at), at, strict=False):
-                for visit in self._todo(planned[before:last]):
-                    if before and self.clock() > self.until:
-                        self.out_of_time = True
-                        break
-                    kernel = kernel or stack.enter_context(Kernel(PREPARE))
-                    self._visit(visit, kernel)
+                for round in planned[before:last]:
+                    kernel = self._round(round, kernel, stack, bounded=before > 0)
                 if study.precision is None or self.out_of_time:
                     break
                 self._look(last, planned, at)
@@ -188,12 +194,33 @@ class _Rounds:
             self.visits,
             self.measured,
             kept,
+            disturbed=int(disturbed(runs).sum()),
             failed=int(without.sum()),
             flagged=int(((runs["flags"] != "") & ~without).sum()),
             empty_cells=empty_cells(runs, planned[0]),
             looks=tuple(self.looks),
             out_of_time=self.out_of_time,
         )
+
+    def _round(
+        self, planned: Sequence[Visit], kernel: Kernel | None, stack: ExitStack, *, bounded: bool
+    ) -> Kernel | None:
+        """Make a round; then measure again what was disturbed, while the budget lasts."""
+        todo = self._todo((planned,))
+        for attempt in range(self.study.noise.retries + 1):
+            for visit in todo:
+                if (bounded or attempt) and self.clock() > self.until:
+                    self.out_of_time = self.out_of_time or bounded
+                    return kernel
+                kernel = kernel or stack.enter_context(Kernel(PREPARE))
+                self._visit(visit, kernel)
+            todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
+        return kernel
+
+    def _disturbed(self, visit: Visit) -> Visit:
+        """The runs of a visit that were flagged for interference and nothing worse."""
+        runs, _ = self.record.store.block(visit.block_id)
+        return visit.only(set(runs.loc[disturbed(runs), "run_id"]))
 
     def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:
         """Visits with runs that go on and have no valid record, in the order of measuring."""

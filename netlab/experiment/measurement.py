@@ -24,8 +24,8 @@ from netlab.measure import (
     record,
 )
 from netlab.measure.exchange import Request
-from netlab.measure.flags import flags_of
-from netlab.study import Group, Study, Timing
+from netlab.measure.flags import LIMITS, flags_of
+from netlab.study import Group, Noise, Study, Timing
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,7 @@ def measured(
     endpoints: Iterable[Endpoint],
     run_id: str,
     emulation: Emulation | None = None,
+    noise: Noise = LIMITS,
     named: Callable[[TrialResult], dict] = lambda result: {},
 ) -> Measurement:
     """Make one run, record it and flag it.
@@ -235,6 +236,8 @@ def measured(
         Value of that column in the intervals.
     emulation : Emulation, optional
         The emulator of the path.
+    noise : Noise
+        Limits of steal and foreign load.
     named : callable
         Result to the columns that name the run.
 
@@ -251,6 +254,6 @@ def measured(
     outcome, ledger = result.outcome, result.ledger
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
-    flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated)
+    flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated, noise)
     row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
     return Measurement(outcome, row, intervals, emulated)

@@ -127,6 +127,7 @@ class Trials:
             endpoints=self.endpoints.values(),
             run_id=run.run_id,
             emulation=self.emulation,
+            noise=study.noise,
             named=lambda result: self._named(run, result),
         )
         row, flows = made.row, made.outcome.flows

@@ -8,14 +8,13 @@ import pandas as pd
 
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Outcome
-from netlab.study import Timing
+from netlab.study import Noise, Timing
+
+LIMITS = Noise()
+"""Of all cores, in the window: above it, other processes affect the figure."""
 
 IMPLAUSIBLE_PERCENT = 101.0
 """Above the ceiling by more than timing errors of the window explain."""
-
-STEAL_PERCENT = 5.0
-FOREIGN_CPU_PERCENT = 15.0
-"""Of all cores, in the window: above it, other processes affect the figure."""
 
 DRIFT_PPM = 1000.0
 """Twice the maximum slew of NTP (500): above it, the clock is not reliable."""
@@ -40,6 +39,7 @@ def flags_of(
     intervals: pd.DataFrame,
     timing: Timing,
     emulated: Emulated | None = None,
+    noise: Noise = LIMITS,
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid.
 
@@ -59,6 +59,8 @@ def flags_of(
         What was asked for.
     emulated : Emulated, optional
         What the emulator of the path did.
+    noise : Noise
+        Limits of steal and foreign load.
     """
     flags: dict[str, str] = {}
     for flow in outcome.flows:
@@ -77,7 +79,7 @@ def flags_of(
         flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
     if ledger_problems:
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
-    load = interference(row)
+    load = interference(row, noise)
     if load:
         flags["interference"] = load
     if drift:
@@ -95,18 +97,20 @@ def flags_of(
     return flags
 
 
-def interference(row: dict) -> str | None:
+def interference(row: dict, noise: Noise = LIMITS) -> str | None:
     """Describe steal and foreign load above the limits; None if both are below.
 
     Parameters
     ----------
     row : dict
         ``steal_percent`` and ``foreign_cpu_percent``, of all cores; None where unknown.
+    noise : Noise
+        The limits.
     """
     found = []
-    if (row["steal_percent"] or 0) > STEAL_PERCENT:
+    if (row["steal_percent"] or 0) > noise.steal_percent:
         found.append(f"steal {row['steal_percent']:.1f} %")
-    if (row["foreign_cpu_percent"] or 0) > FOREIGN_CPU_PERCENT:
+    if (row["foreign_cpu_percent"] or 0) > noise.foreign_cpu_percent:
         found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %")
     return ", ".join(found) or None
 

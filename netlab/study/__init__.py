@@ -11,6 +11,7 @@ from netlab.study.generators import OWN
 from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Bus, End, Host
 from netlab.study.link import Emulator, LabLink, Path
+from netlab.study.noise import Noise
 from netlab.study.socket import Socket
 from netlab.study.stacks import Stack
 from netlab.study.tunings import OwnTuning, TuningLevel
@@ -28,6 +29,7 @@ __all__ = [
     "Host",
     "LabLink",
     "Name",
+    "Noise",
     "OwnTuning",
     "Path",
     "Socket",

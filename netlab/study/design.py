@@ -25,6 +25,7 @@ from netlab.study.generators import OWN, refusal
 from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Host
 from netlab.study.link import Path
+from netlab.study.noise import Noise
 from netlab.study.precision import Precision
 from netlab.study.socket import Engine, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack, check_congestions
@@ -41,7 +42,7 @@ class Study(Model):
     threads. ``trace`` records RTT, congestion window and retransmits of every stream at every
     interval. ``stacks`` are the study's own congestion controls, named in runs like the kernel's.
     ``precision`` measures each cell until its interval is narrow enough, in place of
-    ``timing.rounds``.
+    ``timing.rounds``; ``noise`` limits how much a host may be disturbed meanwhile.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
     tunings of the study's own, by name.
     """
@@ -69,6 +70,7 @@ class Study(Model):
     trace: bool = False
     timing: Timing = Timing()
     precision: Precision | None = None
+    noise: Noise = Noise()
     quick: Timing | None = None
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95

@@ -244,6 +244,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "receive": study.receive,
         "socket": study.socket.model_dump(mode="json"),
         "trace": study.trace,
+        "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import synthetic
 
-from netlab.experiment.campaign import empty_cells
+from netlab.experiment.campaign import disturbed, empty_cells
 from netlab.study.schedule import rounds
 
 
@@ -26,3 +26,9 @@ def test_a_cell_without_a_run_was_not_measured():
     runs = synthetic.runs_of(study, change=synthetic.only(streams=(1, 4, 12)))
     empty = empty_cells(runs, rounds(study)[0])
     assert len(empty) == 35 and all(text.endswith("@20: not measured") for text in empty)
+
+
+def test_only_runs_with_no_worse_flag_than_interference_are_measured_again():
+    runs = synthetic.runs_of(synthetic.openlab()).head(4)
+    runs["flags"] = ["", "interference", "interference,stalled", "failed"]
+    assert disturbed(runs).tolist() == [False, True, False, False]

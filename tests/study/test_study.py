@@ -141,7 +141,7 @@ def test_the_digest_does_not_depend_on_layout_comments_or_the_order_of_keys(tmp_
     turned["hosts"] = dict(reversed(CONTENT["hosts"].items()))
     text = yaml.safe_dump(turned, sort_keys=False, default_flow_style=True, width=10_000)
     path.write_text(f"# a comment\n{text}\n# another\n")
-    assert load(path).digest() == load(OPENLAB).digest()
+    assert load(path).digest() == load(OPENLAB, rounds=3).digest()
 
 
 def test_the_digest_takes_1_and_1_0_seconds_for_the_same():

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.errors import BadInput
-from netlab.measure.flags import FOREIGN_CPU_PERCENT, STEAL_PERCENT
+from netlab.measure.flags import LIMITS
 from netlab.qualify.bench.contenders import GENSINK
 
 CELL = ("mode", "offloads", "mtu_B", "streams")
@@ -186,8 +186,8 @@ def _median(resampled: np.ndarray) -> np.ndarray:
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:
     """Mask of the samples disturbed by steal or foreign load."""
-    steal = samples["steal_percent"].astype(float) > STEAL_PERCENT
-    return steal | (samples["foreign_percent"].astype(float) > FOREIGN_CPU_PERCENT)
+    steal = samples["steal_percent"].astype(float) > LIMITS.steal_percent
+    return steal | (samples["foreign_percent"].astype(float) > LIMITS.foreign_cpu_percent)
 
 
 def _verdict(

@@ -1,0 +1,46 @@
+"""Runs that other work disturbs are measured again, and the disturbed records stay."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from netlab.results import Store
+from tests.e2e.conftest import run_netlab, small_study
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+BURN = "while True: pass"
+
+
+def noisy_study(tmp_path, retries: int) -> str:
+    content = small_study("noisy")
+    content["groups"] = content["groups"][:1]
+    content["tunings"] = content["tunings"][:1]
+    content["streams"] = [1]
+    content["noise"] = {"foreign_cpu_percent": 20.0, "retries": retries}
+    path = tmp_path / "noisy.yml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return str(path)
+
+
+def test_a_disturbed_run_is_tried_again_and_a_noisy_host_is_named(tmp_path, machine_untouched):
+    burners = [subprocess.Popen((sys.executable, "-c", BURN)) for _ in range(2)]
+    try:
+        done = run_netlab(
+            "run", noisy_study(tmp_path, 2), "--results", str(tmp_path / "results"), timeout_s=200
+        )
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert done.returncode == 1, done.stderr
+    assert "these hosts are noisy" in done.stderr and "no valid run" in done.stderr
+    store = Store(tmp_path / "results")
+    assert store.runs()["flags"].tolist() == ["interference"]
+    records = store.runs(superseded=True)
+    assert len(records) == 3 and records["superseded"].tolist() == [True, True, False]
+    assert "foreign CPU load" in records["message"].iloc[0]
