@@ -115,9 +115,9 @@ def stability(runs: pd.DataFrame, *, seed: int = 1) -> pd.DataFrame:
             text = f"{visits} visits are too few for this test; it takes {MIN_VISITS}"
             rows.append((name, math.nan, unit, math.nan, False, text))
             continue
-        estimate, p, text = test(series, rng)
+        estimate, p, sentence = test(series, rng)
         found = p < LEVEL
-        rows.append((name, estimate, unit, p, found, text(found)))
+        rows.append((name, estimate, unit, p, found, sentence(found)))
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
