@@ -88,8 +88,7 @@ enum nl_engine_word {
 	NL_ENGINE_AUTO = 0,     /* blocking for few streams, epoll for many */
 	NL_ENGINE_BLOCKING = 1, /* one thread per stream */
 	NL_ENGINE_EPOLL = 2,    /* one epoll set per thread, streams distributed over the threads */
-	NL_ENGINE_URING = 3,    /* io_uring, a ring per thread; send copy or zerocopy, receive copy
-				 * or discard */
+	NL_ENGINE_PLAIN = 3,    /* one thread per stream, send() and recv() in a loop and nothing else */
 };
 
 enum nl_send_word {
@@ -138,7 +137,7 @@ struct nl_run_opts {
 	uint64_t pacing_Bps;          /* gen: per stream; 0: unlimited */
 	uint64_t dscp, mss_B, nodelay, busy_poll_us; /* 0: the kernel's default */
 	uint64_t engine;  /* enum nl_engine_word */
-	uint64_t threads; /* epoll and uring: 0: one per online CPU */
+	uint64_t threads; /* epoll: 0: one per CPU that the process may use */
 	uint64_t send;    /* gen: enum nl_send_word */
 	uint64_t receive; /* sink: enum nl_receive_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
@@ -269,6 +268,16 @@ struct nl_rejected {
 	uint64_t evicted; /* made way for a newer connection */
 };
 
+/* How the threads of a run behave. The rules of `auto` are in PROTOCOL.md; `plain` does none of it. */
+struct nl_policy {
+	uint64_t batch_B;    /* of a stream in a set before the next one; UINT64_MAX: no limit */
+	uint64_t yield_B;    /* a gen's thread yields its CPU after it; UINT64_MAX: never */
+	int32_t read_delay;  /* the sink may sleep between reads */
+	int32_t sched_batch; /* SCHED_BATCH instead of SCHED_OTHER */
+	int32_t spread;      /* each thread is pinned to a CPU of its own */
+	int32_t reserved;    /* 0 */
+};
+
 struct nl_report {
 	int32_t role, status;
 	struct nl_err err; /* the reason, unless the status is ok */
@@ -276,6 +285,7 @@ struct nl_report {
 	struct nl_rejected rejected;
 	char engine[NL_NAME_MAX], method[NL_NAME_MAX]; /* in use, as option words */
 	uint64_t threads;                              /* worker threads */
+	struct nl_policy policy;                       /* how the threads behave */
 	/* gen, zerocopy: completed bytes, and of these copied */
 	uint64_t completed_bytes, copied_bytes;
 	uint64_t mapped_bytes;     /* sink, zerocopy: not copied */

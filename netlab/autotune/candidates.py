@@ -13,7 +13,7 @@ from netlab.units import KIB, MIB, size
 ENGINE_WORDS = {
     "send": ("copy", "zerocopy", "sendfile", "splice"),
     "receive": ("copy", "discard", "splice", "zerocopy"),
-    "engine": ("blocking", "epoll", "uring"),
+    "engine": ("blocking", "epoll", "plain"),
 }
 """Options of a run with words as values, and the words that a search tries if the core has them."""
 

@@ -170,6 +170,16 @@ def _view(
     return array
 
 
+def _policy(policy: Any) -> dict[str, int | bool | None]:
+    """The policy of a report; a limit that there is not is None."""
+    found: dict[str, int | bool | None] = {
+        name: None if getattr(policy, name) == 2**64 - 1 else int(getattr(policy, name))
+        for name in ("batch_B", "yield_B")
+    }
+    switches = ("read_delay", "sched_batch", "spread")
+    return found | {name: bool(getattr(policy, name)) for name in switches}
+
+
 def _struct(value: Any) -> dict[str, int]:
     return {name: int(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
 
@@ -282,6 +292,7 @@ class Run:
             engine=_text(r.engine),
             method=_text(r.method),
             **{name: int(getattr(r, name)) for name in plain},
+            policy=_policy(r.policy),
             rejected=rejected,
             per_stream=tuple(_stream(r.per_stream[i]) for i in range(rows)),
             sample_t_ns=_view(r.sample_t_ns, np.uint64, 1, capacity, count, self._run)[0],

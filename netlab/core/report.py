@@ -22,6 +22,9 @@ class Report:
         I/O engine and method of sending or receiving.
     threads : int
         Number of I/O threads.
+    policy : dict
+        ``batch_B`` and ``yield_B`` (None: no limit), ``read_delay``, ``sched_batch``, ``spread``;
+        the rules are in `native/PROTOCOL.md`.
     completed_bytes, copied_bytes : int
         Of a gen that sent by ``zerocopy``: bytes whose completion the kernel reported, and
         those of them that it copied.
@@ -65,6 +68,7 @@ class Report:
     engine: str
     method: str
     threads: int
+    policy: dict[str, int | bool | None]
     completed_bytes: int
     copied_bytes: int
     mapped_bytes: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -198,6 +199,12 @@ def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, flo
     return goodput_MBps(flow.sink), window_s, None
 
 
+def _policy(flows: tuple[Flow, ...]) -> str | None:
+    """How the threads of both ends behaved, as JSON; None for a generator that does not say."""
+    ends = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
+    return json.dumps(ends, sort_keys=True) if any(ends.values()) else None
+
+
 def _engine(flows: tuple[Flow, ...]) -> str:
     """Engines and methods of sender and receiver: ``blocking:copy/epoll:discard``."""
     used = [
@@ -265,6 +272,7 @@ def record(
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
     return {
         "engine": _engine(flows),
+        "policy": _policy(flows),
         "started_at": pd.Timestamp(outcome.started_unix_ns, unit="ns", tz="UTC"),
         "wall_s": outcome.wall_s,
         "window_s": _mean([window_s for _, window_s, _ in timed]),

@@ -107,6 +107,13 @@ RUN_COLUMNS = _columns(
         "null",
     ),
     ("engine", "string", "", "method of sender and receiver, e.g. blocking:copy/epoll:discard"),
+    (
+        "policy",
+        "string",
+        "",
+        "JSON: batch, yield threshold, read delay, scheduling and placement of both ends",
+        "null",
+    ),
     ("started_at", "datetime64[ns, UTC]", "", "start of the run"),
     ("wall_s", "float64", "s", "wall time of the run, from request to result"),
     ("overhead_s", "float64", "s", "wall time less warm-up and window"),

@@ -37,10 +37,11 @@ class Study(Model):
     """A whole study. Load one with :func:`load`.
 
     ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
-    a stream (``blocking``) or ``threads`` that serve them all (``epoll``, ``uring``; 0: one a
-    CPU); ``auto`` depends on the number of streams. ``socket`` holds options of sockets and
-    threads. ``trace`` records RTT, congestion window and retransmits of every stream at every
-    interval. ``stacks`` are the study's own congestion controls, named in runs like the kernel's.
+    a stream (``blocking``, and ``plain``: send() and recv() in a loop and nothing else) or
+    ``threads`` that serve them all (``epoll``; 0: one a CPU); ``auto`` depends on the number of
+    streams. ``socket`` holds options of sockets and threads. ``trace`` records RTT, congestion
+    window and retransmits of every stream at every interval. ``stacks`` are the study's own
+    congestion controls, named in runs like the kernel's.
     ``precision`` measures each cell until its interval is narrow enough, in place of
     ``timing.rounds``; ``noise`` limits how much a host may be disturbed meanwhile.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.study.base import Megabytes, Model
 
-Engine = Literal["auto", "blocking", "epoll", "uring"]
+Engine = Literal["auto", "blocking", "epoll", "plain"]
 Send = Literal["copy", "zerocopy", "sendfile", "splice"]
 Receive = Literal["copy", "discard", "splice", "zerocopy"]
 Threads = Annotated[int, Field(ge=0, le=1024)]

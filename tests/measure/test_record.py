@@ -307,9 +307,9 @@ def test_the_engine_is_what_the_agents_say_they_used():
         flow.gen.update(engine="blocking", send="zerocopy")
         flow.sink.update(engine="epoll", receive="discard")
     assert recorded(of)["engine"] == "blocking:zerocopy/epoll:discard"
-    of.flows[1].sink["engine"] = "uring"
+    of.flows[1].sink["engine"] = "plain"
     assert recorded(of)["engine"] == (
-        "blocking:zerocopy/epoll:discard, blocking:zerocopy/uring:discard"
+        "blocking:zerocopy/epoll:discard, blocking:zerocopy/plain:discard"
     )
 
 

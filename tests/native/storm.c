@@ -50,12 +50,12 @@ static void start(struct end *end, const struct nl_run_opts *opts)
 /* Any engine and any supported method, at either end. */
 static void set_engines(struct nl_run_opts *sink, struct nl_run_opts *gen, unsigned *seed)
 {
-	gen->engine = (unsigned)rand_r(seed) % (NL_ENGINE_URING + 1);
-	sink->engine = (unsigned)rand_r(seed) % (NL_ENGINE_URING + 1);
+	gen->engine = (unsigned)rand_r(seed) % (NL_ENGINE_PLAIN + 1);
+	sink->engine = (unsigned)rand_r(seed) % (NL_ENGINE_PLAIN + 1);
 	gen->send = (unsigned)rand_r(seed) %
-		    (gen->engine == NL_ENGINE_URING ? NL_SEND_ZEROCOPY + 1 : NL_SEND_SPLICE + 1);
-	sink->receive = (unsigned)rand_r(seed) % (sink->engine == NL_ENGINE_URING ?
-						  NL_RECEIVE_DISCARD + 1 :
+		    (gen->engine == NL_ENGINE_PLAIN ? NL_SEND_COPY + 1 : NL_SEND_SPLICE + 1);
+	sink->receive = (unsigned)rand_r(seed) % (sink->engine == NL_ENGINE_PLAIN ?
+						  NL_RECEIVE_COPY + 1 :
 						  NL_RECEIVE_ZEROCOPY + 1);
 }
 

@@ -108,8 +108,7 @@ def test_a_storm_of_stops_is_clean(request, build_name):
         ("blocking", "sendfile", "discard"),
         ("epoll", "zerocopy", "zerocopy"),
         ("epoll", "splice", "splice"),
-        ("uring", "copy", "copy"),
-        ("uring", "zerocopy", "discard"),
+        ("plain", "copy", "copy"),
     ],
 )
 def test_a_sanitized_agent_moves_20_streams_both_ways(

@@ -128,16 +128,16 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 	return trial.errnum ? fail_cpu(affinity->cpu[trial.failed], trial.errnum, err) : NL_OK;
 }
 
-void nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
+int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
 {
 	size_t count = 0;
 	struct set set;
 
 	if (affinity->count || affinity->follow || threads > NL_CPUS_MAX)
-		return;
+		return 0;
 	memset(&set, 0, sizeof(set));
 	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
-		return;
+		return 0;
 	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++) {
 		if (!has(&set, cpu))
 			continue;
@@ -146,6 +146,20 @@ void nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
 		count++;
 	}
 	affinity->count = count == threads ? count : 0;
+	return affinity->count > 0;
+}
+
+uint64_t nl_affinity_allowed(void)
+{
+	uint64_t count = 0;
+	struct set set;
+
+	memset(&set, 0, sizeof(set));
+	if (sched_getaffinity(0, sizeof(set), as_cpu_set(&set)))
+		return 0;
+	for (unsigned cpu = 0; cpu <= NL_CPU_NUMBER_MAX; cpu++)
+		count += has(&set, cpu) != 0;
+	return count;
 }
 
 /* -- during a run -------------------------------------------------------------------------- */

@@ -23,8 +23,11 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 
 /* Pin threads with many streams each to one CPU each, if the number of allowed CPUs equals the
  * number of threads and no option says otherwise. A gen and a sink on one machine then share
- * caches. */
-void nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads);
+ * caches. 1 if they are to be pinned. */
+int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads);
+
+/* Number of CPUs that the calling thread may use; 0 if unknown. */
+uint64_t nl_affinity_allowed(void);
 
 /* Set the affinity of the calling thread, the index-th of its run; fd is its first stream. 0 or
  * errno. */

@@ -23,8 +23,8 @@ enum {
 };
 
 struct nl_batch {
-	uint64_t stream_B;
-	uint64_t yield_B; /* UINT64_MAX: never */
+	uint64_t stream_B; /* UINT64_MAX: no limit */
+	uint64_t yield_B;  /* UINT64_MAX: never */
 };
 
 /* The thresholds for streams on threads (one thread per stream if equal) of a machine with cpus. */

@@ -1,17 +1,19 @@
 #include "io/engine.h"
 
 #include "base/error.h"
+#include "io/affinity.h"
+#include "io/batch.h"
 #include "io/worker.h"
 #include "net/egress.h"
 
 #include <errno.h>
-#include <unistd.h>
 
-static uint64_t cpus_online(void)
+/* CPUs that this process may use: fewer than the machine has under taskset or in a container. */
+static uint64_t cpus_allowed(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t cpus = nl_affinity_allowed();
 
-	return cpus > 0 ? (uint64_t)cpus : 1;
+	return cpus ? cpus : 1;
 }
 
 /* Limits of one thread per stream: beyond, its memory and scheduling cost throughput. Below two
@@ -25,10 +27,10 @@ static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 		return &nl_engine_blocking;
 	case NL_ENGINE_EPOLL:
 		return &nl_engine_epoll;
-	case NL_ENGINE_URING:
-		return &nl_engine_uring;
+	case NL_ENGINE_PLAIN:
+		return &nl_engine_plain;
 	default:
-		return opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_online()
+		return opts->streams <= BLOCKING_BEST && opts->streams < SET_BEST_A_CPU * cpus_allowed()
 			       ? &nl_engine_blocking
 			       : &nl_engine_epoll;
 	}
@@ -36,7 +38,7 @@ static const struct nl_engine *engine_of(const struct nl_run_opts *opts)
 
 static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
 {
-	uint64_t threads = opts->threads ? opts->threads : cpus_online();
+	uint64_t threads = opts->threads ? opts->threads : cpus_allowed();
 
 	if (engine->one_stream)
 		return opts->streams;
@@ -50,7 +52,7 @@ static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads
 
 	if (opts->role == NL_GEN)
 		egress = nl_egress_of(opts->interface);
-	return nl_batch_of(opts->streams, threads, cpus_online(), egress);
+	return nl_batch_of(opts->streams, threads, cpus_allowed(), egress);
 }
 
 /* Delay reads only where every sink may have a CPU without a gen. Not where the run measures the
@@ -59,7 +61,21 @@ static int delays_reads_of(const struct nl_run_opts *opts)
 {
 	return opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
 	       (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
-	       opts->streams < cpus_online();
+	       opts->streams < cpus_allowed();
+}
+
+/* The rules of PROTOCOL.md. */
+static struct nl_policy policy_of(const struct nl_run_opts *opts, uint64_t threads)
+{
+	struct nl_batch batch = batch_of(opts, threads);
+
+	if (opts->engine == NL_ENGINE_PLAIN)
+		return (struct nl_policy){.batch_B = UINT64_MAX, .yield_B = UINT64_MAX};
+	return (struct nl_policy){.batch_B = batch.stream_B,
+				  .yield_B = batch.yield_B,
+				  .read_delay = delays_reads_of(opts),
+				  .sched_batch = 1,
+				  .spread = opts->streams > threads};
 }
 
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err)
@@ -80,7 +96,6 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 				  .method = method,
 				  .threads = threads,
 				  .blocking = engine->one_stream,
-				  .batch = batch_of(opts, threads),
-				  .delays_reads = delays_reads_of(opts)};
+				  .policy = policy_of(opts, threads)};
 	return NL_OK;
 }

@@ -2,7 +2,6 @@
 #ifndef NL_ENGINE_H
 #define NL_ENGINE_H
 
-#include "io/batch.h"
 #include "netlab.h"
 
 struct nl_engine;
@@ -13,8 +12,7 @@ struct nl_choice {
 	const struct nl_io_method *method;
 	uint64_t threads;
 	int blocking; /* mode of the sockets */
-	struct nl_batch batch;
-	int delays_reads;
+	struct nl_policy policy;
 };
 
 /* Choose for the run. NL_REFUSED with the reason if this kernel lacks support; `auto` chooses an

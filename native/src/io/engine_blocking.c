@@ -1,4 +1,5 @@
-/* The blocking engine: one thread per stream, blocking calls. */
+/* The blocking engines: one thread per stream, blocking calls. The policy of a run makes `plain` do
+ * nothing but send() and recv(). */
 #include "io/read_delay.h"
 #include "io/worker.h"
 
@@ -34,7 +35,7 @@ static int receive_all(struct nl_worker *worker, struct nl_stream *stream)
 	struct nl_read_delay delay;
 	ssize_t n;
 
-	nl_read_delay_begin(&delay, worker->transfer->delays_reads ? stream->fd : -1);
+	nl_read_delay_begin(&delay, worker->transfer->policy.read_delay ? stream->fd : -1);
 	while ((n = move(ctx, stream, ctx->record_B)) != 0) {
 		if (n > 0) {
 			nl_stream_received(stream, (uint64_t)n);
@@ -67,6 +68,15 @@ static void finish(struct nl_worker *worker)
 
 const struct nl_engine nl_engine_blocking = {
 	.name = "blocking",
+	.one_stream = 1,
+	.prepare = nothing_to_do,
+	.wait = nothing_to_do,
+	.transfer = transfer,
+	.finish = finish,
+};
+
+const struct nl_engine nl_engine_plain = {
+	.name = "plain",
 	.one_stream = 1,
 	.prepare = nothing_to_do,
 	.wait = nothing_to_do,

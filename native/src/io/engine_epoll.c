@@ -83,7 +83,7 @@ static void send_some(struct nl_worker *worker, struct nl_stream *stream)
 		set_events(worker->own, stream, EPOLLOUT, EPOLL_CTL_MOD);
 		stream->throttled = 0;
 	}
-	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->policy.batch_B; call++) {
 		size_t len = nl_stream_next(stream, ctx->record_B);
 		ssize_t n;
 
@@ -114,7 +114,7 @@ static void receive_some(struct nl_worker *worker, struct nl_stream *stream)
 	struct nl_io_ctx *ctx = &worker->ctx;
 	uint64_t batch_B = 0;
 
-	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->batch.stream_B; call++) {
+	for (int call = 0; call < BATCH_CALLS && batch_B < worker->transfer->policy.batch_B; call++) {
 		ssize_t n = ctx->method->move(ctx, stream, ctx->record_B);
 
 		if (n > 0) {

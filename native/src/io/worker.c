@@ -155,7 +155,8 @@ static void *work(void *argument)
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL);
-	use_sched_batch();
+	if (transfer->policy.sched_batch)
+		use_sched_batch();
 	/* before memory is touched, so that it is allocated near its CPU */
 	worker->errnum = nl_affinity_apply(&transfer->affinity, worker->id,
 					   transfer->stream[worker->id].fd);

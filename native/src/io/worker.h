@@ -6,7 +6,6 @@
 #define NL_WORKER_H
 
 #include "io/affinity.h"
-#include "io/batch.h"
 #include "io/io_method.h"
 
 #include <pthread.h>
@@ -21,8 +20,7 @@ struct nl_transfer {
 	const struct nl_run_opts *opts;
 	const struct nl_engine *engine;
 	const struct nl_io_method *method;
-	struct nl_batch batch;
-	int delays_reads; /* see read_delay.h */
+	struct nl_policy policy; /* see batch.h and read_delay.h */
 	struct nl_affinity affinity;
 	uint64_t threads;
 	struct nl_stream *stream;          /* [opts->streams] */
@@ -72,7 +70,7 @@ struct nl_engine {
 	void (*finish)(struct nl_worker *worker);
 };
 
-extern const struct nl_engine nl_engine_blocking, nl_engine_epoll, nl_engine_uring;
+extern const struct nl_engine nl_engine_blocking, nl_engine_epoll, nl_engine_plain;
 
 static inline uint64_t nl_worker_streams(const struct nl_worker *worker)
 {
@@ -97,7 +95,7 @@ static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *st
 {
 	nl_stream_sent(stream, bytes);
 	worker->unyielded_B += bytes;
-	if (worker->unyielded_B >= worker->transfer->batch.yield_B) {
+	if (worker->unyielded_B >= worker->transfer->policy.yield_B) {
 		worker->unyielded_B = 0;
 		sched_yield();
 	}

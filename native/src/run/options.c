@@ -70,9 +70,9 @@ static const struct nl_option table[] = {
 	{"nodelay", "0", "TCP_NODELAY", NL_KIND_FLAG, BOTH, 0, 0, 1, AT(nodelay)},
 	{"busy_poll_us", "0", "SO_BUSY_POLL; 0: the host's", NL_KIND_COUNT, BOTH, 0, 0, 1000000,
 	 AT(busy_poll_us)},
-	{"engine", "auto", "auto, blocking (one thread per stream), epoll or uring", NL_KIND_ENGINE, BOTH, 0,
+	{"engine", "auto", "auto, blocking (one thread per stream), epoll or plain", NL_KIND_ENGINE, BOTH, 0,
 	 0, 0, AT(engine)},
-	{"threads", "0", "threads of epoll and uring; 0: one per CPU", NL_KIND_COUNT, BOTH, 0, 0, 1024,
+	{"threads", "0", "threads of epoll; 0: one per CPU", NL_KIND_COUNT, BOTH, 0, 0, 1024,
 	 AT(threads)},
 	{"send", "copy", "copy, zerocopy, sendfile or splice", NL_KIND_SEND, NL_GEN, 0, 0, 0, AT(send)},
 	{"receive", "copy", "copy to memory, discard in the kernel, splice, or zerocopy",
@@ -192,7 +192,7 @@ static const struct {
 	const char *choices; /* for the message */
 	const char *word[4]; /* in the order of the kind's enum */
 } words_of[] = {
-	{NL_KIND_ENGINE, "auto, blocking, epoll or uring", {"auto", "blocking", "epoll", "uring"}},
+	{NL_KIND_ENGINE, "auto, blocking, epoll or plain", {"auto", "blocking", "epoll", "plain"}},
 	{NL_KIND_SEND, "copy, zerocopy, sendfile or splice", {"copy", "zerocopy", "sendfile", "splice"}},
 	{NL_KIND_RECEIVE, "copy, discard, splice or zerocopy", {"copy", "discard", "splice", "zerocopy"}},
 };
@@ -280,19 +280,18 @@ static int check_limits(const struct nl_run_opts *opts, struct nl_err *err)
 
 static int check_engine(const struct nl_run_opts *opts, struct nl_err *err)
 {
-	if (opts->engine > NL_ENGINE_URING || opts->send > NL_SEND_SPLICE ||
+	int plain = opts->engine == NL_ENGINE_PLAIN;
+
+	if (opts->engine > NL_ENGINE_PLAIN || opts->send > NL_SEND_SPLICE ||
 	    opts->receive > NL_RECEIVE_ZEROCOPY)
 		return nl_fail_key(err, "engine", "unknown engine, send or receive");
-	if (opts->engine == NL_ENGINE_BLOCKING && opts->threads)
-		return nl_fail_key(err, "threads", "threads: the blocking engine always has one per stream");
-	if (opts->engine != NL_ENGINE_URING)
-		return NL_OK;
-	if (opts->role == NL_GEN && opts->send > NL_SEND_ZEROCOPY)
-		return nl_fail_key(err, "send", "engine uring supports send=copy and zerocopy only, not "
-						"sendfile and splice");
-	if (opts->role == NL_SINK && opts->receive > NL_RECEIVE_DISCARD)
-		return nl_fail_key(err, "receive", "engine uring supports receive=copy and discard only, "
-						   "not splice and zerocopy");
+	if ((plain || opts->engine == NL_ENGINE_BLOCKING) && opts->threads)
+		return nl_fail_key(err, "threads", "threads: the %s engine always has one per stream",
+				   plain ? "plain" : "blocking");
+	if (plain && opts->role == NL_GEN && opts->send != NL_SEND_COPY)
+		return nl_fail_key(err, "send", "engine plain supports send=copy only");
+	if (plain && opts->role == NL_SINK && opts->receive != NL_RECEIVE_COPY)
+		return nl_fail_key(err, "receive", "engine plain supports receive=copy only");
 	return NL_OK;
 }
 

@@ -224,12 +224,32 @@ static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+static void put_limit(struct nl_json *j, const char *key, uint64_t limit)
+{
+	if (limit == UINT64_MAX)
+		nl_json_null(j, key);
+	else
+		nl_json_u64(j, key, limit);
+}
+
+static void put_policy(struct nl_json *j, const struct nl_policy *policy)
+{
+	nl_json_open(j, "policy");
+	put_limit(j, "batch_B", policy->batch_B);
+	put_limit(j, "yield_B", policy->yield_B);
+	nl_json_bool(j, "read_delay", policy->read_delay);
+	nl_json_bool(j, "sched_batch", policy->sched_batch);
+	nl_json_bool(j, "spread", policy->spread);
+	nl_json_close(j);
+}
+
 /* The engine and method in use; `zerocopy` is null for other methods. */
 static void put_engine(struct nl_json *j, const struct nl_report *r)
 {
 	nl_json_text(j, "engine", r->engine);
 	nl_json_u64(j, "threads", r->threads);
 	nl_json_text(j, r->role == NL_GEN ? "send" : "receive", r->method);
+	put_policy(j, &r->policy);
 	if (strcmp(r->method, "zerocopy") != 0) {
 		nl_json_null(j, "zerocopy");
 		return;

@@ -97,13 +97,12 @@ static int choose(struct nl_run *run, struct nl_err *err)
 		return code;
 	run->transfer.engine = choice.engine;
 	run->transfer.method = choice.method;
-	run->transfer.batch = choice.batch;
-	run->transfer.delays_reads = choice.delays_reads;
+	run->transfer.policy = report->policy = choice.policy;
 	run->transfer.threads = report->threads = choice.threads;
 	run->blocking = choice.blocking;
 	snprintf(report->engine, sizeof(report->engine), "%s", choice.engine->name);
 	snprintf(report->method, sizeof(report->method), "%s", choice.method->name);
-	/* each thread may open an epoll set or ring, a pipe and a file */
+	/* each thread may open an epoll set, a pipe and a file */
 	return nl_fd_limit_need(run->opts.streams + 4 * report->threads, err);
 }
 
@@ -127,8 +126,9 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 			return code;
 	}
 	code = nl_affinity_open(&run->transfer.affinity, &run->opts, err);
-	if (!code && run->opts.streams > run->report.threads)
-		nl_affinity_spread(&run->transfer.affinity, run->report.threads);
+	if (!code && run->report.policy.spread)
+		run->report.policy.spread =
+			nl_affinity_spread(&run->transfer.affinity, run->report.threads);
 	if (!code)
 		code = open_streams(run, err);
 	if (!code)

@@ -33,4 +33,4 @@ def test_only_at_its_best_does_gensink_spare_itself_copies():
 
 def test_a_label_says_all_that_sets_a_variant_of_gensink_apart():
     assert OwnVariant(MIB, "splice").label == "splice/discard 1 MiB"
-    assert OwnVariant(1000, engine="uring").label == "uring copy/discard 1000 B"
+    assert OwnVariant(1000, engine="plain").label == "plain copy/discard 1000 B"
