@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include "base/error.h"
+#include "base/request.h"
 
 #include <errno.h>
 #include <fcntl.h>
