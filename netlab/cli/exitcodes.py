@@ -10,6 +10,9 @@ import click
 
 from netlab.errors import NetlabError
 
+CONDITION_MET = 3
+"""Exit code of ``netlab compare`` if a condition of ``--fail-if`` is met."""
+
 
 def guarded(function: Callable) -> Callable:
     """Turn netlab's errors into one message and an exit code."""

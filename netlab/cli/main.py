@@ -1,6 +1,7 @@
 """The ``netlab`` command: the same studies from a shell, with exit codes.
 
-0: done. 1: a run, host or report failed. 2: bad input. 130: interrupted.
+0: done. 1: a run, host or report failed. 2: bad input. 3: a condition of `compare --fail-if` is
+met. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from netlab.cli.autotune import autotune_command
 from netlab.cli.bench import bench_command
 from netlab.cli.calibrate import calibrate_command
 from netlab.cli.check import check_command
+from netlab.cli.compare import compare_command
 from netlab.cli.import_results import import_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
@@ -26,12 +28,14 @@ from netlab.cli.tune import tune_group
 def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.
 
-    Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 130 interrupted.
+    Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 3 a condition of
+    `compare --fail-if` is met, 130 interrupted.
     """
 
 
 for command in (
     *(study_command, run_command, report_command, check_command, tune_group, lab_group),
-    *(notebooks_command, autotune_command, bench_command, calibrate_command, import_command),
+    *(compare_command, notebooks_command, autotune_command, bench_command, calibrate_command),
+    import_command,
 ):
     main.add_command(command)
