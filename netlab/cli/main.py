@@ -18,6 +18,7 @@ from netlab.cli.import_results import import_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
 from netlab.cli.report import report_command
+from netlab.cli.results import results_group
 from netlab.cli.run import run_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
@@ -36,6 +37,6 @@ def main() -> None:
 for command in (
     *(study_command, run_command, report_command, check_command, tune_group, lab_group),
     *(compare_command, notebooks_command, autotune_command, bench_command, calibrate_command),
-    import_command,
+    *(import_command, results_group),
 ):
     main.add_command(command)
