@@ -15,6 +15,9 @@ import click
 from netlab.cli.limits import check_limits, explained
 from netlab.errors import NetlabError
 
+CONDITION_MET = 3
+"""Exit code of ``netlab compare`` if a condition of ``--fail-if`` is met."""
+
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command as Ctrl-C does."""
 

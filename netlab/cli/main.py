@@ -1,7 +1,7 @@
 """The ``netlab`` command: the same studies from a shell, with exit codes.
 
-0: done. 1: a run, host or report failed. 2: bad input. 130: interrupted; 129 and 143 by SIGHUP and
-SIGTERM.
+0: done. 1: a run, host or report failed. 2: bad input. 3: a condition of `compare --fail-if` is
+met. 130: interrupted; 129 and 143 by SIGHUP and SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from netlab.cli.autotune import autotune_command
 from netlab.cli.bench import bench_command
 from netlab.cli.calibrate import calibrate_command
 from netlab.cli.check import check_command
+from netlab.cli.compare import compare_command
 from netlab.cli.exitcodes import end_on_signals
 from netlab.cli.hosts import hosts_group
 from netlab.cli.import_results import import_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
 from netlab.cli.report import report_command
+from netlab.cli.results import results_group
 from netlab.cli.run import run_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
@@ -29,14 +31,15 @@ from netlab.cli.tune import tune_group
 def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.
 
-    Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 130 interrupted.
+    Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 3 a condition of
+    `compare --fail-if` is met, 130 interrupted.
     """
     end_on_signals()
 
 
 for command in (
     *(study_command, run_command, report_command, check_command, tune_group, hosts_group),
-    lab_group,
-    *(notebooks_command, autotune_command, bench_command, calibrate_command, import_command),
+    *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
+    *(calibrate_command, import_command, results_group),
 ):
     main.add_command(command)

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 @quick_option
 @results_option()
 @site_option
+@click.option("--against", default="", help="Add a page that compares with these other results.")
 @guarded
-def report_command(study: str, quick: bool, results: Path | None, site: Path | None) -> None:
+def report_command(
+    study: str, quick: bool, results: Path | None, site: Path | None, against: str
+) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file. The report is of the study as it was
@@ -32,14 +35,16 @@ def report_command(study: str, quick: bool, results: Path | None, site: Path | N
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
-        index = publish_site(loaded, results, site, bar)
+        index = publish_site(loaded, results, site, bar, against)
     click.echo(index)
 
 
-def publish_site(loaded: Study, results: Path | None, site: Path | None, bar: Bar) -> Path:
+def publish_site(
+    loaded: Study, results: Path | None, site: Path | None, bar: Bar, against: str = ""
+) -> Path:
     """Write the site of a measured study; its first page."""
     from netlab.files import paths
     from netlab.report.publish import publish
 
     directory = results or paths.results_dir(loaded.name)
-    return publish(directory, site or paths.site_dir(), bar.step)
+    return publish(directory, site or paths.site_dir(), bar.step, against=against)

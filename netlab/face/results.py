@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput
+from netlab.face.comparison import Comparison
 from netlab.face.shown import Site
 from netlab.files import paths
 from netlab.results import Store
@@ -36,6 +38,8 @@ class Results:
         the one measured last is taken; ``NAME-quick`` is always the short form.
     results : path-like
         Directory of the results, where it is not the study's own.
+    superseded : bool
+        Whether :attr:`runs` has the records that a later campaign superseded, too.
 
     Attributes
     ----------
@@ -61,7 +65,8 @@ class Results:
     ...
     """
 
-    def __init__(self, name: str | Path, *, results: str | Path = ""):
+    def __init__(self, name: str | Path, *, results: str | Path = "", superseded: bool = False):
+        self._superseded = superseded
         if str(results):
             self.measured: Measured = load_measured(results, name)
         elif _is_directory(name):
@@ -84,9 +89,13 @@ class Results:
         """Names of the groups."""
         return self.measured.groups
 
-    @property
+    @cached_property
     def runs(self) -> pd.DataFrame:
         """All runs, one row each, flagged ones included.
+
+        With ``superseded=True`` all records ever measured, by start; the column ``superseded``
+        says whether another counts in its place, ``campaign`` which campaign measured it. Cells
+        are always of the records that count.
 
         Examples
         --------
@@ -96,6 +105,8 @@ class Results:
         >>> valid.groupby("tuning")["goodput_MBps"].count().to_dict()
         {'full': 120, 'kernel': 80, 'none': 80}
         """
+        if self._superseded:
+            return Store(self.directory).runs(superseded=True)
         return self.measured.runs
 
     @cached_property
@@ -240,6 +251,52 @@ class Results:
             )
         m = self.measured
         return over_streams(m.cells, group, y=quantities[y], tuning=tuning, study=m.study, ax=ax)
+
+    def compare(
+        self,
+        other: Results | str | Path | None = None,
+        *,
+        by: str = "",
+        same_within: float = SAME_WITHIN_PERCENT,
+    ) -> Comparison:
+        """Compare other results with these, or two levels of a factor within these.
+
+        Parameters
+        ----------
+        other : Results, str or path, optional
+            The other side, B: results, their directory, the name of a study, or ``DIR@CAMPAIGN``.
+        by : str
+            ``COLUMN=a,b`` in place of `other`: two levels of a factor.
+        same_within : float
+            Bound of *the same*, per cent.
+
+        Returns
+        -------
+        Comparison
+            Ratios B / A with intervals that hold at once; shows itself as tables.
+
+        Raises
+        ------
+        BadInput
+            Neither or both of `other` and `by`, or levels that were not measured.
+        NetlabError
+            No cell has a valid run on both sides.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> found = netlab.Results("openlab-2003").compare(by="tuning=none,full")
+        >>> found.frame["verdict"].unique().tolist()
+        ['cannot tell']
+        >>> found.frame["reason"].iloc[0]
+        '2 and 2 valid runs, 3 of each are needed'
+        """
+        from netlab.analysis.sides import comparison
+
+        given: list[Measured | str | Path] = [self.measured]
+        if other is not None:
+            given.append(other.measured if isinstance(other, Results) else other)
+        return Comparison(comparison(given, by=by, same_within_percent=same_within))
 
     def report(self, site: str | Path = "site") -> Site:
         """Write the report: the analysis notebooks, executed, as a static site.

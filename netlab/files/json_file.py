@@ -33,8 +33,12 @@ def write_json(path: Path, content: dict) -> Path:
     Path
         The file written.
     """
-    text = json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
-    return write_text(path, f"{text}\n")
+    return write_text(path, f"{json_text(content)}\n")
+
+
+def json_text(content: dict) -> str:
+    """Format a JSON document, as :func:`write_json` does."""
+    return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 def _plain(value: object) -> object:

@@ -12,6 +12,7 @@ from pathlib import Path
 from netlab.analysis.agreement import several
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
 from netlab.errors import NetlabError
 from netlab.files import paths
@@ -28,6 +29,9 @@ BESIDE_2003 = (("15-then-and-now.ipynb", "measured beside published: findings of
 
 AGREEMENT = (("16-agreement.ipynb", "generators side by side: agreement on one path"),)
 """Those for studies whose cells were measured with several generators."""
+
+COMPARISON = ("18-compare.ipynb", "compared with other results, cell by cell")
+"""Notebook of a report that is given other results to compare with."""
 
 LONG_PATH = (
     (
@@ -53,6 +57,8 @@ def publish(
     directory: Path,
     site: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
+    *,
+    against: str = "",
 ) -> Path:
     """Execute the analysis notebooks and build the site.
 
@@ -64,6 +70,9 @@ def publish(
         Directory of the site; an older site is replaced, anything else is refused.
     step : callable
         Progress callback: name of a finished step, and its share of the whole.
+    against : str
+        Other results, for a page that compares these with them: a directory, the name of a study,
+        or ``DIR@CAMPAIGN``.
 
     Returns
     -------
@@ -83,8 +92,10 @@ def publish(
         )
     site = site.absolute()
     measured = load_measured(directory)
+    against = against and side_of(against).given  # refused before minutes of notebooks
     of_study = measured_notebooks(measured)
-    share = 0.8 / (len(of_study) + len(PUBLISHED))
+    compared = (COMPARISON,) if against else ()
+    share = 0.8 / (len(of_study) + len(compared) + len(PUBLISHED))
     executed = directory / "notebooks"
 
     def run_measured(entry: tuple[str, str]) -> ExecutedNotebook:
@@ -97,6 +108,12 @@ def publish(
         step(name, share)
         return ExecutedNotebook(output, summary=summary)
 
+    def run_compared(entry: tuple[str, str]) -> ExecutedNotebook:
+        name, summary = entry
+        output = execute(paths.notebook(name), executed / name, {"a": against, "b": str(directory)})
+        step(name, share)
+        return ExecutedNotebook(output, summary=summary)
+
     def run_published(entry: tuple[str, str]) -> ExecutedNotebook:
         name, summary = entry
         output = _published(paths.notebook(name))
@@ -105,6 +122,7 @@ def publish(
 
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
         jobs = [pool.submit(run_measured, entry) for entry in of_study]
+        jobs += [pool.submit(run_compared, entry) for entry in compared]
         jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
         pages = [job.result() for job in jobs]
     pages += _block_pages(measured, executed)

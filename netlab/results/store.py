@@ -83,8 +83,14 @@ class Store:
         message = f"{error}. Set aside: {names}; the runs in it count as not measured"
         warnings.warn(message, Damaged, stacklevel=2)
 
-    def records(self, block_id: str | None = None) -> pd.DataFrame:
+    def records(self, block_id: str | None = None, *, campaign: str | None = None) -> pd.DataFrame:
         """All runs ever measured, or those of one block, by start.
+
+        Parameters
+        ----------
+        block_id : str, optional
+        campaign : str, optional
+            The campaign whose records count; by default the latest.
 
         Returns
         -------
@@ -95,11 +101,11 @@ class Store:
         frames = [self.part("runs", part).assign(part=part) for part in self.parts(block_id)]
         found = pd.concat(frames, ignore_index=True) if frames else frame_of([]).assign(part="")
         found = found.sort_values(["started_at", "order"], ignore_index=True)
-        return found.assign(superseded=~self._counts(found))
+        return found.assign(superseded=~self._counts(found, campaign))
 
-    def _counts(self, records: pd.DataFrame) -> pd.Series:
+    def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
         """Whether each record counts, with the records in the order of their start."""
-        last = campaigns.latest(self.directory)
+        last = campaigns.latest(self.directory) if campaign is None else campaign
         if last is None:
             belongs = pd.Series(True, index=records.index)
         else:
@@ -118,15 +124,17 @@ class Store:
             )
         return belongs & ~records["run_id"].where(belongs).duplicated(keep="last")
 
-    def runs(self, *, superseded: bool = False) -> pd.DataFrame:
+    def runs(self, *, superseded: bool = False, campaign: str | None = None) -> pd.DataFrame:
         """Runs that count, in planned order.
 
         Parameters
         ----------
         superseded : bool
             All records instead, by start, with the columns ``part`` and ``superseded``.
+        campaign : str, optional
+            The campaign whose records count; by default the latest.
         """
-        records = self.records()
+        records = self.records(campaign=campaign)
         if superseded:
             return records
         return _standing(records)

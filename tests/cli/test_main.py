@@ -32,6 +32,7 @@ def all_commands() -> list[tuple[str, ...]]:
 def test_there_is_a_module_for_every_command():
     assert set(main.commands) == {
         *("study", "run", "report", "check", "tune", "lab", "notebooks"),
+        *("compare", "results"),
         *("autotune", "bench", "calibrate", "hosts", "import"),
     }
     for name, command in main.commands.items():

@@ -1,0 +1,399 @@
+"""Comparison of two sets of runs, cell by cell: ratios B / A with simultaneous intervals.
+
+The two sides are campaigns, results, or two levels of a factor within one set of results. A cell
+that both sides have gets the ratio of its goodputs. Where both sides were measured in the same
+rounds of the same campaign, the ratio is the mean over rounds of the ratio within a round. The
+rounds of independent campaigns have nothing in common but their numbers: there the ratio is that
+of the geometric means, with Welch's interval on logarithms.
+
+All intervals hold at once: with m cells each is made at the level ``1 - (1 - confidence) / m``
+(Bonferroni), whatever the cells have in common. `docs/compare.md` describes the verdicts;
+``tests/analysis/test_compare_errors.py`` simulates how often one is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import valid
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio, paired_ratio, ratio
+from netlab.analysis.precision import half_width_percent
+from netlab.errors import BadInput, NetlabError
+
+SAME_WITHIN_PERCENT = 5.0
+
+FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
+
+BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
+MORE = (
+    *("congestion", "generator", "engine", "record_length_B", "buffer_B", "receive_buffer_B"),
+    "records",
+)
+"""Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""
+
+LABELS = ("group",)
+"""Columns that name cells and are not factors: left out where the sides share no level."""
+
+FIGURES = (
+    *("ratio", "low", "high", "verdict", "ranked", "reason", "paired"),
+    *("n_a", "n_b", "a_MBps", "b_MBps", "a_half_percent", "b_half_percent"),
+)
+"""Columns of a comparison after those of the cell."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the study of a side asked of its cells.
+
+    Parameters
+    ----------
+    level : float
+        Nominal level of its intervals, see :func:`netlab.analysis.precision.nominal_level`.
+    half_width_percent : float, optional
+        Precision of a cell; None without one.
+    """
+
+    level: float = 0.95
+    half_width_percent: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A comparison of two sides.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Columns of the cell (:attr:`keys`), then :data:`FIGURES`; one row a cell that both sides
+        have. ``ratio`` is B / A. Sorted by verdict, then by the size of the effect.
+    keys : tuple of str
+        Columns that identify a cell.
+    only : DataFrame
+        Cells with a valid run on one side alone: :attr:`keys`, ``side`` (A or B) and the
+        ``reason`` why the other side has none.
+    apart : DataFrame
+        ``item, a, b``: factors with one level on each side, another on the other. They are
+        compared along with whatever else differs.
+    overall : Ratio
+        Geometric mean of all ratios, with an interval of its own (not simultaneous).
+    level, cell_level : float
+        Level at which all intervals hold at once, and level of each.
+    same_within_percent : float
+    shared : int
+        Records that count on both sides, left out.
+    """
+
+    frame: pd.DataFrame
+    keys: tuple[str, ...]
+    only: pd.DataFrame
+    apart: pd.DataFrame
+    overall: Ratio
+    level: float
+    cell_level: float
+    same_within_percent: float
+    shared: int = 0
+
+    def count(self, verdict: str) -> int:
+        """Number of cells with a verdict."""
+        return int((self.frame["verdict"] == verdict).sum())
+
+
+def compare(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    *,
+    by: str = "",
+    asked: tuple[Asked, Asked] = (Asked(), Asked()),
+    same_within_percent: float = SAME_WITHIN_PERCENT,
+    one_store: bool = False,
+) -> Compared:
+    """Compare two sets of runs.
+
+    Parameters
+    ----------
+    a, b : DataFrame
+        Runs tables.
+    by : str
+        Column whose levels are compared; it does not identify a cell.
+    asked : tuple of Asked
+        Level and precision of each side.
+    same_within_percent : float
+        Two cells are the same if the whole interval of their ratio lies within it of 1.
+    one_store : bool
+        Whether both sides are of one directory of results: rounds of the same campaign are then
+        the same rounds.
+
+    Returns
+    -------
+    Compared
+
+    Raises
+    ------
+    BadInput
+        The bound is not between 0 and 100.
+    NetlabError
+        No cell has a valid run on both sides, or several groups make one cell.
+    """
+    if not 0 < same_within_percent < 100:
+        raise BadInput(
+            "must lie between 0 and 100",
+            key="same_within",
+            value=same_within_percent,
+            code="E-ANALYSIS-021",
+        )
+    a, b, shared = _without_shared(a, b) if one_store else (a, b, 0)
+    keys, apart = _keys(a, b, by)
+    sides = [_measured(_usable(runs), keys, name, one_store) for name, runs in (("A", a), ("B", b))]
+    common = [key for key in sides[0] if key in sides[1]]
+    if not common:
+        raise NetlabError(
+            f"no cell has valid runs on both sides: of A {len(_usable(a))} of {len(a)} runs are "
+            f"valid, of B {len(_usable(b))} of {len(b)}; {shared} count on both and are left out",
+            code="E-ANALYSIS-022",
+        )
+    pairs = [(sides[0][key], sides[1][key]) for key in common]
+    level = min(one.level for one in asked)
+    cell_level = 1 - (1 - level) / len(common)
+    rows = [
+        dict(zip(keys, key, strict=True)) | _row(*pair, asked, cell_level, same_within_percent)
+        for key, pair in zip(common, pairs, strict=True)
+    ]
+    return Compared(
+        frame=_sorted(pd.DataFrame.from_records(rows, columns=[*keys, *FIGURES])),
+        keys=keys,
+        only=_only(a, b, keys, sides),
+        apart=apart,
+        overall=_overall(pairs, level),
+        level=level,
+        cell_level=cell_level,
+        same_within_percent=same_within_percent,
+        shared=shared,
+    )
+
+
+def verdict(low: float, high: float, same_within_percent: float) -> str:
+    """Verdict on an interval of a ratio.
+
+    The same only if the whole interval lies within the bound; faster or slower only if it lies on
+    one side of 1.
+
+    Examples
+    --------
+    >>> verdict(1.01, 1.03, 5), verdict(1.01, 1.08, 5), verdict(0.97, 1.08, 5)
+    ('the same', 'faster', 'cannot tell')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return CANNOT_TELL
+    bound = same_within_percent / 100
+    if 1 - bound <= low and high <= 1 + bound:
+        return SAME
+    if low > 1:
+        return FASTER
+    return SLOWER if high < 1 else CANNOT_TELL
+
+
+def _usable(runs: pd.DataFrame) -> pd.DataFrame:
+    good = valid(runs)
+    return good[good["goodput_MBps"] > 0]
+
+
+def _without_shared(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, int]:
+    """Both sides without the records they have in common: a record says nothing of itself."""
+    named = [
+        pd.MultiIndex.from_frame(side[["run_id", "campaign", "started_at"]].astype(object))
+        for side in (a, b)
+    ]
+    in_b, in_a = named[0].isin(named[1]), named[1].isin(named[0])
+    return a[~in_b], b[~in_a], int(in_b.sum())
+
+
+def _levels(runs: pd.DataFrame, column: str) -> set:
+    return set(_plain(runs[column]))
+
+
+def _plain(values: pd.Series) -> list:
+    """Values with None where one is missing: NaN does not equal itself."""
+    values = values.astype(object)
+    return values.where(values.notna(), None).tolist()
+
+
+def _keys(a: pd.DataFrame, b: pd.DataFrame, by: str) -> tuple[tuple[str, ...], pd.DataFrame]:
+    """Columns that identify a cell, and factors that differ altogether between the sides."""
+    apart, keys = [], []
+    for column in (*BASE, *MORE):
+        of_a, of_b = _levels(a, column), _levels(b, column)
+        one_each = len(of_a) == len(of_b) == 1
+        different = column == by or (one_each and of_a != of_b)
+        if column in LABELS and not of_a & of_b:
+            different = True
+        if different:
+            apart.append((column, _listed(of_a), _listed(of_b)))
+        elif column in BASE:
+            keys.append(column)
+    dropped = {column for column, _, _ in apart}
+    for column in MORE:
+        if column not in dropped and any(_varies(side, keys, column) for side in (a, b)):
+            keys.append(column)
+    return tuple(keys), pd.DataFrame.from_records(apart, columns=["item", "a", "b"])
+
+
+def _varies(runs: pd.DataFrame, keys: list[str], column: str) -> bool:
+    """Whether a column has several levels among the runs of a cell."""
+    if runs[column].nunique(dropna=False) < 2:
+        return False
+    return bool((runs.groupby(keys, dropna=False)[column].nunique(dropna=False) > 1).any())
+
+
+def _listed(levels: set) -> str:
+    shown = sorted("none" if level is None else str(level) for level in levels)
+    return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
+
+
+def _cells(runs: pd.DataFrame, keys: tuple[str, ...]) -> dict[tuple, list[int]]:
+    """Positions of the runs of each cell, in the order they appear."""
+    found: dict[tuple, list[int]] = {}
+    for at, key in enumerate(zip(*(_plain(runs[column]) for column in keys), strict=True)):
+        found.setdefault(key, []).append(at)
+    return found
+
+
+def _measured(
+    runs: pd.DataFrame, keys: tuple[str, ...], side: str, one_store: bool
+) -> dict[tuple, pd.Series]:
+    """Goodput of every cell, indexed by round.
+
+    Rounds of different campaigns, or of different stores, are different rounds.
+    """
+    goodputs = runs["goodput_MBps"].to_numpy(dtype=float)
+    groups = runs["group"].to_numpy()
+    campaigns = _plain(runs["campaign"]) if one_store else [None] * len(runs)
+    rounds = [
+        f"{side if campaign is None else campaign}@{number}"
+        for campaign, number in zip(campaigns, runs["round"], strict=True)
+    ]
+    found = {}
+    for key, rows in _cells(runs, keys).items():
+        several = set(groups[rows])
+        if len(several) > 1:
+            raise NetlabError(
+                f"the groups {', '.join(sorted(map(repr, several)))} of {side} have the same "
+                "factors and would make one cell; compare two groups by name, --by group=X,Y",
+                code="E-ANALYSIS-023",
+            )
+        found[key] = pd.Series(goodputs[rows], index=[rounds[row] for row in rows])
+    return found
+
+
+def _compared(before: pd.Series, after: pd.Series, level: float) -> tuple[Ratio, bool]:
+    """Ratio of two cells, and whether it is within rounds."""
+    if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
+        return paired_ratio(before, after, level), True
+    return ratio(before.to_numpy(), after.to_numpy(), level), False
+
+
+def _row(
+    before: pd.Series,
+    after: pd.Series,
+    asked: tuple[Asked, Asked],
+    level: float,
+    same_within_percent: float,
+) -> dict:
+    found, paired = _compared(before, after, level)
+    halves = [
+        half_width_percent(values.to_numpy(), one.level)
+        for values, one in zip((before, after), asked, strict=True)
+    ]
+    few = _too_few(before, after)
+    reason = few or _imprecise(halves, asked)
+    told = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
+    return {
+        "ratio": found.ratio,
+        "low": math.nan if few else found.low,
+        "high": math.nan if few else found.high,
+        "verdict": told,
+        "ranked": not reason,
+        "reason": reason or ("the interval is too wide" if told == CANNOT_TELL else ""),
+        "paired": paired,
+        "n_a": len(before),
+        "n_b": len(after),
+        "a_MBps": math.exp(float(np.log(before.to_numpy()).mean())),
+        "b_MBps": math.exp(float(np.log(after.to_numpy()).mean())),
+        "a_half_percent": halves[0],
+        "b_half_percent": halves[1],
+    }
+
+
+def _too_few(before: pd.Series, after: pd.Series) -> str:
+    if min(len(before), len(after)) >= COMMON_ROUNDS:
+        return ""
+    return f"{len(before)} and {len(after)} valid runs, {COMMON_ROUNDS} of each are needed"
+
+
+def _imprecise(halves: list[float], asked: tuple[Asked, Asked]) -> str:
+    """Reason why a cell is not ranked: a side is less precise than its study asked."""
+    said = [
+        f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"
+        for name, half, one in zip("AB", halves, asked, strict=True)
+        if one.half_width_percent is not None and not half <= one.half_width_percent
+    ]
+    return "; ".join(said)
+
+
+def _sorted(frame: pd.DataFrame) -> pd.DataFrame:
+    order = pd.DataFrame(
+        {
+            "verdict": frame["verdict"].map(VERDICTS.index),
+            "size": -np.log(frame["ratio"].astype(float)).abs(),
+        }
+    )
+    return frame.loc[order.sort_values(["verdict", "size"], kind="stable").index].reset_index(
+        drop=True
+    )
+
+
+def _only(
+    a: pd.DataFrame, b: pd.DataFrame, keys: tuple[str, ...], sides: list[dict]
+) -> pd.DataFrame:
+    """Cells with a valid run on one side alone."""
+    every = [_cells(side, keys) for side in (a, b)]
+    rows = [
+        dict(zip(keys, key, strict=True))
+        | {"side": name, "reason": _missing(other.iloc[every[1 - at].get(key, [])])}
+        for at, (name, other) in enumerate((("A", b), ("B", a)))
+        for key in sides[at]
+        if key not in sides[1 - at]
+    ]
+    return pd.DataFrame.from_records(rows, columns=[*keys, "side", "reason"])
+
+
+def _missing(runs: pd.DataFrame) -> str:
+    if runs.empty:
+        return "not measured"
+    flags = {flag for text in runs["flags"].fillna("") for flag in text.split(",") if flag}
+    return f"{len(runs)} runs, none valid: {', '.join(sorted(flags)) or 'no goodput'}"
+
+
+def _overall(pairs: list[tuple[pd.Series, pd.Series]], level: float) -> Ratio:
+    """Geometric mean of the ratios of all cells, with an interval from the rounds.
+
+    The mean over cells is taken within each round first, so that what a round does to all cells
+    is not counted once a cell.
+    """
+    means, rounds = [], []
+    for side in zip(*pairs, strict=True):
+        means.append(float(np.mean([np.log(cell.to_numpy()).mean() for cell in side])))
+        common = sorted(set.intersection(*(set(cell.index) for cell in side)))
+        at = {label: [float(np.log(cell[label]).mean()) for cell in side] for label in common}
+        rounds.append(pd.Series({label: math.exp(float(np.mean(at[label]))) for label in common}))
+    whole = math.exp(means[1] - means[0])
+    if min(map(len, rounds)) < COMMON_ROUNDS:
+        return Ratio(whole, math.nan, math.nan)
+    found, _ = _compared(rounds[0], rounds[1], level)
+    # rounds that only some cells have move the centre, not the spread between rounds
+    shift = whole / found.ratio
+    return Ratio(whole, found.low * shift, found.high * shift)

@@ -1,0 +1,210 @@
+"""Tables and sentences of a comparison, and its outputs as text, CSV and JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+import pandas as pd
+
+from netlab.analysis.cells import valid
+from netlab.analysis.compare import BASE, FIGURES, MORE, VERDICTS, Compared
+from netlab.analysis.effects import Ratio
+from netlab.analysis.printed import number
+from netlab.analysis.sides import Comparison
+from netlab.files.tables import Table
+from netlab.report.tables import Sentence, Tables
+
+HEADS = {
+    "mtu_B": "MTU, B",
+    "record_length_B": "record, B",
+    "buffer_B": "buffer, B",
+    "receive_buffer_B": "receive buffer, B",
+}
+NO_DIFFERENCE = "Nothing that was recorded differs between the two sides but their goodput."
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a signed difference in per cent."""
+    return f"{100 * (ratio - 1):+.1f}"
+
+
+def interval(low: float, high: float) -> str:
+    """Ends of the interval of a ratio in per cent."""
+    if math.isnan(low) or math.isnan(high):
+        return "no interval"
+    if high > 100:  # more than a hundredfold: the interval says nothing
+        return f"{percent(low)} to over +9900"
+    return f"{percent(low)} to {percent(high)}"
+
+
+def effect(found: Ratio) -> str:
+    """``+1.2 % (+0.3 to +2.1)``."""
+    return f"{percent(found.ratio)} % ({interval(found.low, found.high)})"
+
+
+def differences(c: Comparison) -> Table | Sentence:
+    """Recorded conditions that differ; what is compared comes first."""
+    frame = pd.concat([_compared_factors(c), c.differences]).drop_duplicates(ignore_index=True)
+    if frame.empty:
+        return Sentence(NO_DIFFERENCE)
+    return Table(frame, "What differs besides goodput", {"item": "", "a": "A", "b": "B"})
+
+
+def _compared_factors(c: Comparison) -> pd.DataFrame:
+    """Factors with another level on each side, unless the differences have them by a name."""
+    apart = c.compared.apart
+    named = {"congestion", "generator", "engine", *MORE} - {c.by}
+    return apart[~apart["item"].isin(named)]
+
+
+def sides(c: Comparison) -> Table:
+    """Both sides: study, campaign, time and number of runs."""
+    rows = []
+    for name, side in (("A", c.a), ("B", c.b)):
+        started, good = side.runs["started_at"], len(valid(side.runs))
+        rows.append(
+            {
+                "side": name,
+                "results": side.label,
+                "study": side.study.name,
+                "campaign": side.campaign or "none",
+                "measured, UTC": f"{started.min():%Y-%m-%d %H:%M} to {started.max():%H:%M}",
+                "runs": len(side.runs),
+                "valid": good,
+            }
+        )
+    return Table(pd.DataFrame(rows), "Compared: B against A")
+
+
+def statement(c: Comparison) -> Sentence:
+    """The overall effect, then the number of cells of each verdict."""
+    found = c.compared
+    counts = ", ".join(
+        f"{found.count(word)} {word}"
+        + (f" within {found.same_within_percent:g} %" if word == "the same" else "")
+        for word in VERDICTS
+    )
+    alone = "" if found.only.empty else f" {len(found.only)} cells are on one side only."
+    return Sentence(
+        f"B against A over {len(found.frame)} cells: {effect(found.overall)} in the geometric "
+        f"mean. Cell by cell: {counts}.{alone}"
+    )
+
+
+def method(c: Comparison) -> Sentence:
+    """How the intervals were made."""
+    found = c.compared
+    paired = int(found.frame["paired"].sum())
+    parts = [
+        f"Intervals hold for all {len(found.frame)} cells at once at "
+        f"{100 * found.level:.4g} % (Bonferroni: {100 * found.cell_level:.6g} % each)."
+    ]
+    if paired:
+        parts.append(f"{paired} cells: mean ratio within a round.")
+    if paired < len(found.frame):
+        alone = len(found.frame) - paired
+        parts.append(f"{alone} cells: no rounds in common, Welch's interval on logarithms.")
+    if (~found.frame["ranked"]).any():
+        parts.append(f"{int((~found.frame['ranked']).sum())} cells are not ranked.")
+    if found.shared:
+        parts.append(f"{found.shared} records count on both sides and are left out.")
+    parts.append("The interval of the mean over all cells stands for itself.")
+    return Sentence(" ".join(parts))
+
+
+def shown_keys(found: Compared) -> list[str]:
+    """Columns that tell the cells apart."""
+    several = [key for key in found.keys if found.frame[key].nunique(dropna=False) > 1]
+    return several or list(found.keys[:1])
+
+
+def cells(c: Comparison) -> Table:
+    """Every cell, by verdict and size of the effect."""
+    found = c.compared
+    rows = found.frame.to_dict("records")
+    shown = found.frame[shown_keys(found)].copy()
+    shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
+    shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
+    shown["verdict"] = [_verdict(row) for row in rows]
+    shown["A, MB/s"] = [number(row["a_MBps"]) for row in rows]
+    shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
+    shown["rounds"] = [f"{row['n_a']} and {row['n_b']}" for row in rows]
+    bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
+    return Table(shown, "Cell by cell", HEADS, note=method(c).text, bold=bold)
+
+
+def _verdict(row: dict) -> str:
+    return row["verdict"] if row["ranked"] else f"{row['verdict']}: {row['reason']}"
+
+
+def only(c: Comparison) -> Table | Sentence:
+    """Cells that only one side has."""
+    frame = c.compared.only
+    if frame.empty:
+        return Sentence("Both sides have every cell.")
+    heads = {**HEADS, "side": "only", "reason": "on the other side"}
+    return Table(frame, "Cells of one side only", heads)
+
+
+def tables(c: Comparison) -> Tables:
+    """The whole comparison: what differs, the effect, every cell, cells of one side."""
+    return Tables((sides(c), differences(c), statement(c), cells(c), only(c)))
+
+
+def as_text(c: Comparison) -> str:
+    """The comparison for a terminal."""
+    return "\n\n".join(
+        one.text if isinstance(one, Sentence) else _plain(one) for one in tables(c).tables
+    )
+
+
+def _plain(table: Table) -> str:
+    frame = table.frame.rename(columns=dict(table.heads))
+    note = f"\n{table.note}" if table.note else ""
+    text = frame.to_string(index=False, na_rep="-", justify="left")
+    return f"{table.caption}\n{text}{note}"
+
+
+def as_frame(c: Comparison) -> pd.DataFrame:
+    """Compared cells, then those of one side with ``only in A`` or ``only in B`` as verdict."""
+    found = c.compared
+    alone = found.only.assign(verdict="only in " + found.only["side"], ranked=False)
+    columns = [*found.keys, *FIGURES]
+    if alone.empty:
+        return found.frame[columns]
+    return pd.concat([found.frame, alone.reindex(columns=columns)], ignore_index=True)[columns]
+
+
+def as_json(c: Comparison) -> dict:
+    """The comparison as JSON values."""
+    found = c.compared
+    factors = [name for name in (*BASE, *MORE) if name in found.keys]
+    return {
+        "netlab_comparison": 1,
+        "by": c.by,
+        "sides": {
+            name: {
+                "results": str(side.directory),
+                "label": side.label,
+                "study": side.study.name,
+                "campaign": side.campaign,
+                "runs": len(side.runs),
+                "valid": len(valid(side.runs)),
+            }
+            for name, side in (("a", c.a), ("b", c.b))
+        },
+        "differences": pd.concat([found.apart, c.differences]).to_dict("records"),
+        "settings": {
+            "method": "Bonferroni",
+            "confidence": found.level,
+            "confidence_of_a_cell": found.cell_level,
+            "same_within_percent": found.same_within_percent,
+            "shared_records": found.shared,
+        },
+        "overall": asdict(found.overall),
+        "counts": {word: found.count(word) for word in VERDICTS},
+        "factors": factors,
+        "cells": found.frame.to_dict("records"),
+        "only": found.only.to_dict("records"),
+    }

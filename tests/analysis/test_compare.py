@@ -1,0 +1,211 @@
+"""Two sets of runs are compared cell by cell, and a verdict follows from its interval alone."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab import study as studies
+from netlab.analysis.compare import (
+    CANNOT_TELL,
+    FASTER,
+    SAME,
+    SLOWER,
+    Asked,
+    compare,
+    verdict,
+)
+from netlab.errors import BadInput, NetlabError
+
+GROUPS = """
+  - {name: one, path: rack, sender: left, congestion: cubic}
+  - {name: two, path: rack, sender: left, congestion: reno}
+"""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Two groups, cubic and reno, with 1 and 64 streams, six rounds."""
+    text = synthetic.FOREIGN.replace("rounds: 1", "rounds: 6")
+    at = text.index("groups:")
+    text = text[:at] + "groups:" + GROUPS + text[text.index("streams:") :]
+    path = tmp_path_factory.mktemp("study") / "two-racks.yml"
+    path.write_text(text)
+    return studies.load(path)
+
+
+def runs_of(study, campaign="c1", *, factor=1.0, noise=0.002, seed=1, drift=None, change=None):
+    def value(_study, group, _tuning, _mtu_B, streams):
+        return 100.0 * streams * (0.8 if group.congestion == "reno" else 1.0) * factor, "link"
+
+    def changed(row):
+        row["campaign"] = campaign
+        row["goodput_MBps"] *= 1.0 if drift is None else drift(row)
+        return None if change is None else change(row)
+
+    return synthetic.runs_of(study, noise=noise, value=value, seed=seed, change=changed)
+
+
+def test_a_small_change_is_the_same_and_a_large_one_has_its_direction(study):
+    a = runs_of(study)
+    for factor, told in ((1.01, SAME), (1.2, FASTER), (0.8, SLOWER)):
+        found = compare(a, runs_of(study, "c2", factor=factor, seed=2))
+        assert set(found.frame["verdict"]) == {told}
+        assert np.allclose(found.frame["ratio"], factor, atol=0.01)
+        assert (found.frame["low"] < found.frame["ratio"]).all()
+        assert (found.frame["ratio"] < found.frame["high"]).all()
+        assert found.overall.low < factor < found.overall.high
+        assert not found.frame["paired"].any()
+
+
+def test_noise_leaves_it_open_and_open_is_never_the_same(study):
+    found = compare(runs_of(study, noise=0.3), runs_of(study, "c2", noise=0.3, seed=2))
+    assert set(found.frame["verdict"]) == {CANNOT_TELL}
+    assert set(found.frame["reason"]) == {"the interval is too wide"}
+    assert found.count(SAME) == 0 and found.count(CANNOT_TELL) == 4
+
+
+def test_rounds_of_one_campaign_are_paired_and_their_drift_cancels(study):
+    runs = runs_of(study, drift=lambda row: 0.5 + 0.3 * row["round"])
+    cubic, reno = runs[runs["congestion"] == "cubic"], runs[runs["congestion"] == "reno"]
+    found = compare(cubic, reno, by="congestion", one_store=True)
+    assert found.frame["paired"].all() and set(found.frame["verdict"]) == {SLOWER}
+    assert np.allclose(found.frame["ratio"], 0.8, atol=0.01)
+    assert found.overall.low < 0.8 < found.overall.high < 0.82
+
+
+def test_rounds_of_independent_campaigns_are_not_paired_though_their_numbers_coincide(study):
+    drift = {"drift": lambda row: 0.5 + 0.3 * row["round"]}
+    a, b = runs_of(study, "c1", **drift), runs_of(study, "c2", factor=1.1, seed=2, **drift)
+    for one_store in (False, True):
+        found = compare(a, b, one_store=one_store)
+        assert not found.frame["paired"].any()
+        assert set(found.frame["verdict"]) == {CANNOT_TELL}
+    same_id = b.assign(campaign="c1")
+    assert not compare(a, same_id, one_store=False).frame["paired"].any()
+
+
+def test_a_record_that_counts_on_both_sides_is_left_out(study):
+    a = runs_of(study)
+    new = runs_of(study, "c2", seed=2)
+    b = pd.concat([a[a["streams"] == 1], new[new["streams"] == 64]])
+    found = compare(a, b, one_store=True)
+    assert found.shared == (a["streams"] == 1).sum()
+    assert set(found.frame["streams"]) == {64}
+    with pytest.raises(NetlabError) as caught:
+        compare(a, a, one_store=True)
+    assert caught.value.code == "E-ANALYSIS-022"
+
+
+def test_a_cell_less_precise_than_asked_is_not_ranked(study):
+    a, b = runs_of(study, noise=0.05), runs_of(study, "c2", factor=3.0, seed=2)
+    free = compare(a, b)
+    assert set(free.frame["verdict"]) == {FASTER} and free.frame["ranked"].all()
+    asked = compare(a, b, asked=(Asked(0.95, 1.0), Asked(0.95, 50.0)))
+    assert not asked.frame["ranked"].any()
+    assert set(asked.frame["verdict"]) == {CANNOT_TELL}
+    assert asked.frame["reason"].str.startswith("A is within").all()
+    assert not asked.frame["reason"].str.contains("B is").any()
+    assert asked.frame["low"].notna().all()  # the figures stay
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_fewer_than_three_rounds_carry_no_verdict_however_alike(study, rounds):
+    few = runs_of(study, noise=0.0, change=lambda row: row["round"] <= rounds)
+    found = compare(few, runs_of(study, "c2", noise=0.0, factor=2.0))
+    assert set(found.frame["verdict"]) == {CANNOT_TELL}
+    assert found.frame["low"].isna().all() and not found.frame["ranked"].any()
+    assert set(found.frame["reason"]) == {f"{rounds} and 6 valid runs, 3 of each are needed"}
+
+
+def test_intervals_widen_with_the_number_of_cells(study):
+    a, b = runs_of(study), runs_of(study, "c2", seed=2)
+    four = compare(a, b).frame
+    one = compare(a[(a["group"] == "one") & (a["streams"] == 1)], b)
+    (row,) = one.frame.to_dict("records")
+    same = four[(four["group"] == "one") & (four["streams"] == 1)].iloc[0]
+    assert math.isclose(row["ratio"], same["ratio"])
+    assert row["high"] - row["low"] < same["high"] - same["low"]
+    assert math.isclose(one.cell_level, 0.95) and math.isclose(compare(a, b).cell_level, 0.9875)
+
+
+def test_cells_of_one_side_are_listed_with_the_reason(study):
+    def flagged(row):
+        row["flags"] = "interference" if row["streams"] == 64 else ""
+        return row["group"] == "one"
+
+    found = compare(runs_of(study), runs_of(study, "c2", change=flagged))
+    assert len(found.frame) == 1
+    only = found.only.set_index(["group", "streams"])
+    assert set(only["side"]) == {"A"} and len(only) == 3
+    assert only.loc[("one", 64), "reason"] == "6 runs, none valid: interference"
+    assert only.loc[("two", 1), "reason"] == "not measured"
+
+
+def test_a_factor_with_one_level_on_each_side_is_compared_and_named(study):
+    a = runs_of(study, change=lambda row: row["group"] == "one")
+    b = runs_of(study, "c2", change=lambda row: row["group"] == "two")
+    found = compare(a, b)
+    assert {"group", "congestion"} <= set(found.apart["item"])
+    assert "group" not in found.keys and len(found.frame) == 2
+    assert set(found.frame["verdict"]) == {SLOWER}
+
+
+def test_levels_that_vary_within_a_cell_identify_it(study):
+    def crossed(row):
+        row["record_length_B"] = 1000 if row["group"] == "one" else 2000
+        row["group"] = "all"
+
+    a = runs_of(study, change=crossed)
+    found = compare(a, a)
+    # the record length follows from the congestion control, and identifies nothing more
+    assert "congestion" in found.keys and "record_length_B" not in found.keys
+    assert len(found.frame) == 4
+
+
+def test_groups_that_would_merge_are_refused(study):
+    def alike(row):
+        row["congestion"] = "cubic"
+
+    a = runs_of(study, change=alike)
+    b = runs_of(study, "c2", change=alike).assign(group="other")
+    with pytest.raises(NetlabError) as caught:
+        compare(a, b)
+    assert caught.value.code == "E-ANALYSIS-023" and "'one', 'two'" in str(caught.value)
+
+
+def test_cells_are_sorted_by_verdict_then_by_size(study):
+    def spread(row):
+        row["goodput_MBps"] *= {("one", 1): 0.5, ("one", 64): 2.0, ("two", 1): 0.2}.get(
+            (row["group"], row["streams"]), 1.0
+        )
+
+    found = compare(runs_of(study), runs_of(study, "c2", seed=2, change=spread)).frame
+    assert found["verdict"].tolist() == [SLOWER, SLOWER, FASTER, SAME]
+    assert found["ratio"].round(1).tolist() == [0.2, 0.5, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("bound", [0, -1, 100, math.nan])
+def test_a_bound_that_cannot_be_is_refused(study, bound):
+    with pytest.raises(BadInput) as caught:
+        compare(runs_of(study), runs_of(study), same_within_percent=bound)
+    assert caught.value.code == "E-ANALYSIS-021"
+
+
+ratios = st.floats(0.2, 5.0)
+
+
+@given(ratios, ratios, st.floats(0.1, 50))
+def test_a_verdict_says_where_its_interval_lies(one, other, bound):
+    low, high = sorted((one, other))
+    told = verdict(low, high, bound)
+    if told == SAME:
+        assert low >= 1 - bound / 100 and high <= 1 + bound / 100
+    elif told == CANNOT_TELL:
+        assert low <= 1 <= high
+    else:
+        assert (low > 1) == (told == FASTER) and (high < 1) == (told == SLOWER)
