@@ -372,7 +372,7 @@ class SshHost(Host):
                 ), "E-HOST-025"
             case paramiko.PasswordRequiredException():
                 return "the key needs a passphrase; unlock it with `ssh-add`", "E-HOST-026"
-            case paramiko.AuthenticationException() if not self._has_key(connection):
+            case paramiko.SSHException() if _lacks_key(problem) and not self._has_key(connection):
                 return (
                     f"this user has no SSH key, and no agent has one: make one with `ssh-keygen -t "
                     f"ed25519` and install it with `ssh-copy-id {connection.user}@{place}`"
@@ -394,6 +394,13 @@ class SshHost(Host):
                 return f"{problem.filename} does not exist", "E-HOST-031"
         message = f"no SSH session with {place}: {str(problem) or type(problem).__name__}"
         return message, "E-HOST-020"
+
+
+def _lacks_key(problem: paramiko.SSHException) -> bool:
+    """Whether a login failed because no key was accepted, or because there was none to offer."""
+    return isinstance(problem, paramiko.AuthenticationException) or (
+        "No authentication methods available" in str(problem)
+    )
 
 
 def _name_and_port_option(known_name: str) -> tuple[str, str]:

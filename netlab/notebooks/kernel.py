@@ -7,6 +7,7 @@ an execution of its own by papermill, from an empty namespace.
 from __future__ import annotations
 
 import asyncio
+import logging
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -48,7 +49,9 @@ class Kernel:
         self.manager = local_manager(self._sockets.name)
         self.manager.shutdown_wait_time = INTERRUPT_S
         try:
-            run_sync(self.manager.start_kernel)()
+            # ipykernel logs an interrupt as an error of its own; what cells print goes another way
+            with open(f"{self._sockets.name}/log", "wb") as log:
+                run_sync(self.manager.start_kernel)(stderr=log)
             self.client = self.manager.client()
             self.client.start_channels()
             run_sync(self.client.wait_for_ready)(timeout=START_S)
@@ -59,8 +62,11 @@ class Kernel:
             raise
         return self
 
-    def __exit__(self, *_exception: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
         """Interrupt what still runs, and end the kernel."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            # the abandoned execution ends with an exception that nobody awaits
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         try:
             with suppress(RuntimeError, asyncio.CancelledError):
                 run_sync(self.manager.interrupt_kernel)()

@@ -22,6 +22,11 @@ _FINAL = {
 }
 
 
+_AFTERWARDS = (
+    "the guard on the host reverts the tuning; if it was killed too, `netlab tune recover` does"
+)
+
+
 class Channel(Protocol):
     """Lines to a `gensink tune` and back."""
 
@@ -101,7 +106,8 @@ class Requests:
                 self._channel.send(line)
             except OSError as error:
                 raise TuningError(
-                    f"the connection to the host is gone: {error}", code="E-TUNING-001"
+                    f"the connection to the host is gone: {error}; {_AFTERWARDS}",
+                    code="E-TUNING-001",
                 ) from error
             return self._until(_FINAL[verb])
 
@@ -116,7 +122,8 @@ class Requests:
                 ) from error
             except (EOFError, OSError, ValueError) as error:
                 raise TuningError(
-                    f"the connection to the host is gone: {error}", code="E-TUNING-003"
+                    f"the connection to the host is gone: {error}; {_AFTERWARDS}",
+                    code="E-TUNING-003",
                 ) from error
             if answer.get("event") == "error":
                 self._owed = None

@@ -301,10 +301,7 @@ class TuningSession:
         try:
             self._revert()
         except TuningError as failure:
-            note = (
-                f"{self._where}the tuning of {self.interface}: {failure}; the guard on the host "
-                f"reverts it; if it was killed too, `netlab tune recover` does"
-            )
+            note = f"{self._where}the tuning of {self.interface}: {failure}"
             if error is None:
                 raise TuningError(note, code="E-TUNING-015") from failure
             error.add_note(note)
