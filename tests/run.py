@@ -2,6 +2,9 @@
 
     python tests/run.py [arguments of pytest]
 
+Without arguments the tests of `make check` run first, on all CPUs, then the others one at a time:
+they build programs, make namespaces or measure time.
+
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
 states it. Every other failure is final: a second run could hide a race.
@@ -17,6 +20,8 @@ from pathlib import Path
 import pytest
 
 TIMING = "timing"
+ALONE = "e2e or native or root or slow or timing"
+"""Markers of tests that need the machine for themselves."""
 
 
 class Failures:
@@ -36,6 +41,15 @@ class Failures:
 
 def main(argv: list[str]) -> int:
     """Run pytest, and once more the timing tests that failed; return its exit code."""
+    if argv:
+        return one_at_a_time(argv)
+    quick = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", f"not ({ALONE})")
+    code = subprocess.run(quick).returncode
+    return code or one_at_a_time(["-m", ALONE])
+
+
+def one_at_a_time(argv: list[str]) -> int:
+    """Run the tests that need the machine for themselves."""
     failures = Failures()
     code = int(pytest.main(argv, plugins=[failures]))
     if code != pytest.ExitCode.TESTS_FAILED or failures.others or not failures.timing:

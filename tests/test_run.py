@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_only_a_failed_timing_test_is_run_again_and_named(
 
 def test_an_error_of_pytest_itself_is_final(monkeypatch):
     monkeypatch.setattr(run.pytest, "main", lambda *_, **__: pytest.ExitCode.INTERRUPTED)
-    assert run.main([]) == pytest.ExitCode.INTERRUPTED
+    assert run.main(["tests"]) == pytest.ExitCode.INTERRUPTED
 
 
 def marked(function: ast.FunctionDef) -> bool:
@@ -85,3 +86,30 @@ def test_the_timing_tests_are_those_that_measure_what_others_took():
             if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):
                 wanted = measures(function, tree) and path.name not in own
                 assert marked(function) == wanted, f"{path.name}: {function.name}"
+
+
+def test_without_arguments_the_quick_tests_run_on_all_cpus_first(monkeypatch):
+    asked = []
+
+    def quick(argv, **_):
+        asked.append(("quick", argv))
+        return subprocess.CompletedProcess(argv, 0)
+
+    def alone(argv, **_):
+        asked.append(("alone", argv))
+        return pytest.ExitCode.OK
+
+    monkeypatch.setattr(run.subprocess, "run", quick)
+    monkeypatch.setattr(run.pytest, "main", alone)
+    assert run.main([]) == 0
+    (first, quick_argv), (second, alone_argv) = asked
+    assert (first, second) == ("quick", "alone")
+    assert quick_argv[-1] == f"not ({alone_argv[-1]})" and "-n" in quick_argv
+
+
+def test_failed_quick_tests_are_final(monkeypatch):
+    monkeypatch.setattr(
+        run.subprocess, "run", lambda argv, **_: subprocess.CompletedProcess(argv, 1)
+    )
+    monkeypatch.setattr(run.pytest, "main", lambda *_, **__: pytest.fail("went on"))
+    assert run.main([]) == 1

@@ -116,8 +116,18 @@ def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
     Series
         Indexed by round; empty without a common round.
     """
-    logs = [np.log(values.astype(float)).groupby(level=0).mean() for values in (before, after)]
-    return (logs[1] - logs[0]).dropna()
+    (one, at_one), (other, at_other) = (_by_round(values) for values in (before, after))
+    rounds, first, second = np.intersect1d(one, other, assume_unique=True, return_indices=True)
+    return pd.Series(at_other[second] - at_one[first], index=rounds, dtype=float)
+
+
+def _by_round(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Rounds, and the mean logarithm of each; numpy, since this is done for thousands of pairs."""
+    logs = np.log(values.to_numpy(dtype=float))
+    rounds, inverse, counts = np.unique(
+        values.index.to_numpy(), return_inverse=True, return_counts=True
+    )
+    return rounds, np.bincount(inverse, weights=logs, minlength=len(rounds)) / counts
 
 
 def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) -> Ratio:

@@ -11,6 +11,7 @@ from netlab.analysis.measured import load_measured
 from netlab.analysis.then_and_now import comparable
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.results import Damaged
 
 
 def test_a_store_is_loaded_with_its_study(tmp_path, foreign):
@@ -52,11 +53,14 @@ def test_results_of_another_study_are_refused(tmp_path, foreign):
         load_measured(tmp_path / "store", synthetic.openlab_file())
 
 
-def test_a_torn_file_is_an_error(tmp_path, foreign):
+def test_a_torn_file_is_set_aside(tmp_path, foreign):
     synthetic.store_of(tmp_path / "store", foreign)
     (victim,) = (tmp_path / "store" / "runs").glob("*.parquet")
     victim.write_bytes(victim.read_bytes()[:200])
-    with pytest.raises(NetlabError, match="cannot be read as results"):
+    with (
+        pytest.warns(Damaged, match="cannot be read as results"),
+        pytest.raises(NetlabError, match="holds no runs"),
+    ):
         load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
 
 
