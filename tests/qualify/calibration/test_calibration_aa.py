@@ -59,7 +59,8 @@ def test_flagged_runs_are_counted_apart_and_few_rounds_tell_nothing():
     done = AaResult.of(PLAN, samples(flags="interference"), {})
     assert done.verdicts == ["not measured", "not measured"]
     assert done.cells["flagged"].tolist() == [48, 48] and done.cells["pairs"].tolist() == [0, 0]
-    assert done.cells["flagged_too"].notna().all()
+    assert done.cells["all_pairs"].tolist() == [28, 28]
+    assert (done.cells["all_percent"] == 100 * done.cells["all_apart"] / 28).all()
     few = [one for one in samples() if one["round"] <= 2]
     assert AaResult.of(PLAN, few, {}).verdicts == ["not measured", "not measured"]
     assert AaResult.of(PLAN, [], {}).verdicts == ["not measured", "not measured"]
