@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
 from netlab.errors import BadInput
 from netlab.measure.flags import LIMITS
 from netlab.qualify.bench.contenders import GENSINK
@@ -17,13 +17,11 @@ CELL = ("mode", "offloads", "mtu_B", "streams")
 BEST_PEER = "best peer"
 """Name for the peer with the highest median of a cell."""
 
-MIN_ROUNDS = 3
-RESAMPLES = 2000
 FASTER, SLOWER, NO_CONCLUSION = "faster", "slower", "no conclusion"
 
 MEDIAN_COLUMNS = (
     *CELL,
-    *("contender", "variant", "n", "failed", "goodput_MBps", "low_MBps", "high_MBps"),
+    *("contender", "variant", "n", "failed", "goodput_MBps", "least_MBps", "most_MBps"),
     *("cpu_s_per_GB", "steal_percent", "foreign_percent"),
     *("percent_of_hot_copy", "percent_of_cold_copy"),
 )
@@ -41,16 +39,10 @@ class Comparison:
     Parameters
     ----------
     confidence : float
-        Level of the bootstrap intervals.
-    resamples : int
-        Number of bootstrap resamples.
-    seed : int
-        Seed of the bootstrap: equal samples give equal intervals.
+        Level of the intervals of ratios.
     """
 
     confidence: float = 0.95
-    resamples: int = RESAMPLES
-    seed: int = 2003
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
@@ -76,18 +68,14 @@ class Comparison:
         Returns
         -------
         DataFrame
-            :data:`MEDIAN_COLUMNS`; medians over successful rounds, NaN without one.
+            :data:`MEDIAN_COLUMNS`; medians over successful rounds with the least and the most of
+            them, NaN without one.
         """
         rows = []
         for key, part in samples.groupby([*CELL, "contender"], sort=False):
             good = part[part["goodput_MBps"].notna()]
             goodput = good["goodput_MBps"].to_numpy(dtype=float)
             median = float(np.median(goodput)) if len(goodput) else math.nan
-
-            def resampled(at: np.ndarray, of: np.ndarray = goodput) -> np.ndarray:
-                return _median(of[at])
-
-            low, high = self._interval(resampled, len(goodput))
             rows.append(
                 dict(zip((*CELL, "contender"), key, strict=True))
                 | {
@@ -95,8 +83,8 @@ class Comparison:
                     "n": len(good),
                     "failed": len(part) - len(good),
                     "goodput_MBps": median,
-                    "low_MBps": low,
-                    "high_MBps": high,
+                    "least_MBps": goodput.min() if len(goodput) else math.nan,
+                    "most_MBps": goodput.max() if len(goodput) else math.nan,
                     "percent_of_hot_copy": 100 * median / hot_MBps,
                     "percent_of_cold_copy": 100 * median / cold_MBps,
                 }
@@ -111,7 +99,8 @@ class Comparison:
         """Compare netlab with each peer, and with the best peer, in every cell.
 
         Transfers of the same round are compared, so that a slow drift of the machine cancels. The
-        ratio is of medians; its interval comes from resampling rounds.
+        ratio is the geometric mean of the ratios within a round, with Student's interval on their
+        logarithms.
 
         Returns
         -------
@@ -142,10 +131,10 @@ class Comparison:
     def _pair(self, own: pd.DataFrame, peer: pd.DataFrame) -> dict:
         rounds = own.index.intersection(peer.index)
         own, peer = own.loc[rounds], peer.loc[rounds]
+        ratio, low, high = self._ratio(own, peer, "goodput_MBps")
         ours, theirs = (f["goodput_MBps"].to_numpy(dtype=float) for f in (own, peer))
-        ratio, low, high = self._ratio(ours, theirs)
         noise = float(np.std(np.log(ours / theirs), ddof=1)) if len(rounds) > 1 else math.nan
-        cpu = self._ratio(*(f["cpu_s_per_GB"].to_numpy(dtype=float) for f in (own, peer)))
+        cpu = self._ratio(own, peer, "cpu_s_per_GB")
         disturbed = _disturbed(own).to_numpy() | _disturbed(peer).to_numpy()
         verdict, reason = _verdict(ratio, low, high, noise, disturbed)
         return {
@@ -159,29 +148,16 @@ class Comparison:
             **dict(zip(("cpu_ratio", "cpu_low", "cpu_high"), cpu, strict=True)),
         }
 
-    def _ratio(self, ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
-        if not len(ours):
+    def _ratio(
+        self, own: pd.DataFrame, peer: pd.DataFrame, column: str
+    ) -> tuple[float, float, float]:
+        """Mean ratio within a round of a column, peer to own, and its interval."""
+        ours, theirs = (f[column].astype(float) for f in (own, peer))
+        good = (ours > 0) & (theirs > 0)
+        if not good.any():
             return math.nan, math.nan, math.nan
-        low, high = self._interval(lambda at: _median(ours[at]) / _median(theirs[at]), len(ours))
-        return float(np.median(ours) / np.median(theirs)), low, high
-
-    def _interval(
-        self, statistic: Callable[[np.ndarray], np.ndarray], n: int
-    ) -> tuple[float, float]:
-        """Bootstrap percentile interval of a statistic of n rounds.
-
-        ``statistic`` maps indices of rounds, shape (resamples, n), to one value for each resample.
-        """
-        if n < 2:
-            return math.nan, math.nan
-        draws = np.random.default_rng(self.seed).integers(0, n, size=(self.resamples, n))
-        outside = 50 * (1 - self.confidence)
-        low, high = np.percentile(statistic(draws), [outside, 100 - outside])
-        return float(low), float(high)
-
-
-def _median(resampled: np.ndarray) -> np.ndarray:
-    return np.median(resampled, axis=1)
+        found = paired_ratio(theirs[good], ours[good], self.confidence)
+        return found.ratio, found.low, found.high
 
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:
@@ -194,8 +170,8 @@ def _verdict(
     ratio: float, low: float, high: float, noise: float, disturbed: np.ndarray
 ) -> tuple[str, str]:
     """The verdict of a cell, and the reason if there is no conclusion."""
-    if len(disturbed) < MIN_ROUNDS:
-        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {MIN_ROUNDS} needed"
+    if len(disturbed) < COMMON_ROUNDS:
+        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {COMMON_ROUNDS} needed"
     if 2 * disturbed.sum() > len(disturbed):
         return NO_CONCLUSION, f"steal or foreign load in {disturbed.sum()} of {len(disturbed)}"
     if low <= 1 <= high:

@@ -15,7 +15,7 @@ from netlab.qualify.bench.contenders import RECORD_LENGTH_B
 from netlab.qualify.bench.path import CONGESTION
 from netlab.qualify.bench.run import Bench
 
-SCHEMA = 1
+SCHEMA = 2
 VARIANT_COLUMNS = (
     *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
 )
@@ -62,7 +62,7 @@ class Conclusions:
             caption="Goodput and CPU cost, medians over the rounds",
             heads=_HEADS,
             formats={
-                **dict.fromkeys(("goodput_MBps", "low_MBps", "high_MBps"), ".0f"),
+                **dict.fromkeys(("goodput_MBps", "least_MBps", "most_MBps"), ".0f"),
                 **dict.fromkeys(("cpu_s_per_GB",), ".3f"),
                 **dict.fromkeys([c for c in frame if c.endswith(("percent", "_copy"))], ".1f"),
             },
@@ -81,7 +81,8 @@ class Conclusions:
                 **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
                 "noise_percent": ".1f",
             },
-            note="A cell has no conclusion if the noise is larger than the difference.",
+            note="Ratio: geometric mean of the ratios within a round, Student's interval on their "
+            "logarithms. A cell has no conclusion if the noise is larger than the difference.",
         )
 
     def variants_table(self) -> Table:
@@ -147,7 +148,7 @@ class Conclusions:
 
     def to_text(self) -> str:
         """The document for a terminal."""
-        medians = self.medians.drop(columns=["failed", "low_MBps", "high_MBps"])
+        medians = self.medians.drop(columns=["failed", "least_MBps", "most_MBps"])
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs"])
         lines = [self.conditions(), "", "Medians", _text(medians), ""]
         lines += ["gensink over each peer: goodput and CPU time per GB", _text(short), ""]
@@ -225,8 +226,8 @@ def _text(frame: pd.DataFrame) -> str:
 _HEADS = {
     "mtu_B": "MTU",
     "goodput_MBps": "MB/s",
-    "low_MBps": "low",
-    "high_MBps": "high",
+    "least_MBps": "least",
+    "most_MBps": "most",
     "cpu_s_per_GB": "CPU s/GB",
     "steal_percent": "steal %",
     "foreign_percent": "foreign %",

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from netlab.files.tables import Table
 from netlab.qualify.calibration.emulator_cells import (
@@ -22,7 +21,6 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorCell,
     EmulatorPlan,
     RoundTrip,
-    full_load,
 )
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
@@ -36,33 +34,39 @@ from netlab.qualify.calibration.verdicts import (
 
 CellT = TypeVar("CellT", RoundTrip, EmulatedRate)
 
-CONFIDENCE = 0.95
-
 ROUND_TRIP_COLUMNS = (
-    *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "low_ms", "high_ms", "deviation_us"),
+    *("rtt_ms", "load", "goodput_Mbps", "mean_ms", "deviation_us", "least_us", "greatest_us"),
     *("bound_us", "late_us", "pings", "tries", "verdict", "flags"),
 )
 RATE_COLUMNS = (
     *("rate_Mbps", "rtt_ms", "mtu_B", "expected_MBps", "goodput_MBps", "error_percent"),
-    *("within_percent", "late_us", "tries", "verdict", "flags"),
+    *(
+        "least_percent",
+        "greatest_percent",
+        "within_percent",
+        "late_us",
+        "tries",
+        "verdict",
+        "flags",
+    ),
 )
 HEADS = {
     "rtt_ms": "RTT asked, ms",
     "goodput_Mbps": "load, Mb/s",
-    "mean_ms": "mean, ms",
-    "low_ms": "95 % from, ms",
-    "high_ms": "to, ms",
+    "mean_ms": "median, ms",
     "deviation_us": "off by, us",
+    "least_us": "least, us",
+    "greatest_us": "greatest, us",
     "bound_us": "bound, us",
     "late_us": "late, us",
     **RATE_HEADS,
 }
 FORMATS = {
-    **dict.fromkeys(("mean_ms", "low_ms", "high_ms", "expected_MBps", "goodput_MBps"), ".3f"),
+    **dict.fromkeys(("mean_ms", "expected_MBps", "goodput_MBps"), ".3f"),
     **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
     **dict.fromkeys(("rtt_ms", "rate_Mbps"), "g"),
-    "deviation_us": "+.0f",
-    "error_percent": "+.2f",
+    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
+    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
     "within_percent": ".1f",
 }
 RATES_NOTE = "What TCP can carry is MSS / (MTU + 14) of the rate."
@@ -75,7 +79,8 @@ class EmulatorAccuracy:
     Attributes
     ----------
     round_trips : DataFrame
-        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load, from the nearest try.
+        :data:`ROUND_TRIP_COLUMNS`, one row a round-trip time and load: the median of all tries,
+        the least and the greatest.
     rates : DataFrame
         :data:`RATE_COLUMNS`, one row a rate.
     samples : list of dict
@@ -110,9 +115,8 @@ class EmulatorAccuracy:
     def _note(self) -> str:
         """Note of both tables."""
         return (
-            "Late: what all but one in 100 of the emulator's writes stayed within. A figure that "
-            "other work on the machine can have put off its bound, or whose load fell short, is "
-            f"measured again, up to {self.plan.tries} times in all."
+            "Late: what all but one in 100 of the emulator's writes stayed within. Each cell is "
+            f"measured {self.plan.tries} times; every try counts, and the figure is their median."
         )
 
     def tables(self) -> dict[str, Table]:
@@ -181,22 +185,22 @@ def _text(frame: pd.DataFrame) -> str:
 def _rows_of(
     cells: Iterable[CellT],
     samples: list[dict],
-    figures: Callable[[CellT, dict], dict],
+    figures: Callable[[CellT, list[dict]], dict],
     columns: tuple[str, ...],
 ) -> pd.DataFrame:
-    """Cells as rows: the figures of the nearest try, and the verdict."""
+    """Cells as rows: the figures of all tries, and the verdict."""
     rows = []
     for cell in cells:
         tries = [one for one in samples if cell.key.items() <= one.items()]
-        verdict, nearest = judge(cell, tries)
+        measured = [one for one in tries if cell.excess(one) is not None]
         rows.append(
             {
                 **cell.key,
-                **figures(cell, nearest),
-                "late_us": nearest.get("emulator_late_us"),
+                **figures(cell, measured),
+                "late_us": _median(measured, "emulator_late_us"),
                 "tries": len(tries),
-                "verdict": verdict,
-                "flags": nearest.get("flags", all_flags(tries)),
+                "verdict": judge(cell, tries),
+                "flags": all_flags(tries),
             }
         )
     frame = pd.DataFrame.from_records(rows, columns=list(columns))
@@ -204,67 +208,52 @@ def _rows_of(
     return frame.astype(dict.fromkeys(numbers, float))
 
 
-def judge(cell: EmulatorCell, tries: list[dict]) -> tuple[str, dict]:
-    """The verdict of a cell, and its nearest try; empty if no try has a figure."""
+def judge(cell: EmulatorCell, tries: list[dict]) -> str:
+    """The verdict of a cell, on the median of all its tries that have a figure."""
     known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
     if not known:
-        return NOT_MEASURED, {}
-    # If no try was under the full load, their flag says so.
-    known = [(off, one) for off, one in known if full_load(one) or off < -1] or known
-    least, nearest = min(known, key=lambda pair: abs(pair[0]))
-    if abs(least) <= 1:
-        return WITHIN, nearest
+        return NOT_MEASURED
+    if abs(float(np.median([off for off, _ in known]))) <= 1:
+        return WITHIN
     # Other work on the machine never shortens a round trip, nor raises a rate.
-    clean = any(undisturbed(one) or off < -1 for off, one in known)
-    return (OUTSIDE if clean else DISTURBED), nearest
+    beyond = [(off, one) for off, one in known if abs(off) > 1]
+    clean = any(undisturbed(one) or off < -1 for off, one in beyond)
+    return OUTSIDE if clean else DISTURBED
 
 
-def _known(sample: dict, name: str) -> float:
-    """A figure of a try; NaN if it has none."""
-    value = sample.get(name)
-    return np.nan if value is None else float(value)
+def _values(tries: list[dict], name: str) -> list[float]:
+    """A figure of every try that has it."""
+    return [float(one[name]) for one in tries if one.get(name) is not None]
 
 
-def _round_trip(cell: RoundTrip, sample: dict) -> dict:
-    mean_ms, mdev_ms = _known(sample, "mean_ms"), sample.get("mdev_ms")
-    half_ms = half_width_ms(mdev_ms, sample.get("pings", 0))
+def _median(tries: list[dict], name: str) -> float:
+    """Median of a figure over the tries that have it; NaN if none has."""
+    values = _values(tries, name)
+    return float(np.median(values)) if values else np.nan
+
+
+def _round_trip(cell: RoundTrip, tries: list[dict]) -> dict:
+    off_us = [1e3 * (mean_ms - cell.rtt_ms) for mean_ms in _values(tries, "mean_ms")]
     return {
-        "goodput_Mbps": 8 * _known(sample, "goodput_MBps"),
-        "mean_ms": mean_ms,
-        "low_ms": mean_ms - half_ms,
-        "high_ms": mean_ms + half_ms,
-        "deviation_us": 1e3 * (mean_ms - cell.rtt_ms),
+        "goodput_Mbps": 8 * _median(tries, "goodput_MBps"),
+        "mean_ms": _median(tries, "mean_ms"),
+        "deviation_us": 1e3 * (_median(tries, "mean_ms") - cell.rtt_ms),
+        "least_us": min(off_us, default=np.nan),
+        "greatest_us": max(off_us, default=np.nan),
         "bound_us": cell.bound_us,
-        "pings": sample.get("pings", 0),
+        "pings": sum(one.get("pings", 0) for one in tries),
     }
 
 
-def half_width_ms(mdev_ms: float | None, pings: int) -> float:
-    """Half of the 95 % interval of a mean of pings, taken as independent of each other.
-
-    Parameters
-    ----------
-    mdev_ms : float or None
-        The standard deviation that ping prints (divisor: the number of pings).
-    pings : int
-        Answered pings.
-
-    Returns
-    -------
-    float
-        NaN if unknown.
-    """
-    if mdev_ms is None or pings < 2:
-        return np.nan
-    t = stdtrit(pings - 1, (1 + CONFIDENCE) / 2)
-    return float(t * mdev_ms / np.sqrt(pings - 1))
-
-
-def _rate(cell: EmulatedRate, sample: dict) -> dict:
-    goodput_MBps = _known(sample, "goodput_MBps")
+def _rate(cell: EmulatedRate, tries: list[dict]) -> dict:
+    errors = [
+        100 * (goodput / cell.expected_MBps - 1) for goodput in _values(tries, "goodput_MBps")
+    ]
     return {
         "expected_MBps": cell.expected_MBps,
-        "goodput_MBps": goodput_MBps,
-        "error_percent": 100 * (goodput_MBps / cell.expected_MBps - 1),
+        "goodput_MBps": _median(tries, "goodput_MBps"),
+        "error_percent": float(np.median(errors)) if errors else np.nan,
+        "least_percent": min(errors, default=np.nan),
+        "greatest_percent": max(errors, default=np.nan),
         "within_percent": RATE_WITHIN_PERCENT,
     }

@@ -179,11 +179,6 @@ class EmulatedRate:
 EmulatorCell = RoundTrip | EmulatedRate
 
 
-def full_load(sample: dict) -> bool:
-    """True for a try under its full load."""
-    return LOAD_SHORT not in sample["flags"].split(",")
-
-
 @dataclass(frozen=True)
 class EmulatorPlan:
     """The cells of an emulator calibration, and the number and duration of measurements.
@@ -201,8 +196,7 @@ class EmulatorPlan:
     seconds : float
         Window of a rate, s.
     tries : int
-        Maximum of measurements of a cell that other work on the machine can have disturbed, or
-        whose load fell short.
+        Measurements of every cell; each counts, and its figure is their median.
     """
 
     rtts_ms: Sequence[float] = (0.5, 1.0, 2.0, 10.0, 40.0, 183.2)
@@ -213,7 +207,7 @@ class EmulatorPlan:
     loads: Sequence[Load] = (IDLE, LOADED, LOADED_LINK)
     pings: int = 100
     seconds: float = 2.0
-    tries: int = 5
+    tries: int = 3
 
     def __post_init__(self) -> None:
         check_levels(

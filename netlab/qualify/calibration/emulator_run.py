@@ -21,10 +21,8 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorPlan,
     RoundTrip,
     emulator_study,
-    full_load,
 )
 from netlab.qualify.calibration.stream import CalibratedPath, measure_cells
-from netlab.qualify.calibration.verdicts import PAUSE_S, numbered
 
 
 def calibrate_emulator(
@@ -55,12 +53,8 @@ def calibrate_emulator(
     return EmulatorAccuracy.of(plan, samples, facts)
 
 
-def tried(
-    cell: EmulatorCell, attempt: Callable[[], dict], tries: int, pause_s: float = PAUSE_S
-) -> list[dict]:
-    """Measure a cell, and retry while other work on the machine may explain its error.
-
-    Such work lengthens a round trip and lowers a rate or a load, never the reverse.
+def tried(cell: EmulatorCell, attempt: Callable[[], dict], tries: int) -> list[dict]:
+    """Measure a cell several times, whatever the figures.
 
     Parameters
     ----------
@@ -69,22 +63,14 @@ def tried(
     attempt : callable
         Measure it once.
     tries : int
-        Maximum of attempts.
-    pause_s : float
-        Pause between two attempts, s.
+        Number of attempts.
 
     Returns
     -------
     list of dict
         A sample of each attempt, with the cell's name and the number of the ``try``.
     """
-    samples: list[dict] = []
-    for number in numbered(tries, pause_s):
-        samples.append({**cell.key, "try": number, **attempt()})
-        excess = cell.excess(samples[-1])
-        if excess is not None and (excess < -1 or (excess <= 1 and full_load(samples[-1]))):
-            break
-    return samples
+    return [{**cell.key, "try": number, **attempt()} for number in range(1, tries + 1)]
 
 
 def _attempt(path: CalibratedPath, plan: EmulatorPlan, cell: EmulatorCell) -> Callable[[], dict]:

@@ -20,17 +20,15 @@ from netlab.qualify.calibration.verdicts import (
     DISTURBED,
     NOT_MEASURED,
     OUTSIDE,
-    PAUSE_S,
     RATE_HEADS,
     WITHIN,
     all_flags,
-    numbered,
     undisturbed,
 )
 
 CELL_COLUMNS = (
     *("rate_Mbps", "mtu_B", "offloads", "expected_MBps", "goodput_MBps", "error_percent"),
-    *("within_percent", "verdict", "repeats", "tries", "flags"),
+    *("least_percent", "greatest_percent", "within_percent", "verdict", "runs", "failed", "flags"),
 )
 
 
@@ -41,8 +39,8 @@ class Calibration:
     Attributes
     ----------
     cells : DataFrame
-        :data:`CELL_COLUMNS`, one row a cell. ``goodput_MBps`` is the median of the unflagged
-        repeats, or of all successful ones if every one is flagged; of several tries, the nearest.
+        :data:`CELL_COLUMNS`, one row a cell. ``goodput_MBps`` is the median of all its runs,
+        flagged ones included; ``least_percent`` and ``greatest_percent`` are their errors.
     samples : list of dict
         Every run.
     """
@@ -70,18 +68,18 @@ class Calibration:
             formats={
                 "expected_MBps": ".3f",
                 "goodput_MBps": ".3f",
-                "error_percent": "+.2f",
+                **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
                 "within_percent": ".1f",
             },
-            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. A cell "
-            "that is too slow, as other work on the machine can make it, is measured again, up to "
-            f"{self.plan.tries} times in all.",
+            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. Every "
+            "run counts: the error is that of their median, between the least and the greatest.",
         )
 
     def to_text(self) -> str:
         """The cells for a terminal."""
         shown = self.cells.copy()
-        shown["error_percent"] = [f"{error:+.2f}" for error in shown["error_percent"]]
+        for name in ("error_percent", "least_percent", "greatest_percent"):
+            shown[name] = [f"{error:+.2f}" for error in shown[name]]
         return shown.to_string(
             index=False, float_format=lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
         )
@@ -117,7 +115,7 @@ def calibrate(
     samples, facts = measure_cells(
         calibration_study(plan),
         _by_path(plan),
-        lambda path, cell: tried(plan, cell, _attempt(path, plan, cell)),
+        lambda path, cell: repeated(plan, cell, _attempt(path, plan, cell)),
         lambda sample: progress(sample, len(plan.cells)),
     )
     return Calibration(plan, judge(plan, samples), samples, facts)
@@ -127,37 +125,25 @@ def _by_path(plan: RatePlan) -> list[RateCell]:
     return sorted(plan.cells, key=lambda cell: (cell.rate_Mbps, cell.path, cell.mtu_B))
 
 
-def tried(
-    plan: RatePlan, cell: RateCell, attempt: Callable[[], dict], pause_s: float = PAUSE_S
-) -> list[dict]:
-    """Measure a cell, and retry while its figure is too low.
-
-    Other work on the machine lowers a rate, but never raises it.
+def repeated(plan: RatePlan, cell: RateCell, attempt: Callable[[], dict]) -> list[dict]:
+    """Make every run of a cell, whatever its figure.
 
     Parameters
     ----------
     plan : RatePlan
-        Numbers of repeats and tries.
+        Number of runs.
     cell : RateCell
         The cell.
     attempt : callable
         Measure it once.
-    pause_s : float
-        Pause between two tries, s.
 
     Returns
     -------
     list of dict
-        A sample of each run, with the cell's name and the numbers ``try`` and ``repeat``.
+        A sample of each run, with the cell's name and the number ``repeat``.
     """
-    samples: list[dict] = []
-    for number in numbered(plan.tries, pause_s):
-        named = {"rate_Mbps": cell.rate_Mbps, "mtu_B": cell.mtu_B, "try": number}
-        runs = [{**named, "repeat": n, **attempt()} for n in range(1, plan.repeats + 1)]
-        samples += runs
-        if _figure(cell, runs)[0] >= -cell.within_percent:
-            break
-    return samples
+    named = {"rate_Mbps": cell.rate_Mbps, "mtu_B": cell.mtu_B}
+    return [{**named, "repeat": n, **attempt()} for n in range(1, plan.repeats + 1)]
 
 
 def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[], dict]:
@@ -173,14 +159,6 @@ def _attempt(path: CalibratedPath, plan: RatePlan, cell: RateCell) -> Callable[[
     return lambda: path.send(stream)
 
 
-def _figure(cell: RateCell, runs: list[dict]) -> tuple[float, list[dict]]:
-    """Error of the median of some runs, in per cent (NaN without runs), and the runs used."""
-    succeeded = [run for run in runs if run["goodput_MBps"] is not None]
-    used = [run for run in succeeded if not run["flags"]] or succeeded
-    median_MBps = pd.Series([run["goodput_MBps"] for run in used], dtype=float).median()
-    return cell.deviation_percent(float(median_MBps)), used
-
-
 def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     """Turn samples into cells, each with its error and verdict.
 
@@ -189,7 +167,7 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     plan : RatePlan
         The cells and their bounds.
     samples : list of dict
-        ``rate_Mbps mtu_B try goodput_MBps flags`` of every run.
+        ``rate_Mbps mtu_B goodput_MBps flags`` of every run.
 
     Returns
     -------
@@ -203,10 +181,9 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
             for sample in samples
             if (sample["rate_Mbps"], sample["mtu_B"]) == (cell.rate_Mbps, cell.mtu_B)
         ]
-        tries = sorted({run["try"] for run in runs})
-        figures = [_figure(cell, [run for run in runs if run["try"] == n]) for n in tries]
-        known = [figure for figure in figures if figure[1]]
-        error, used = min(known, key=lambda figure: abs(figure[0]), default=(np.nan, []))
+        known = [run for run in runs if run["goodput_MBps"] is not None]
+        errors = [cell.deviation_percent(float(run["goodput_MBps"])) for run in known]
+        error = float(np.median(errors)) if errors else np.nan
         rows.append(
             {
                 "rate_Mbps": cell.rate_Mbps,
@@ -215,20 +192,25 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
                 "expected_MBps": cell.expected_MBps,
                 "goodput_MBps": cell.expected_MBps * (1 + error / 100),
                 "error_percent": error,
+                "least_percent": min(errors, default=np.nan),
+                "greatest_percent": max(errors, default=np.nan),
                 "within_percent": cell.within_percent,
-                "verdict": _verdict(cell, error, known),
-                "repeats": len(used),
-                "tries": len(tries),
+                "verdict": _verdict(cell, error, list(zip(errors, known, strict=True))),
+                "runs": len(runs),
+                "failed": len(runs) - len(known),
                 "flags": all_flags(runs),
             }
         )
     return pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
 
 
-def _verdict(cell: RateCell, error_percent: float, known: list[tuple[float, list[dict]]]) -> str:
+def _verdict(cell: RateCell, error_percent: float, known: list[tuple[float, dict]]) -> str:
+    """Verdict on the median of all runs."""
     if not known:
         return NOT_MEASURED
     if abs(error_percent) <= cell.within_percent:
         return WITHIN
-    clean = any(undisturbed(run) for _, used in known for run in used)
+    # Other work on the machine never raises a rate.
+    beyond = [(error, run) for error, run in known if abs(error) > cell.within_percent]
+    clean = any(undisturbed(run) or error > 0 for error, run in beyond)
     return OUTSIDE if clean else DISTURBED

@@ -5,18 +5,17 @@ import pytest
 from netlab.errors import BadInput
 from netlab.lab.topology import topology
 from netlab.qualify.calibration.rate_cells import QUICK, RateCell, RatePlan, calibration_study
-from netlab.qualify.calibration.rate_run import CELL_COLUMNS, Calibration, judge, tried
+from netlab.qualify.calibration.rate_run import CELL_COLUMNS, Calibration, judge, repeated
 
 ONE = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
 
 
-def run(percent_off: float, flags: str = "", plan: RatePlan = ONE, number: int = 1) -> dict:
+def run(percent_off: float, flags: str = "", plan: RatePlan = ONE) -> dict:
     (cell,) = plan.cells
     goodput = cell.expected_MBps * (1 + percent_off / 100)
     return {
         "rate_Mbps": cell.rate_Mbps,
         "mtu_B": cell.mtu_B,
-        "try": number,
         "goodput_MBps": None if "failed" in flags else goodput,
         "flags": flags,
     }
@@ -77,37 +76,36 @@ def test_a_cell_is_judged_by_its_error(percent, verdict):
     assert list(row) == list(CELL_COLUMNS)
 
 
-def test_runs_without_a_flag_count_before_those_with_one():
+def test_every_run_counts_flagged_or_not_and_the_figure_is_the_median():
     row = judged(run(0.1), run(-9.0, "interference"), run(0.3))
-    assert (row["verdict"], row["repeats"], row["flags"]) == ("within", 2, "interference")
-    assert row["error_percent"] == pytest.approx(0.2)
+    assert (row["verdict"], row["runs"], row["failed"]) == ("within", 3, 0)
+    assert row["error_percent"] == pytest.approx(0.1) and row["flags"] == "interference"
+    assert row["least_percent"] == pytest.approx(-9.0)
+    assert row["greatest_percent"] == pytest.approx(0.3)
+
+
+def test_one_run_near_enough_does_not_save_a_cell():
+    assert judged(run(0.0), run(-2.0), run(-3.0))["verdict"] == "outside"
+    assert judged(run(0.0), run(0.1), run(-30.0))["verdict"] == "within"
 
 
 def test_a_cell_off_its_bound_under_foreign_load_alone_says_nothing_of_netlab():
     assert judged(run(-9.0, "interference"))["verdict"] == "disturbed"
     assert judged(run(-9.0, "interference"), run(-9.0))["verdict"] == "outside"
     assert judged(run(-9.0, "ledger_mismatch"))["verdict"] == "outside"
+    assert judged(run(+9.0, "interference"))["verdict"] == "outside"
 
 
-@pytest.mark.parametrize(
-    ("medians", "tries"), [([-0.4], 1), ([-0.6, -0.2], 2), ([-3.0] * 9, 5), ([2.0], 1)]
-)
-def test_a_cell_is_measured_again_while_it_is_too_slow_but_not_when_too_fast(medians, tries):
-    left = [percent for percent in medians for _ in range(ONE.repeats)]
-    samples = tried(ONE, ONE.cells[0], lambda: outcome(left.pop(0)), pause_s=0.0)
-    assert len(samples) == tries * ONE.repeats
-    row = judged(*samples)
-    assert row["tries"] == tries
-    assert row["error_percent"] == pytest.approx(medians[tries - 1])
+@pytest.mark.parametrize("percent", [0.0, -3.0, 2.0])
+def test_every_cell_is_measured_as_often_whatever_its_figure(percent):
+    samples = repeated(ONE, ONE.cells[0], lambda: outcome(percent))
+    assert [sample["repeat"] for sample in samples] == list(range(1, ONE.repeats + 1))
+    assert judged(*samples)["error_percent"] == pytest.approx(percent)
 
 
-def test_the_nearest_try_counts_and_a_failed_one_is_measured_again():
-    flags = iter(["failed"] * 6 + [""] * 3)
-    samples = tried(ONE, ONE.cells[0], lambda: outcome(-0.1, next(flags)), pause_s=0.0)
-    assert [sample["try"] for sample in samples] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
-    assert (judged(*samples)["verdict"], judged(*samples)["repeats"]) == ("within", 3)
-    row = judged(run(-2.0), run(-0.3, number=2), run(-1.0, number=3))
-    assert row["error_percent"] == pytest.approx(-0.3)
+def test_failed_runs_are_counted():
+    row = judged(run(0.1, "failed"), run(0.2))
+    assert (row["runs"], row["failed"], row["flags"]) == (2, 1, "failed")
 
 
 def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
@@ -131,7 +129,6 @@ def test_the_calibration_says_itself_as_text_table_and_json():
         ({"mtus_B": (100,)}, "mtu"),
         ({"repeats": 0}, "repeats"),
         ({"seconds": 0.0}, "seconds"),
-        ({"tries": 0}, "tries"),
     ],
 )
 def test_a_level_that_cannot_be_is_refused_by_name(wrong, key):

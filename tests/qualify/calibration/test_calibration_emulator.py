@@ -9,7 +9,6 @@ from netlab.qualify.calibration.emulator import (
     RATE_COLUMNS,
     ROUND_TRIP_COLUMNS,
     EmulatorAccuracy,
-    half_width_ms,
     judge,
 )
 from netlab.qualify.calibration.emulator_cells import (
@@ -73,18 +72,13 @@ def test_a_rate_is_held_to_what_tcp_can_carry_and_has_room_for_all_its_window():
 
 @pytest.mark.parametrize("off_us", [150.0, -150.0])
 def test_a_mean_near_enough_is_within(off_us):
-    assert judge(QUIET, [pinged(QUIET, off_us, "interference")])[0] == "within"
+    assert judge(QUIET, [pinged(QUIET, off_us, "interference")]) == "within"
 
 
-def test_the_nearest_of_several_tries_counts():
-    tries = [pinged(QUIET, 900), pinged(QUIET, 300), pinged(QUIET, 20)]
-    assert judge(QUIET, tries) == ("within", tries[2])
-
-
-def test_a_try_whose_load_fell_short_gives_way_to_one_under_the_whole_load():
-    short, whole = pinged(BUSY, 0, "load_short"), pinged(BUSY, 300)
-    assert judge(BUSY, [short, whole]) == ("outside", whole)
-    assert judge(BUSY, [short]) == ("within", short)
+def test_every_try_counts_and_the_median_decides():
+    assert judge(QUIET, [pinged(QUIET, off) for off in (900, 300, 20)]) == "outside"
+    assert judge(QUIET, [pinged(QUIET, off) for off in (900, 100, 20)]) == "within"
+    assert judge(BUSY, [pinged(BUSY, 0, "load_short"), pinged(BUSY, 900)]) == "outside"
 
 
 def test_what_is_off_under_foreign_load_alone_says_nothing_of_the_emulator():
@@ -92,43 +86,39 @@ def test_what_is_off_under_foreign_load_alone_says_nothing_of_the_emulator():
         pinged(QUIET, 900, "interference"),
         pinged(QUIET, 400, "interference,emulator_late"),
     ]
-    assert judge(QUIET, disturbed) == ("disturbed", disturbed[1])
-    assert judge(QUIET, [*disturbed, pinged(QUIET, 500)])[0] == "outside"
-    assert judge(RATE, [filled(RATE, -5, "interference")])[0] == "disturbed"
-    assert judge(RATE, [filled(RATE, -5)])[0] == "outside"
+    assert judge(QUIET, disturbed) == "disturbed"
+    assert judge(QUIET, [*disturbed, pinged(QUIET, 500)]) == "outside"
+    assert judge(RATE, [filled(RATE, -5, "interference")]) == "disturbed"
+    assert judge(RATE, [filled(RATE, -5)]) == "outside"
 
 
 def test_no_load_makes_a_round_trip_short_or_a_rate_high():
-    assert judge(QUIET, [pinged(QUIET, -250, "interference")])[0] == "outside"
-    assert judge(RATE, [filled(RATE, 1.5, "interference")])[0] == "outside"
+    assert judge(QUIET, [pinged(QUIET, -250, "interference")]) == "outside"
+    assert judge(RATE, [filled(RATE, 1.5, "interference")]) == "outside"
 
 
 def test_a_cell_without_a_figure_is_not_measured():
-    assert judge(QUIET, []) == ("not measured", {})
-    assert judge(QUIET, [pinged(QUIET, 0, "failed", mean_ms=None)]) == ("not measured", {})
-    assert judge(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == ("not measured", {})
-
-
-def test_the_interval_is_students_around_the_mean():
-    # 0.05 / sqrt(40) times the t of 40 degrees of freedom
-    assert half_width_ms(0.05, 41) == pytest.approx(0.05 / 40**0.5 * 2.0211, rel=1e-4)
-    assert half_width_ms(None, 41) != half_width_ms(None, 41)
+    assert judge(QUIET, []) == "not measured"
+    assert judge(QUIET, [pinged(QUIET, 0, "failed", mean_ms=None)]) == "not measured"
+    assert judge(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
 
 
 def test_every_cell_has_its_row_with_what_was_measured():
     samples = [
         pinged(QUIET, 900, "interference"),
         pinged(QUIET, 50),
+        pinged(QUIET, 60),
         pinged(BUSY, 80, "load_short"),
         pinged(LINK, 250),
     ]
     done = EmulatorAccuracy.of(PLAN, [*samples, filled(RATE, -0.5)], {})
     idle, loaded, link = done.round_trips.to_dict("records")
     assert tuple(idle) == ROUND_TRIP_COLUMNS
-    assert (idle["load"], idle["tries"], idle["verdict"]) == ("idle", 2, "within")
-    assert idle["flags"] == ""
-    assert idle["deviation_us"] == pytest.approx(50)
-    assert idle["low_ms"] < idle["mean_ms"] < idle["high_ms"]
+    assert (idle["load"], idle["tries"], idle["verdict"]) == ("idle", 3, "within")
+    assert idle["flags"] == "interference"
+    assert idle["deviation_us"] == pytest.approx(60)
+    assert (idle["least_us"], idle["greatest_us"]) == pytest.approx((50, 900))
+    assert idle["pings"] == 3 * 41
     assert (loaded["goodput_Mbps"], loaded["flags"]) == (500.0, "load_short")
     assert (link["load"], link["verdict"]) == ("loaded link", "outside")
     (rate,) = done.rates.to_dict("records")
@@ -144,7 +134,7 @@ def test_the_accuracy_says_itself_as_text_tables_and_json_whatever_is_missing():
     assert "Loaded link: beside one stream paced at 1000 Mb/s, on a path of 2500 Mb/s." in text
     assert "+50" in text and "10.050" in text and "not measured" in text and "nan" not in text
     trips, rates = done.tables().values()
-    assert "95 % from, ms" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
+    assert "least, us" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()
     assert done.as_json()["samples"] == samples
     assert done.verdicts == ["within", *["not measured"] * 3]
 

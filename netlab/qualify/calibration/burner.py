@@ -1,0 +1,91 @@
+"""Foreign load of a calibration: processes that burn CPU in bursts, on for a while, then off.
+
+Run as ``python -m netlab.qualify.calibration.burner CPU ON_S OFF_S DUTY_PERCENT``. It ends when its
+standard input does, so that it never outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+TICK_S = 0.1
+"""A burst and the pause after it."""
+
+END_S = 10.0
+"""Timeout for a process to end."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Foreign load on every CPU.
+
+    Parameters
+    ----------
+    name : str
+        In tables.
+    on_s, off_s : float
+        Length of a spell of load and of the pause after it; no load if `on_s` is 0.
+    duty_percent : float
+        Share of a CPU that is burned during a spell.
+    """
+
+    name: str
+    on_s: float = 0.0
+    off_s: float = 0.0
+    duty_percent: float = 12.0
+
+    @property
+    def text(self) -> str:
+        """What is injected, for a table."""
+        if not self.on_s:
+            return "nothing"
+        return f"{self.duty_percent:g} % of each CPU, {self.on_s:g} s on, {self.off_s:g} s off"
+
+    @contextmanager
+    def injected(self) -> Iterator[list[int]]:
+        """Burn CPU while entered; gives the ids of the processes."""
+        cpus = sorted(os.sched_getaffinity(0)) if self.on_s else []
+        with ExitStack() as stack:
+            yield [stack.enter_context(self._on(cpu)).pid for cpu in cpus]
+
+    @contextmanager
+    def _on(self, cpu: int) -> Iterator[subprocess.Popen]:
+        numbers = (cpu, self.on_s, self.off_s, self.duty_percent)
+        argv = (sys.executable, "-m", __name__, *map(str, numbers))
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE)
+        try:
+            yield process
+        finally:
+            process.communicate(timeout=END_S)
+
+
+def burn(cpu: int, on_s: float, off_s: float, duty_percent: float) -> None:
+    """Burn a share of a CPU in bursts of :data:`TICK_S`, in spells, for ever."""
+    os.sched_setaffinity(0, {cpu})
+    start = time.monotonic()
+    while True:
+        within_s = (time.monotonic() - start) % (on_s + off_s)
+        if within_s >= on_s:
+            time.sleep(min(TICK_S, on_s + off_s - within_s))
+            continue
+        tick = time.monotonic()
+        while time.monotonic() - tick < TICK_S * duty_percent / 100:
+            pass
+        time.sleep(max(0.0, tick + TICK_S - time.monotonic()))
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    burn(int(sys.argv[1]), *map(float, sys.argv[2:5]))
