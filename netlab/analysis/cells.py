@@ -292,7 +292,9 @@ def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:
             "direction": first["direction"],
             "bus_MBps": float(bus.iloc[0]) if len(bus) else math.nan,
         }
-    for group in study.groups if study is not None else ():
+    if study is None:
+        return described
+    for group in study.groups:
         bus = study.bus_of_group_MBps(group)
         described[group.name] = {
             "table": pd.NA if group.table is None else group.table,

@@ -285,7 +285,7 @@ def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float =
     """
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
-    whole = [ratio(*(values.to_numpy() for values in pair), confidence) for pair in pairs]
+    whole = [ratio(a.to_numpy(), b.to_numpy(), confidence) for a, b in pairs]
     rounds = pd.concat([within_rounds(*pair) for pair in pairs], axis=1, join="inner")
     if len(rounds) >= COMMON_ROUNDS:
         return _of_logs(rounds.mean(axis=1).to_numpy(), confidence)

@@ -51,7 +51,7 @@ class _Until:
     end_s: float
     now: Callable[[], float]
 
-    def send(self, verb: str, **words: object) -> None:
+    def send(self, verb: str, **words: str | int | float | bool) -> None:
         self.channel.send(verb, **words)
 
     def poll(self, timeout_s: float) -> dict | None:

@@ -203,10 +203,16 @@ class _Process:
 
     def __init__(self, host: Host, binary: str):
         self._host, self._argv = host, (binary, "stacks", "--silence-s", str(SILENCE_S))
-        self._lines: LineProcess | None = None
+        self._process: LineProcess | None = None
+
+    @property
+    def _lines(self) -> LineProcess:
+        if self._process is None:
+            raise RuntimeError("the process is not started")
+        return self._process
 
     def __enter__(self) -> _Process:
-        self._lines = self._host.start(self._argv, sudo=True).keep_alive()
+        self._process = self._host.start(self._argv, sudo=True).keep_alive()
         try:
             ready = self._lines.receive(ANSWER_S)
             if ready.get("event") != "ready":
@@ -225,6 +231,8 @@ class _Process:
 
     def load(self, choice: CcChoice, version: str) -> CongestionControl:
         """Load one law."""
+        if choice.stack is None:
+            raise ValueError(f"{choice.name} is the kernel's own")
         self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)
         if answer.get("event") == "error":

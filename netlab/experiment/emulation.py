@@ -44,7 +44,9 @@ class Emulation:
     ) -> Emulation | None:
         """The emulator of a path; None without one, or with netem, which gives no report."""
         link = study.paths[path].link
-        if lab is None or link is None or lab.emulated_with(path) != "netlab":
+        if lab is None or link is None or link.emulator is None:
+            return None
+        if lab.emulated_with(path) != "netlab":
             return None
         there_ms, back_ms = link.emulator.each_way_ms
         return cls(

@@ -5,8 +5,10 @@ Studies, preflight, autotune, benchmark and calibration put a run together with 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -143,7 +145,7 @@ def request_of(
     **options
         Other fields of the request, in place of the study's.
     """
-    defaults = {
+    fields: dict[str, Any] = {
         "force_buffer": study.force_buffer,
         "engine": study.engine,
         "threads": study.threads,
@@ -160,7 +162,7 @@ def request_of(
         record_length_B=record_length_B,
         congestion=congestion,
         both=both,
-        **(defaults | options),
+        **(fields | options),
     )
 
 
@@ -185,7 +187,12 @@ def setting_of(study: Study, path: str, mtu_B: int, *, memory_MBps: float | None
 
 
 def core_run(
-    sender: Side, receiver: Side, request: Request, *, mtu_B: int, **clock: Callable[[], float]
+    sender: Side,
+    receiver: Side,
+    request: Request,
+    *,
+    mtu_B: int,
+    now: Callable[[], float] = time.monotonic,
 ) -> TrialResult:
     """Run netlab's own generator and audit its ledger.
 
@@ -195,15 +202,15 @@ def core_run(
         As :func:`netlab.measure.measure` takes them.
     mtu_B : int
         MTU of the path.
-    **clock
-        ``now``, a monotonic clock in seconds.
+    now : callable
+        A monotonic clock in seconds.
 
     Raises
     ------
     RunError, HostError
         As :func:`netlab.measure.measure`.
     """
-    outcome = measure(sender, receiver, request, **clock)
+    outcome = measure(sender, receiver, request, now=now)
     flows = [(flow.gen, flow.sink) for flow in outcome.flows]
     return TrialResult(outcome, audit(flows, mtu_B=mtu_B, both=request.both))
 

@@ -183,10 +183,10 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
         socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
     )
     cpus = _cpus(study, path)
-    sides = [side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items()]
+    one, other = (side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items())
     try:
-        with endpoints[sides[0].host].with_mtu(set_B), endpoints[sides[1].host].with_mtu(set_B):
-            outcome = measure(*sides, request)
+        with endpoints[one.host].with_mtu(set_B), endpoints[other.host].with_mtu(set_B):
+            outcome = measure(one, other, request)
     except HostError:
         raise
     except NetlabError as error:

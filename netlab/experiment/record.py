@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -134,7 +135,8 @@ def _valid(
     places = zip(good["part"], good["run_id"], strict=True)
     by_key = dict(zip(good["provenance_key"], places, strict=True))
     contexts: dict[str, dict] = {}
-    kept, adopted = set(), {}
+    kept: set[str] = set()
+    adopted: dict[str, list[str]] = {}
     for visit in visits(study):
         if visit.path not in facts:
             continue
@@ -151,7 +153,7 @@ def _valid(
 
 
 def _merged(
-    before: dict[str, tuple[str, ...]], new: dict[str, list[str]]
+    before: Mapping[str, tuple[str, ...]], new: dict[str, list[str]]
 ) -> dict[str, tuple[str, ...]]:
     return {
         part: tuple(sorted({*before.get(part, ()), *new.get(part, ())}))

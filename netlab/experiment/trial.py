@@ -6,6 +6,7 @@ import json
 import math
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -218,7 +219,7 @@ class Trials:
 
     def failed_row(self, run: Run, flag: str, message: str) -> dict:
         """The record of a failed run: named, flagged, and otherwise empty."""
-        row = {column.name: None for column in RUN_COLUMNS}
+        row: dict[str, Any] = {column.name: None for column in RUN_COLUMNS}
         row.update(self._named(run))
         row.update(
             started_at=pd.Timestamp.now(tz="UTC"),

@@ -44,7 +44,7 @@ ANSWERS: dict[str, dict[str, type]] = {
 class Channel(Protocol):
     """A long-lived agent process that takes request lines and answers JSON lines."""
 
-    def send(self, verb: str, **words: object) -> None:
+    def send(self, verb: str, **words: str | int | float | bool) -> None:
         """Send one request."""
 
     def poll(self, timeout_s: float) -> dict | None:
@@ -215,10 +215,10 @@ class _Inbox:
             ) from error
 
 
-def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, object]:
+def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, str | int | float | bool]:
     """Return the words of an end whose values differ from the defaults."""
     socket = request.socket
-    words = {
+    words: dict[str, tuple[str | int | float, str | int | float]] = {
         "engine": (request.engine, "auto"),
         "threads": (request.threads, 0),
         "dscp": (socket.dscp, 0),
