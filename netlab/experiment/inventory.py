@@ -78,8 +78,7 @@ def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:
                 "is a lab host, but no lab is up", where=f"hosts.{name}", code="E-RUN-013"
             )
         return lab.host(name)
-    if host.address is None:
-        raise BadInput("an ssh host needs an address", where=f"hosts.{name}", code="E-RUN-017")
+    assert host.address is not None  # the model refuses an ssh host without one
     return SshHost(
         name,
         host.address,
