@@ -207,8 +207,7 @@ class _Process:
 
     @property
     def _lines(self) -> LineProcess:
-        if self._process is None:
-            raise RuntimeError("the process is not started")
+        assert self._process is not None  # entered
         return self._process
 
     def __enter__(self) -> _Process:
@@ -231,8 +230,7 @@ class _Process:
 
     def load(self, choice: CcChoice, version: str) -> CongestionControl:
         """Load one law."""
-        if choice.stack is None:
-            raise ValueError(f"{choice.name} is the kernel's own")
+        assert choice.stack is not None  # the kernel's own are not loaded
         self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)
         if answer.get("event") == "error":

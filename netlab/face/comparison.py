@@ -9,7 +9,7 @@ import pandas as pd
 from netlab.analysis.sides import Comparison as Sides
 
 if TYPE_CHECKING:
-    from netlab.charts.cells import Axes
+    from netlab.charts.compare import Axes
 
 
 class Comparison:
