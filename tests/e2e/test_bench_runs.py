@@ -66,7 +66,7 @@ def test_calibrate_holds_core_and_emulator_to_what_is_known_and_leaves_nothing(
     tmp_path, machine_untouched
 ):
     # A large segment let out whole, 58 ms of this rate, would put such a window 2 % off at least.
-    rate = ("--rate", "10", "--mtu", "576", "--seconds", "0.8", "--rounds", "1")
+    rate = ("--rate", "10", "--mtu", "576", "--seconds", "0.8", "--repeats", "1")
     done = run_netlab("calibrate", "--quick", *rate, "--rtt", "10", "--out", str(tmp_path))
     document = json.loads((tmp_path / "calibration.json").read_text())
     (cell,), samples = document["cells"], document["samples"]
