@@ -105,6 +105,8 @@ def test_up_and_down_leave_the_machine_as_it_was():
     before = machine_state()
     others = labs.labs()
     directories = (reaper.PRIVILEGE_SEPARATION, reaper.NAMESPACES, reaper.base())
+    if not others and reaper.base().exists():
+        reaper.base().rmdir()  # empty: the last of other labs is just gone
     found = [path.exists() for path in directories]
     lab = Lab.up(STUDY, lab_id=_lab_id("u"))
     try:

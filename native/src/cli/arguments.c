@@ -98,6 +98,7 @@ int nl_arguments_parse(struct nl_arguments *out, int role, int argc, char **argv
 	opterr = 0;
 	while ((found = getopt_long(argc, argv, "+:", spellings.option, NULL)) != -1) {
 		const struct nl_option *option;
+		int code;
 
 		if (found == JSON) {
 			out->json = 1;
@@ -111,11 +112,11 @@ int nl_arguments_parse(struct nl_arguments *out, int role, int argc, char **argv
 			return nl_arguments_fail(found, argv, err);
 		option = &table[found - ROW];
 		if (option->kind == NL_KIND_TOKEN)
-			read_token(opts, optarg, err);
+			code = read_token(opts, optarg, err);
 		else
-			nl_run_opts_set(opts, option->name, optarg, err);
-		if (err->code)
-			return err->code;
+			code = nl_run_opts_set(opts, option->name, optarg, err);
+		if (code)
+			return code;
 		window_given |= strcmp(option->name, "window_ms") == 0;
 		token_given |= option->kind == NL_KIND_TOKEN;
 	}

@@ -2,13 +2,17 @@
 #include "cli/arguments.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GEN "--to", "127.0.0.1", "--port=5"
-#define TOKEN "--token", "00112233445566778899aabbccddeeff"
+#define TOKEN "--token", token_file
+#define TOKEN_TEXT "00112233445566778899aabbccddeeff"
 
 static struct nl_arguments arguments;
 static struct nl_err err;
+static char token_file[32];
 
 /* Parse arguments that end with NULL. */
 static int parse(int role, const char *const *given)
@@ -24,6 +28,20 @@ static int parse(int role, const char *const *given)
 }
 
 #define PARSE(role, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL})
+
+/* A file with a token: none is taken from the command line. */
+static int write_token(void)
+{
+	int fd, written;
+
+	snprintf(token_file, sizeof(token_file), "/tmp/token-XXXXXX");
+	fd = mkstemp(token_file);
+	if (fd < 0)
+		return -1;
+	written = (int)write(fd, TOKEN_TEXT "\n", sizeof(TOKEN_TEXT));
+	close(fd);
+	return written == (int)sizeof(TOKEN_TEXT) ? 0 : -1;
+}
 
 static void options_are_set_in_either_spelling(void)
 {
@@ -44,6 +62,8 @@ static void bytes_replace_the_window(void)
 static void mistakes_are_refused_by_name(void)
 {
 	CHECK(PARSE(NL_GEN, GEN) == NL_BAD_REQUEST && strcmp(err.key, "token") == 0);
+	CHECK(PARSE(NL_GEN, GEN, "--token", TOKEN_TEXT) == NL_BAD_REQUEST);
+	CHECK(PARSE(NL_GEN, GEN, "--token=/nowhere/token") == NL_BAD_REQUEST);
 	CHECK(PARSE(NL_GEN, TOKEN, "--port") == NL_BAD_REQUEST && strcmp(err.key, "--port") == 0);
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--colour=red") == NL_BAD_REQUEST);
 	CHECK(PARSE(NL_GEN, GEN, TOKEN, "--json=1") == NL_BAD_REQUEST);
@@ -71,5 +91,11 @@ static const struct nl_test tests[] = {
 
 int main(int argc, char **argv)
 {
-	return RUN_TESTS(tests, argc, argv);
+	int failed;
+
+	if (write_token())
+		return 1;
+	failed = RUN_TESTS(tests, argc, argv);
+	unlink(token_file);
+	return failed;
 }
