@@ -1,5 +1,6 @@
 """A lab comes up whole or not at all, and is gone afterwards whatever happened to its owner."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -105,8 +106,9 @@ def test_up_and_down_leave_the_machine_as_it_was():
     before = machine_state()
     others = labs.labs()
     directories = (reaper.PRIVILEGE_SEPARATION, reaper.NAMESPACES, reaper.base())
-    if not others and reaper.base().exists():
-        reaper.base().rmdir()  # empty: the last of other labs is just gone
+    if not others:
+        with contextlib.suppress(OSError):  # not there, or it has locks
+            reaper.base().rmdir()  # empty: the last of other labs is just gone
     found = [path.exists() for path in directories]
     lab = Lab.up(STUDY, lab_id=_lab_id("u"))
     try:
