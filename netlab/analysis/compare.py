@@ -310,14 +310,14 @@ def _row(
     ]
     few = _too_few(before, after)
     reason = few or _imprecise(halves, asked)
-    told = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
+    word = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
     return {
         "ratio": found.ratio,
         "low": math.nan if few else found.low,
         "high": math.nan if few else found.high,
-        "verdict": told,
+        "verdict": word,
         "ranked": not reason,
-        "reason": reason or ("the interval is too wide" if told == CANNOT_TELL else ""),
+        "reason": reason or ("the interval is too wide" if word == CANNOT_TELL else ""),
         "paired": paired,
         "n_a": len(before),
         "n_b": len(after),

@@ -18,7 +18,7 @@ from netlab.analysis.intervals import log_interval
 from netlab.study import Study
 
 LOOK_SHARE = 0.7
-"""Share of the error rate that an interval gets where the cells are looked at more than once."""
+"""Share of the error rate that an interval gets where the cells are tested more than once."""
 
 MOST_ROUNDS = 10_000
 

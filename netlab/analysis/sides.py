@@ -229,5 +229,5 @@ def comparison(
         same_within_percent=same_within_percent,
         one_store=a.directory.resolve() == b.directory.resolve(),
     )
-    told = differences(a.runs, b.runs, (a.study, b.study), by=column)
-    return Comparison(a, b, column, told, found)
+    unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
+    return Comparison(a, b, column, unlike, found)

@@ -240,16 +240,16 @@ class AaResult:
 def _row(load: Load, runs: pd.DataFrame) -> dict:
     measured = runs[runs["goodput_MBps"].astype(float) > 0]
     good = valid(measured)
-    told, every = list(pairs(good)), list(pairs(measured))
-    low, high = wilson(sum(told), len(told))
+    apart, every = list(pairs(good)), list(pairs(measured))
+    low, high = wilson(sum(apart), len(apart))
     return {
         "load": load.name,
         "injected": load.text,
         "runs": len(runs),
         "flagged": len(runs) - len(good),
-        "pairs": len(told),
-        "apart": sum(told),
-        "percent": _percent(told),
+        "pairs": len(apart),
+        "apart": sum(apart),
+        "percent": _percent(apart),
         "low_percent": 100 * low,
         "high_percent": 100 * high,
         "all_pairs": len(every),
@@ -259,8 +259,8 @@ def _row(load: Load, runs: pd.DataFrame) -> dict:
     }
 
 
-def _percent(told: list[bool]) -> float:
-    return 100 * sum(told) / len(told) if told else math.nan
+def _percent(apart: list[bool]) -> float:
+    return 100 * sum(apart) / len(apart) if apart else math.nan
 
 
 def _verdict(low: float) -> str:
