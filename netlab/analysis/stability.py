@@ -3,8 +3,8 @@
 Each test looks at the residuals of the runs, in the order of measuring: the logarithm of a run's
 goodput less the mean of its cell, over the scatter of the cell. Its p-value is that of a
 permutation test. For drift and a step the visits are put in random orders, so that what the runs of
-one visit share does not count as many observations; for carry-over the runs are. Rounds keep drift out of the comparison of cells; these tests
-say whether there was any.
+one visit share does not count as many observations; for carry-over the runs are. Rounds keep drift
+out of the comparison of cells; these tests say whether there was any.
 """
 
 from __future__ import annotations
