@@ -221,6 +221,25 @@ NL_API int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_
 NL_API void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *after,
 			  struct nl_meter_span *out);
 
+/* CPU time that other processes of the host used between two scans, without kernel threads. */
+#define NL_PROCESS_NAME 16
+#define NL_TOP_PROCESSES 8
+
+struct nl_process_use {
+	int32_t pid;
+	uint64_t cpu_us;
+	char name[NL_PROCESS_NAME];
+};
+
+struct nl_others {
+	uint32_t known; /* 0: the processes could not be read */
+	int32_t pid;    /* of the calling process, which does not count */
+	uint64_t t0_ns, t1_ns;
+	uint64_t cpu_us;
+	uint64_t top_count;
+	struct nl_process_use top[NL_TOP_PROCESSES]; /* those that used most */
+};
+
 /* -- runs ------------------------------------------------------------------- */
 
 enum nl_status {
@@ -309,6 +328,7 @@ struct nl_report {
 
 	uint64_t has_meter;
 	struct nl_meter_span meter_window, meter_total;
+	struct nl_others others; /* from before the warm-up to after the window */
 };
 
 struct nl_run; /* one sink or gen */

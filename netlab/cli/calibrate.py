@@ -18,9 +18,10 @@ from netlab.errors import BadInput, NetlabError
 if TYPE_CHECKING:
     from netlab.qualify.calibration.aa import AaResult
     from netlab.qualify.calibration.emulator import EmulatorAccuracy
+    from netlab.qualify.calibration.interference import InterferenceResult
     from netlab.qualify.calibration.rate_run import Calibration
 
-RATES, EMULATOR, AA = "rates", "emulator", "aa"
+RATES, EMULATOR, AA, INTERFERENCE = "rates", "emulator", "aa", "interference"
 OF_RATES = {
     "rates_Mbps": "--rate",
     "mtus_B": "--mtu",
@@ -51,10 +52,21 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
 @click.option(
     "--aa", is_flag=True, help="Compare cells that differ in nothing instead, with injected load."
 )
+@click.option(
+    "--interference",
+    "interference",
+    is_flag=True,
+    help="Inject bursts of foreign load into runs instead, and count the flagged ones.",
+)
 @results_option("--out", place="calibration")
 @guarded
 def calibrate_command(
-    quick: bool, only: str | None, aa: bool, results: Path | None, **levels: object
+    quick: bool,
+    only: str | None,
+    aa: bool,
+    interference: bool,
+    results: Path | None,
+    **levels: object,
 ) -> None:
     """Measure lab paths of known rate, then the path emulator; exit code 1 if a cell is off.
 
@@ -65,6 +77,10 @@ def calibrate_command(
     --aa measures cells that differ in nothing, in rounds, without and with a load that netlab
     injects (bursts of 12 % of each CPU in spells of 5 to 200 s), and counts the pairs of cells that
     are told apart; exit code 1 if they are more than 5 %, by the whole interval of the count.
+
+    --interference burns CPUs for 50 to 300 ms at random moments of runs, and counts the runs that
+    are flagged: at least 95 % of those that lost over 5 % of their goodput, and at most 2 % of the
+    untouched ones.
     """
     given = {key: value for key, value in levels.items() if value not in (None, ())}
     for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
@@ -74,14 +90,16 @@ def calibrate_command(
                 f"--only {part} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
-    if aa:
+    alone = AA if aa else INTERFERENCE if interference else None
+    if alone:
         unused = [(OF_RATES | OF_EMULATOR)[key] for key in given] + ["--only"] * (only is not None)
+        unused += ["--interference"] * (aa and interference)
         if unused:
             raise BadInput(
-                f"--aa does not use {', '.join(unused)}; leave out one or the other",
+                f"--{alone} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-022",
             )
-    _calibrate(quick, AA if aa else only, results, given)
+    _calibrate(quick, alone or only, results, given)
 
 
 def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
@@ -92,12 +110,17 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
     from netlab.qualify.calibration.document import Document
     from netlab.qualify.calibration.emulator_cells import QUICK_EMULATOR, EmulatorPlan
     from netlab.qualify.calibration.emulator_run import calibrate_emulator
+    from netlab.qualify.calibration.interference import QUICK_INTERFERENCE, InterferencePlan
+    from netlab.qualify.calibration.interference_run import calibrate_interference
     from netlab.qualify.calibration.rate_cells import QUICK, RatePlan
     from netlab.qualify.calibration.rate_run import calibrate
 
     parts: dict[str, Callable] = {}
     if only == AA:
         parts[AA] = partial(calibrate_aa, QUICK_AA if quick else AaPlan())
+    if only == INTERFERENCE:
+        bursts = QUICK_INTERFERENCE if quick else InterferencePlan()
+        parts[INTERFERENCE] = partial(calibrate_interference, bursts)
     if only in (None, RATES):
         levels = {key: given[key] for key in OF_RATES if key in given}
         rates = replace(QUICK if quick else RatePlan(), **levels)
@@ -122,7 +145,9 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         raise NetlabError(document.complaint, code="E-CLI-004")
 
 
-def _with_bar(name: str, measure: Callable) -> Calibration | EmulatorAccuracy | AaResult:
+def _with_bar(
+    name: str, measure: Callable
+) -> Calibration | EmulatorAccuracy | AaResult | InterferenceResult:
     """Measure a part, with a progress bar."""
     from tqdm import tqdm
 

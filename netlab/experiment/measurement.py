@@ -27,6 +27,7 @@ from netlab.measure import (
 )
 from netlab.measure.exchange import Request
 from netlab.measure.flags import LIMITS, flags_of
+from netlab.measure.foreign import foreign_load
 from netlab.study import Group, Noise, Study, Timing
 
 
@@ -261,6 +262,10 @@ def measured(
     outcome, ledger = result.outcome, result.ledger
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
-    flags = flags_of(row, outcome, ledger.problems, drift, intervals, timing, emulated, noise)
+    foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
+    largest = foreign.largest if foreign else ""
+    flags = flags_of(
+        row, outcome, ledger.problems, drift, intervals, timing, emulated, noise, largest
+    )
     row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
     return Measurement(outcome, row, intervals, emulated)

@@ -40,6 +40,7 @@ def flags_of(
     timing: Timing,
     emulated: Emulated | None = None,
     noise: Noise = LIMITS,
+    largest: str = "",
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid.
 
@@ -61,6 +62,8 @@ def flags_of(
         What the emulator of the path did.
     noise : Noise
         Limits of steal and foreign load.
+    largest : str
+        The foreign process that used most CPU time.
     """
     flags: dict[str, str] = {}
     for flow in outcome.flows:
@@ -79,7 +82,7 @@ def flags_of(
         flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
     if ledger_problems:
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
-    load = interference(row, noise)
+    load = interference(row, noise, largest)
     if load:
         flags["interference"] = load
     if drift:
@@ -97,7 +100,7 @@ def flags_of(
     return flags
 
 
-def interference(row: dict, noise: Noise = LIMITS) -> str | None:
+def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | None:
     """Describe steal and foreign load above the limits; None if both are below.
 
     Parameters
@@ -106,12 +109,15 @@ def interference(row: dict, noise: Noise = LIMITS) -> str | None:
         ``steal_percent`` and ``foreign_cpu_percent``, of all cores; None where unknown.
     noise : Noise
         The limits.
+    largest : str
+        The foreign process that used most CPU time.
     """
     found = []
     if (row["steal_percent"] or 0) > noise.steal_percent:
         found.append(f"steal {row['steal_percent']:.1f} %")
     if (row["foreign_cpu_percent"] or 0) > noise.foreign_cpu_percent:
-        found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %")
+        mostly = f", most of it by {largest}" if largest else ""
+        found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %{mostly}")
     return ", ".join(found) or None
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import TRACED, Flow, Outcome
+from netlab.measure.foreign import foreign_load
 from netlab.measure.ledger import Ledger
 from netlab.measure.transfer import transfer_of
 from netlab.units import HEADERS_B, payload_share
@@ -270,6 +271,7 @@ def record(
     known = whole if flows[0].gen.get("own_cpu_whole") else in_window
     min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
+    foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
     return {
         "engine": _engine(flows),
         "policy": _policy(flows),
@@ -307,7 +309,9 @@ def record(
         "receiver_softirq_percent": cpus[1]["softirq"],
         "busiest_core_percent": _most([cpu["busiest"] for cpu in cpus]),
         "steal_percent": _most([cpu["steal"] for cpu in cpus]),
-        "foreign_cpu_percent": _foreign_percent(
+        "foreign_cpu_percent": foreign.percent
+        if foreign
+        else _foreign_percent(
             [_cpu(meter) for meter in known],
             [own_us(meter) + (meter or {}).get("controller_us", 0) for meter in known],
             setting.one_machine,

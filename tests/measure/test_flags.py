@@ -158,3 +158,9 @@ def test_every_flag_is_one_that_the_results_know():
 )
 def test_steal_and_foreign_load_interfere_from_a_share_on(steal, foreign, says):
     assert interference({"steal_percent": steal, "foreign_cpu_percent": foreign}) == says
+
+
+def test_the_largest_foreign_process_is_named():
+    row = {"steal_percent": 0.0, "foreign_cpu_percent": 20.0}
+    says = "foreign CPU load 20.0 %, most of it by make (process 8)"
+    assert interference(row, largest="make (process 8)") == says

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "io/worker.h"
 #include "meter/meter_poll.h"
+#include "meter/processes.h"
 #include "net/tcpinfo.h"
 #include "run/run.h"
 #include "run/samples.h"
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { BEFORE, AT_T0, AT_T1, AFTER, SNAPSHOTS };
 
@@ -26,6 +28,7 @@ struct watch {
 	struct nl_worker *worker; /* [threads] */
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
 	struct nl_meter_poll meter_poll;
+	struct nl_process_scan others; /* before the warm-up; empty: not known */
 	enum phase phase;
 	uint64_t sample_due_ns, poll_due_ns;
 	uint64_t end_due_ns;   /* a gen stops sending, or the drain times out; 0: never */
@@ -57,6 +60,19 @@ static void take_meter(struct watch *watch, int which)
 		nl_meter_poll_mark(&watch->meter_poll, &watch->meter[which]);
 	}
 	memcpy(watch->meter[which].name, watch->meter[BEFORE].name, sizeof(watch->meter[which].name));
+}
+
+/* Scan before the warm-up and after the window: a scan of many processes takes some ms. */
+static void close_others(struct watch *watch)
+{
+	struct nl_process_scan now;
+	uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (!watch->others.count || watch->run->report.others.known || nl_process_scan(&now))
+		return;
+	nl_process_diff(&watch->others, &now, (int32_t)getpid(), tick_us,
+			&watch->run->report.others);
+	nl_process_scan_free(&now);
 }
 
 static void open_window(struct watch *watch, uint64_t t_ns)
@@ -136,6 +152,7 @@ static void at_t1(struct watch *watch, uint64_t t_ns)
 		row->has_tcp_t1 = nl_tcpinfo_read(run->transfer.stream[i].fd, &row->tcp_t1) == 0;
 	}
 	watch->end_due_ns = t_ns + more_ms * NL_NS_PER_MS;
+	close_others(watch);
 }
 
 static void sample(struct watch *watch)
@@ -300,6 +317,7 @@ static void conclude(struct watch *watch)
 	struct nl_err err;
 
 	take_meter(watch, AFTER);
+	close_others(watch);
 	if (report->window_t0_ns == 0) {
 		open_window(watch, t_ns);
 		watch->meter[AT_T0] = watch->meter[AFTER];
@@ -323,6 +341,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	struct nl_run *run = watch->run;
 	int code = NL_OK;
 
+	nl_process_scan(&watch->others);
 	if (run->opts.role == NL_GEN)
 		code = nl_gen_go(run, deadline_ns, err);
 	if (!code)
@@ -380,6 +399,7 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 		conclude(&watch);
 		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;
 	}
+	nl_process_scan_free(&watch.others);
 	free(watch.meter);
 	free(worker);
 	return code;

@@ -211,6 +211,28 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+static void put_others(struct nl_json *j, const struct nl_others *others)
+{
+	if (!others->known) {
+		nl_json_null(j, "others");
+		return;
+	}
+	nl_json_open(j, "others");
+	nl_json_i64(j, "pid", others->pid);
+	PUT_MEMBERS(j, {"t0_ns", others->t0_ns}, {"t1_ns", others->t1_ns},
+		    {"cpu_us", others->cpu_us});
+	nl_json_array(j, "top");
+	for (uint64_t n = 0; n < others->top_count; n++) {
+		nl_json_open(j, NULL);
+		nl_json_i64(j, "pid", others->top[n].pid);
+		nl_json_text(j, "name", others->top[n].name);
+		nl_json_u64(j, "cpu_us", others->top[n].cpu_us);
+		nl_json_close(j);
+	}
+	nl_json_array_end(j);
+	nl_json_close(j);
+}
+
 static void put_sink_members(struct nl_json *j, const struct nl_report *r)
 {
 	const struct nl_rejected *no = &r->rejected;
@@ -390,5 +412,6 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 		put_trace(j, r);
 	}
 	put_meters(j, r);
+	put_others(j, &r->others);
 	nl_json_close(j);
 }

@@ -1,7 +1,9 @@
-"""Foreign load of a calibration: processes that burn CPU in bursts, on for a while, then off.
+"""Foreign load of a calibration: processes that burn CPU in spells, or in single bursts.
 
-Run as ``python -m netlab.qualify.calibration.burner CPU ON_S OFF_S DUTY_PERCENT``. It ends when its
-standard input does, so that it never outlives the process that started it.
+Run as ``python -m netlab.qualify.calibration.burner CPU ON_S OFF_S DUTY_PERCENT`` for spells, or
+with the CPU alone for bursts: each line of standard input, ``START_NS LENGTH_NS`` of
+CLOCK_MONOTONIC, is a burst, answered by its actual start and end. It ends when its standard input
+does, so that it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -66,6 +68,72 @@ class Load:
             process.communicate(timeout=END_S)
 
 
+class Bursts:
+    """Processes that wait, one on each CPU, and burn it for a moment when asked.
+
+    They start before a run, since starting one is a load of its own.
+    """
+
+    def __init__(self) -> None:
+        self._processes: dict[int, subprocess.Popen] = {}
+
+    @property
+    def cpus(self) -> list[int]:
+        """The CPUs that there are."""
+        return list(self._processes)
+
+    def __enter__(self) -> Bursts:
+        argv = (sys.executable, "-m", __name__)
+        for cpu in sorted(os.sched_getaffinity(0)):
+            self._processes[cpu] = subprocess.Popen(
+                (*argv, str(cpu)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+        for cpu in self.cpus:
+            self.burn([cpu], time.monotonic_ns(), 0)  # until it has started
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for process in self._processes.values():
+            process.communicate(timeout=END_S)
+        self._processes = {}
+
+    def start(self, cpus: Iterable[int], start_ns: int, length_ns: int) -> None:
+        """Ask for a burst on some CPUs."""
+        for cpu in cpus:
+            stdin = self._processes[cpu].stdin
+            assert stdin is not None
+            stdin.write(f"{start_ns} {length_ns}\n")
+            stdin.flush()
+
+    def ended(self, cpus: Iterable[int]) -> list[tuple[int, int]]:
+        """Start and end of the burst of each of these CPUs, ns; waits for them."""
+        found = []
+        for cpu in cpus:
+            stdout = self._processes[cpu].stdout
+            assert stdout is not None
+            begun, ended = stdout.readline().split()
+            found.append((int(begun), int(ended)))
+        return found
+
+    def burn(self, cpus: Iterable[int], start_ns: int, length_ns: int) -> list[tuple[int, int]]:
+        """A burst on some CPUs, from start to end."""
+        cpus = list(cpus)
+        self.start(cpus, start_ns, length_ns)
+        return self.ended(cpus)
+
+
+def burn_bursts(cpu: int) -> None:
+    """Burn a CPU as the lines of standard input ask."""
+    os.sched_setaffinity(0, {cpu})
+    for line in sys.stdin:
+        start_ns, length_ns = map(int, line.split())
+        time.sleep(max(0, start_ns - time.monotonic_ns()) / 1e9)
+        begun = now = time.monotonic_ns()
+        while now - begun < length_ns:
+            now = time.monotonic_ns()
+        print(begun, now, flush=True)
+
+
 def burn(cpu: int, on_s: float, off_s: float, duty_percent: float) -> None:
     """Burn a share of a CPU in bursts of :data:`TICK_S`, in spells, for ever."""
     os.sched_setaffinity(0, {cpu})
@@ -87,5 +155,8 @@ def _end_with_input() -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        burn_bursts(int(sys.argv[1]))
+        sys.exit()
     threading.Thread(target=_end_with_input, daemon=True).start()
     burn(int(sys.argv[1]), *map(float, sys.argv[2:5]))

@@ -10,6 +10,7 @@ from netlab import core
 from netlab.files.json_file import write_json
 from netlab.qualify.calibration.aa import AaResult
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
+from netlab.qualify.calibration.interference import InterferenceResult
 from netlab.qualify.calibration.rate_run import Calibration
 from netlab.qualify.calibration.verdicts import WITHIN
 
@@ -18,12 +19,13 @@ SCHEMA = 3
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The calibrations of one command: known rates, the path emulator, A/A, or some of them."""
+    """The calibrations of one command, the ones that were not measured left out."""
 
     started_at: str
     rates: Calibration | None = None
     emulator: EmulatorAccuracy | None = None
     aa: AaResult | None = None
+    interference: InterferenceResult | None = None
 
     @property
     def verdicts(self) -> list[str]:
@@ -40,8 +42,9 @@ class Document:
         return f"{len(off)} of {len(self.verdicts)} cells are not within their bound: {counts}"
 
     @property
-    def _parts(self) -> list[Calibration | EmulatorAccuracy | AaResult]:
-        return [part for part in (self.rates, self.emulator, self.aa) if part is not None]
+    def _parts(self) -> list[Calibration | EmulatorAccuracy | AaResult | InterferenceResult]:
+        parts = (self.rates, self.emulator, self.aa, self.interference)
+        return [part for part in parts if part is not None]
 
     def as_json(self) -> dict:
         """The document as JSON values, with every run; unmeasured parts are left out."""
@@ -54,6 +57,7 @@ class Document:
             **({} if self.rates is None else self.rates.as_json()),
             **({} if self.emulator is None else {"emulator": self.emulator.as_json()}),
             **({} if self.aa is None else {"aa": self.aa.as_json()}),
+            **({} if self.interference is None else {"interference": self.interference.as_json()}),
         }
 
     def save(self, directory: Path) -> Path:

@@ -11,7 +11,7 @@ from netlab.errors import RunError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, host_facts, open_endpoints
 from netlab.experiment.lab_pair import RECEIVER, SENDER
-from netlab.experiment.measurement import core_run, measured, request_of, side_of
+from netlab.experiment.measurement import Measurement, core_run, measured, request_of, side_of
 from netlab.experiment.visit import stable_facts
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
@@ -61,6 +61,8 @@ class Stream:
         Pacing rate, 10^6 B/s.
     record_length_B : int
         Bytes of one send, and the most of one read.
+    interval_ms : int
+        Time between two samples.
     """
 
     mtu_B: int
@@ -70,6 +72,7 @@ class Stream:
     congestion: str
     pacing_MBps: float | None = None
     record_length_B: int = RECORD_LENGTH_B
+    interval_ms: int = INTERVAL_MS
 
 
 @dataclass(frozen=True)
@@ -114,11 +117,28 @@ class CalibratedPath:
         HostError
             An end of the path, or the emulator, was lost.
         """
+        try:
+            made = self.measure(stream)
+        except RunError as error:
+            return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
+        columns = KEPT + (KEPT_OF_EMULATOR if self.emulation else ())
+        return {name: made.row[name] for name in ("goodput_MBps", *columns, "flags", "message")}
+
+    def measure(self, stream: Stream) -> Measurement:
+        """Send one stream; return its record with all samples.
+
+        Raises
+        ------
+        RunError
+            The run failed.
+        HostError
+            An end of the path, or the emulator, was lost.
+        """
         timing = Timing(
             rounds=1,
             seconds=stream.window_s,
             warmup_s=stream.warmup_s,
-            interval_ms=INTERVAL_MS,
+            interval_ms=stream.interval_ms,
         )
         request = request_of(
             self.study,
@@ -131,21 +151,16 @@ class CalibratedPath:
         sender, receiver = (
             side_of(self.endpoints[name], buffer_B=stream.buffer_B) for name in (SENDER, RECEIVER)
         )
-        try:
-            made = measured(
-                lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
-                # The path's rate is under test here, so it is not a ceiling for flags.
-                setting=Setting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True),
-                timing=timing,
-                group=self.group,
-                endpoints=self.endpoints.values(),
-                run_id="calibration",
-                emulation=self.emulation,
-            )
-        except RunError as error:
-            return {"goodput_MBps": None, "flags": "failed", "message": str(error)}
-        columns = KEPT + (KEPT_OF_EMULATOR if self.emulation else ())
-        return {name: made.row[name] for name in ("goodput_MBps", *columns, "flags", "message")}
+        return measured(
+            lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
+            # The path's rate is under test here, so it is not a ceiling for flags.
+            setting=Setting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True),
+            timing=timing,
+            group=self.group,
+            endpoints=self.endpoints.values(),
+            run_id="calibration",
+            emulation=self.emulation,
+        )
 
 
 def measure_cells(

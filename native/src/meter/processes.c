@@ -1,0 +1,239 @@
+#include "meter/processes.h"
+
+#include "base/clock.h"
+#include "base/file_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */
+enum { DEPTH_MAX = 256 };
+
+/* Fields after the name, counted from 0; see proc_pid_stat(5). */
+enum { PARENT = 1, FLAGS = 6, USER = 11, SYSTEM, CHILD_USER, CHILD_SYSTEM, BORN = 19, FIELDS };
+
+/* The next number of text; a sign is skipped. 0, or -1. */
+static int take_number(const char **at, const char *end, uint64_t *out)
+{
+	uint64_t n = 0;
+	const char *first;
+
+	while (*at < end && (**at == ' ' || **at == '-'))
+		(*at)++;
+	first = *at;
+	for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
+		uint64_t digit = (uint64_t)(**at - '0');
+
+		if (n > (UINT64_MAX - digit) / 10)
+			return -1;
+		n = n * 10 + digit;
+	}
+	*out = n;
+	return *at == first ? -1 : 0;
+}
+
+int nl_process_parse(const char *text, size_t len, struct nl_process *out)
+{
+	const char *end = text + len, *open = memchr(text, '(', len), *close = NULL, *at = text;
+	uint64_t field[FIELDS], pid;
+	size_t name_len;
+
+	memset(out, 0, sizeof(*out));
+	for (const char *c = end; open && c > open && !close; c--)
+		close = c[-1] == ')' ? c - 1 : NULL; /* a name may contain brackets */
+	if (!close || end - close < 4 || take_number(&at, open, &pid) || pid > INT32_MAX)
+		return -1;
+	at = close + 3; /* state, one letter */
+	for (int i = PARENT; i < FIELDS; i++)
+		if (take_number(&at, end, &field[i]))
+			return -1;
+	if (field[PARENT] > INT32_MAX)
+		return -1;
+	out->pid = (int32_t)pid;
+	out->parent = (int32_t)field[PARENT];
+	out->kernel = (field[FLAGS] & KERNEL_THREAD) != 0;
+	out->own_ticks = field[USER] + field[SYSTEM];
+	out->children_ticks = field[CHILD_USER] + field[CHILD_SYSTEM];
+	out->born_ticks = field[BORN];
+	name_len = (size_t)(close - open - 1);
+	if (name_len >= sizeof(out->name))
+		name_len = sizeof(out->name) - 1;
+	memcpy(out->name, open + 1, name_len);
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	int32_t x = ((const struct nl_process *)a)->pid, y = ((const struct nl_process *)b)->pid;
+
+	return (x > y) - (x < y);
+}
+
+static int add(struct nl_process_scan *scan, const struct nl_process *process)
+{
+	if (scan->count == scan->capacity) {
+		size_t more = scan->capacity ? 2 * scan->capacity : 512;
+		struct nl_process *grown;
+
+		if (more > NL_SCAN_MAX) {
+			errno = EOVERFLOW;
+			return -1;
+		}
+		grown = realloc(scan->process, more * sizeof(*grown));
+		if (!grown)
+			return -1;
+		scan->process = grown;
+		scan->capacity = more;
+	}
+	scan->process[scan->count++] = *process;
+	return 0;
+}
+
+int nl_process_scan(struct nl_process_scan *out)
+{
+	char path[64], text[1024];
+	struct nl_process process;
+	struct dirent *entry;
+	DIR *proc = opendir("/proc");
+	int failed = proc ? 0 : -1, errnum;
+
+	memset(out, 0, sizeof(*out));
+	out->t_ns = nl_now_ns();
+	while (!failed && (entry = readdir(proc))) {
+		long len;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || strlen(entry->d_name) > 10)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.10s/stat", entry->d_name);
+		len = nl_file_read(path, text, sizeof(text));
+		if (len < 0 || nl_process_parse(text, (size_t)len, &process))
+			continue; /* it has ended, or is hidden */
+		if (!process.kernel)
+			failed = add(out, &process);
+	}
+	errnum = errno;
+	if (proc)
+		closedir(proc);
+	if (failed) {
+		nl_process_scan_free(out);
+		errno = errnum;
+		return -1;
+	}
+	if (out->count)
+		qsort(out->process, out->count, sizeof(*out->process), by_pid);
+	return 0;
+}
+
+void nl_process_scan_free(struct nl_process_scan *scan)
+{
+	free(scan->process);
+	memset(scan, 0, sizeof(*scan));
+}
+
+static const struct nl_process *find(const struct nl_process_scan *scan, int32_t pid)
+{
+	const struct nl_process key = {.pid = pid};
+
+	return scan->count ? bsearch(&key, scan->process, scan->count, sizeof(key), by_pid) : NULL;
+}
+
+/* The same process in another scan; NULL if it is not there, or its pid was used again. */
+static const struct nl_process *same(const struct nl_process_scan *scan, const struct nl_process *p)
+{
+	const struct nl_process *found = find(scan, p->pid);
+
+	return found && found->born_ticks == p->born_ticks ? found : NULL;
+}
+
+/* The nearest ancestor that is still there; NULL without one. */
+static const struct nl_process *heir_of(const struct nl_process_scan *before,
+					const struct nl_process_scan *after,
+					const struct nl_process *p)
+{
+	/* scans are not atomic: bound the walk, should parents form a circle */
+	for (int step = 0; p && step < DEPTH_MAX; step++) {
+		p = find(before, p->parent);
+		if (p && same(after, p))
+			return p;
+	}
+	return NULL;
+}
+
+/* Ticks of before that ended processes have left to `heir`. */
+static uint64_t inherited(const struct nl_process_scan *before, const struct nl_process_scan *after,
+			  const struct nl_process *heir)
+{
+	uint64_t ticks = 0;
+
+	for (size_t i = 0; i < before->count; i++) {
+		const struct nl_process *p = &before->process[i], *to;
+
+		if (same(after, p))
+			continue;
+		to = heir_of(before, after, p);
+		if (to && to->pid == heir->pid)
+			ticks += p->own_ticks + p->children_ticks;
+	}
+	return ticks;
+}
+
+static uint64_t used_ticks(const struct nl_process_scan *before,
+			   const struct nl_process_scan *after, const struct nl_process *now)
+{
+	const struct nl_process *then = same(before, now);
+	uint64_t own, children;
+
+	if (!then)
+		return now->own_ticks + now->children_ticks;
+	own = now->own_ticks > then->own_ticks ? now->own_ticks - then->own_ticks : 0;
+	children = now->children_ticks > then->children_ticks
+			   ? now->children_ticks - then->children_ticks
+			   : 0;
+	if (children) {
+		uint64_t old = inherited(before, after, now);
+
+		children = children > old ? children - old : 0;
+	}
+	return own + children;
+}
+
+/* Insert by time; the smallest falls out of a full list. */
+static void rank(struct nl_others *out, const struct nl_process_use *use)
+{
+	size_t at = out->top_count;
+
+	while (at > 0 && out->top[at - 1].cpu_us < use->cpu_us)
+		at--;
+	if (at == NL_TOP_PROCESSES)
+		return;
+	if (out->top_count < NL_TOP_PROCESSES)
+		out->top_count++;
+	memmove(&out->top[at + 1], &out->top[at], (out->top_count - at - 1) * sizeof(*use));
+	out->top[at] = *use;
+}
+
+void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
+		     int32_t self, uint64_t tick_us, struct nl_others *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->known = 1;
+	out->pid = self;
+	out->t0_ns = before->t_ns;
+	out->t1_ns = after->t_ns;
+	for (size_t i = 0; i < after->count; i++) {
+		const struct nl_process *now = &after->process[i];
+		struct nl_process_use use = {.pid = now->pid};
+
+		if (now->pid == self)
+			continue;
+		use.cpu_us = used_ticks(before, after, now) * tick_us;
+		if (!use.cpu_us)
+			continue;
+		memcpy(use.name, now->name, sizeof(use.name));
+		out->cpu_us += use.cpu_us;
+		rank(out, &use);
+	}
+}

@@ -1,0 +1,40 @@
+/* processes: CPU time of the other processes of this host between two scans of /proc.
+ *
+ * /proc/stat samples at clock ticks and counts packet processing apart, so that work of others
+ * cannot be told from that of a run that fills the CPUs. The time of each process is exact, in
+ * units of 10 ms. Kernel threads are left out: most of their work is the run's own. */
+#ifndef NL_PROCESSES_H
+#define NL_PROCESSES_H
+
+#include "netlab.h"
+
+enum { NL_SCAN_MAX = 65536 }; /* processes; more are not scanned */
+
+struct nl_process {
+	int32_t pid, parent;
+	uint64_t born_ticks;     /* since boot: a pid used again has another */
+	uint64_t own_ticks;      /* user and system */
+	uint64_t children_ticks; /* of children that ended and were waited for */
+	char name[NL_PROCESS_NAME];
+	int kernel;
+};
+
+struct nl_process_scan {
+	uint64_t t_ns;
+	size_t count, capacity;
+	struct nl_process *process; /* by pid; owned, see nl_process_scan_free */
+};
+
+/* Parse the text of /proc/PID/stat. 0, or -1. Pure. */
+int nl_process_parse(const char *text, size_t len, struct nl_process *out);
+
+/* Scan /proc. 0, or -1 with errno: EOVERFLOW beyond NL_SCAN_MAX. */
+int nl_process_scan(struct nl_process_scan *out);
+void nl_process_scan_free(struct nl_process_scan *scan);
+
+/* Time used between two scans by processes other than `self`. A process that ended in between is
+ * known from its parent, if that waited for it. Pure. */
+void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
+		     int32_t self, uint64_t tick_us, struct nl_others *out);
+
+#endif

@@ -1,0 +1,267 @@
+"""Interference: bursts of foreign load in runs, what they cost, and whether the run was flagged."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+
+from netlab.errors import BadInput
+from netlab.files.tables import Table
+from netlab.qualify.calibration.aa import wilson
+from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
+
+MOVED_PERCENT = 5.0
+"""A burst that costs a larger share of the window's goodput must be flagged."""
+
+FLAGGED_OF_MOVED_PERCENT = 95.0
+FLAGGED_OF_UNTOUCHED_PERCENT = 2.0
+
+UNTOUCHED = 3
+
+ONE, ALL = "one CPU", "all CPUs"
+NOTHING = "nothing"
+
+COLUMNS = (
+    *("injected", "runs", "cost_percent", "flagged"),
+    *("moved", "moved_flagged", "percent", "low_percent", "high_percent", "verdict"),
+)
+HEADS = {
+    "injected": "injected",
+    "cost_percent": "median cost, %",
+    "moved": f"cost over {MOVED_PERCENT:g} %",
+    "moved_flagged": "of these flagged",
+    "percent": "%",
+    "low_percent": "95 % from",
+    "high_percent": "to",
+}
+
+
+@dataclass(frozen=True)
+class Burst:
+    """A burst of foreign load in a run.
+
+    Parameters
+    ----------
+    length_ms : int
+        0: none.
+    where : str
+        ``one CPU`` or ``all CPUs``.
+    """
+
+    length_ms: int = 0
+    where: str = ONE
+
+    @property
+    def text(self) -> str:
+        """Its name in tables."""
+        return f"{self.length_ms} ms on {self.where}" if self.length_ms else NOTHING
+
+
+@dataclass(frozen=True)
+class InterferencePlan:
+    """Runs with and without a burst at a random moment of their window.
+
+    Parameters
+    ----------
+    lengths_ms : tuple of int
+        Lengths of bursts, each on one CPU and on all.
+    runs : int
+        Of each kind of burst; :data:`UNTOUCHED` times as many have none.
+    seconds, warmup_s : float
+        Window and warm-up of a run.
+    seed : int
+        Of the order and of the moments.
+    """
+
+    lengths_ms: tuple[int, ...] = (50, 100, 200, 300)
+    runs: int = 30
+    seconds: float = 0.6
+    warmup_s: float = 0.1
+    seed: int = 2003
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.runs <= 1000:
+            raise BadInput(
+                "is from 1 to 1000", key="runs", value=self.runs, code="E-CALIBRATION-006"
+            )
+        longest_s = max(self.lengths_ms, default=0) / 1000
+        if longest_s > 0.6 * self.seconds:
+            raise BadInput(
+                "a burst takes at most 60 % of the window: its cost is measured by the rest",
+                key="lengths_ms",
+                value=self.lengths_ms,
+                code="E-CALIBRATION-007",
+            )
+
+    @property
+    def kinds(self) -> tuple[Burst, ...]:
+        """All kinds of runs, the untouched ones first."""
+        bursts = [Burst(length_ms, where) for where in (ONE, ALL) for length_ms in self.lengths_ms]
+        return (Burst(), *bursts)
+
+    def order(self) -> list[tuple[Burst, float]]:
+        """The burst of every run and its moment in the window, 0 to 1, in random order."""
+        chance = random.Random(self.seed)
+        planned = [
+            kind for kind in self.kinds for _ in range(self.runs * (1 if kind.length_ms else 3))
+        ]
+        chance.shuffle(planned)
+        return [(kind, chance.random()) for kind in planned]
+
+
+QUICK_INTERFERENCE = InterferencePlan(lengths_ms=(50, 200), runs=6)
+
+
+def cost_percent(
+    intervals: pd.DataFrame, bursts_s: Sequence[tuple[float, float]], settle_s: float = 0.02
+) -> float:
+    """Share of the window's goodput that bursts cost.
+
+    The run's own samples outside the bursts say what it would have moved: the goodput of another
+    run differs by more than a burst costs.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        The run's interval samples.
+    bursts_s : sequence of (float, float)
+        Start and end of each burst on the axis ``t_s``.
+    settle_s : float
+        Time after a burst that counts as part of it.
+
+    Returns
+    -------
+    float
+        Per cent; negative where the run moved more during the bursts. NaN without samples outside.
+    """
+    window = intervals[intervals["in_window"] & (intervals["interval_s"] > 0)]
+    samples = window.groupby("t_s").agg(moved=("bytes", "sum"), length_s=("interval_s", "max"))
+    ends = samples.index.to_numpy(dtype=float)
+    starts = ends - samples["length_s"].to_numpy(dtype=float)
+    inside = pd.Series(False, index=samples.index)
+    for begin_s, end_s in bursts_s:
+        inside |= (ends > begin_s) & (starts < end_s + settle_s)
+    outside = samples[~inside]
+    if outside.empty or not outside["moved"].sum():
+        return math.nan
+    usual_Bps = outside["moved"].sum() / outside["length_s"].sum()
+    lost_B = usual_Bps * samples.loc[inside, "length_s"].sum() - samples.loc[inside, "moved"].sum()
+    return 100 * float(lost_B / (usual_Bps * samples["length_s"].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class InterferenceResult:
+    """Bursts, their cost, and the flags of the runs.
+
+    Attributes
+    ----------
+    plan : InterferencePlan
+    cells : DataFrame
+        :data:`COLUMNS`, one row a kind of run and one for all bursts.
+    samples : list of dict
+        Every run.
+    machine : dict
+    """
+
+    plan: InterferencePlan
+    cells: pd.DataFrame
+    samples: list[dict]
+    machine: dict
+
+    @classmethod
+    def of(
+        cls, plan: InterferencePlan, samples: Sequence[dict], machine: dict
+    ) -> InterferenceResult:
+        """Count flags by kind of run."""
+        columns = ["injected", "goodput_MBps", "cost_percent", "flagged"]
+        runs = pd.DataFrame.from_records(list(samples), columns=columns)
+        runs = runs[runs["goodput_MBps"].notna()]
+        rows = [_row(kind.text, runs[runs["injected"] == kind.text]) for kind in plan.kinds]
+        rows.append(_row("all bursts", runs[runs["injected"] != NOTHING]))
+        rows[0] |= _judged(runs[runs["injected"] == NOTHING], untouched=True)
+        rows[-1] |= _judged(runs[runs["injected"] != NOTHING], untouched=False)
+        return cls(plan, pd.DataFrame(rows, columns=list(COLUMNS)), list(samples), machine)
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts on untouched runs and on all bursts."""
+        return [verdict for verdict in self.cells["verdict"] if verdict]
+
+    @property
+    def note(self) -> str:
+        """How it was counted."""
+        return (
+            f"Runs of {self.plan.seconds:g} s of one stream that fills the CPUs; a burst is a busy "
+            "process on a CPU at a random moment of the window. Its cost is estimated from the "
+            f"run's own samples outside it. Bounds: at least {FLAGGED_OF_MOVED_PERCENT:g} % of the "
+            f"runs that lost over {MOVED_PERCENT:g} % are flagged, and at most "
+            f"{FLAGGED_OF_UNTOUCHED_PERCENT:g} % of the untouched ones. Wilson's interval; "
+            "outside: the whole interval is off the bound."
+        )
+
+    def tables(self) -> dict[str, Table]:
+        """The table, by the name of its file."""
+        names = ("cost_percent", "percent", "low_percent", "high_percent")
+        return {
+            "calibration-interference": Table(
+                self.cells.set_index("injected"),
+                "Bursts of foreign load, their cost, and the runs flagged for it",
+                HEADS,
+                dict.fromkeys(names, ".1f"),
+                self.note,
+            )
+        }
+
+    def to_text(self) -> str:
+        """The table for a terminal."""
+        (table,) = self.tables().values()
+        text = self.cells.rename(columns=HEADS).to_string(
+            index=False, na_rep="-", float_format=lambda value: f"{value:.1f}"
+        )
+        return f"{table.caption}\n{text}\n{self.note}"
+
+    def as_json(self) -> dict:
+        """Settings, counts and every run as JSON values."""
+        return {
+            "settings": asdict(self.plan),
+            "kinds": self.cells.astype(object).where(self.cells.notna(), None).to_dict("records"),
+            "samples": self.samples,
+        }
+
+
+def _row(name: str, runs: pd.DataFrame) -> dict:
+    moved = runs[runs["cost_percent"].astype(float) > MOVED_PERCENT]
+    burst = name != NOTHING
+    return {
+        "injected": name,
+        "runs": len(runs),
+        "cost_percent": float(runs["cost_percent"].astype(float).median()) if burst else math.nan,
+        "flagged": int(runs["flagged"].sum()),
+        "moved": len(moved) if burst else 0,
+        "moved_flagged": int(moved["flagged"].sum()) if burst else 0,
+        "verdict": "",
+    }
+
+
+def _judged(runs: pd.DataFrame, *, untouched: bool) -> dict:
+    """Share of flagged runs with its interval, and the verdict: of all, or of those moved."""
+    if not untouched:
+        runs = runs[runs["cost_percent"].astype(float) > MOVED_PERCENT]
+    flagged = int(runs["flagged"].sum())
+    low, high = wilson(flagged, len(runs))
+    if not len(runs):
+        verdict = NOT_MEASURED
+    elif untouched:
+        verdict = OUTSIDE if 100 * low > FLAGGED_OF_UNTOUCHED_PERCENT else WITHIN
+    else:
+        verdict = OUTSIDE if 100 * high < FLAGGED_OF_MOVED_PERCENT else WITHIN
+    return {
+        "percent": 100 * flagged / len(runs) if len(runs) else math.nan,
+        "low_percent": 100 * low,
+        "high_percent": 100 * high,
+        "verdict": verdict,
+    }

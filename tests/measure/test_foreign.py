@@ -1,0 +1,74 @@
+"""Foreign load is what processes other than the run's own used, on the more loaded host."""
+
+from __future__ import annotations
+
+import pytest
+
+from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.foreign import ForeignLoad, foreign_load
+
+US = 1_000_000
+"""Both agents report a second of two CPUs."""
+
+
+def end(pid: int, *top: tuple[int, str, int], more_us: int = 0) -> dict:
+    """A result with the processes of its host: pid, name and CPU time in us."""
+    processes = [{"pid": p, "name": name, "cpu_us": us} for p, name, us in top]
+    used_us = sum(us for _, _, us in top) + more_us
+    others = {"pid": pid, "t0_ns": 0, "t1_ns": 10**9, "cpu_us": used_us, "top": processes}
+    return {"others": others, "meter": {"total": {"cpu": [{}, {}]}}}
+
+
+def run(gen: dict, sink: dict) -> Outcome:
+    return Outcome((Flow(gen=gen, sink=sink),), started_unix_ns=0, wall_s=1.0)
+
+
+class Emulator:
+    """An emulator that used some CPU time."""
+
+    def __init__(self, us: float) -> None:
+        self.us = us
+
+    def cpu_us(self, t0_ns: int, t1_ns: int) -> float:
+        assert (t0_ns, t1_ns) == (0, 10**9)
+        return self.us
+
+
+def test_the_more_loaded_host_counts_and_its_largest_process_is_named():
+    found = foreign_load(
+        run(end(5, (9, "cron", 100_000)), end(6, (8, "make", 300_000), (7, "cc", 100_000))),
+        one_machine=False,
+    )
+    assert found == ForeignLoad(pytest.approx(20.0), "make (process 8)")
+
+
+def test_on_one_machine_the_agents_see_each_other_and_neither_is_foreign():
+    gen = end(5, (6, "gensink-1", 800_000), (9, "make", 100_000))
+    sink = end(6, (5, "gensink-1", 900_000), (9, "make", 100_000))
+    assert foreign_load(run(gen, sink), one_machine=True) == ForeignLoad(
+        pytest.approx(5.0), "make (process 9)"
+    )
+    two = foreign_load(run(gen, sink), one_machine=False)
+    assert two == ForeignLoad(pytest.approx(50.0), "gensink-1 (process 5)")
+
+
+def test_the_emulator_of_the_path_is_not_foreign():
+    gen = end(5, (6, "gensink-1", 500_000), (7, "gensink-1", 400_000), more_us=20_000)
+    sink = end(6, (5, "gensink-1", 500_000), (7, "gensink-1", 400_000), more_us=20_000)
+    found = foreign_load(run(gen, sink), one_machine=True, emulated=Emulator(400_000))  # type: ignore[arg-type]
+    assert found == ForeignLoad(pytest.approx(1.0), "")
+
+
+def test_processes_below_the_longest_list_count():
+    found = foreign_load(run(end(5, more_us=200_000), end(6)), one_machine=False)
+    assert found == ForeignLoad(pytest.approx(10.0), "")
+
+
+def test_a_host_that_cannot_be_read_gives_no_load():
+    unread = {"others": None, "meter": {"total": {"cpu": [{}]}}}
+    assert foreign_load(run(end(5), unread), one_machine=False) is None
+    assert foreign_load(run({}, {}), one_machine=False) is None
+
+
+def test_a_quiet_host_has_no_load():
+    assert foreign_load(run(end(5), end(6)), one_machine=False) == ForeignLoad(0.0)

@@ -1,0 +1,153 @@
+#include "meter/processes.h"
+
+#include "base/clock.h"
+#include "check.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TICK_US = 10000 };
+
+static struct nl_process one;
+static struct nl_others others;
+
+static int parse(const char *text)
+{
+	return nl_process_parse(text, strlen(text), &one);
+}
+
+static struct nl_process_scan scan(struct nl_process *process, size_t count)
+{
+	return (struct nl_process_scan){.count = count, .capacity = count, .process = process};
+}
+
+static void times_are_parsed(void)
+{
+	CHECK(parse("42 (a (b) c) S 7 1 1 0 -1 4194560 1 2 3 4 10 20 30 40 20 0 1 0 555 99 1\n") == 0);
+	CHECK(one.pid == 42 && one.parent == 7 && one.born_ticks == 555 && !one.kernel);
+	CHECK(one.own_ticks == 30 && one.children_ticks == 70);
+	CHECK(strcmp(one.name, "a (b) c") == 0);
+	CHECK(parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 0 0") == 0);
+	CHECK(one.kernel);
+}
+
+static void malformed_text_is_rejected(void)
+{
+	CHECK(parse("") == -1);
+	CHECK(parse("42") == -1);
+	CHECK(parse("42 (x) S") == -1);
+	CHECK(parse("42 (x") == -1);
+	CHECK(parse("(x) S 1 1 1 0 -1 0 0 0 0 0 1 1 1 1 20 0 1 0 5 0") == -1);
+	CHECK(parse("42 (x) S 1 1 1 0 -1 0 0 0 0 0 1 99999999999999999999 1 1 20 0 1 0 5") == -1);
+}
+
+static void growth_and_new_processes_count(void)
+{
+	struct nl_process then[] = {{.pid = 1}, {.pid = 5, .born_ticks = 1, .own_ticks = 10}};
+	struct nl_process now[] = {{.pid = 1},
+				   {.pid = 5, .born_ticks = 1, .own_ticks = 14, .name = "five"},
+				   {.pid = 6, .born_ticks = 9, .own_ticks = 7, .name = "six"}};
+	struct nl_process_scan a = scan(then, 2), b = scan(now, 3);
+
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.known && others.pid == 99 && others.cpu_us == 110000);
+	CHECK(others.top_count == 2 && others.top[0].pid == 6 && others.top[0].cpu_us == 70000);
+	CHECK(strcmp(others.top[0].name, "six") == 0);
+	nl_process_diff(&a, &b, 6, TICK_US, &others);
+	CHECK(others.cpu_us == 40000 && others.top_count == 1);
+}
+
+/* A shell ran a child of 500 ticks, 3 of them between the scans. */
+static void a_process_that_ended_counts_once(void)
+{
+	struct nl_process then[] = {{.pid = 1},
+				    {.pid = 5, .parent = 1, .born_ticks = 1},
+				    {.pid = 6, .parent = 5, .born_ticks = 2, .own_ticks = 490},
+				    {.pid = 7, .parent = 6, .born_ticks = 3, .own_ticks = 10}};
+	struct nl_process now[] = {{.pid = 1},
+				   {.pid = 5, .parent = 1, .born_ticks = 1, .children_ticks = 503}};
+	struct nl_process_scan a = scan(then, 4), b = scan(now, 2);
+
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.cpu_us == 3 * TICK_US && others.top[0].pid == 5);
+}
+
+static void a_pid_used_again_is_another_process(void)
+{
+	struct nl_process then[] = {{.pid = 5, .born_ticks = 1, .own_ticks = 1000}};
+	struct nl_process now[] = {{.pid = 5, .born_ticks = 2, .own_ticks = 8}};
+	struct nl_process_scan a = scan(then, 1), b = scan(now, 1);
+
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.cpu_us == 8 * TICK_US);
+}
+
+static void parents_in_a_circle_do_not_hang(void)
+{
+	struct nl_process then[] = {{.pid = 5, .parent = 6, .own_ticks = 1},
+				    {.pid = 6, .parent = 5, .own_ticks = 1},
+				    {.pid = 8, .born_ticks = 1}};
+	struct nl_process now[] = {{.pid = 8, .born_ticks = 1, .children_ticks = 4}};
+	struct nl_process_scan a = scan(then, 3), b = scan(now, 1);
+
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.cpu_us == 4 * TICK_US);
+}
+
+static void the_largest_are_listed(void)
+{
+	struct nl_process now[20];
+	struct nl_process_scan a = scan(NULL, 0), b = scan(now, 20);
+
+	memset(now, 0, sizeof(now));
+	for (int i = 0; i < 20; i++)
+		now[i] = (struct nl_process){.pid = i + 1, .own_ticks = (uint64_t)(i * 7 % 20)};
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.top_count == NL_TOP_PROCESSES && others.cpu_us == 190 * TICK_US);
+	for (uint64_t i = 0; i < others.top_count; i++)
+		CHECK(others.top[i].cpu_us == (19 - i) * TICK_US);
+}
+
+static void a_busy_process_of_this_machine_is_found(void)
+{
+	struct nl_process_scan a, b;
+	pid_t child = fork();
+	uint64_t found_us = 0;
+
+	if (child == 0) {
+		for (;;)
+			;
+	}
+	CHECK(child > 0);
+	CHECK(nl_process_scan(&a) == 0 && a.count > 1);
+	usleep(300000);
+	CHECK(nl_process_scan(&b) == 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	nl_process_diff(&a, &b, (int32_t)getpid(), TICK_US, &others);
+	for (uint64_t i = 0; i < others.top_count; i++)
+		if (others.top[i].pid == child)
+			found_us = others.top[i].cpu_us;
+	CHECK(found_us >= 30000 && found_us <= 330000);
+	CHECK(others.t1_ns - others.t0_ns >= 300 * NL_NS_PER_MS);
+	nl_process_scan_free(&a);
+	nl_process_scan_free(&b);
+}
+
+static const struct nl_test tests[] = {
+	TEST(times_are_parsed),
+	TEST(malformed_text_is_rejected),
+	TEST(growth_and_new_processes_count),
+	TEST(a_process_that_ended_counts_once),
+	TEST(a_pid_used_again_is_another_process),
+	TEST(parents_in_a_circle_do_not_hang),
+	TEST(the_largest_are_listed),
+	TEST(a_busy_process_of_this_machine_is_found),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
