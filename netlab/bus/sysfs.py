@@ -100,13 +100,35 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
 
 def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
     try:
-        speed = _SPEED.match((device / speed_file).read_text())
-        lanes = int((device / width_file).read_text())
+        return link_of((device / speed_file).read_text(), int((device / width_file).read_text()))
     except (OSError, ValueError):
         return None
-    if speed is None or lanes == 0:
+
+
+def link_of(speed: str | None, width: int | None) -> SerialBus | None:
+    """The link that the kernel describes.
+
+    Parameters
+    ----------
+    speed : str or None
+        Content of ``current_link_speed``, such as ``8.0 GT/s PCIe``.
+    width : int or None
+        Content of ``current_link_width``: lanes.
+
+    Returns
+    -------
+    SerialBus or None
+        None where either is unknown, or newer than the table of generations.
+
+    Examples
+    --------
+    >>> print(link_of("8.0 GT/s PCIe", 8).name)
+    PCIe 3.0 x8
+    """
+    rate = _SPEED.match(speed or "")
+    if rate is None or not width:
         return None
     try:
-        return SerialBus(generation_of(float(speed[1])), lanes)
+        return SerialBus(generation_of(float(rate[1])), width)
     except BadInput:  # a rate or width newer than this table, or "255 lanes"
         return None

@@ -14,6 +14,7 @@ import pandas as pd
 
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
+from netlab.experiment.path_bus import path_bus
 from netlab.generators import TrialResult
 from netlab.measure import (
     Emulated,
@@ -175,14 +176,25 @@ def link_MBps(study: Study, path: str) -> float | None:
     return study.paths[path].link_MBps
 
 
-def setting_of(study: Study, path: str, mtu_B: int, *, memory_MBps: float | None = None) -> Setting:
-    """Ceilings of a path, and whether one machine has both ends."""
+def setting_of(
+    study: Study,
+    path: str,
+    mtu_B: int,
+    *,
+    memory_MBps: float | None = None,
+    facts: Mapping[str, Mapping] | None = None,
+) -> Setting:
+    """Ceilings of a path, and whether one machine has both ends.
+
+    The bus is the study's, else the one that ``facts`` of the hosts report.
+    """
+    bus = path_bus(study, path, facts or {})
     return Setting(
         mtu_B=mtu_B,
-        bus_MBps=study.bus_MBps(path),
+        bus_MBps=bus.bandwidth_MBps,
         link_MBps=link_MBps(study, path),
         memory_MBps=memory_MBps,
-        bus_shared=study.bus_shared(path),
+        bus_shared=bus.shared,
         one_machine=study.one_machine(path),
     )
 

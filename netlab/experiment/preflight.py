@@ -10,6 +10,7 @@ from pathlib import Path
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
 from netlab.experiment.measurement import request_of, side_of
+from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.files import paths
 from netlab.generators import missing
 from netlab.measure import measure
@@ -109,9 +110,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         for generator, version in facts["generators"].items():
             text = missing(generator) if version is None else f"{generator}: {version}"
             yield Check("fail" if version is None else "ok", name, text)
-        bus = study.hosts[name].bus
-        text = f"{bus.label}, {bus.bandwidth_MBps:.0f} MB/s" if bus else _bus_found(facts)
-        yield Check("ok" if bus else "warn", name, f"bus: {text}")
+        yield _bus(study, name, facts)
         names = study.congestions(group for group in study.groups if group.path == path)
         if names:
             yield _controls(study, names, endpoint)
@@ -132,13 +131,16 @@ def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check
     return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))
 
 
-def _bus_found(facts: dict) -> str:
-    if facts.get("bus_speed"):
-        return (
-            f"{facts['bus_speed']} x{facts['bus_width']} in sysfs; set its bandwidth in the "
-            "study to get results in per cent of it"
-        )
-    return "unknown; set it in the study to get results in per cent of it"
+def _bus(study: Study, name: str, facts: dict) -> Check:
+    """Check that the bus of the host's card is known, and that study and host agree on it."""
+    bus, wrong = host_bus(study, name, facts), contradiction(study, name, facts)
+    if bus is None:
+        text = "unknown; set it in the study to get results in per cent of it"
+        return Check("warn", name, f"bus: {text}")
+    if wrong:
+        return Check("warn", name, f"bus: {wrong}")
+    source = ", as the host reports" if bus.source == "sysfs" else ""
+    return Check("ok", name, f"bus: {bus.label}, {bus.bandwidth_MBps:.0f} MB/s{source}")
 
 
 def _cpus(study: Study, path: str) -> dict[str, str | None]:

@@ -122,7 +122,13 @@ class Trials:
         )
         made = measured(
             lambda: self._run(run, sender, receiver, request),
-            setting=setting_of(study, self.visit.path, self.mtu_B, memory_MBps=self.memory_MBps),
+            setting=setting_of(
+                study,
+                self.visit.path,
+                self.mtu_B,
+                memory_MBps=self.memory_MBps,
+                facts={name: endpoint.facts for name, endpoint in self.endpoints.items()},
+            ),
             timing=study.timing,
             group=group,
             endpoints=self.endpoints.values(),

@@ -1,0 +1,102 @@
+"""Bus of a path: what the study states, else what the hosts report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from netlab.bus.sysfs import link_of
+from netlab.study import Study
+
+CONTRADICTS = 0.02
+"""A stated bandwidth further from the reported one than this share contradicts it."""
+
+
+@dataclass(frozen=True)
+class HostBus:
+    """Bus of a host's card.
+
+    Attributes
+    ----------
+    bandwidth_MBps : float
+        10^6 B/s of one direction, or of both where they share it.
+    shared : bool
+        Both directions share it.
+    label : str
+        Its name.
+    source : str
+        ``study`` or ``sysfs``.
+    """
+
+    bandwidth_MBps: float
+    shared: bool
+    label: str
+    source: str
+
+
+def reported_bus(facts: Mapping) -> HostBus | None:
+    """The bus that a host's kernel reports for the interface; None if it reports none.
+
+    Only PCI Express reports its speed, and its directions do not share it.
+    """
+    link = link_of(facts.get("bus_speed"), facts.get("bus_width"))
+    if link is None:
+        return None
+    return HostBus(link.bandwidth_Mbps / 8, False, link.name, "sysfs")
+
+
+def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:
+    """The bus that the study states for a host, else the reported one."""
+    stated = study.hosts[host].bus
+    if stated is None:
+        return reported_bus(facts)
+    return HostBus(stated.bandwidth_MBps, stated.shared, stated.label, "study")
+
+
+def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
+    """Describe a stated bus that the host's kernel contradicts; None if there is none."""
+    stated, reported = study.hosts[host].bus, reported_bus(facts)
+    if stated is None or reported is None:
+        return None
+    off = abs(stated.bandwidth_MBps - reported.bandwidth_MBps)
+    if off <= CONTRADICTS * reported.bandwidth_MBps:
+        return None
+    return (
+        f"the study states {stated.bandwidth_MBps:.0f} MB/s ({stated.label}), and the host reports "
+        f"{reported.label}, {reported.bandwidth_MBps:.0f} MB/s; leave out hosts.{host}.bus to use "
+        "that"
+    )
+
+
+@dataclass(frozen=True)
+class PathBus:
+    """The slower of the two buses of a path.
+
+    Attributes
+    ----------
+    bandwidth_MBps : float or None
+        None if one of the buses is unknown.
+    shared : bool
+        Whether any of them carries both directions over the same wires.
+    """
+
+    bandwidth_MBps: float | None
+    shared: bool
+
+
+def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
+    """Bus of a path.
+
+    Parameters
+    ----------
+    study, path
+        The path's hosts, and what the study states of their buses.
+    facts : mapping of str to mapping
+        Facts of each host, see :mod:`netlab.hosts.facts`.
+    """
+    buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.paths[path].ends]
+    known = [bus for bus in buses if bus is not None]
+    return PathBus(
+        min(bus.bandwidth_MBps for bus in known) if len(known) == len(buses) else None,
+        any(bus.shared for bus in known),
+    )

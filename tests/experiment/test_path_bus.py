@@ -1,0 +1,79 @@
+"""The bus of a path is the study's, else the one that the hosts report."""
+
+from __future__ import annotations
+
+import pytest
+
+from netlab.experiment.measurement import setting_of
+from netlab.experiment.path_bus import contradiction, host_bus, path_bus
+from netlab.study import Study
+
+GEN3_X8 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 8}
+GEN3_X4 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 4}
+X8_MBps, X4_MBps = 8000 * 8 / 8 * 128 / 130, 8000 * 4 / 8 * 128 / 130
+
+
+def study(**buses: dict) -> Study:
+    """Two SSH hosts, with a bus where one is given."""
+    hosts = {
+        name: {"kind": "ssh", "address": name, **({"bus": buses[name]} if name in buses else {})}
+        for name in ("a", "b")
+    }
+    ends = [
+        {"host": name, "address": f"192.0.2.{n}", "interface": "eth0"}
+        for n, name in enumerate(("a", "b"), 1)
+    ]
+    return Study.model_validate(
+        {
+            "netlab": 1,
+            "name": "buses",
+            "title": "Buses",
+            "hosts": hosts,
+            "paths": {"p": {"ends": ends}},
+            "groups": [{"name": "g", "path": "p", "sender": "a"}],
+            "streams": [1],
+        }
+    )
+
+
+def test_the_slower_of_two_reported_buses_counts_and_directions_do_not_share_it():
+    found = path_bus(study(), "p", {"a": GEN3_X8, "b": GEN3_X4})
+    assert found.bandwidth_MBps == pytest.approx(X4_MBps)
+    assert not found.shared
+
+
+def test_a_path_with_an_unknown_bus_has_none():
+    assert path_bus(study(), "p", {"a": GEN3_X8}).bandwidth_MBps is None
+    strange = {"bus_speed": "Unknown", "bus_width": 8}
+    assert path_bus(study(), "p", {"a": GEN3_X8, "b": strange}).bandwidth_MBps is None
+
+
+def test_a_stated_bus_replaces_the_reported_one():
+    pci_x = {"bandwidth_MBps": 1064.0, "label": "PCI-X", "shared": True}
+    stated = study(a=pci_x)
+    found = path_bus(stated, "p", {"a": GEN3_X8, "b": GEN3_X8})
+    assert (found.bandwidth_MBps, found.shared) == (1064.0, True)
+    bus = host_bus(stated, "a", GEN3_X8)
+    assert bus is not None
+    assert (bus.source, bus.label) == ("study", "PCI-X")
+
+
+def test_a_stated_bus_that_the_host_contradicts_is_described():
+    stated = study(a={"bandwidth_MBps": 1064.0, "label": "PCI-X"})
+    said = contradiction(stated, "a", GEN3_X8)
+    assert said is not None
+    assert "PCIe 3.0 x8" in said
+    assert "hosts.a.bus" in said
+
+
+def test_a_stated_bus_of_the_reported_bandwidth_is_fine():
+    stated = study(a={"bandwidth_MBps": round(X8_MBps), "label": "PCIe 3.0 x8"})
+    assert contradiction(stated, "a", GEN3_X8) is None
+    assert contradiction(stated, "a", {}) is None
+    assert contradiction(stated, "b", GEN3_X8) is None
+
+
+def test_a_run_has_the_bus_that_its_hosts_report():
+    setting = setting_of(study(), "p", 1500, facts={"a": GEN3_X8, "b": GEN3_X8})
+    assert setting.bus_MBps == pytest.approx(X8_MBps)
+    assert setting_of(study(), "p", 1500).bus_MBps is None
