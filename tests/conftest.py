@@ -25,15 +25,19 @@ SLOW = {
 }
 """Tests that execute notebooks, or netlab in processes of its own."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
+COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
+"""Fixtures of tests/tuning that compile the C core."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and those that need root by their fixtures."""
+    """Mark tests by their folder, and those that need root or compile C by their fixtures."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for folder in ("e2e", "native"):
             if item.path.is_relative_to(TESTS / folder):
                 item.add_marker(folder)
+        if item.path.is_relative_to(TESTS / "tuning") and fixtures & COMPILING_FIXTURES:
+            item.add_marker("native")
         if str(item.path.relative_to(TESTS)) in SLOW:
             item.add_marker("slow")
         if fixtures & ROOT_FIXTURES:

@@ -88,7 +88,7 @@ enum nl_engine_word {
 	NL_ENGINE_AUTO = 0,     /* blocking for few streams, epoll for many */
 	NL_ENGINE_BLOCKING = 1, /* one thread per stream */
 	NL_ENGINE_EPOLL = 2,    /* one epoll set per thread, streams distributed over the threads */
-	NL_ENGINE_PLAIN = 3,    /* one thread per stream, send() and recv() in a loop and nothing else */
+	NL_ENGINE_PLAIN = 3,    /* one thread per stream, send() and recv() in a loop only */
 };
 
 enum nl_send_word {
@@ -274,7 +274,7 @@ struct nl_stream_report {
 	uint64_t sndbuf_B, rcvbuf_B;   /* effective, from getsockopt */
 	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* effective, at the start */
 	int32_t cpu, incoming_cpu; /* the thread's, -1: not pinned; the last packet's */
-	uint32_t moves;            /* how often the thread was moved to the CPU of its packets */
+	uint32_t moves;            /* moves of the thread to the CPU of its packets */
 	uint64_t has_tcp, has_tcp_t1;
 	struct nl_tcp tcp;    /* after the end of data, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */
@@ -287,7 +287,7 @@ struct nl_rejected {
 	uint64_t evicted; /* made way for a newer connection */
 };
 
-/* How the threads of a run behave. The rules of `auto` are in PROTOCOL.md; `plain` does none of it. */
+/* Behaviour of a run's threads. The rules of `auto` are in PROTOCOL.md; `plain` has none of it. */
 struct nl_policy {
 	uint64_t batch_B;    /* of a stream in a set before the next one; UINT64_MAX: no limit */
 	uint64_t yield_B;    /* a gen's thread yields its CPU after it; UINT64_MAX: never */

@@ -165,9 +165,10 @@ def _flat_over_streams(m: Material) -> Answers:
     if not mtus:
         return Answers(evidence="the study has no run")
     part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
+    part = part.set_index("round")[["group", "mtu_B", "streams", "goodput_MBps"]]
     words, changes = [], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):
-        sets = [v.set_index("round")["goodput_MBps"] for _, v in context.groupby("streams")]
+        sets = [v["goodput_MBps"] for _, v in context.groupby("streams")]
         sets = [v for v in sets if (v > 0).all()]
         if len(sets) < 2:
             continue
@@ -190,8 +191,10 @@ def _slower_bus_less(m: Material) -> Answers:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
     words, ratios = [], []
-    for _, part in usable.groupby(["direction", "tuning", "mtu_B", "streams"], sort=False):
-        by_bus = {bus: v.set_index("round")["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
+    levels = ["direction", "tuning", "mtu_B", "streams"]
+    goodputs = usable.set_index("round")[[*levels, "bus_MBps", "goodput_MBps"]]
+    for _, part in goodputs.groupby(levels, sort=False):
+        by_bus = {bus: v["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
         if len(by_bus) < 2:
             continue
         found = paired_ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)

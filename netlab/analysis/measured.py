@@ -20,7 +20,7 @@ from netlab.study import QUICK, Study, is_name
 
 @dataclass(frozen=True)
 class Measured:
-    """A study with what was measured for it.
+    """A study with its measurements.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
         that is not found from here is taken from the checkout. Empty for where the results of
         `study` go: of its whole or its short form, whichever was measured last.
     study : path-like
-        The study's YAML file, or its name. The study kept beside the results is what was measured
+        The study's YAML file, or its name. The study stored beside the results is what was measured
         and takes its place; results of its short form are recognised by their name. Empty for the
-        study kept beside the results.
+        study stored beside the results.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How precise a cell is, how many rounds it would take, and the level of its interval.
+"""Precision of a cell: its half-width, the rounds needed, and the level of its interval.
 
 A study with a ``precision`` tests its cells after several rounds and stops where they are narrow
 enough. Stopping early favours cells that look narrow by chance, so that an interval of nominal

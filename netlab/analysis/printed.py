@@ -73,7 +73,7 @@ def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        There is no such group.
+        Unknown group.
     """
     part = cells[cells["group"] == group]
     if part.empty:

@@ -92,9 +92,9 @@ def side_of(given: str | Path | Measured) -> Side:
     Raises
     ------
     BadInput
-        There is no such directory, study or campaign.
+        Unknown directory, study or campaign.
     NetlabError
-        There are no runs, or files that cannot be read as results.
+        Without runs, or with files that cannot be read as results.
     """
     if isinstance(given, Measured):
         return _side(str(given.results), given)

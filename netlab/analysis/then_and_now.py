@@ -285,10 +285,8 @@ def compare(m: Measured) -> pd.DataFrame:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
     usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
-    goodputs = {
-        key: part.set_index("round")["goodput_MBps"]
-        for key, part in usable.groupby(list(CELL_KEYS))
-    }
+    usable = usable.set_index("round")[[*CELL_KEYS, "goodput_MBps"]]
+    goodputs = {key: part["goodput_MBps"] for key, part in usable.groupby(list(CELL_KEYS))}
     rows = []
     for step in steps(cells) if len(cells) else ():
         pairs = _sides(step.pairs(cells))

@@ -1,4 +1,4 @@
-"""Refuse what cannot be used before a host is reached and before what takes long to import."""
+"""Validate input before a host is reached and before heavy imports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | str |
     Raises
     ------
     BadInput
-        There is no such study, or a mistake in the file or in `timing`.
+        Unknown study, or a mistake in the file or in `timing`.
     """
     from netlab.files import paths
     from netlab.study import load

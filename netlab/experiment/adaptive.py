@@ -1,4 +1,4 @@
-"""Which cells of a study go on after a look, within what is left of its budget."""
+"""Selection of the cells that continue after an interim analysis, within the remaining budget."""
 
 from __future__ import annotations
 

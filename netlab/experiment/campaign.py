@@ -122,7 +122,7 @@ def run_study(
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
-    """Which runs are flagged ``interference`` and nothing worse."""
+    """Mask of the runs whose only flag is ``interference``."""
     return runs["flags"] == INTERFERENCE
 
 
@@ -218,7 +218,7 @@ class _Rounds:
         return kernel
 
     def _disturbed(self, visit: Visit) -> Visit:
-        """The runs of a visit that were flagged for interference and nothing worse."""
+        """The runs of a visit whose only flag is ``interference``."""
         runs, _ = self.record.store.block(visit.block_id)
         return visit.only(set(runs.loc[disturbed(runs), "run_id"]))
 

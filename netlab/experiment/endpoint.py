@@ -22,7 +22,7 @@ from netlab.lab.reaper import base as lab_base
 from netlab.study import Study
 from netlab.study.schedule import Visit
 from netlab.tuning import found as found_settings
-from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.diff import plan_text
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
@@ -46,10 +46,6 @@ class TuningPlan:
     def to_text(self) -> str:
         """One or two lines a knob."""
         return plan_text(self.changes)
-
-    def to_html(self) -> str:
-        """The diff for a notebook."""
-        return plan_html(self.changes)
 
 
 class _Lines:
@@ -155,7 +151,7 @@ class Endpoint:
             return TuningPlan(self._session(lines, profile, mtu_B).plan())
 
     def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
-        """Whether a tuning runs as root: always, but to read where root cannot be had."""
+        """True if a tuning runs as root: always, except for reading where root is unavailable."""
         extra = self._controls.knobs if self._controls is not None else ()
         return bool(profile.items or mtu_B or extra) or self.host.can_sudo
 

@@ -156,7 +156,7 @@ def _cpus(study: Study, path: str) -> dict[str, str | None]:
 
 
 def _stays_as_found(study: Study, host: str) -> bool:
-    """Whether no tuning of the study sets anything on a host."""
+    """True if no tuning of the study sets a knob on a host."""
     return all(
         level.mtus_B is None and not study.tuning_profile(host, level.name).items
         for level in study.tunings

@@ -1,4 +1,4 @@
-"""The record of a campaign in a directory of results: its study, its log and what counts in it."""
+"""The record of a campaign in a directory of results: its study, its log and its valid runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A measured block: what was changed, what a host lacks, the path, and the measured table."""
+"""A measured block: changed and missing settings, the path, and the measured table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MeasuredBlock:
 
     @property
     def changes(self) -> Changes:
-        """What the tuning changed on each host; empty if no run had to be measured."""
+        """Changes of the tuning on each host; empty if no run had to be measured."""
         visit = self.visit
         return Changes(
             tuple(

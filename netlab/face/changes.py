@@ -1,4 +1,4 @@
-"""What a study's tunings change on its hosts, as a diff."""
+"""Changes that a study's tunings make on its hosts, as a diff."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("path", "tuning", "mtu_B", "host", "knob", "old", "new", "supported",
 
 @dataclass(frozen=True)
 class HostChanges:
-    """What a tuning changes on one host of a path.
+    """Changes of a tuning on one host of a path.
 
     Parameters
     ----------
@@ -76,6 +76,15 @@ class Changes:
             for change in part.changes
         ]
         return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+    def commands(self) -> str:
+        """Shell commands that make the changes by hand, under a comment for each host."""
+        lines = []
+        for part in self.hosts:
+            lines.append(f"# {part.heading}")
+            made = (change for change in part.changes if change.changes)
+            lines.extend(change.knob.command(change.interface or "") for change in made)
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         parts = [

@@ -81,7 +81,7 @@ class Results:
 
     @property
     def directory(self) -> Path:
-        """Where the results are."""
+        """Directory of the results."""
         return self.measured.results
 
     @property
@@ -340,7 +340,7 @@ class Results:
 
 
 def _is_directory(name: str | Path) -> bool:
-    """Whether a name is the directory of some results, and not the name of a study."""
+    """True if a name is a directory of results rather than the name of a study."""
     path = paths.given_path(name)
     if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
         return False

@@ -32,7 +32,7 @@ FRAME_B = 16384
 # where it still lasts for 4 ms; at 2 ms, scheduling pauses cost up to 1 %.
 SEGMENTS_B = 131072
 SMOOTH_S = 0.004
-# A bus delays its sender and drops nothing, so the queue is longer than all socket buffers.
+# A bus delays its sender and never drops, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
 # Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,

@@ -164,7 +164,7 @@ def _runs_in(pid: int, inside: set[tuple[int, int]]) -> bool:
 def remove(lab_id: str) -> None:
     """End a lab's processes, delete its namespaces and state, and leave the machine as found.
 
-    Do nothing if nothing is left; other labs are not touched.
+    Return at once if it is gone; other labs are not touched.
     """
     with registry() as where:
         _remove(where, lab_id)
@@ -186,9 +186,9 @@ def remove_own(lab_id: str, token: str) -> None:
 
 
 def _remove(where: Path | None, lab_id: str) -> None:
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as locks:
         if where is not None and (where / lab_id).is_dir():
-            held.enter_context(_idle(where / lab_id))
+            locks.enter_context(_idle(where / lab_id))
         names = namespaces_of(lab_id)
         _end_processes(names)
         for name in names:

@@ -19,7 +19,7 @@ IPV4 = ipaddress.ip_network("198.18.0.0/15")
 IPV6 = ipaddress.ip_network("2001:2::/48")
 INTERFACE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$")
 OWN_MTU_B = 1500
-"""MTU of a veth that nobody sets."""
+"""Default MTU of a veth."""
 TAKEN = ("lo", "all", "default")
 
 

@@ -96,7 +96,7 @@ KERNELS_OWN = Socket()
 class Request:
     """Parameters of a run for both agents, besides the ends.
 
-    With `bytes_per_stream` the run lasts until so many have arrived on every stream; `warmup_ms`
+    With `bytes_per_stream` the run lasts until they have arrived on every stream; `warmup_ms`
     and `window_ms` are then 0. `engine`, `threads`, `send`, `receive` and `socket` are as in a
     study; the CPUs of `socket` are ignored in favour of each side's own.
     """
@@ -339,7 +339,7 @@ def measure(
 
 
 def _stop(directions: list[tuple[Side, Side]], runs: list[int]) -> None:
-    """Tell every agent that still listens to give the run up."""
+    """Request every reachable agent to stop the run."""
     for (of, to), run in zip(directions, runs, strict=True):
         for side in (of, to):
             try:

@@ -65,7 +65,7 @@ class Kernel:
     def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
         """Interrupt what still runs, and end the kernel."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            # the abandoned execution ends with an exception that nobody awaits
+            # the abandoned execution ends with an exception that no task awaits
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         try:
             with suppress(RuntimeError, asyncio.CancelledError):

@@ -13,7 +13,7 @@ def listen() -> None:
 
 
 def announce(text: str) -> None:
-    """Send one message, such as the id of a run that is done; nothing where nobody listens."""
+    """Send one message, such as the id of a finished run; without an executor, do nothing."""
     if _listened:
         from IPython.display import display
 

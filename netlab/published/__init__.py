@@ -2,7 +2,7 @@
 
 Each data set is a CSV file of values exactly as printed, with a JSON description beside it
 (columns, units, document, section, table, digest). `load` reads the printed text into numbers;
-it corrects nothing.
+it makes no corrections.
 """
 
 from __future__ import annotations

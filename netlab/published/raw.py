@@ -124,12 +124,12 @@ def read_raw(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        All columns of strings; an empty string where nothing was printed.
+        All columns of strings; an empty string for an empty cell.
 
     Raises
     ------
     BadInput
-        There is no such data set, or its file does not match the description.
+        Unknown data set, or a file that does not match its description.
     """
     about = describe(name)
     try:

@@ -21,7 +21,7 @@ HEADS = {
     "buffer_B": "buffer, B",
     "receive_buffer_B": "receive buffer, B",
 }
-NO_DIFFERENCE = "Nothing that was recorded differs between the two sides but their goodput."
+NO_DIFFERENCE = "Of all recorded conditions only the goodput differs between the two sides."
 
 
 def percent(ratio: float) -> str:
@@ -33,7 +33,7 @@ def interval(low: float, high: float) -> str:
     """Ends of the interval of a ratio in per cent."""
     if math.isnan(low) or math.isnan(high):
         return "no interval"
-    if high > 100:  # more than a hundredfold: the interval says nothing
+    if high > 100:  # more than a hundredfold: the interval has no information
         return f"{percent(low)} to over +9900"
     return f"{percent(low)} to {percent(high)}"
 
@@ -93,7 +93,7 @@ def statement(c: Comparison) -> Sentence:
 
 
 def method(c: Comparison) -> Sentence:
-    """How the intervals were made."""
+    """The method of the intervals."""
     found = c.compared
     paired = int(found.frame["paired"].sum())
     parts = [

@@ -249,7 +249,7 @@ WITHIN_PERCENT = (5, 10, 15)
 
 
 def precision(m: Measured) -> Tables:
-    """How precise the cells are: counts, and each cell that is less precise than asked."""
+    """Precision of the cells: counts, and each cell that is less precise than asked."""
     cells = m.cells[m.cells["n_valid"] > 0]
     half, asked = cells["half_width_percent"], m.study.precision
     rows = [(f"within {limit} %", int((half <= limit).sum())) for limit in WITHIN_PERCENT]
@@ -290,7 +290,7 @@ def precision(m: Measured) -> Tables:
 
 
 def wide_cells(m: Measured) -> int:
-    """Number of cells that are less precise than the study asks; 0 if it asks nothing."""
+    """Number of cells that are less precise than the study asks; 0 without a requirement."""
     asked = m.study.precision
     if asked is None:
         return 0

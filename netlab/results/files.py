@@ -22,7 +22,7 @@ class DamagedFile(NetlabError):
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that it is no part of the results; return its new path.
+    """Rename a damaged file, so that it is not part of the results; return its new path.
 
     Raises
     ------

@@ -30,7 +30,7 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Return a frame with the exact columns and types of a schema.
 
-    Values are converted only where nothing is lost: an integer column takes no fraction, no text
+    Values are converted only without loss: an integer column takes no fraction, no text
     and no bool.
 
     Parameters

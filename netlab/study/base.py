@@ -39,5 +39,5 @@ class Model(BaseModel):
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name as studies write them: letters, digits, ``.``, ``_`` and ``-``."""
+    """True if a text is a valid name in studies: letters, digits, ``.``, ``_`` and ``-``."""
     return re.fullmatch(NAME.strip("^$"), text) is not None

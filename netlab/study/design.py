@@ -37,7 +37,7 @@ class Study(Model):
     """A whole study. Load one with :func:`load`.
 
     ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
-    a stream (``blocking``, and ``plain``: send() and recv() in a loop and nothing else) or
+    a stream (``blocking``, and ``plain``: send() and recv() in a loop only) or
     ``threads`` that serve them all (``epoll``; 0: one a CPU); ``auto`` depends on the number of
     streams. ``socket`` holds options of sockets and threads. ``trace`` records RTT, congestion
     window and retransmits of every stream at every interval. ``stacks`` are the study's own
@@ -263,11 +263,11 @@ class Study(Model):
         return resolved(self, self.profile(host, tuning))
 
     def one_machine(self, path: str) -> bool:
-        """Whether both ends of a path share a machine, as the hosts of a lab do."""
+        """True if both ends of a path share a machine, as the hosts of a lab do."""
         return all(self.hosts[end.host].kind == "lab" for end in self.paths[path].ends)
 
     def bus_shared(self, path: str) -> bool:
-        """Whether any bus of a path carries both directions over the same wires."""
+        """True if any bus of a path carries both directions over the same wires."""
         buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
         return any(bus is not None and bus.shared for bus in buses)
 

@@ -55,7 +55,7 @@ class Stack(Model):
     gamma : float, optional
         How far ``fast`` goes in one round trip, 0.5.
     max_ssthresh_segments : int, optional
-        Limited slow start above this window (RFC 3742); 0 or nothing: none.
+        Limited slow start above this window (RFC 3742); 0 or absent: none.
     """
 
     law: Literal["scalable", "highspeed", "aimd", "fast", "kernel"]

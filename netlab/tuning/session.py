@@ -21,7 +21,7 @@ __all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 _LEFT = {"failed", "absent"}
-"""What a revert did not restore; the host's journal keeps it."""
+"""A knob that a revert did not restore; it stays in the host's journal."""
 
 _BUSY_S = 5.0
 """Timeout for the guard of a session that just died to revert its knobs."""
@@ -132,7 +132,7 @@ class TuningSession:
 
     @property
     def only_reads(self) -> bool:
-        """Whether the session has no knob to set."""
+        """True if the session has no knob to set."""
         return not self.profile.items and self.mtu_B is None and not self._extra
 
     def read(self, knob: Setting) -> dict[str, Any]:
@@ -234,8 +234,8 @@ class TuningSession:
                 f"{answer['reason']}",
                 code="E-TUNING-013",
             )
-        kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
-        getattr(self._got, kept).append(entry)
+        field = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
+        getattr(self._got, field).append(entry)
 
     def _record_found(self) -> None:
         """Read the settings that the profile records; those that the host lacks are left out."""

@@ -1,4 +1,4 @@
-"""How precise a cell is, and the rounds that it would take."""
+"""Precision of a cell, and the number of rounds needed."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_sample_taken_late_still_ends_its_second():
     assert rate["value"].tolist() == [1, 2, 9]
 
 
-def test_results_without_traces_are_no_long_path(tmp_path, lp):
+def test_results_without_traces_are_not_a_long_path(tmp_path, lp):
     openlab_store(tmp_path, openlab())
     assert not on_long_path(load_measured(tmp_path, openlab_file()))
     assert on_long_path(lp.measured)

@@ -83,5 +83,5 @@ def test_few_visits_are_not_tested(study):
     assert table["text"].str.contains("too few").all()
 
 
-def test_no_runs_are_no_error(study):
+def test_an_empty_frame_is_not_an_error(study):
     assert len(stability(campaign(study, 1).iloc[:0])) == 3

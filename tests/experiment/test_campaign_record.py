@@ -85,7 +85,7 @@ def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
     assert len(records) == 4 and records["superseded"].sum() == 2
 
 
-def test_a_trial_of_another_length_changes_nothing_and_is_superseded_in_turn(tmp_path, file):
+def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
     whole, short = load(file, rounds=2), load(file, rounds=2, seconds=0.2)
     measure(open_at(tmp_path / "r", whole))
     files = {path: path.read_bytes() for path in (tmp_path / "r").rglob("*.parquet")}
@@ -104,7 +104,7 @@ def test_a_trial_of_another_length_changes_nothing_and_is_superseded_in_turn(tmp
 @pytest.mark.parametrize(
     "change", [{"kernel": "6.2"}, {"cpu_model": "Another"}, {"nic_driver": "e1000e"}]
 )
-def test_a_changed_host_begins_a_campaign_that_adopts_nothing(tmp_path, file, change):
+def test_a_changed_host_begins_a_campaign_without_adopted_records(tmp_path, file, change):
     study = load(file, rounds=1)
     first = open_at(tmp_path / "r", study)
     measure(first)

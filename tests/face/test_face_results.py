@@ -38,7 +38,7 @@ def test_a_directory_that_is_named_like_no_study_is_taken_from_here(home, tmp_pa
         netlab.Results("openlab-2003", results="elsewhere")
 
 
-def test_results_that_are_not_there_say_so(home):
+def test_missing_results_are_an_error(home):
     with pytest.raises(BadInput, match="measure the study first"):
         netlab.Results("slac-2003")
     with pytest.raises(BadInput, match="by name there are"):

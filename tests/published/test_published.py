@@ -10,7 +10,7 @@ from netlab import published
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 
-# Held here too, so that a file and its description cannot change together unnoticed.
+# Stored here too, so that a file and its description cannot change together unnoticed.
 SHA256_OF_RAW = {
     "gigabit-settings": "9de5793215990ce30bae62e447e5a4bf97ccadef2556e35163faebde7d443eac",
     "gigabit-tuning": "7ecffb18a78c8829ca298fc4054fc8d43059855ea7dc6f2bad90cc1a112c47e9",

@@ -15,6 +15,7 @@ import synthetic
 from nbformat import v4
 
 from netlab import results
+from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.report import pdf, render, tables
@@ -61,8 +62,8 @@ def measured(tmp_path_factory):
     return load_measured(directory, synthetic.openlab_file())
 
 
-@pytest.fixture
-def notebook(tmp_path):
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
     """An executed notebook with an output of every kind."""
     stream = v4.new_output("stream", name="stdout", text="a < b \x1b[31mred\x1b[0m")
     html = v4.new_output("execute_result", {"text/html": "<p>rich</p>", "text/plain": "plain"})
@@ -78,7 +79,19 @@ def notebook(tmp_path):
         v4.new_code_cell("if 1 < 2: print('</pre>')", outputs=[stream, html, picture]),
         v4.new_code_cell("", outputs=[svg, script, text]),
     ]
-    return _save(tmp_path / "01-first.ipynb", cells)
+    return _save(tmp_path_factory.mktemp("notebook") / "01-first.ipynb", cells)
+
+
+@pytest.fixture(scope="module")
+def site(measured, notebook, tmp_path_factory):
+    """The index page of a whole site."""
+    return _site(measured, notebook, tmp_path_factory.mktemp("built") / "site")
+
+
+def _site(measured, notebook, directory):
+    at = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
+    pages = [ExecutedNotebook(notebook, summary="a line")]
+    return build_site(pages, directory, measured=measured, built_at=at, pdf=False)
 
 
 def _save(path, cells):
@@ -91,12 +104,9 @@ def _digests(site: Path):
     return {str(p.relative_to(site)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-def test_the_index_shows_the_study_whole(measured, notebook, tmp_path):
-    at = datetime(2026, 1, 6, 12, 0, tzinfo=UTC)
-    pages = [ExecutedNotebook(notebook, summary="a line")]
-    index = build_site(pages, tmp_path / "site", measured=measured, built_at=at, pdf=False)
-    text = index.read_text()
-    assert index == tmp_path / "site" / "index.html"
+def test_the_index_shows_the_study_whole(site):
+    text = site.read_text()
+    assert site.name == "index.html"
     for part in (
         "10 Gb Ethernet back to back",
         "Table 2: Linux64 -&gt; Linux64",
@@ -112,11 +122,10 @@ def test_the_index_shows_the_study_whole(measured, notebook, tmp_path):
         assert part in text, part
     links = [a["href"] for a in Outline(text).named("a")]
     for link in links:
-        assert link.startswith("#") or (index.parent / link).is_file(), link
+        assert link.startswith("#") or (site.parent / link).is_file(), link
 
 
-def test_pages_are_accessible_in_structure(measured, notebook, tmp_path):
-    site = build_site([ExecutedNotebook(notebook)], tmp_path / "s", measured=measured, pdf=False)
+def test_pages_are_accessible_in_structure(site):
     for page in site.parent.glob("*.html"):
         outline = Outline(page.read_text())
         assert outline.named("html")[0]["lang"] == "en"
@@ -128,8 +137,7 @@ def test_pages_are_accessible_in_structure(measured, notebook, tmp_path):
         assert outline.named("main") and outline.named("nav")[0]["aria-label"]
 
 
-def test_pages_need_no_network_and_run_no_script(measured, notebook, tmp_path):
-    site = build_site([ExecutedNotebook(notebook)], tmp_path / "s", measured=measured, pdf=False)
+def test_pages_need_no_network_and_run_no_script(site):
     for page in site.parent.glob("*.html"):
         outline = Outline(page.read_text())
         assert not outline.named("script") and not outline.named("iframe")
@@ -184,14 +192,17 @@ def test_a_progress_bar_leaves_its_last_state(tmp_path):
 
 
 def test_long_lists_are_folded_on_the_index(tmp_path):
-    study = synthetic.openlab()
-    runs = synthetic.runs_of(study, change=lambda row: row["path"] == "64-64")
-    runs = runs.assign(flags=runs["flags"].mask(runs["streams"] == 1, "stalled"))
+    file = synthetic.foreign_file(tmp_path)
+    streams = list(range(1, 61))
+    file.write_text(file.read_text().replace("[1, 64]", str(streams)))
+    study = studies.load(file)
+    runs = synthetic.runs_of(study, change=lambda row: row["streams"] <= 35)
+    runs = runs.assign(flags=runs["flags"].mask(runs["streams"] <= 30, "stalled"))
     synthetic.store_of(tmp_path / "store", study, runs)
-    m = load_measured(tmp_path / "store", synthetic.openlab_file())
+    m = load_measured(tmp_path / "store", file)
     text = build_site([], tmp_path / "s", measured=m, pdf=False).read_text()
-    assert "<summary>Flagged runs: 42</summary>" in text
-    assert "<summary>Cells without a valid run: 98</summary>" in text
+    assert "<summary>Flagged runs: 30</summary>" in text
+    assert "<summary>Cells without a valid run: 55</summary>" in text
 
 
 def test_a_notebook_that_failed_says_so(tmp_path):
@@ -224,10 +235,9 @@ def test_a_study_with_every_run_flagged_still_gives_a_report(tmp_path):
     assert "1 run, all flagged: failed" in text
 
 
-def test_the_same_input_gives_the_same_site(measured, notebook, tmp_path):
-    pages = [ExecutedNotebook(notebook)]
-    sites = [build_site(pages, tmp_path / n, measured=measured, pdf=False) for n in ("a", "b")]
-    first, second = (_digests(site.parent) for site in sites)
+def test_the_same_input_gives_the_same_site(site, measured, notebook, tmp_path):
+    sites = (site, _site(measured, notebook, tmp_path / "again"))
+    first, second = (_digests(one.parent) for one in sites)
     assert first == second and "downloads/runs.parquet" in first
 
 
@@ -253,7 +263,7 @@ def test_a_new_site_replaces_the_old_one_whole(notebook, tmp_path):
     build_site([], target, pdf=False)
     assert not (target / "01-first.html").exists()
     assert stat.S_IMODE(target.stat().st_mode) == 0o755
-    assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb"}
+    assert {p.name for p in tmp_path.iterdir()} == {"site"}
 
 
 def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
@@ -266,7 +276,7 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
         with pytest.raises(BadInput, match="cannot be read as a notebook"):
             build_site([ExecutedNotebook(bad)], target, pdf=False)
     assert _digests(target) == before
-    assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
+    assert {p.name for p in tmp_path.iterdir()} == {"site", "torn.ipynb"}
 
 
 def test_a_directory_of_other_files_is_never_replaced(tmp_path):
@@ -292,7 +302,7 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
         build_site([], tmp_path / "file" / "site", pdf=False)
 
 
-def test_without_a_browser_the_index_says_why_there_is_no_pdf(tmp_path, monkeypatch):
+def test_without_a_browser_the_index_has_the_reason_for_no_pdf(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert pdf.find_chromium() is None
     text = build_site([], tmp_path / "a").read_text()
@@ -303,7 +313,7 @@ def test_without_a_browser_the_index_says_why_there_is_no_pdf(tmp_path, monkeypa
     ("script", "reason"),
     [("#!/bin/sh\nexit 3\n", "status 3"), ("not a program", "could not be started")],
 )
-def test_a_browser_that_fails_is_told_of(tmp_path, script, reason):
+def test_a_failed_browser_is_reported(tmp_path, script, reason):
     browser = tmp_path / "browser"
     browser.write_text(script)
     browser.chmod(0o755)

@@ -42,7 +42,7 @@ def test_a_round_visits_every_block_once_and_makes_every_cell_once(study):
         assert {each.round for each in planned} == {number}
 
 
-def test_the_first_rounds_do_not_depend_on_how_many_there_are(study):
+def test_the_first_rounds_do_not_depend_on_the_number_of_rounds(study):
     assert rounds(load(OPENLAB, rounds=5))[:3] == rounds(study)
 
 
@@ -216,7 +216,7 @@ def key_of(study: Study, context: dict = CONTEXT) -> str:
     ],
     ids=lambda change: ".".join(map(str, change[:-1])),
 )
-def test_what_a_run_depends_on_changes_its_key(study, change):
+def test_a_condition_of_a_run_changes_its_key(study, change):
     assert key_of(study_with(*change)) != key_of(study)
 
 
@@ -247,7 +247,7 @@ def test_what_a_run_depends_on_changes_its_key(study, change):
     ],
     ids=lambda change: ".".join(map(str, change[:-1])),
 )
-def test_what_a_run_does_not_depend_on_leaves_its_key(study, change):
+def test_other_values_leave_a_runs_key(study, change):
     assert key_of(study_with(*change)) == key_of(study)
 
 

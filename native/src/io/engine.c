@@ -84,14 +84,10 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 	const struct nl_io_method *method = nl_io_method_of(opts);
 	uint64_t threads = threads_of(opts, engine);
 	const char *what = "";
-	int code;
 
 	if (method->probe && method->probe(&what))
 		return nl_fail_errno(err, errno, "%s %s: this kernel refuses %s",
 				     opts->role == NL_GEN ? "send" : "receive", method->name, what);
-	code = engine->probe ? engine->probe(opts, err) : NL_OK;
-	if (code)
-		return code;
 	*out = (struct nl_choice){.engine = engine,
 				  .method = method,
 				  .threads = threads,

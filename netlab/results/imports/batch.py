@@ -27,7 +27,7 @@ class Imported:
     run_ids : tuple of str
         Runs written.
     known : tuple of Path
-        Files whose content had been imported before; nothing was done about them.
+        Files whose content had been imported before; they were skipped.
     """
 
     block_id: str | None
@@ -42,7 +42,7 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
     ------
     BadInput
         A file is damaged, of no known format, given twice, lacks a fact that was not given, or
-        contradicts one that was. Nothing is written then.
+        contradicts one that was. No file is written then.
     """
     read = [read_file(path) for path in files]
     _each_once(read)
