@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from netlab.analysis.longpath_study import LongPath
 
 pytest_plugins = ("pytester",)
 # no deadline: other work on the machine must not fail a property
@@ -27,6 +31,14 @@ SLOW = {
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
+
+
+@pytest.fixture(scope="session")
+def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
+    """The short form of the wide-area study, with made-up runs."""
+    from long_path import loaded
+
+    return loaded(tmp_path_factory.mktemp("long"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

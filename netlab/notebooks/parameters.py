@@ -144,11 +144,17 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
     for name in parameters:
         if not isinstance(name, str):
             raise BadInput(
-                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-009"
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-009",
             )
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
             raise BadInput(
-                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-010"
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-010",
             )
         _known(name, known, str(notebook))
     return dict(parameters)

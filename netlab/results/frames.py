@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 
+import numpy as np
 import pandas as pd
 
 from netlab.errors import NetlabError, shown
@@ -57,7 +58,8 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     converted = {}
     for column in columns:
         values = frame[column.name]
-        if not _lossless(values.dropna(), column.dtype):
+        exact = values.dtype == column.dtype and column.dtype != "float64"
+        if not exact and not _lossless(values.dropna(), column.dtype):
             reason = f"is {column.dtype} and holds {shown(values.dropna().tolist())}"
             raise _misfit(f"column {column.name!r} {reason}", code="E-RESULTS-002")
         if not column.nullable and values.isna().any():
@@ -102,4 +104,8 @@ def _lossless(values: pd.Series, dtype: str) -> bool:
         return False
     if types.is_integer_dtype(values):
         return True
+    if types.is_float_dtype(values):
+        found = values.to_numpy(float)
+        whole = dtype == "float64" or bool((found == np.trunc(found)).all())
+        return whole and bool(np.isfinite(found).all())
     return all(math.isfinite(v) and (dtype == "float64" or v == int(v)) for v in values)

@@ -9,6 +9,8 @@ import pytest
 
 from netlab.files.paths import root_dir
 
+pytestmark = pytest.mark.slow
+
 
 def documented() -> list[str]:
     """Heading and rows of the table of the documentation."""

@@ -5,21 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from long_path import short_study, store_of
 
-from netlab.analysis.longpath_study import LongPath, samples_of
-from netlab.analysis.measured import load_measured
 from netlab.report import longpath as tables
 from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
-from netlab.study.frozen import freeze
-
-
-@pytest.fixture(scope="module")
-def lp(tmp_path_factory) -> LongPath:
-    directory = tmp_path_factory.mktemp("long")
-    study = short_study()
-    store_of(directory, study)
-    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_the_short_form_says_that_it_is_short(lp):

@@ -191,7 +191,7 @@ static const struct {
 	uint32_t kind;
 	const char *choices; /* for the message */
 	const char *word[4]; /* in the order of the kind's enum */
-} words_of[] = {
+} word_lists[] = {
 	{NL_KIND_ENGINE, "auto, blocking, epoll or plain", {"auto", "blocking", "epoll", "plain"}},
 	{NL_KIND_SEND, "copy, zerocopy, sendfile or splice", {"copy", "zerocopy", "sendfile", "splice"}},
 	{NL_KIND_RECEIVE, "copy, discard, splice or zerocopy", {"copy", "discard", "splice", "zerocopy"}},
@@ -202,15 +202,15 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 {
 	size_t k = 0;
 
-	while (words_of[k].kind != option->kind)
+	while (word_lists[k].kind != option->kind)
 		k++;
-	for (uint64_t i = 0; i < sizeof(words_of[k].word) / sizeof(words_of[k].word[0]); i++) {
-		if (strcmp(words_of[k].word[i], text) == 0) {
+	for (uint64_t i = 0; i < sizeof(word_lists[k].word) / sizeof(word_lists[k].word[0]); i++) {
+		if (strcmp(word_lists[k].word[i], text) == 0) {
 			*out = i;
 			return NL_OK;
 		}
 	}
-	return nl_fail_key(err, option->name, "%s: expected %s", option->name, words_of[k].choices);
+	return nl_fail_key(err, option->name, "%s: expected %s", option->name, word_lists[k].choices);
 }
 
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,

@@ -79,6 +79,7 @@ def test_a_drift_common_to_all_contenders_is_not_noise():
     assert row["verdict"] == FASTER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [3, 5, 7])
 def test_an_interval_of_few_rounds_has_its_nominal_coverage(rounds):
     tried = 400

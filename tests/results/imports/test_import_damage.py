@@ -81,7 +81,7 @@ def test_a_file_with_other_bytes(name, other, data):
     imports_or_refuses(content[:at] + other + content[at + len(other) :])
 
 
-@bounded
+@settings(bounded, max_examples=75)
 @given(
     names,
     st.sampled_from(
