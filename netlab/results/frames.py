@@ -12,7 +12,9 @@ from netlab.results.columns import RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
-    """Build a schema-checked frame from records; a nullable column may be left out of a record.
+    """Build a schema-checked frame from records.
+
+    A column that is nullable or has a default may be left out of a record.
 
     Raises
     ------
@@ -23,7 +25,10 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
-    values = {c.name: pd.Series([row.get(c.name) for row in rows], dtype=object) for c in columns}
+    values = {
+        c.name: pd.Series([row.get(c.name, c.default) for row in rows], dtype=object)
+        for c in columns
+    }
     return checked(pd.DataFrame(values), columns)
 
 
@@ -82,6 +87,15 @@ def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     known = [c.name for c in columns if c.name in frame or c.nullable]
     others = [name for name in frame if name not in known]
     return frame.assign(**dict.fromkeys(missing, None))[known + others]
+
+
+def with_defaults(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Add the columns that have a default and that a file of this version may lack."""
+    for place, column in enumerate(columns):
+        if column.default is not None and column.name not in frame:
+            at = min(place, len(frame.columns))
+            frame.insert(at, column.name, pd.Series(column.default, frame.index, column.dtype))
+    return frame
 
 
 def _lossless(values: pd.Series, dtype: str) -> bool:
