@@ -37,6 +37,8 @@ def levels_of(text: str) -> dict[str, object]:
 
 def names(frame: pd.DataFrame, study: Study | None = None) -> list[str]:
     """Further factors of some cells or runs, in the study's order where it is given."""
+    if "factors" not in frame:
+        return []
     found = [name for text in frame["factors"].unique() for name in levels_of(text)]
     if study is not None:
         of_study = [

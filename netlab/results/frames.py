@@ -25,11 +25,13 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
-    values = {
-        c.name: pd.Series([row.get(c.name, c.default) for row in rows], dtype=object)
-        for c in columns
-    }
+    values = {c.name: pd.Series([_value(row, c) for row in rows], dtype=object) for c in columns}
     return checked(pd.DataFrame(values), columns)
+
+
+def _value(row: dict, column: Column) -> object:
+    value = row.get(column.name)
+    return column.default if value is None else value
 
 
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
