@@ -31,7 +31,15 @@ VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
 
 BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
 MORE = (
-    *("congestion", "generator", "engine", "record_length_B", "buffer_B", "receive_buffer_B"),
+    *(
+        "factors",
+        "congestion",
+        "generator",
+        "engine",
+        "record_length_B",
+        "buffer_B",
+        "receive_buffer_B",
+    ),
     "records",
 )
 """Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""

@@ -11,14 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from netlab.analysis import factors
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
+from netlab.study.factors import level_text
 
 FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
 """Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
 the two ends of a path as senders; both over the same path."""
 
-CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams")
+CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams", "factors")
 
 EFFECT_COLUMNS = (
     "factor",
@@ -177,7 +179,7 @@ def effects(
     runs : DataFrame
         The runs table.
     factor : str
-        One of :data:`FACTORS`.
+        One of :data:`FACTORS`, or a further factor of the study.
     levels : tuple, optional
         Levels in their order. Default: numbers ascending, ``->`` before ``<->``, others in the
         order of the runs.
@@ -190,17 +192,23 @@ def effects(
     DataFrame
         :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
     """
-    if factor not in FACTORS:
+    further = factors.names(runs) if factor not in FACTORS else []
+    if factor not in (*FACTORS, *further):
+        known = (*FACTORS, *further)
         raise BadInput(
-            f"choose from {', '.join(FACTORS)}", key="factor", value=factor, code="E-ANALYSIS-006"
+            f"choose from {', '.join(known)}", key="factor", value=factor, code="E-ANALYSIS-006"
         )
+    if further:
+        level = factors.column(runs, factor)
+        runs = runs.assign(**{factor: level, "factors": factors.without(runs, factor)})
+        runs = runs[level.notna()]
     usable = runs if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
         levels = (
             tuple(sorted(usable[factor].unique()))
-            if factor != "tuning"
-            else tuple(usable["tuning"].drop_duplicates())
+            if factor != "tuning" and not further
+            else _in_order(usable[factor])
         )
     within = () if factor in ("direction", "sender") else ("group",)
     context = [*within, *(c for c in CONTEXT if c != factor)]
@@ -215,11 +223,18 @@ def effects(
             found = paired_ratio(by_level[a], by_level[b], confidence)
             rows.append(
                 dict(zip(context, key, strict=True))
-                | {"factor": factor, "from_level": str(a), "to_level": str(b)}
+                | {"factor": factor, "from_level": level_text(a), "to_level": level_text(b)}
                 | {"ratio": found.ratio, "low": found.low, "high": found.high}
                 | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
             )
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+
+
+def _in_order(levels: pd.Series) -> tuple:
+    """Numbers ascending, others in the order of the runs."""
+    found = levels.drop_duplicates().tolist()
+    numbers = all(isinstance(level, int | float) for level in found)
+    return tuple(sorted(found) if numbers else found)
 
 
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:

@@ -61,7 +61,7 @@ DIRECTIONS = (
 """Pairs of tables (before, after) over the same hosts that differ in direction alone."""
 
 CELL_COLUMNS = (
-    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams"),
+    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
     *("then_MBps", "then_ceiling_MBps", "then_percent"),
     *("now_MBps", "now_ceiling_MBps", "now_percent", "now_percent_low", "now_percent_high"),
 )
@@ -86,7 +86,7 @@ class Step:
     before, after : dict
         Allowed values of a cell on that side, by column.
     match : tuple of str
-        Columns with equal values in both cells of a ratio.
+        Columns with equal values in both cells of a ratio, besides ``factors``.
     """
 
     factor: str
@@ -98,12 +98,12 @@ class Step:
 
     def pairs(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Pairs of comparable cells, the columns of each side suffixed ``_a`` and ``_b``."""
-        sides = []
+        match, sides = [*self.match, "factors"], []
         for side, ending in ((self.before, "_a"), (self.after, "_b")):
             keep = np.logical_and.reduce([cells[c].isin(v) for c, v in side.items()])
             part = cells[keep]
-            sides.append(part.rename(columns={c: c + ending for c in part if c not in self.match}))
-        return sides[0].merge(sides[1], on=list(self.match))
+            sides.append(part.rename(columns={c: c + ending for c in part if c not in match}))
+        return sides[0].merge(sides[1], on=match)
 
 
 def published_cells() -> pd.DataFrame:

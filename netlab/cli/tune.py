@@ -61,7 +61,7 @@ def _recovered(study: Study) -> Iterator[str]:
 
     with study_lab(study) as lab:
         for path in study.paths:
-            with open_endpoints(study, path, lab=lab) as endpoints:
+            with open_endpoints(study, study.first_link(path), lab=lab) as endpoints:
                 for host, endpoint in endpoints.items():
                     answers = endpoint.recover()
                     for answer in answers:

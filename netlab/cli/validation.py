@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+import click
 
 from netlab.errors import BadInput
 
@@ -41,6 +44,26 @@ def load_measurable(
             for level in study.tunings:
                 study.tuning_profile(end.host, level.name)
     return study
+
+
+def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
+    """Levels of the study's outer factors: as given, and on a terminal asked for the others.
+
+    Raises
+    ------
+    BadInput
+        An unknown factor or level, or one that is missing where nobody can be asked.
+    """
+    from netlab.study.factors import level_text
+    from netlab.study.levels import chosen_outer
+
+    found = dict(given)
+    if sys.stdin.isatty():
+        for name in sorted(set(study.outer) - set(found)):
+            levels = click.Choice([level_text(level) for level in study.outer[name]])
+            found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
+    chosen_outer(study, found)
+    return found
 
 
 def require_known(key: str, given: str | None, names: Iterable[str]) -> None:

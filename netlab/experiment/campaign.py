@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,8 @@ from netlab.lab.lab import Lab
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.study import Study
+from netlab.study.factors import Levels
+from netlab.study.levels import chosen_outer
 from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
@@ -92,6 +94,7 @@ def run_study(
     study: Study,
     *,
     directory: Path | None = None,
+    outer: Mapping[str, object] | None = None,
     watcher: Watcher | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Campaign:
@@ -103,6 +106,8 @@ def run_study(
         What to measure.
     directory : Path, optional
         Directory for the results; ``data/results/<name>`` when left out.
+    outer : mapping of str to str, optional
+        The level that the hosts have now of each outer factor; only its runs are measured.
     watcher : Watcher, optional
         Progress callbacks.
     clock : callable
@@ -110,15 +115,18 @@ def run_study(
 
     Raises
     ------
+    BadInput
+        An outer factor without a level, or with an unknown one.
     NetlabError
         A visit failed. Earlier results are kept, and a second call resumes.
     """
+    levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
     with ExitStack() as stack:
         stack.enter_context(exclusive(directory))
         lab = stack.enter_context(study_lab(study))
-        record = open_record(study, directory, host_facts(study, lab=lab), lab)
-        return _Rounds(record, lab, watcher or Watcher(), clock).measure()
+        record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
+        return _Rounds(record, lab, watcher or Watcher(), clock, levels).measure()
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
@@ -147,13 +155,25 @@ def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
     )
 
 
+def _mean_run_s(study: Study, first: Sequence[Visit]) -> float:
+    """Estimated time of a run, s: mean over the cells."""
+    each = [run_s(study, run) for visit in first for run in visit.runs]
+    return sum(each) / len(each)
+
+
 class _Rounds:
     """The rounds of a campaign, and the cells that go on in them."""
 
     def __init__(
-        self, record: Record, lab: Lab | None, watcher: Watcher, clock: Callable[[], float]
+        self,
+        record: Record,
+        lab: Lab | None,
+        watcher: Watcher,
+        clock: Callable[[], float],
+        outer: Levels = (),
     ):
         self.record, self.lab, self.watcher, self.clock = record, lab, watcher, clock
+        self.outer = outer
         self.study = record.study
         precision = self.study.precision
         budget_s = math.inf if precision is None else precision.budget or math.inf
@@ -165,7 +185,10 @@ class _Rounds:
 
     def measure(self) -> Campaign:
         """Make all rounds; looks in between decide how long to go on."""
-        study, kept, planned = self.study, len(self.record.kept), rounds(self.study)
+        study, kept = self.study, len(self.record.kept)
+        planned = [
+            tuple(visit for visit in each if visit.outer == self.outer) for each in rounds(study)
+        ]
         at = (study.min_rounds,) if study.precision is None else study.precision.looks
         todo = self._todo(planned[: at[0]])
         self.watcher.start(
@@ -173,7 +196,7 @@ class _Rounds:
             sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
             - sum(len(visit.runs) for visit in todo),
             len(todo),
-            run_s(study),
+            _mean_run_s(study, planned[0]),
         )
         with ExitStack() as stack:
             kernel = None

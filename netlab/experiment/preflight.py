@@ -14,7 +14,8 @@ from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.files import paths
 from netlab.generators import missing
 from netlab.measure import measure
-from netlab.study import Study, Timing
+from netlab.study import Group, Study, Timing
+from netlab.study.factors import path_of_link
 from netlab.study.schedule import visits
 
 RESULT_B_PER_RUN = 400_000
@@ -60,7 +61,7 @@ def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
     yield from _space(study, directory or paths.results_dir(study.name))
     try:
         with study_lab(study) as lab:
-            for path in study.paths:
+            for path in study.links:
                 try:
                     with open_endpoints(study, path, lab=lab) as endpoints:
                         yield from _path(study, path, endpoints)
@@ -111,7 +112,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
             text = missing(generator) if version is None else f"{generator}: {version}"
             yield Check("fail" if version is None else "ok", name, text)
         yield _bus(study, name, facts)
-        names = study.congestions(group for group in study.groups if group.path == path)
+        names = study.congestions(study.run_groups(_groups(study, path)))
         if names:
             yield _controls(study, names, endpoint)
     for mtu_B in sorted(
@@ -145,14 +146,18 @@ def _bus(study: Study, name: str, facts: dict) -> Check:
 
 def _cpus(study: Study, path: str) -> dict[str, str | None]:
     """CPU list of each end's threads, from the path's first group."""
-    for group in study.groups:
-        if group.path == path:
-            socket = study.socket
-            return {
-                group.sender: socket.cpus_sender,
-                study.receiver(group): socket.cpus_receiver,
-            }
+    for group in _groups(study, path):
+        socket = study.socket
+        return {
+            group.sender: socket.cpus_sender,
+            study.receiver(group): socket.cpus_receiver,
+        }
     return {}
+
+
+def _groups(study: Study, path: str) -> list[Group]:
+    """Groups of the path that a link belongs to."""
+    return [group for group in study.groups if group.path == path_of_link(path)]
 
 
 def _stays_as_found(study: Study, host: str) -> bool:

@@ -101,7 +101,7 @@ class Trials:
             A host is lost.
         """
         started = time.monotonic()
-        study, group = self.study, run.group
+        study, group = run.study(self.study), run.group
         sender, receiver = sides_of(
             study,
             group,
@@ -124,7 +124,7 @@ class Trials:
             lambda: self._run(run, sender, receiver, request),
             setting=setting_of(
                 study,
-                self.visit.path,
+                self.visit.link,
                 self.mtu_B,
                 memory_MBps=self.memory_MBps,
                 facts={name: endpoint.facts for name, endpoint in self.endpoints.items()},
@@ -164,15 +164,15 @@ class Trials:
 
     def _named(self, run: Run, made: TrialResult | None = None) -> dict:
         """The columns that name a run, its tuning and its provenance."""
-        study, visit, group = self.study, self.visit, run.group
+        study, visit, group = run.study(self.study), self.visit, run.group
         send_max_B, _ = self.endpoints[group.sender].buffer_clamps()
         _, receive_max_B = self.endpoints[study.receiver(group)].buffer_clamps()
         facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
         return {
             "schema_version": SCHEMA_VERSION,
             "study": study.name,
-            "study_digest": study.digest(),
-            "provenance_key": provenance_key(study, visit, run, self.context),
+            "study_digest": self.study.digest(),
+            "provenance_key": provenance_key(self.study, visit, run, self.context),
             "campaign": self.campaign or None,
             "run_id": run.run_id,
             "block_id": visit.block_id,
@@ -186,6 +186,7 @@ class Trials:
             "tuning": visit.tuning,
             "mtu_B": self.mtu_B,
             "streams": run.streams,
+            "factors": run.factors,
             "round": run.round,
             "seed": study.seed,
             "record_length_B": group.record_length_B,
@@ -217,6 +218,7 @@ class Trials:
                     "emulated_with": self.context["emulated_with"],
                     "task_group": self.context["task_group"],
                     "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
+                    **({"outer": dict(visit.outer)} if visit.outer else {}),
                     **({"generator": made.provenance} if made and made.provenance else {}),
                 },
                 sort_keys=True,

@@ -62,7 +62,7 @@ class VisitResult:
 
 def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
     """Provenance that a stored run must match to stay valid, besides its own factors."""
-    hosts = [end.host for end in study.paths[visit.path].ends]
+    hosts = [end.host for end in study.path(visit.link).ends]
     profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     # A run as found stands only as long as the settings found are the same.
     found = {
@@ -75,7 +75,7 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         "version": netlab.__version__,
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
-        "emulated_with": None if lab is None else lab.emulated_with(visit.path),
+        "emulated_with": None if lab is None else lab.emulated_with(visit.link),
         "task_group": None if lab is None else lab.task_group,
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "found": found,
@@ -122,7 +122,7 @@ def run_visit(
         A host was lost, or a tuning could not be applied; results are saved, changes reverted.
     """
     with ExitStack() as stack:
-        endpoints = stack.enter_context(open_endpoints(study, visit.path, lab=lab))
+        endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
@@ -133,7 +133,7 @@ def run_visit(
             visit,
             endpoints,
             context,
-            Emulation.of(study, visit.path, lab),
+            Emulation.of(study, visit.link, lab),
             core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
             campaign,
         )

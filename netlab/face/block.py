@@ -143,8 +143,8 @@ def measure(
             visit, campaign = visit.only(set(runs)), campaign_of(part)
         else:
             stack.enter_context(exclusive(directory))
-            facts = host_facts(study, lab=up, only=visit.path)
-            record = open_record(study, directory, facts, up)
+            facts = host_facts(study, lab=up, only=visit.link)
+            record = open_record(study, directory, facts, up, outer=visit.outer)
             wanted = {run.run_id for run in visit.runs} - record.kept
             visit, campaign = visit.only(wanted), record.log.campaign
             part = record.new_part(visit)

@@ -129,7 +129,7 @@ def planned_changes(
     _known("path", path, list(study.paths))
     with study_lab(study) as lab:
         for name in study.paths if path is None else (path,):
-            with open_endpoints(study, name, lab=lab) as endpoints:
+            with open_endpoints(study, study.first_link(name), lab=lab) as endpoints:
                 for endpoint in endpoints.values():
                     _require_congestions(study, name, endpoint.host)
                 for level in study.tunings:
@@ -147,7 +147,9 @@ def _require_congestions(study: Study, path: str, host: Host) -> None:
     from netlab.congestion.choice import choose
     from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
 
-    names = study.congestions(group for group in study.groups if group.path == path)
+    names = study.congestions(
+        study.run_groups(group for group in study.groups if group.path == path)
+    )
     there = words_of(host, AVAILABLE) if names else ()
     choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
 

@@ -10,6 +10,7 @@ import pandas as pd
 from netlab.analysis.cells import valid
 from netlab.analysis.compare import BASE, FIGURES, MORE, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
+from netlab.analysis.factors import text_of
 from netlab.analysis.printed import number
 from netlab.analysis.sides import Comparison
 from netlab.files.tables import Table
@@ -119,11 +120,18 @@ def shown_keys(found: Compared) -> list[str]:
     return several or list(found.keys[:1])
 
 
+def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy with the further factors of each cell in words."""
+    if "factors" not in frame:
+        return frame.copy()
+    return frame.assign(factors=[text_of(text) for text in frame["factors"]])
+
+
 def cells(c: Comparison) -> Table:
     """Every cell, by verdict and size of the effect."""
     found = c.compared
     rows = found.frame.to_dict("records")
-    shown = found.frame[shown_keys(found)].copy()
+    shown = _in_words(found.frame[shown_keys(found)])
     shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
     shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
     shown["verdict"] = [_verdict(row) for row in rows]
@@ -144,7 +152,7 @@ def only(c: Comparison) -> Table | Sentence:
     if frame.empty:
         return Sentence("Both sides have every cell.")
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    return Table(frame, "Cells of one side only", heads)
+    return Table(_in_words(frame), "Cells of one side only", heads)
 
 
 def tables(c: Comparison) -> Tables:

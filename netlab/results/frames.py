@@ -13,7 +13,9 @@ from netlab.results.columns import RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
-    """Build a schema-checked frame from records; a nullable column may be left out of a record.
+    """Build a schema-checked frame from records.
+
+    A column that is nullable or has a default may be left out of a record.
 
     Raises
     ------
@@ -24,8 +26,13 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
-    values = {c.name: pd.Series([row.get(c.name) for row in rows], dtype=object) for c in columns}
+    values = {c.name: pd.Series([_value(row, c) for row in rows], dtype=object) for c in columns}
     return checked(pd.DataFrame(values), columns)
+
+
+def _value(row: dict, column: Column) -> object:
+    value = row.get(column.name)
+    return column.default if value is None else value
 
 
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
@@ -84,6 +91,15 @@ def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     known = [c.name for c in columns if c.name in frame or c.nullable]
     others = [name for name in frame if name not in known]
     return frame.assign(**dict.fromkeys(missing, None))[known + others]
+
+
+def with_defaults(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Add the columns that have a default and that a file of this version may lack."""
+    for place, column in enumerate(columns):
+        if column.default is not None and column.name not in frame:
+            at = min(place, len(frame.columns))
+            frame.insert(at, column.name, pd.Series(column.default, frame.index, column.dtype))
+    return frame
 
 
 def _lossless(values: pd.Series, dtype: str) -> bool:

@@ -71,7 +71,11 @@ def _with_timing(study: Study, given: dict[str, float | int | str]) -> dict[str,
     """The content of a study with some of its times replaced."""
     content = study.model_dump(mode="python")
     content["seed"] = given.get("seed", study.seed)
-    content["timing"] |= {key: given[key] for key in TIMING if key in given}
+    times = {key: given[key] for key in TIMING if key in given}
+    content["timing"] |= times
+    for group in content["groups"]:
+        if group["timing"] is not None:
+            group["timing"] |= {key: None for key in times if key in group["timing"]}
     asked = {PRECISION[key]: value for key, value in given.items() if key in PRECISION}
     if "rounds" in given:
         content["precision"] = asked or None  # both together are refused by the study

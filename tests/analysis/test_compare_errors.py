@@ -13,7 +13,8 @@ pytestmark = pytest.mark.slow
 FAMILIES, CELLS = 300, 12
 COLUMNS = {
     **{"group": "g", "path": "p", "sender": "s", "direction": "->", "tuning": "t", "mtu_B": 1500},
-    **{"congestion": "cubic", "generator": "netlab", "engine": "e", "record_length_B": 1},
+    **{"factors": "", "congestion": "cubic", "generator": "netlab", "engine": "e"},
+    "record_length_B": 1,
     **{"buffer_B": 0, "receive_buffer_B": None, "records": None, "flags": ""},
 }
 

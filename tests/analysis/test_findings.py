@@ -114,10 +114,10 @@ def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdi
 
     runs = synthetic.runs_of(openlab, value=value, noise=noise)
     (row,) = target(Cells()(runs, study=openlab), openlab).to_dict("records")
-    assert row["group"] == "Linux64 -> Linux64" and row["target_percent"] == 80.0
+    assert row["group"] == "Linux64 -> Linux64" and row["target"] == 80.0
     assert row["verdict"] == verdict
     assert row["best_cell"] == "+ Driver Tuning, 16114B, 4 Streams"
-    assert row["low"] <= row["percent_of_bus"] <= row["high"]
+    assert row["low"] <= row["reached"] <= row["high"]
 
 
 def test_a_target_without_a_valid_run_is_undecided(runs, openlab, foreign):

@@ -65,7 +65,9 @@ def test_cells_are_tidy_and_have_the_numbers_of_the_analysis(results):
     ).iloc[0]
     assert row["mean"] == pytest.approx(np.exp(np.log(by_hand["goodput_MBps"]).mean()))
     assert row["percent_of_bus"] == pytest.approx(100 * row["mean"] / 2128)
-    assert row["low"] < row["mean"] < row["high"] and row["bottleneck"] == "bus"
+    assert row["bottleneck"] == "bus"
+    # the short form has two rounds, which carry no interval
+    assert cells[["low", "high"]].isna().all(axis=None)
 
 
 def test_a_cell_without_a_valid_run_gives_the_reason(tmp_path):

@@ -340,6 +340,35 @@ def test_plain_only_sends_and_receives(agent):
         assert {sink["engine"], gen["engine"]} == {"plain"}
 
 
+def test_options_take_the_place_of_the_rules(agent):
+    given = {"batch_B": 65536, "sched_batch": "off", "spread": "on"}
+    both = {"engine": "epoll", "threads": 2, "streams": 4, "bytes": 1_000_003}
+    sink, gen = run_both(agent, **both, **given, yield_B="never", read_delay="off")
+    assert_ledger_closes(sink, gen)
+    wanted = {"batch_B": 65536, "sched_batch": False, "spread": True, "read_delay": False}
+    for end in (sink, gen):
+        assert {name: end["policy"][name] for name in wanted} == wanted
+        assert all(stream["cpu"] is not None for stream in end["per_stream"])
+    assert gen["policy"]["yield_B"] is None
+    sink, gen = run_both(agent, **both, batch_B="none", spread="off")
+    assert gen["policy"]["batch_B"] is None and gen["policy"]["spread"] is False
+    assert gen["policy"]["yield_B"] is not None or len(os.sched_getaffinity(0)) >= 4
+
+
+def test_the_metered_interface_does_not_change_how_bytes_are_sent(agent):
+    policies = [
+        run_both(agent, engine="epoll", streams=3, bytes=10_007, **more)[1]["policy"]
+        for more in ({}, {"interface": "lo"})
+    ]
+    assert policies[0] == policies[1]
+
+
+def test_a_read_delay_needs_an_engine_that_has_one(agent):
+    words = "run=1 bind=127.0.0.1 streams=1 record_B=1 window_ms=1 engine=epoll read_delay=on"
+    answer = agent.ask(f"sink {words} token={'0' * 32}")
+    assert (answer["code"], answer["key"]) == ("bad_request", "read_delay")
+
+
 def test_a_report_has_the_policy_of_its_threads(agent):
     sink, gen = run_both(agent, engine="auto", streams=100, bytes=10_007)
     cpus = len(os.sched_getaffinity(0))
