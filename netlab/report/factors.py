@@ -59,12 +59,12 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
     return Tables((*shown, *_left_out(each)))
 
 
-def charts(m: Measured, quantity: str = "goodput") -> Gallery:
+def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
     """A chart of the two factors with the most levels for each combination of the others."""
     axis, lines, each = pages(m)
     y = QUANTITIES[quantity]
     return Gallery.of(
-        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in each[:MOST])
+        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in each[:most])
     )
 
 

@@ -25,6 +25,9 @@ from netlab.errors import BadInput, NetlabError
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.downloads import Download, write_downloads
+from netlab.report.factors import charts as factor_charts
+from netlab.report.factors import has_factors
+from netlab.report.factors import stack as factor_tables
 from netlab.report.pdf import print_pdf
 from netlab.report.render import TEMPLATES, render
 from netlab.study.schedule import slug
@@ -37,6 +40,7 @@ PDF_NAME = "report.pdf"
 PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
 )
+FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two largest factors."
 LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
@@ -261,6 +265,8 @@ def _picture(measured: Measured) -> Chart | Gallery:
     """Panel of the group with a target, else of the first; on a long path the summary."""
     if on_long_path(measured):
         return longpath_charts.opening(samples_of(measured))
+    if has_factors(measured):
+        return factor_charts(measured, most=1)
     wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
     names = [name for name in wanted if name in measured.groups] or measured.groups
     return show(charts.panel(measured.cells, names[0], study=measured.study))
@@ -270,7 +276,15 @@ def _tables(m: Measured) -> tables.Tables:
     """Every group in the layout of 2003; on a long path the goodput of its runs."""
     if on_long_path(m):
         return tables.Tables(longpath_tables.opening(samples_of(m)))
+    if has_factors(m):
+        return factor_tables(m)
     return tables.stack(m, "both")
+
+
+def _tables_note(m: Measured) -> str:
+    if on_long_path(m):
+        return LONG_PATH_NOTE
+    return FACTORS_NOTE if has_factors(m) else PRINTED_NOTE
 
 
 def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
@@ -282,7 +296,7 @@ def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
         "picture": _html(_picture(m)),
         "target": _html(tables.target(m)),
         "tables": _html(_tables(m)),
-        "tables_note": LONG_PATH_NOTE if on_long_path(m) else PRINTED_NOTE,
+        "tables_note": _tables_note(m),
         "missing": _html(tables.missing(m)),
         "findings": _html(tables.findings(m)),
         "flagged": _html(tables.flagged(m)),
