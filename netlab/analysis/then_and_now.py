@@ -239,14 +239,14 @@ def _listed(counts: tuple) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def side(ratio: float) -> str:
+def side(ratio: float, band: float = BAND) -> str:
     """Position of a ratio relative to the band around 1: ``rises``, ``falls`` or ``stays``."""
-    if ratio > BAND:
+    if ratio > band:
         return RISES
-    return FALLS if ratio < 1 / BAND else STAYS
+    return FALLS if ratio < 1 / band else STAYS
 
 
-def verdict(said: str, low: float, high: float) -> str:
+def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     """Verdict on a published effect by the measured interval of the same ratio.
 
     Parameters
@@ -255,18 +255,20 @@ def verdict(said: str, low: float, high: float) -> str:
         ``rises``, ``falls`` or ``stays``.
     low, high : float
         Ends of the measured interval; NaN where there is none.
+    band : float
+        Largest error of a published ratio, either way.
     """
     if math.isnan(low) or math.isnan(high):
         return UNDECIDED
     if said == FALLS:
-        return verdict(RISES, 1 / high, 1 / low)
+        return verdict(RISES, 1 / high, 1 / low, band)
     if said == RISES:
-        if high <= BAND:
+        if high <= band:
             return DOES_NOT
         return RECURS if low > 1 else UNDECIDED
-    if low >= 1 / BAND and high <= BAND:
+    if low >= 1 / band and high <= band:
         return RECURS
-    return DOES_NOT if low > BAND or high < 1 / BAND else UNDECIDED
+    return DOES_NOT if low > band or high < 1 / band else UNDECIDED
 
 
 def compare(m: Measured) -> pd.DataFrame:

@@ -152,6 +152,17 @@ def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
     return raw
 
 
+def numbers(raw: pd.DataFrame) -> pd.DataFrame:
+    """The data with every column of numbers as numbers, missing where nothing was printed."""
+    found = {}
+    for name in raw:
+        texts = raw[name].str.strip()
+        values = pd.to_numeric(texts.where(texts != ""), errors="coerce")
+        numeric = bool(texts.ne("").any()) and bool(values[texts != ""].notna().all())
+        found[name] = values.convert_dtypes() if numeric else raw[name]
+    return pd.DataFrame(found)
+
+
 def _directory() -> Path:
     path = data_dir() / "published"
     if not path.is_dir():

@@ -31,6 +31,11 @@ FACTORS = (("19-factors.ipynb", "any two factors as tables and charts, and what 
 BESIDE_2003 = (("15-then-and-now.ipynb", "measured beside published: findings of 2003 that recur"),)
 """Those for studies with cells of the 2003 report's tables."""
 
+BESIDE_A_TABLE = (
+    ("20-published-beside.ipynb", "a published table beside the measured cells, step by step"),
+)
+"""Notebook of a study that names a published table."""
+
 AGREEMENT = (("16-agreement.ipynb", "generators side by side: agreement on one path"),)
 """Those for studies whose cells were measured with several generators."""
 
@@ -144,6 +149,8 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
         found += MEASURED
     if len(comparable(measured)):
         found += BESIDE_2003
+    if measured.study.published is not None:
+        found += BESIDE_A_TABLE
     return found + AGREEMENT if several(measured.runs) else found
 
 

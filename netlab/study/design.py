@@ -40,6 +40,7 @@ from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
 from netlab.study.noise import Noise
 from netlab.study.precision import Precision
+from netlab.study.published import Published
 from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack, check_congestions
 from netlab.study.tunings import OwnTuning, TuningLevel, check_tunings, contents, resolved
@@ -62,7 +63,7 @@ class Study(Model):
     tunings of the study's own, by name.
     ``factors`` are crossed with tuning, MTU and streams, and ``exclude`` leaves combinations out.
     ``outer`` are factors that a person sets on the hosts, such as a kernel or a firmware: their
-    level is given when the study is run.
+    level is given when the study is run. ``published`` is a table that stands beside the results.
     """
 
     netlab: Literal[1]
@@ -79,6 +80,7 @@ class Study(Model):
     factors: Factors = Factors()
     exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
     outer: dict[Name, Several[OuterLevel]] = Field(default_factory=dict)
+    published: Published | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
@@ -382,7 +384,7 @@ class Study(Model):
 
         It covers the knobs and values of every tuning the hosts take, wherever it is defined.
         """
-        content = self.model_dump(mode="json", exclude={"profiles"})
+        content = self.model_dump(mode="json", exclude={"profiles", "published"})
         # Studies that have none of these keep the digests they had before there were such keys.
         for name in ("factors", "exclude", "outer", "policy"):
             if not content[name]:

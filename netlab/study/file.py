@@ -12,6 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import NAME
 from netlab.study.design import Study
+from netlab.study.published import with_published
 from netlab.study.short import short_form
 from netlab.study.tunings import OwnTuning
 from netlab.study.wad_conf import with_wad_conf
@@ -53,7 +54,7 @@ def load(
         content, where = dict(path), "study"
     else:
         content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
-        content = _with_neighbours(content, Path(path))
+        content = with_published(_with_neighbours(content, Path(path)), Path(path))
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)

@@ -84,6 +84,7 @@ def check_factors(study: Study) -> None:
         With a code and the place in the study.
     """
     _check_outer(study)
+    _check_published(study)
     _check_options(study)
     for number, group in enumerate(study.groups):
         sizes = [len(levels) for levels in factors_of(study, group).values()]
@@ -112,6 +113,22 @@ def _check_outer(study: Study) -> None:
         texts = [level_text(level) for level in levels]
         if len(set(texts)) < len(texts):
             raise misplaced("a level is given twice", ("outer", name), code="E-STUDY-063")
+
+
+def _check_published(study: Study) -> None:
+    """Every column of a published table is a factor of a group."""
+    if study.published is None:
+        return
+    further = [name for group in study.groups for name in factors_of(study, group)]
+    known = dict.fromkeys(("group", *ALWAYS, *further))
+    for name in study.published.factors:
+        if name not in known:
+            raise misplaced(
+                f"its column {name} is not a factor of the study; factors are {', '.join(known)}; "
+                "rename it under `columns`",
+                ("published",),
+                code="E-STUDY-082",
+            )
 
 
 def _check_options(study: Study) -> None:
