@@ -231,6 +231,13 @@ class Study(Model):
         """Refuse options that the engine or the group's generator does not support."""
         if self.engine == "plain" and (self.send, self.receive) != ("copy", "copy"):
             raise ValueError("engine: plain supports send copy and receive copy only")
+        if self.engine == "plain" and self.policy != Policy():
+            raise ValueError("policy: the plain engine has none; leave it out")
+        if self.engine == "epoll" and self.policy.read_delay is True:
+            raise ValueError("policy.read_delay: the epoll engine has none")
+        pinned = self.socket.cpus_sender or self.socket.cpus_receiver
+        if self.policy.spread is True and (pinned or self.socket.follow_incoming_cpu):
+            raise ValueError("policy.spread: excludes CPU lists and follow_incoming_cpu")
         if self.engine in ("plain", "blocking") and self.threads:
             raise ValueError(f"threads: the {self.engine} engine always has one per stream")
         if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):

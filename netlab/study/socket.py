@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -78,9 +79,22 @@ class Socket(Model):
         return self
 
 
-Bytes = Annotated[int, Field(ge=1, le=2**40)]
-Batch = Literal["auto", "none"] | Bytes
-Yield = Literal["auto", "never"] | Bytes
+MOST_B = 2**40
+
+
+def _bytes_or(word: str) -> Callable[[object], object]:
+    """A check of a number of bytes, ``auto``, or a word for no limit."""
+
+    def check(value: object) -> object:
+        if value in ("auto", word) or (type(value) is int and 1 <= value <= MOST_B):
+            return value
+        raise ValueError(f"Input should be auto, {word} or 1 to {MOST_B} bytes")
+
+    return check
+
+
+Batch = Annotated[int | str, BeforeValidator(_bytes_or("none"))]
+Yield = Annotated[int | str, BeforeValidator(_bytes_or("never"))]
 Switch = Literal["auto"] | bool
 
 

@@ -1,5 +1,7 @@
 """The notebook of a study with further factors, executed as papermill does."""
 
+import shutil
+
 import numpy as np
 import papermill
 import pytest
@@ -12,6 +14,7 @@ from netlab.report.publish import measured_notebooks
 from netlab.report.site import _measured_parts
 from netlab.results import frame_of
 from netlab.study.frozen import freeze
+from netlab.study.published import Published
 from netlab.study.schedule import visits
 
 pytestmark = pytest.mark.e2e
@@ -54,3 +57,25 @@ def test_a_report_of_such_a_study_has_it_and_its_first_page_the_largest_factors(
     parts = _measured_parts(measured)
     assert "record length, B by" in parts["tables"] and "<figure" in parts["picture"]
     assert parts["n_missing"] == 0
+
+
+def test_a_published_table_stands_beside_the_results_in_a_notebook(store, tmp_path):
+    cells = [
+        {"record_length_B": size, "mtu_B": mtu_B, "kernel": "up", "goodput_MBps": 0.3 * size**0.3}
+        for size in (1024, 8192, 16384)
+        for mtu_B in (8160, 9000)
+    ]
+    study = studies.load(data_dir() / "studies" / "sc-2003.yml", rounds=2)
+    table = Published(title="Theirs", source="A paper", cells=tuple(cells))
+    shutil.copytree(store, tmp_path / "r")
+    freeze(study.model_copy(update={"published": table}), tmp_path / "r")
+    executed = papermill.execute_notebook(
+        NOTEBOOK.with_name("20-published-beside.ipynb"),
+        tmp_path / "out.ipynb",
+        {"results": str(tmp_path / "r")},
+        progress_bar=False,
+    )
+    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
+    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    assert "Theirs: published and measured" in page and "1024 to 8192" in page
+    assert "recurs" in page

@@ -66,3 +66,28 @@ def test_a_crossed_study_is_measured_resumed_and_read_by_its_factors(tmp_path, m
     assert table.frame.shape == (2, 2)
     ax = both.plot(x="rate_Mbps", hue="engine", record_length_B=65536, kernel="smp")
     assert ax.get_xlabel() == "rate, Mb/s"
+
+
+def test_a_policy_is_in_force_and_recorded(tmp_path):
+    policy = {"yield_B": 131072, "sched_batch": False, "spread": True}
+    content = {
+        **CONTENT,
+        "name": "policy",
+        "outer": {},
+        "exclude": [],
+        "streams": [4],
+        "engine": "epoll",
+        "factors": {"batch_B": ["auto", "none", 65536]},
+        "policy": policy,
+        "timing": {"rounds": 1, "seconds": 0.2, "warmup_s": 0.05, "interval_ms": 20},
+    }
+    runs = netlab.Study(content).run(results=tmp_path / "r", progress=False).runs
+    assert len(runs) == 3
+    for row in runs.itertuples():
+        for end in json.loads(row.policy).values():
+            assert (end["sched_batch"], end["spread"]) == (False, True)
+            if row.batch_B == "auto":
+                assert end["batch_B"] > 65536
+            else:
+                assert end["batch_B"] == (None if row.batch_B == "none" else 65536)
+        assert json.loads(row.policy)["sender"]["yield_B"] == 131072

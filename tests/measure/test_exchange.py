@@ -11,7 +11,7 @@ from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import ACCEPT_MS, FIXED_BYTES_S, GRACE_S, TAIL_MS, measure
-from netlab.study import Socket
+from netlab.study import Policy, Socket
 
 
 @pytest.fixture
@@ -316,6 +316,16 @@ def test_every_option_reaches_the_ends_that_have_it(clock):
         "pacing_Bps": 12_500_000,
     }
     assert sink["receive"] == "splice"
+
+
+def test_a_policy_reaches_the_end_that_has_each_option(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    policy = Policy(batch_B=65536, yield_B="never", read_delay=False, spread=True)
+    measure(side("a", a), side("b", b), replace(request(), policy=policy), now=clock)
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+    both = {"batch_B": "65536", "spread": "on"}
+    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"read_delay": "off"}
+    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {"yield_B": "never"}
 
 
 def test_in_both_directions_each_host_keeps_its_cpus(clock):

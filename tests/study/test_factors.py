@@ -407,3 +407,38 @@ def test_a_link_with_a_given_interface_cannot_be_several():
     assert crossed(paths=paths, factors={"queues": [2]})
     with refused(BadInput, "E-STUDY-075", match=r"paths\.cable\.ends"):
         crossed(paths=paths, factors={"queues": [1, 2]})
+
+
+# Policy.
+
+
+def test_a_policy_is_by_the_rules_where_nothing_is_given():
+    assert crossed().policy.model_dump() == {}
+    given = crossed(policy={"batch_B": "none", "yield_B": 65536, "spread": False})
+    assert given.policy.model_dump() == {"batch_B": "none", "yield_B": 65536, "spread": False}
+    plain, other = (
+        [provenance_key(study, b, run, CONTEXT) for b in visits(study) for run in b.runs]
+        for study in (crossed(), given)
+    )
+    assert not set(plain) & set(other)
+    levels = crossed(factors={"batch_B": ["auto", 65536], "sched_batch": ["auto", False]})
+    found = {run.study(levels).policy.batch_B for run in runs_of(levels)}
+    assert found == {"auto", 65536}
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"engine": "plain", "policy": {"batch_B": 1}}, "the plain engine"),
+        ({"engine": "epoll", "policy": {"read_delay": True}}, "the epoll engine"),
+        ({"socket": {"cpus_sender": "0"}, "policy": {"spread": True}}, "CPU lists"),
+        ({"engine": "plain", "send": "zerocopy"}, "copy only"),
+        ({"engine": "blocking", "threads": 2}, "one per stream"),
+        ({"policy": {"batch_B": 0}}, "auto, none or 1 to"),
+        ({"policy": {"yield_B": "none"}}, "never"),
+        ({"factors": {"batch_B": [1]}, "policy": {"batch_B": 2}}, "factor too"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(changes, match):
+    with pytest.raises(BadInput, match=match):
+        crossed(**changes)
