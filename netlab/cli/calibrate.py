@@ -149,9 +149,9 @@ def _with_bar(
     name: str, measure: Callable
 ) -> Calibration | EmulatorAccuracy | AaResult | InterferenceResult:
     """Measure a part, with a progress bar."""
-    from tqdm import tqdm
+    from netlab.experiment.progress import Steady
 
-    with tqdm(desc=f"netlab calibrate: {name}", unit="cell") as bar:
+    with Steady(desc=f"netlab calibrate: {name}", unit="cell") as bar:
 
         def progress(sample: dict, runs: int) -> None:
             bar.total = runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +18,11 @@ from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.record import Record, open_record
 from netlab.experiment.watcher import Watcher
 from netlab.files import paths
+from netlab.files.lock import take
 from netlab.lab.lab import Lab
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
+from netlab.notebooks.progress import NOTE
 from netlab.study import Study
 from netlab.study.factors import Levels
 from netlab.study.levels import chosen_outer
@@ -80,13 +81,12 @@ class Campaign:
 def exclusive(directory: Path) -> Iterator[None]:
     """Lock the results directory against a second campaign."""
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".lock", "w", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    with open(directory / ".lock", "a+b") as lock:
+        holder = take(lock.fileno())
+        if holder is not None:
             raise NetlabError(
-                f"another netlab is measuring into {directory}", code="E-RUN-002"
-            ) from None
+                f"another netlab is measuring into {directory}: {holder}", code="E-RUN-002"
+            )
         yield
 
 
@@ -238,6 +238,8 @@ class _Rounds:
                 kernel = kernel or stack.enter_context(Kernel(PREPARE))
                 self._visit(visit, kernel)
             todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
+            if todo and attempt < self.study.noise.retries:
+                self.watcher.again(sum(len(visit.runs) for visit in todo), len(todo))
         return kernel
 
     def _disturbed(self, visit: Visit) -> Visit:
@@ -263,7 +265,10 @@ class _Rounds:
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 
-        def done(_run_id: str) -> None:
+        def progressed(message: str) -> None:
+            if message.startswith(NOTE):
+                self.watcher.note(message.removeprefix(NOTE))
+                return
             self.measured += 1
             self.watcher.run_done()
 
@@ -280,7 +285,7 @@ class _Rounds:
                 "lab": self.lab.id if self.lab is not None else "",
             },
             kernel=kernel,
-            on_progress=done,
+            on_progress=progressed,
         )
         self.visits += 1
 

@@ -19,6 +19,7 @@ from netlab.hosts.pulse import SILENCE_S
 from netlab.hosts.push import push_agent
 from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
+from netlab.notebooks.progress import note
 from netlab.study import Study
 from netlab.study.factors import path_of_link
 from netlab.study.schedule import Visit
@@ -172,6 +173,7 @@ class Endpoint:
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
             host=self.name,
+            on_wait=note,
         )
 
     @contextmanager

@@ -169,6 +169,20 @@ def request_of(
     )
 
 
+def probe_request(study: Study, timing: Timing) -> Request:
+    """The request of a packet size probe: the study's options, without limits of its segments."""
+    return request_of(
+        study,
+        timing,
+        streams=1,
+        record_length_B=1,
+        congestion="reno",  # every kernel has it, and any user may choose it
+        force_buffer=False,
+        # The other options stay, so that a refusal shows now.
+        socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
+    )
+
+
 def link_MBps(study: Study, path: str) -> float | None:
     """Link rate of a path, 10^6 B/s of frames; None when unknown."""
     link = study.path(path).link

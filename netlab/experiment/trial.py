@@ -13,10 +13,19 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.analysis.bottleneck import bottleneck
+from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.measurement import core_run, measured, request_of, setting_of, sides_of
+from netlab.experiment.measurement import (
+    core_run,
+    measured,
+    probe_request,
+    request_of,
+    setting_of,
+    sides_of,
+)
+from netlab.experiment.packet_size import packet_size
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import Side, trace_rows
@@ -47,6 +56,8 @@ class Trials:
         Congestion controls of each host.
     path_check : PathCheck or None
         Output of ping and traceroute from before the runs.
+    packet_faults : dict of tuple to str
+        Sender and receiver of runs that moved no byte, and what a probe of the path found.
     """
 
     study: Study
@@ -58,6 +69,7 @@ class Trials:
     campaign: str = ""
     controls: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
+    packet_faults: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def check_path(self) -> None:
         """Ping and trace the path from the sender of its first group."""
@@ -138,6 +150,9 @@ class Trials:
             named=lambda result: self._named(run, result),
         )
         row, flows = made.row, made.outcome.flows
+        if any(not flow.sink.get("total_bytes", 1) for flow in flows):
+            fault = self._packet_fault(sender, receiver)
+            row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - row["warmup_s"] - (row["window_s"] or 0.0)
@@ -145,6 +160,24 @@ class Trials:
         if made.emulated is not None:
             samples["paths"] = made.emulated.rows(run.run_id, flows)
         return row, samples
+
+    def _packet_fault(self, sender: Side, receiver: Side) -> str:
+        """Why no byte arrived, from a probe of each direction; empty if the path is sound."""
+        ends = (sender.host, receiver.host)
+        if ends not in self.packet_faults:
+            request = probe_request(self.study, self.study.timing)
+            try:
+                sizes = [
+                    packet_size(sender, receiver, request),
+                    packet_size(receiver, sender, request),
+                ]
+                found = [size.text() for size in sizes if not size.passes]
+            except RunError as error:
+                found = [str(error)]
+            self.packet_faults[ends] = (
+                f"path {self.visit.path}: {'; '.join(found)}" if found else ""
+            )
+        return self.packet_faults[ends]
 
     def _run(self, run: Run, sender: Side, receiver: Side, request: Request) -> TrialResult:
         """Measure with the generator of the run's group."""

@@ -11,7 +11,7 @@ import pandas as pd
 
 import netlab
 from netlab import core
-from netlab.errors import HostError, NetlabError, RunError
+from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
@@ -169,7 +169,7 @@ class _Results:
     def measure_all(
         self, trials: Trials, todo: Iterable[Run], progress: Callable[[str], None]
     ) -> None:
-        """Measure in schedule order; record failed runs, stop at a lost host."""
+        """Measure in schedule order; record failed runs, stop at a lost host or tuning."""
         failures = 0
         for run in todo:
             try:
@@ -177,6 +177,9 @@ class _Results:
                 failures = 0
             except HostError as error:
                 self._add(trials.failed_row(run, "lost_host", str(error)))
+                raise
+            except TuningError as error:
+                self._add(trials.failed_row(run, "failed", str(error)))
                 raise
             except RunError as error:
                 failures += 1

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from tqdm import tqdm
 
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.experiment.campaign import exclusive
 from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.progress import Steady
 from netlab.experiment.record import open_record
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.changes import Changes, HostChanges
@@ -162,7 +162,7 @@ def measure(
 @contextmanager
 def _progress(visit: schedule.Visit) -> Iterator[Callable[[str], None]]:
     """Draw a bar, and announce every run to whoever executes the notebook."""
-    with tqdm(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
+    with Steady(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
 
         def done(run_id: str) -> None:
             bar.update(1)

@@ -130,3 +130,12 @@ def test_close_does_not_wait_for_a_process_that_will_not_end(agent):
 def test_every_option_of_a_run_can_be_encoded():
     for name in core.options():
         assert request_line("gen", {name: 1}) == f"gen {name}=1\n".encode()
+
+
+@pytest.mark.parametrize("status", [126, 127])
+def test_a_program_that_cannot_be_executed_is_told_from_one_that_ended(status):
+    argv = ("sh", "-c", f"echo 'Exec format error' >&2; exit {status}")
+    process = LineProcess(SubprocessPipe(argv), host="h", argv=argv)
+    with process, pytest.raises(HostError, match="cannot be executed on this host") as caught:
+        process.receive(5)
+    assert caught.value.code == "E-HOST-009" and "Exec format error" in str(caught.value)

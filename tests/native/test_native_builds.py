@@ -19,7 +19,10 @@ from netlab.hosts.push import _sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
-FUZZ_TARGETS = ("cc_table", "request", "hello", "procfs", "rtnl", "superpacket", "emulate")
+FUZZ_TARGETS = (
+    *("cc_table", "request", "hello", "journal", "options", "procfs", "rtnl", "superpacket"),
+    "emulate",
+)
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.

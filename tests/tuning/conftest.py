@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NATIVE = ROOT / "native"
+NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
 _counter = itertools.count()
 SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
 

@@ -156,6 +156,21 @@ def test_a_host_that_reverted_after_silence_reports_it(namespace):
     assert namespace.dump() == before
 
 
+def test_a_session_that_waits_says_once_for_whom_and_since_when(namespace):
+    other = namespace.tune()
+    assert other.ask("begin owner=other") == {"event": "begun"}
+    said = []
+
+    def sleep(_seconds):
+        if len(said) == 1 and other.process.poll() is None:
+            assert other.close() == 0
+
+    with session(ungreeted(namespace), on_wait=said.append, sleep=sleep):
+        pass
+    (text,) = said
+    assert f"process {other.pid} of user root" in text and " since 20" in text
+
+
 def test_a_lost_connection_is_an_error_and_the_guard_reverts(namespace):
     before = namespace.dump()
     channel = ungreeted(namespace)

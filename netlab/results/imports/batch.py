@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.lock import take
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
 from netlab.results.imports.formats import ReadFile, read_file
 from netlab.results.imports.rows import Facts, interval_rows_of, row_of
@@ -129,16 +129,15 @@ def _held(directory: Path) -> Iterator[None]:
     """Lock the results directory against another import or a campaign."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = open(directory / ".lock", "w", encoding="ascii")  # noqa: SIM115
+        lock = open(directory / ".lock", "a+b")  # noqa: SIM115
     except OSError as error:
         raise NetlabError(
             f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
         ) from None
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        holder = take(lock.fileno())
+        if holder is not None:
             raise NetlabError(
-                f"another netlab is writing into {directory}", code="E-IMPORT-004"
-            ) from None
+                f"another netlab is writing into {directory}: {holder}", code="E-IMPORT-004"
+            )
         yield
