@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import atheris
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[3])]
-with atheris.instrument_imports(include=["netlab.results.imports", "netlab.files"]):
-    from results.imports.test_import_damage import imports_or_refuses
+from results.imports.test_import_damage import imports_or_refuses  # noqa: E402
 
 if __name__ == "__main__":
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith("netlab.results.imports"):
+            for each in vars(module).values():
+                if isinstance(each, FunctionType) and each.__module__ == name:
+                    atheris.instrument_func(each)
     atheris.Setup(sys.argv, lambda content: imports_or_refuses(bytes(content)) and None)
     atheris.Fuzz()
