@@ -329,7 +329,7 @@ class Chart:
         alt = html.escape(self.alt, quote=True)
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
-            '<figure class="netlab-figure" style="margin:0.5em 0">'
+            '<figure class="netlab-figure" tabindex="0" style="margin:0.5em 0">'
             f'<img role="img" alt="{alt}" aria-label="{alt}" '
             'style="max-width:100%;height:auto;background:white" '
             f'src="data:image/svg+xml;base64,{data}"/>{caption}</figure>'

@@ -10,7 +10,7 @@ import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option, site_option, study_argument, timing_options
-from netlab.cli.report import publish_site
+from netlab.cli.report import gate_code, publish_site
 from netlab.cli.run import exit_code, measure
 from netlab.cli.validation import load_measurable
 
@@ -24,13 +24,15 @@ from netlab.cli.validation import load_measurable
 def study_command(study: str, results: Path | None, site: Path | None, **timing: Any) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
-    Print the path of the report. STUDY is the name of a study or the path of its file.
+    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 1:
+    a cell has no valid run; 4: the report is below the quality gate, see `netlab report`.
     """
     loaded = load_measurable(study, **timing)
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
         campaign = measure(loaded, results, bar)
-        index = publish_site(loaded, campaign.directory, site, bar)
-    click.echo(index)
-    sys.exit(exit_code(campaign))
+        published = publish_site(loaded, campaign.directory, site, bar)
+    click.echo(published.index)
+    below = gate_code(published)
+    sys.exit(exit_code(campaign) or below)

@@ -61,6 +61,10 @@ class Table:
         Text below the table.
     bold : DataFrame or callable, optional
         Boolean frame like ``frame``, or a function from the frame to one: cells to show bold.
+    links : DataFrame, optional
+        Frame of addresses like ``frame``: what a cell links to in HTML; empty for no link.
+    data : DataFrame, optional
+        Numbers to export as CSV in place of ``frame``, where that holds formatted text.
     """
 
     frame: pd.DataFrame
@@ -69,6 +73,8 @@ class Table:
     formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
     note: str = ""
     bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    links: pd.DataFrame | None = None
+    data: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -86,20 +92,19 @@ class Table:
     def _repr_html_(self) -> str:
         align = self._alignment()
         rows = [
-            "<tr>"
-            + "".join(
-                f'<th scope="{"colgroup" if span > 1 else "col"}" colspan="{span}" '
-                f'style="{_STYLE["head"].format(align=align[at])}">{html.escape(text)}</th>'
-                for at, span, text in head
-            )
-            + "</tr>"
+            f"<tr>{''.join(_head_cell(*cell, align[cell[0]]) for cell in head)}</tr>"
             for head in self._head_rows()
         ]
         body = []
-        for cells, bold in zip(self._body(), self._bold_rows(), strict=True):
+        links = self._link_rows()
+        for row, (cells, bold) in enumerate(
+            zip(self._body(repeat=True), self._bold_rows(), strict=True)
+        ):
             parts = []
             for at, (text, strong) in enumerate(zip(cells, bold, strict=True)):
                 inner = html.escape(text)
+                if href := links[row][at]:
+                    inner = f'<a href="{html.escape(href, quote=True)}">{inner}</a>'
                 inner = f"<strong>{inner}</strong>" if strong else inner
                 tag, scope = ("th", ' scope="row"') if at < self._index_width else ("td", "")
                 weight = ";font-weight:normal" if tag == "th" else ""
@@ -131,10 +136,16 @@ class Table:
         -------
         Path
         """
+        return _write(path, self.csv_text())
+
+    def csv_text(self) -> str:
+        """The data, unrounded, as CSV."""
+        if self.data is not None:
+            return self.data.to_csv(index=False, lineterminator="\n")
         flat = self.frame.copy()
         if flat.columns.nlevels > 1:
             flat.columns = [" ".join(str(part) for part in column) for column in flat.columns]
-        return _write(path, flat.to_csv(index=self._index_width > 0, lineterminator="\n"))
+        return flat.to_csv(index=self._index_width > 0, lineterminator="\n")
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given.
@@ -249,7 +260,11 @@ class Table:
             rows.append(row)
         return rows
 
-    def _body(self) -> list[list[str]]:
+    def _body(self, *, repeat: bool = False) -> list[list[str]]:
+        """Text of all cells. `repeat` gives every row all its labels, so that rows can be sorted.
+
+        Otherwise a repeated outer label is shown once, as printed tables do.
+        """
         index = self.frame.index
         formatted = [
             [self._format(column, value) for value in self.frame.iloc[:, at]]
@@ -261,9 +276,8 @@ class Table:
             keys: list[str] = []
             if self._index_width:
                 key = index[at] if index.nlevels > 1 else (index[at],)
-                # Show a repeated outer level once, as printed tables do.
                 same = 0
-                while before and same < len(key) - 1 and key[same] == before[same]:
+                while not repeat and before and same < len(key) - 1 and key[same] == before[same]:
                     same += 1
                 keys = ["" if i < same else str(part) for i, part in enumerate(key)]
                 before = key
@@ -276,6 +290,12 @@ class Table:
         if marked is None:
             return [blank + [False] * self.frame.shape[1]] * len(self.frame)
         return [blank + [bool(cell) for cell in row] for row in marked.to_numpy()]
+
+    def _link_rows(self) -> list[list[str]]:
+        width = self._index_width
+        if self.links is None:
+            return [[""] * (width + self.frame.shape[1])] * len(self.frame)
+        return [[""] * width + [str(href) for href in row] for row in self.links.to_numpy()]
 
     def _marked(self) -> pd.DataFrame | None:
         return self.bold(self.frame) if callable(self.bold) else self.bold
@@ -295,6 +315,15 @@ class Table:
     def _alignment(self) -> list[str]:
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
+
+
+def _head_cell(at: int, span: int, text: str, align: str) -> str:
+    """A head, or an empty data cell where there is no text: a head must have a name."""
+    style = _STYLE["head"].format(align=align)
+    if not text:
+        return f'<td colspan="{span}" style="{style}"></td>'
+    scope = "colgroup" if span > 1 else "col"
+    return f'<th scope="{scope}" colspan="{span}" style="{style}">{html.escape(text)}</th>'
 
 
 def _latex_bold(strong: bool) -> str:

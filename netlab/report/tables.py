@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -29,7 +30,7 @@ FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "directi
 class Tables:
     """Several tables in a column."""
 
-    tables: tuple[Table | Sentence, ...]
+    tables: tuple[Any, ...]
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.tables)
@@ -125,8 +126,22 @@ def _unbroken(text: str) -> str:
     return text.replace(" ", "\u00a0")
 
 
-def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
-    """One group in the table layout of the report of 2003."""
+def of_group(
+    m: Measured, group: str, quantity: str = "goodput", *, links: pd.DataFrame | None = None
+) -> Table:
+    """One group in the table layout of the report of 2003.
+
+    Parameters
+    ----------
+    m : Measured
+        The measured study.
+    group : str
+        Name of the group.
+    quantity : str
+        One of :data:`netlab.analysis.printed.QUANTITIES`.
+    links : DataFrame, optional
+        What each cell links to, in the same layout.
+    """
     frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
     notes = []
@@ -139,7 +154,16 @@ def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
-    return Table(frame, text, formats=_unbroken, note=" ".join(notes))
+    return Table(
+        frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=_numbers(m, part)
+    )
+
+
+def _numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells as they are exported: unrounded numbers, and what bound each cell."""
+    found = m.bottlenecks[[*CELL_KEYS, "bottleneck"]]
+    whole = cells.merge(found, on=list(CELL_KEYS), how="left")
+    return whole.dropna(axis="columns", how="all")
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
@@ -193,7 +217,7 @@ def _ratio(ratio: float, low: float, high: float) -> str:
 
 def findings(m: Measured) -> Table:
     """Findings of 2003 with their verdicts on these runs."""
-    frame = statements.findings(m.runs, m.study)
+    frame = m.findings
     heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
     return Table(
         frame,
@@ -306,7 +330,7 @@ def _rounds(value: float) -> str:
 
 def stability(m: Measured) -> Table:
     """Tests for drift, a step and carry-over from the run before."""
-    frame = stable.stability(m.runs)
+    frame = m.stability
     shown = frame[["test", "text"]].rename(columns={"text": "finding"})
     note = f"Permutation tests over visits; a finding has p below {stable.LEVEL:g}."
     return Table(shown, "Stability over the campaign", note=note)
@@ -338,8 +362,3 @@ def overhead(m: Measured) -> Table:
         formats={"median_s": ".3f", "max_s": ".3f"},
         note="Includes the gap to the next run of the block.",
     )
-
-
-def provenance(m: Measured) -> Table:
-    """Versions, digests, machines and times of the measurement."""
-    return Table(conditions.provenance(m.runs, m.study), "Provenance")
