@@ -85,7 +85,7 @@ def page_of(
     """A page with a heading of level 1 and its sections."""
     parts = [Markup("<h1>{}</h1>\n").format(title)]
     for section in sections:
-        frame = '<section aria-labelledby="{0}">\n<h2 id="{0}">{1}</h2>\n{2}\n</section>\n'
+        frame = '<section>\n<h2 id="{0}">{1}</h2>\n{2}\n</section>\n'
         parts.append(Markup(frame).format(section.id, section.title, section.body))
     contents = tuple((section.id, section.title) for section in sections)
     return Page(file, title, short, summary, Markup("").join(parts), contents, part)

@@ -16,6 +16,7 @@ from netlab.report import tables
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
 from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
+from netlab.report.views import view_pages
 from netlab.study.schedule import slug
 
 PRINTED_NOTE = (
@@ -24,9 +25,19 @@ PRINTED_NOTE = (
 LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
+OWN_FILES = tuple(
+    f"{name}.html"
+    for name in (
+        *("index", "tables", "precision", "findings", "provenance"),
+        *("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost", "trend"),
+    )
+)
+"""Pages that a notebook cannot take the name of."""
+
+
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    made = [_tables(m), _precision(m)]
+    made = [_tables(m), *view_pages(m), _precision(m)]
     if len(comparable(m)):
         made.append(_findings(m))
     return [*made, _provenance(m)]

@@ -22,7 +22,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.front import front
 from netlab.report.page import Page, as_html
-from netlab.report.pages import measured_pages
+from netlab.report.pages import OWN_FILES, measured_pages
 from netlab.report.pdf import print_pdf
 from netlab.report.render import TEMPLATES, render
 from netlab.report.runs import run_pages, write_records
@@ -32,9 +32,6 @@ MARKER = ".netlab-site"
 """Marker file of a site, so that building may replace the directory."""
 
 PDF_NAME = "report.pdf"
-
-OWN_FILES = ("index.html", "tables.html", "precision.html", "findings.html", "provenance.html")
-"""Pages that are not notebooks."""
 
 INDEX = Page("index.html", "Overview", "Overview", "", Markup(""))
 

@@ -180,14 +180,19 @@ def missing(m: Measured) -> Table | Sentence:
     return Table(frame, "Cells without a valid run", heads=heads)
 
 
-def effects(m: Measured) -> Table | Sentence:
-    """Pooled effect of each factor's steps."""
+def steps(m: Measured) -> pd.DataFrame:
+    """Pooled effect of each factor's steps, as numbers."""
     parts = []
     for factor in FACTORS:
         levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
         frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
         parts.append(factor_effects.pooled(frame, m.study.confidence))
-    frame = pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+
+
+def effects(m: Measured) -> Table | Sentence:
+    """Pooled effect of each factor's steps."""
+    frame = steps(m)
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
@@ -196,7 +201,7 @@ def effects(m: Measured) -> Table | Sentence:
             "factor": frame["factor"].map(FACTORS),
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
-            "ratio": [_ratio(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
+            "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
             "cases": frame["contexts"],
             "higher": frame["higher"],
             "lower": frame["lower"],
@@ -207,10 +212,13 @@ def effects(m: Measured) -> Table | Sentence:
         f"Geometric mean over all cases, with its {_level(m)} interval between cases. Higher, "
         f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it contains 1."
     )
-    return Table(shown, "Effect of each step of a factor on goodput", note=note)
+    return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 
 
-def _ratio(ratio: float, low: float, high: float) -> str:
+def ratio_text(ratio: float, low: float, high: float) -> str:
+    """``×1.20 (1.10 to 1.31)``; a dash without a value."""
+    if math.isnan(ratio):
+        return printed.MISSING
     interval = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
     return f"×{ratio:.2f}{interval}"
 

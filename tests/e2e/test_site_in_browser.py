@@ -24,6 +24,7 @@ NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"
 PAGES = (
     *("index.html", "tables.html", "precision.html", "findings.html", "provenance.html"),
+    *("ceiling.html", "bottlenecks.html", "effects.html", "repeats.html", "cost.html"),
     *(RUNS, "03-openlab-measured.html"),
 )
 NOTEBOOK_FIGURES = 23
@@ -233,8 +234,8 @@ def test_a_click_on_a_head_sorts_a_table_by_numbers_both_ways(site, browser):
 def test_words_filter_the_rows_of_a_table(site, browser):
     _open(browser, site / "precision.html")
     browser.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
-    field = browser.find_element("css selector", "#flagged-runs ~ details label.filter input")
-    rows = "return [...document.querySelectorAll('#flagged-runs ~ details tbody tr')]"
+    field = browser.find_element("css selector", "#flagged-runs ~ label.filter input")
+    rows = "return [...document.querySelectorAll('#flagged-runs ~ .netlab-table tbody tr')]"
     every = browser.execute_script(f"{rows}.map(r => r.textContent)")
     word = every[0].split(":")[0].split("@")[0][-5:]
     field.send_keys(f"{word.upper()} foreign")

@@ -69,7 +69,7 @@ def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
 
 def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
     pages = sorted(site.glob("*.html"))
-    assert len(pages) == 12
+    assert len(pages) == 18
     for page in pages:
         banner = re.search(r'<aside class="gate".*?</aside>', page.read_text(), re.DOTALL)[0]
         assert "122 of 140 cells are empty" in banner and "not measured: 119" in banner
@@ -123,6 +123,14 @@ def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, m
     assert "stalled: &lt;i&gt;nothing&lt;/i&gt; came" in page
 
 
+def test_the_views_show_each_group_that_was_measured(site):
+    for view in ("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost"):
+        text = (site / f"{view}.html").read_text()
+        assert view == "bottlenecks" or '<figure class="netlab-figure"' in text, view
+        assert view == "effects" or '<h2 id="linux64-to-linux64">' in text, view
+    assert not (site / "trend.html").exists(), "there is one campaign"
+
+
 def test_pages_follow_one_another(site):
     page, seen = "index.html", []
     while page:
@@ -130,7 +138,7 @@ def test_pages_follow_one_another(site):
         text = (site / page).read_text()
         found = re.search(r'<a rel="next" href="([^"]+)"', text)
         page = found[1] if found else ""
-        assert len(seen) < 20
+        assert len(seen) < 30
     assert len(seen) == len(list(site.glob("*.html"))) and seen[1] == "tables.html"
     assert '<a rel="prev" href="index.html">' in (site / "tables.html").read_text()
 
