@@ -118,7 +118,16 @@ class Table:
             f'aria-label="{html.escape(self.caption, quote=True)}">'
             f'<table style="{_STYLE["table"]}">'
             f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
-            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}</div>"
+            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}"
+            f"{self._carried()}</div>"
+        )
+
+    def _carried(self) -> str:
+        """CSV and LaTeX in elements that no browser shows; a site makes files of them."""
+        name = html.escape(self.caption, quote=True)
+        return (
+            f'<template class="netlab-csv" data-name="{name}">{html.escape(self.csv_text())}'
+            f'</template><template class="netlab-tex">{html.escape(self.to_latex())}</template>'
         )
 
     def __repr__(self) -> str:

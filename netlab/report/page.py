@@ -32,6 +32,8 @@ class Page:
         Heading on the index for numerous pages; these are not in the navigation.
     failed : bool
         A notebook that ended in an error.
+    notebook : str
+        Address of the executed notebook; empty for other pages.
     """
 
     file: str
@@ -42,6 +44,7 @@ class Page:
     contents: tuple[tuple[str, str], ...] = ()
     part: str = ""
     failed: bool = False
+    notebook: str = ""
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,16 @@ def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> P
         sections.append(
             Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
         )
+    sections.insert(0, Section("All runs of the group", _csv_link(group)))
     title = f"Runs of {arrows(group)}"
-    summary = f"{counted(len(runs), 'run')} in {counted(len(sections), 'cell')}"
+    summary = f"{counted(len(runs), 'run')} in {counted(len(sections) - 1, 'cell')}"
     return page_of(page_name(group), title, title, summary, sections, part=PART)
+
+
+def _csv_link(group: str) -> Markup:
+    """Link to the file that :func:`write_records` makes for the group."""
+    link = '<p class="netlab-files"><a download href="{}/{}.csv">CSV of all these runs</a></p>'
+    return Markup(link).format(RECORDS, slug(group))
 
 
 def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str]) -> Markup:
@@ -130,9 +137,12 @@ def record_name(run_id: str) -> str:
 
 
 def write_records(m: Measured, site: Path) -> None:
-    """Write the record of every run as JSON, its nested columns parsed."""
+    """Write the record of every run as JSON, its nested columns parsed, and each group's as CSV."""
     folder = site / RECORDS
     folder.mkdir()
+    for group in m.groups:
+        part = m.runs[m.runs["group"] == group].drop(columns=list(JSON_COLUMNS))
+        part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
     for row in m.runs.to_dict("records"):
         for column in JSON_COLUMNS:
             row[column] = json.loads(row[column] or "null")

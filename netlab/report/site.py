@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.report.downloads import Download, write_downloads
+from netlab.report.export import Exporter
 from netlab.report.front import front
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
@@ -32,6 +34,7 @@ MARKER = ".netlab-site"
 """Marker file of a site, so that building may replace the directory."""
 
 PDF_NAME = "report.pdf"
+NOTEBOOKS = "notebooks"
 
 INDEX = Page("index.html", "Overview", "Overview", "", Markup(""))
 
@@ -124,7 +127,9 @@ def build_site(
             blocks = {n.block_id: file for n, file in files.items() if n.block_id}
             pages += run_pages(measured, blocks)
             write_records(measured, work)
-        _write(work, pages, measured, title, built_at, pdf=pdf, chromium=chromium)
+        _copy_notebooks(files, work)
+        exporter = Exporter(work, target)
+        _write(work, pages, measured, title, built_at, exporter, pdf=pdf, chromium=chromium)
         _swap(work, target)
     except OSError as error:
         raise NetlabError(
@@ -175,8 +180,20 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
         part=notebook.part,
         body=Markup(rendered.body),
         contents=rendered.contents,
+        notebook=f"{NOTEBOOKS}/{Path(file).stem}.ipynb",
         failed=rendered.failed,
     )
+
+
+def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
+    """Copy the executed notebooks, without the paths that papermill noted in them."""
+    folder = site / NOTEBOOKS
+    folder.mkdir()
+    for notebook, file in files.items():
+        content = json.loads(Path(notebook.path).read_text(encoding="utf-8"))
+        content.get("metadata", {}).pop("papermill", None)
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{Path(file).stem}.ipynb").write_text(text, encoding="utf-8")
 
 
 def _environment() -> jinja2.Environment:
@@ -194,13 +211,15 @@ def _write(
     measured: Measured | None,
     title: str | None,
     built_at: datetime | None,
+    exporter: Exporter,
     *,
     pdf: bool,
     chromium: str | None,
 ) -> None:
     environment = _environment()
     script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
-    own = measured_pages(measured) if measured else []
+    own = [exporter.page(page) for page in measured_pages(measured)] if measured else []
+    pages = [exporter.page(page) for page in pages]
     first = front(measured) if measured else None
     concerns: tuple[Concern, ...] = gate(measured) if measured else ()
     shown = [*own, *(page for page in pages if not page.part)]
@@ -215,7 +234,7 @@ def _write(
         "pages": shown,
         "concerns": concerns,
         "front": first,
-        "picture": as_html(first.picture) if first else "",
+        "picture": exporter.body(as_html(first.picture), "index") if first else "",
     }
 
     def write(name: str, template: str, **more: object) -> None:

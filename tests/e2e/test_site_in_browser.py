@@ -28,6 +28,7 @@ PAGES = (
     *(RUNS, "03-openlab-measured.html"),
 )
 NOTEBOOK_FIGURES = 23
+FIGURES = "return document.querySelectorAll('figure > svg').length"
 
 CONTRAST = """
 const channel = c => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
@@ -210,7 +211,7 @@ def test_the_notebook_shows_every_table_and_chart(site, browser):
     assert "Traceback" not in text
     for table in range(2, 7):
         assert text.count(f"Table {table}: ") >= 4
-    assert browser.execute_script("return document.images.length") == NOTEBOOK_FIGURES
+    assert browser.execute_script(FIGURES) == NOTEBOOK_FIGURES
     assert "interference 9" in text and "foreign load" in text
 
 

@@ -157,7 +157,7 @@ def test_links_between_notebooks_lead_to_their_pages(notebook, tmp_path):
     other = _save(tmp_path / "02-next.ipynb", [v4.new_markdown_cell("# Next\n\n## part")])
     site = build_site([ExecutedNotebook(p) for p in (notebook, other)], tmp_path / "s", pdf=False)
     text = (site.parent / "01-first.html").read_text()
-    assert 'href="02-next.html#part"' in text and ".ipynb" not in text
+    assert 'href="02-next.html#part"' in text and "99-elsewhere.ipynb" not in text
 
 
 def test_a_mention_of_a_notebook_in_a_text_is_a_link(tmp_path):

@@ -8,6 +8,7 @@ import json
 import re
 
 import nbformat
+import pandas as pd
 import pytest
 import synthetic
 from nbformat import v4
@@ -129,6 +130,14 @@ def test_the_views_show_each_group_that_was_measured(site):
         assert view == "bottlenecks" or '<figure class="netlab-figure"' in text, view
         assert view == "effects" or '<h2 id="linux64-to-linux64">' in text, view
     assert not (site / "trend.html").exists(), "there is one campaign"
+
+
+def test_every_notebook_is_there_as_one_and_every_group_as_csv(site, measured):
+    assert '<a download href="notebooks/block.ipynb">' in (site / "block.html").read_text()
+    content = nbformat.read(site / "notebooks" / "03-analysis.ipynb", as_version=4)
+    assert content.cells[0].source.startswith("# 03-analysis")
+    runs = pd.read_csv(site / "records" / "linux64-to-linux64.csv")
+    assert runs["run_id"].tolist() == measured.runs["run_id"].tolist()
 
 
 def test_pages_follow_one_another(site):
