@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +210,25 @@ class Table:
         csv = self.to_csv(base.with_name(base.name + ".csv"))
         self.to_latex(tex)
         return csv, tex
+
+    def texts(self) -> tuple[list[list[str]], list[list[str]]]:
+        """Rows of heads and rows of cells as text; a head that spans columns stands in each."""
+        heads = [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
+        return heads, self._body(repeat=True)
+
+    def head(self, rows: int, note: str) -> Table:
+        """The table cut after so many rows, with a note that says so; itself if it is shorter."""
+        if len(self.frame) <= rows:
+            return self
+        said = f"The first {rows} of {len(self.frame)} rows. {note}"
+        bold = self._marked()
+        return replace(
+            self,
+            frame=self.frame.head(rows),
+            note=f"{self.note} {said}".strip(),
+            bold=None if bold is None else bold.head(rows),
+            links=None,
+        )
 
     def _latex_columns(self, body: list[list[str]]) -> str:
         """Column letters; columns of long text share the width by the length of their text."""

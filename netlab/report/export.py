@@ -20,7 +20,7 @@ FIGURES, TABLES = "figures", "tables"
 LONGEST_NAME = 60
 
 _FIGURE = re.compile(
-    r'(<figure class="netlab-figure"[^>]*>)<img (role="img"[^>]*?)'
+    r'(<figure class="netlab-figure"[^>]*>)<img ([^>]*?)'
     r'src="data:image/svg\+xml;base64,([^"]+)"([^>]*?)/?>(.*?)</figure>',
     re.DOTALL,
 )
@@ -70,6 +70,8 @@ class Exporter:
         return Markup(_TABLE.sub(self._table, body))
 
     def _figure(self, found: re.Match, name: str) -> str:
+        if 'role="img"' not in found[2] + found[4]:
+            return found[0]  # a picture of another program stays a picture
         svg = base64.b64decode(found[3]).decode()
         folder = self._site / FIGURES
         (folder / f"{name}.svg").write_text(svg, encoding="utf-8")

@@ -20,12 +20,12 @@ from netlab import __version__
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
+from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.export import Exporter
 from netlab.report.front import front
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
-from netlab.report.pdf import print_pdf
 from netlab.report.render import TEMPLATES, render
 from netlab.report.runs import run_pages, write_records
 from netlab.study.schedule import slug
@@ -53,7 +53,7 @@ class ExecutedNotebook:
         One line for the index.
     part : str
         Heading on the index for numerous pages, such as the blocks of a study. These are not in
-        the navigation or the PDF.
+        the navigation.
     block_id : str
         Block that the notebook measured, if it is one of a block.
     """
@@ -73,7 +73,6 @@ def build_site(
     title: str | None = None,
     built_at: datetime | None = None,
     pdf: bool = True,
-    chromium: str | None = None,
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -94,9 +93,7 @@ def build_site(
     built_at : datetime, optional
         Time for the footer; without it the same input gives the same bytes.
     pdf : bool
-        Also print ``report.pdf`` with Chromium; without one the index gives the reason.
-    chromium : str, optional
-        Browser for printing.
+        Also write ``report.pdf`` of the measured study; if it fails, the index gives the reason.
 
     Returns
     -------
@@ -129,7 +126,7 @@ def build_site(
             write_records(measured, work)
         _copy_notebooks(files, work)
         exporter = Exporter(work, target)
-        _write(work, pages, measured, title, built_at, exporter, pdf=pdf, chromium=chromium)
+        _write(work, pages, measured, title, built_at, exporter, pdf=pdf)
         _swap(work, target)
     except OSError as error:
         raise NetlabError(
@@ -214,7 +211,6 @@ def _write(
     exporter: Exporter,
     *,
     pdf: bool,
-    chromium: str | None,
 ) -> None:
     environment = _environment()
     script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
@@ -253,11 +249,9 @@ def _write(
             after=order[place + 1] if place + 1 < len(order) else None,
         )
     made: list[Download] = write_downloads(measured, site) if measured else []
-    no_pdf = "not requested"
-    if pdf:
-        write("print.html", "print.html.j2")
-        no_pdf = print_pdf(site / "print.html", site / PDF_NAME, chromium)
-        (site / "print.html").unlink()
+    no_pdf = "no measured study is part of this site" if pdf else "not requested"
+    if pdf and measured:
+        no_pdf = write_pdf(measured, site, site / PDF_NAME, str(common["site_title"]))
     write(
         "index.html",
         "index.html.j2",

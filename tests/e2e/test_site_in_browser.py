@@ -1,8 +1,6 @@
 """The site in a real browser: quiet, closed, readable on a phone and in the dark."""
 
-import os
 import shutil
-import subprocess
 from importlib import resources
 from itertools import pairwise
 
@@ -14,7 +12,6 @@ from selenium.webdriver.chrome.service import Service
 
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
-from netlab.report.pdf import find_chromium
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
 
@@ -97,7 +94,7 @@ def site(tmp_path_factory):
 def browser(tmp_path_factory):
     """Headless Chromium with its console and network recorded."""
     options = webdriver.ChromeOptions()
-    options.binary_location = find_chromium()
+    options.binary_location = shutil.which("chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     for argument in (
         "--headless",
@@ -255,14 +252,3 @@ location.hash = '#here';
 return new Promise(done => setTimeout(() => done(box.open), 50));
 """
     assert browser.execute_script(unfolded) is True
-
-
-def test_the_report_is_printed_to_pdf(site):
-    file = site / "report.pdf"
-    assert file.read_bytes()[:5] == b"%PDF-"
-    if os.path.exists("/usr/bin/pdftotext"):
-        text = subprocess.run(
-            ["pdftotext", str(file), "-"], capture_output=True, text=True, check=True
-        ).stdout
-        assert "Table 6: Linux32 <-> Linux64" in text and "Provenance" in text
-        assert "How far to trust this" in text

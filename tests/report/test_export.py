@@ -49,6 +49,17 @@ def test_a_figure_is_shown_inline_and_linked_as_three_files(m, tmp_path):
     assert len(pd.read_csv(folder / "streams-1.csv")) == 28 + 6
 
 
+def test_the_order_of_attributes_does_not_matter_and_foreign_pictures_stay(m, tmp_path):
+    html = show(charts.panel(m.cells, GROUP, study=m.study))._repr_html_()
+    source = re.search(r'src="[^"]+"', html)[0]
+    turned = (
+        f'<figure class="netlab-figure" tabindex="0"><img alt="a" {source} role="img"></figure>'
+    )
+    assert "<svg " in exporter(tmp_path).body(turned, "x")
+    foreign = turned.replace(' role="img"', "")
+    assert exporter(tmp_path).body(foreign, "y") == foreign
+
+
 def test_the_png_of_a_figure_that_did_not_change_is_taken_over(tmp_path):
     chart = show(new_axes(), "An empty chart.")
     exporter(tmp_path, "before").body(chart._repr_html_(), "a")

@@ -17,7 +17,7 @@ from nbformat import v4
 from netlab import results
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
-from netlab.report import pdf, render, tables
+from netlab.report import render, tables
 from netlab.report.downloads import write_downloads
 from netlab.report.site import ExecutedNotebook, build_site
 
@@ -301,26 +301,6 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(NetlabError, match="cannot write"):
         build_site([], tmp_path / "file" / "site", pdf=False)
-
-
-def test_without_a_browser_the_index_says_why_there_is_no_pdf(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert pdf.find_chromium() is None
-    text = build_site([], tmp_path / "a").read_text()
-    assert "No PDF: no Chromium is installed here" in text
-
-
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [("#!/bin/sh\nexit 3\n", "status 3"), ("not a program", "could not be started")],
-)
-def test_a_browser_that_fails_is_told_of(tmp_path, script, reason):
-    browser = tmp_path / "browser"
-    browser.write_text(script)
-    browser.chmod(0o755)
-    text = build_site([], tmp_path / "site", chromium=str(browser)).read_text()
-    assert f"No PDF: Chromium {'ended with ' if '3' in reason else ''}{reason}" in text
-    assert not (tmp_path / "site" / "report.pdf").exists()
 
 
 def test_tables_without_content_become_sentences(measured):
