@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
+from netlab.study import Study
 
 FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
 """Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
@@ -261,6 +262,20 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
             }
         )
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
+
+
+STEPPED = ("streams", "mtu_B", "tuning", "direction")
+"""Factors whose steps a report shows."""
+
+
+def steps(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """Pooled effect of each step of each factor of a study, by :func:`pooled`."""
+    parts = []
+    for factor in STEPPED:
+        levels = tuple(level.name for level in study.tunings) if factor == "tuning" else None
+        frame = effects(runs, factor, levels=levels, confidence=study.confidence)
+        parts.append(pooled(frame, study.confidence))
+    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
 
 
 def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:

@@ -12,6 +12,7 @@ from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import Cells
+from netlab.analysis.effects import steps
 from netlab.analysis.findings import findings
 from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
@@ -52,6 +53,11 @@ class Measured:
     def findings(self) -> pd.DataFrame:
         """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
         return findings(self.runs, self.study)
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """Pooled effect of each step of a factor, from :func:`netlab.analysis.effects.pooled`."""
+        return steps(self.runs, self.study)
 
     @cached_property
     def stability(self) -> pd.DataFrame:

@@ -27,7 +27,8 @@ def trend(m: Measured) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        :data:`COLUMNS`, one row a campaign with valid runs of its own, oldest first. ``ratio`` is
+        :data:`COLUMNS`, one row a campaign with valid runs of its own, oldest first; empty for a
+        single campaign. ``ratio`` is
         the geometric mean, over the ``common`` cells, of goodput to that of the campaign before,
         with the interval from the spread between cells; NaN for the first. ``level`` is the product
         of the ratios so far. ``step`` is true where the interval excludes 1.
@@ -36,7 +37,8 @@ def trend(m: Measured) -> pd.DataFrame:
     before: pd.Series | None = None
     level = 1.0
     store = Store(m.results)
-    for campaign in ids(m.results):
+    campaigns = ids(m.results)
+    for campaign in campaigns if len(campaigns) > 1 else ():
         runs = valid(store.runs(campaign=campaign))
         own = runs[(runs["campaign"] == campaign) & (runs["goodput_MBps"] > 0)]
         if own.empty:

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from netlab.analysis import conditions, printed
-from netlab.analysis import effects as factor_effects
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, FROM_NOTHING
@@ -180,19 +179,9 @@ def missing(m: Measured) -> Table | Sentence:
     return Table(frame, "Cells without a valid run", heads=heads)
 
 
-def steps(m: Measured) -> pd.DataFrame:
-    """Pooled effect of each factor's steps, as numbers."""
-    parts = []
-    for factor in FACTORS:
-        levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
-        frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
-        parts.append(factor_effects.pooled(frame, m.study.confidence))
-    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
-
-
 def effects(m: Measured) -> Table | Sentence:
     """Pooled effect of each factor's steps."""
-    frame = steps(m)
+    frame = m.steps
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)

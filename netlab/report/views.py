@@ -74,7 +74,7 @@ def _bottlenecks(m: Measured) -> Page:
 
 
 def _effects(m: Measured) -> list[Page]:
-    steps = tables.steps(m)
+    steps = m.steps
     if steps.empty:
         return []
     labels = printed.tuning_labels(m.cells, m.study)

@@ -42,7 +42,7 @@ const poor = [];
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 for (let t = walker.nextNode(); t; t = walker.nextNode()) {
   const e = t.parentElement;
-  if (!t.textContent.trim() || !e.checkVisibility()) continue;
+  if (!t.textContent.trim() || !e.checkVisibility() || e.closest('svg')) continue;
   const style = getComputedStyle(e);
   const [a, b] = [light(parse(style.color)), light(behind(e))];
   const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
