@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from netlab.analysis.longpath_study import LongPath
 
 pytest_plugins = ("pytester",)
 # no deadline: other work on the machine must not fail a property
@@ -25,15 +29,27 @@ SLOW = {
 }
 """Tests that execute notebooks, or netlab in processes of its own."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
+COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
+"""Fixtures of tests/tuning that compile the C core."""
+
+
+@pytest.fixture(scope="session")
+def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
+    """The short form of the wide-area study, with made-up runs."""
+    from long_path import loaded
+
+    return loaded(tmp_path_factory.mktemp("long"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and those that need root by their fixtures."""
+    """Mark tests by their folder, and those that need root or compile C by their fixtures."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for folder in ("e2e", "native"):
             if item.path.is_relative_to(TESTS / folder):
                 item.add_marker(folder)
+        if item.path.is_relative_to(TESTS / "tuning") and fixtures & COMPILING_FIXTURES:
+            item.add_marker("native")
         if str(item.path.relative_to(TESTS)) in SLOW:
             item.add_marker("slow")
         if fixtures & ROOT_FIXTURES:

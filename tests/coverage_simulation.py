@@ -1,17 +1,20 @@
-"""Simulated cells whose true goodput is known, and how often their intervals contain it."""
+"""Coverage of the intervals of simulated cells, whose true goodput is known."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from netlab.analysis.intervals import log_interval
+from netlab.analysis.intervals import Interval, log_interval
 from netlab.analysis.precision import LOOK_SHARE, half_width_percent
 from netlab.study.precision import Precision
 
 CELLS = 4000
 NOISES = ("normal", "heavy tails", "skewed")
+ROUNDS = (3, 4, 6, 12)
+FIXED_SCATTER = 0.1
 SCATTERS = (0.02, 0.05, 0.1, 0.2)
 """Standard deviation of a cell's logarithms from round to round, about."""
 
@@ -35,47 +38,61 @@ def simulated(rounds: int, scatter: float, noise: str, rng: np.random.Generator)
     return np.exp(of_round + of_block + of_order + 0.7 * scatter * drawn)
 
 
-def fixed(rounds: int, noise: str) -> float:
+@dataclass(frozen=True)
+class Row:
+    """A row of the documentation's table: coverage under each noise, and the rounds it took."""
+
+    rounds: str
+    scatter: float
+    shares: dict[str, float]
+    mean_rounds: str
+
+    def line(self) -> str:
+        """The row as Markdown."""
+        shares = (f"{100 * self.shares[noise]:.1f} %" for noise in NOISES)
+        cells = (self.rounds, f"{100 * self.scatter:g} %", *shares, self.mean_rounds)
+        return f"| {' | '.join(cells)} |"
+
+
+def fixed(rounds: int) -> Row:
     """Share of 95 % intervals from a fixed number of rounds that contain the true value."""
-    values = simulated(rounds, 0.1, noise, np.random.default_rng(rounds))
-    return float(np.mean([_holds(row, 0.95) for row in values]))
+    shares = {}
+    for noise in NOISES:
+        values = simulated(rounds, FIXED_SCATTER, noise, np.random.default_rng(rounds))
+        shares[noise] = float(np.mean([_contains(log_interval(row)) for row in values]))
+    return Row(str(rounds), FIXED_SCATTER, shares, str(rounds))
 
 
-def adaptive(scatter: float, noise: str) -> tuple[float, float]:
+def adaptive(scatter: float) -> Row:
     """Share of intervals of an adaptive study that contain the true value; mean of its rounds."""
     precision = Precision(half_width_percent=5, min_rounds=3, max_rounds=12)
     level = 1 - 0.05 * LOOK_SHARE
-    held, rounds = [], []
-    for row in simulated(12, scatter, noise, np.random.default_rng(7)):
-        at = next(
-            n
-            for n in precision.looks
-            if n == precision.max_rounds or half_width_percent(row[:n], level) <= 5
-        )
-        held.append(_holds(row[:at], level))
-        rounds.append(at)
-    return float(np.mean(held)), float(np.mean(rounds))
+    shares, rounds = {}, {}
+    for noise in NOISES:
+        hits, took = [], []
+        for row in simulated(12, scatter, noise, np.random.default_rng(7)):
+            at = next(
+                n
+                for n in precision.looks
+                if n == precision.max_rounds or half_width_percent(row[:n], level) <= 5
+            )
+            hits.append(_contains(log_interval(row[:at], level)))
+            took.append(at)
+        shares[noise], rounds[noise] = float(np.mean(hits)), float(np.mean(took))
+    return Row("3 to 12", scatter, shares, f"{rounds[NOISES[0]]:.1f}")
 
 
-def _holds(values: np.ndarray, level: float) -> bool:
-    found = log_interval(values, level)
-    return found.low <= 1 <= found.high
+def _contains(interval: Interval) -> bool:
+    return interval.low <= 1 <= interval.high
+
+
+HEADING = f"| rounds | scatter | {' | '.join(NOISES)} | mean rounds |"
 
 
 def table() -> str:
     """The table of the documentation, as Markdown."""
-    lines = [
-        "| rounds | scatter | " + " | ".join(NOISES) + " | mean rounds |",
-        "|---|---|" + "---|" * (len(NOISES) + 1),
-    ]
-    for rounds in (3, 4, 6, 12):
-        shares = " | ".join(f"{100 * fixed(rounds, noise):.1f} %" for noise in NOISES)
-        lines.append(f"| {rounds} | 10 % | {shares} | {rounds} |")
-    for scatter in SCATTERS:
-        found = [adaptive(scatter, noise) for noise in NOISES]
-        shares = " | ".join(f"{100 * share:.1f} %" for share, _ in found)
-        lines.append(f"| 3 to 12 | {100 * scatter:g} % | {shares} | {found[0][1]:.1f} |")
-    return "\n".join(lines)
+    rows = [*map(fixed, ROUNDS), *map(adaptive, SCATTERS)]
+    return "\n".join([HEADING, "|---|---|" + "---|" * (len(NOISES) + 1), *(r.line() for r in rows)])
 
 
 if __name__ == "__main__":

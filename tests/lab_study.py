@@ -8,7 +8,7 @@ def lab_study(
     paths: dict[str, dict] | None = None,
     name: str = "lab-test",
 ) -> Study:
-    """A study with lab hosts a and b on a path a-b, unless told otherwise."""
+    """A study with lab hosts a and b on a path a-b, unless changed by the arguments."""
     hosts = hosts or {"a": {"kind": "lab"}, "b": {"kind": "lab"}}
     paths = paths or {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}}}
     first = next(iter(paths))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from synthetic import runs_of
 
 from netlab import study as studies
+from netlab.analysis.longpath_study import LongPath, samples_of
+from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
 from netlab.results import Store
+from netlab.study.frozen import freeze
 
 STEP_S = 0.1
 MSS_B = 8948
@@ -84,6 +88,13 @@ def intervals_of(
 def short_study() -> studies.Study:
     """The short form of the wide-area study."""
     return studies.load(data_dir() / "studies" / "slac-2003.yml", quick=True)
+
+
+def loaded(directory: Path) -> LongPath:
+    """A store of the short form, loaded."""
+    study = short_study()
+    store_of(directory, study)
+    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 LAWS = {"reno": (0.5, lambda w: 1.0), "scalable": (0.875, lambda w: 0.01 * w)}

@@ -1,4 +1,4 @@
-"""What this machine's own network is, as text: material for before-and-after tests."""
+"""State of this machine's own network as text, to compare before and after a test."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What other work on a shared machine does to a test that measures: it takes time, and passes."""
+"""Retries of timing tests on a shared machine, and allowance for CPU time that others used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 LITTLE = 0.1
-"""Of a window; beyond, a try says little."""
+"""Share of a window that others may use before a try is disturbed."""
 
 
 def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
@@ -23,48 +23,48 @@ def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
 
 @dataclass
 class Shares:
-    """What was measured over what is expected, try after try.
+    """Measured over expected values, try after try.
 
-    What other guests of the machine had of the time, of all CPUs together, is known of each: a link
-    or a sender that waits for one of them stands still for as long at most, and moves as much less.
+    Each has the stolen share of its time, of all CPUs together: a link or a sender that waits for a
+    CPU stalls for as long at most, and moves as much less.
     """
 
     bound: float
-    """How far from 1 a share may be."""
+    """Largest deviation of a share from 1."""
     seen: list[tuple[float, float]] = field(default_factory=list)
-    """Share, and what others had of the window."""
+    """Share, and the stolen share of the window."""
 
     def settled(self, share: float, stolen: float) -> bool:
-        """Whether this one is as expected, and others had little; if not, another try may be."""
+        """Add a try; True if it is as expected and undisturbed, so that no other one is needed."""
         self.seen.append((share, stolen))
-        return stolen < LITTLE and self._held(share, stolen)
+        return stolen < LITTLE and self._near(share, stolen)
 
     @property
-    def held(self) -> bool:
-        """Whether one was as expected, for what others left of the time."""
-        return any(self._held(*one) for one in self.seen)
+    def confirmed(self) -> bool:
+        """True if one try was as expected, allowing for the stolen time."""
+        return any(self._near(*one) for one in self.seen)
 
-    def _held(self, share: float, stolen: float) -> bool:
+    def _near(self, share: float, stolen: float) -> bool:
         return -self.bound - stolen <= share - 1 <= self.bound
 
 
 @dataclass
 class RoundTrips:
-    """Round trips beside what was asked, try after try, in ms."""
+    """Round trips beside the requested one, try after try, in ms."""
 
     asked_ms: float
     bound_ms: float
     seen: list[tuple[float, float, float]] = field(default_factory=list)
-    """Mean, least, and what others had of the time."""
+    """Mean, least, and the stolen share of the time."""
 
     def settled(self, mean_ms: float, least_ms: float, stolen: float) -> bool:
-        """Whether this mean is within the bound."""
+        """Add a try; True if its mean is within the bound."""
         self.seen.append((mean_ms, least_ms, stolen))
         return self._near(mean_ms)
 
     @property
-    def held(self) -> bool:
-        """Whether one mean was, or, if others had much of the time in every try, one round trip."""
+    def confirmed(self) -> bool:
+        """True if one mean was; or one round trip, if every try was disturbed."""
         disturbed = all(stolen >= LITTLE for _, _, stolen in self.seen)
         return any(
             self._near(mean) or (disturbed and self._near(least)) for mean, least, _ in self.seen
@@ -76,9 +76,9 @@ class RoundTrips:
 
 @contextmanager
 def stolen() -> Iterator[Callable[[], float]]:
-    """While entered; afterwards, ask for the CPU time that other guests had instead, in s.
+    """Measure the stolen time during the block; call the result afterwards, for seconds.
 
-    Of all CPUs together: a link or a sender stands still for as long at most.
+    Of all CPUs together: a link or a sender stalls for as long at most.
     """
     before_s = _steal_s()
     taken = [0.0]

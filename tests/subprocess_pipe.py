@@ -23,7 +23,7 @@ class SubprocessPipe:
             start_new_session=True,
             bufsize=0,
         )
-        # Closing a descriptor under a writer could lead its bytes into whatever is opened next.
+        # Closing a descriptor under a writer could lead its bytes into the next file opened.
         self._input = threading.Lock()
         self._stderr = bytearray()
         self._reader = threading.Thread(target=self._drain, daemon=True)

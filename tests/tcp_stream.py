@@ -1,7 +1,7 @@
-"""One TCP stream without any of netlab: the other measuring tool that a lab link is held against.
+"""One TCP stream without netlab's code: an independent tool to compare a lab link with.
 
 ``tcp_stream.py sink ADDRESS WARMUP_S WINDOW_S`` prints its port, then the goodput in bit/s of the
-window; ``tcp_stream.py gen ADDRESS PORT CONGESTION`` sends until nobody reads.
+window; ``tcp_stream.py gen ADDRESS PORT CONGESTION`` sends until the reader is gone.
 """
 
 import contextlib

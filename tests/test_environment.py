@@ -1,4 +1,4 @@
-"""What several files say of the project agrees; the set-up says what will not work."""
+"""Facts stated in several files agree; the set-up warns before it builds."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONDA_NAMES = {
 """Packages that conda-forge calls otherwise; matplotlib there also brings a Qt."""
 
 CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}
-"""What pip takes from the system."""
+"""Requirements that pip takes from the system."""
 
 REQUIREMENT = re.compile(r"(?P<name>[a-z0-9.-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
 

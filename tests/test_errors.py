@@ -1,4 +1,4 @@
-"""What a user and a shell see of an error."""
+"""Errors as a user and a shell see them."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What tests allow a shared machine: not more than what others took of it."""
+"""Allowances of timing tests: at most the stolen time."""
 
 import pytest
 from noise import RoundTrips, Shares, stolen, tries
 
 
 @pytest.mark.parametrize(
-    ("share", "stolen_share", "settled", "held"),
+    ("share", "stolen_share", "settled", "confirmed"),
     [
         (0.995, 0.0, True, True),
         (0.98, 0.0, False, False),
@@ -17,23 +17,23 @@ from noise import RoundTrips, Shares, stolen, tries
         (0.50, 0.40, False, False),
     ],
 )
-def test_a_share_may_be_less_by_what_others_had(share, stolen_share, settled, held):
+def test_a_share_may_be_less_by_what_others_had(share, stolen_share, settled, confirmed):
     shares = Shares(bound=0.01)
     assert shares.settled(share, stolen_share) == settled
-    assert shares.held == held
+    assert shares.confirmed == confirmed
 
 
 def test_a_round_trip_alone_counts_only_where_others_had_much_of_every_try():
     trips = RoundTrips(asked_ms=40, bound_ms=0.2)
     assert not trips.settled(41, 40.1, 0.3)
-    assert trips.held
+    assert trips.confirmed
     assert not trips.settled(41, 40.1, 0.0)
-    assert not trips.held
+    assert not trips.confirmed
     assert trips.settled(40.15, 40.1, 0.0)
-    assert trips.held
+    assert trips.confirmed
 
 
-def test_what_others_had_is_known_after_and_never_negative():
+def test_foreign_time_is_measured_and_never_negative():
     with stolen() as stolen_s:
         pass
     assert stolen_s() >= 0

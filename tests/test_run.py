@@ -65,7 +65,7 @@ def marked(function: ast.FunctionDef) -> bool:
 
 
 def measures(function: ast.FunctionDef, module: ast.Module) -> bool:
-    """Whether a test allows for what others took: it uses what noise.py has."""
+    """True if a test allows for stolen time by the functions of noise.py."""
     taken = {
         alias.name
         for node in ast.walk(module)

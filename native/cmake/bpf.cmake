@@ -1,5 +1,5 @@
 # Compile the congestion controls of src/congestion/bpf/ for BPF and embed them in gensink, with
-# libbpf to load them. A build without clang or libbpf works; `gensink stacks` reports the lack.
+# libbpf to load them. A build without clang or libbpf works; `gensink cc` reports the lack.
 
 set(NL_BPF AUTO CACHE STRING "BPF congestion controls in gensink: ON, OFF or AUTO (if possible)")
 

@@ -82,13 +82,15 @@ enum nl_option_kind {
 	NL_KIND_ENGINE = 7,    /* a word of enum nl_engine_word */
 	NL_KIND_SEND = 8,      /* a word of enum nl_send_word */
 	NL_KIND_RECEIVE = 9,   /* a word of enum nl_receive_word */
+	NL_KIND_LIMIT = 10,    /* auto (0), none or never (UINT64_MAX), or decimal, min..max */
+	NL_KIND_SWITCH = 11,   /* a word of enum nl_switch_word */
 };
 
 enum nl_engine_word {
 	NL_ENGINE_AUTO = 0,     /* blocking for few streams, epoll for many */
 	NL_ENGINE_BLOCKING = 1, /* one thread per stream */
 	NL_ENGINE_EPOLL = 2,    /* one epoll set per thread, streams distributed over the threads */
-	NL_ENGINE_PLAIN = 3,    /* one thread per stream, send() and recv() in a loop and nothing else */
+	NL_ENGINE_PLAIN = 3,    /* one thread per stream, send() and recv() in a loop only */
 };
 
 enum nl_send_word {
@@ -105,6 +107,12 @@ enum nl_receive_word {
 	NL_RECEIVE_ZEROCOPY = 3, /* TCP_ZEROCOPY_RECEIVE: pages are mapped, the rest is copied */
 };
 
+enum nl_switch_word {
+	NL_SWITCH_AUTO = 0, /* by the rules of PROTOCOL.md */
+	NL_SWITCH_ON = 1,
+	NL_SWITCH_OFF = 2,
+};
+
 struct nl_option {
 	const char *name;
 	const char *initial; /* the default as text; NULL: none */
@@ -112,7 +120,7 @@ struct nl_option {
 	uint32_t kind;     /* enum nl_option_kind */
 	uint32_t roles;    /* NL_SINK | NL_GEN */
 	uint32_t required; /* roles whose agent requests require it */
-	uint64_t min, max; /* of NL_KIND_COUNT and NL_KIND_FLAG */
+	uint64_t min, max; /* of NL_KIND_COUNT, NL_KIND_FLAG and NL_KIND_LIMIT */
 	size_t offset;     /* in struct nl_run_opts */
 };
 
@@ -140,11 +148,15 @@ struct nl_run_opts {
 	uint64_t threads; /* epoll: 0: one per CPU that the process may use */
 	uint64_t send;    /* gen: enum nl_send_word */
 	uint64_t receive; /* sink: enum nl_receive_word */
+	uint64_t batch_B; /* 0: auto; UINT64_MAX: no limit */
+	uint64_t yield_B; /* gen: 0: auto; UINT64_MAX: never */
+	uint64_t read_delay, sched_batch, spread; /* enum nl_switch_word */
 	char address[NL_ADDRESS_MAX]; /* sink: bound; gen: connected to */
 	char from[NL_ADDRESS_MAX];    /* of the gen. gen: bound; sink: required of peers; empty: any */
 	char congestion[NL_LIST_MAX]; /* stream i takes item i mod n of the list */
 	char cpus[NL_LIST_MAX];       /* threads take them round robin; empty: scheduler */
 	char interface[NL_NAME_MAX]; /* empty: no interface is metered */
+	char egress[NL_NAME_MAX]; /* gen: the interface that batches fit; empty: of the local address */
 	uint8_t token[NL_TOKEN_B];
 };
 
@@ -274,7 +286,7 @@ struct nl_stream_report {
 	uint64_t sndbuf_B, rcvbuf_B;   /* effective, from getsockopt */
 	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* effective, at the start */
 	int32_t cpu, incoming_cpu; /* the thread's, -1: not pinned; the last packet's */
-	uint32_t moves;            /* how often the thread was moved to the CPU of its packets */
+	uint32_t moves;            /* moves of the thread to the CPU of its packets */
 	uint64_t has_tcp, has_tcp_t1;
 	struct nl_tcp tcp;    /* after the end of data, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */
@@ -287,7 +299,7 @@ struct nl_rejected {
 	uint64_t evicted; /* made way for a newer connection */
 };
 
-/* How the threads of a run behave. The rules of `auto` are in PROTOCOL.md; `plain` does none of it. */
+/* Behaviour of a run's threads. The rules of `auto` are in PROTOCOL.md; `plain` has none of it. */
 struct nl_policy {
 	uint64_t batch_B;    /* of a stream in a set before the next one; UINT64_MAX: no limit */
 	uint64_t yield_B;    /* a gen's thread yields its CPU after it; UINT64_MAX: never */

@@ -33,12 +33,12 @@ static int emulate_main(int argc, char **argv)
 	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
 }
 
-static int stacks_main(int argc, char **argv)
+static int cc_main(int argc, char **argv)
 {
 	uint64_t silence_ns;
 
 	if (nl_serve_silence_option(argc, argv, &silence_ns)) {
-		fprintf(stderr, "usage: gensink stacks [--silence-s 1..86400]; it reads requests from standard input\n");
+		fprintf(stderr, "usage: gensink cc [--silence-s 1..86400]; it reads requests from standard input\n");
 		return 2;
 	}
 	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
@@ -64,7 +64,7 @@ static const struct {
 	{"meter", nl_meter_main, "measure the throughput of an interface from its counters"},
 	{"agent", agent_main, "serve a controller over standard input and output"},
 	{"emulate", emulate_main, "emulate the path between two hosts: rate, delay, queue, loss"},
-	{"stacks", stacks_main, "register BPF congestion controls, driven over standard input"},
+	{"cc", cc_main, "register BPF congestion controls, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
 	{"help", help_main, "print this help, or the options of gen, sink or meter"},

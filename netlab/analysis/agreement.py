@@ -102,11 +102,9 @@ def compare(
     usable = usable[usable["goodput_MBps"] > 0]
     order = generators(usable)
     rows = []
+    usable = usable.set_index("round")[[*CELL, "generator", "goodput_MBps"]]
     for key, cell in usable.groupby(list(CELL), dropna=False):
-        goodputs = {
-            name: part.set_index("round")["goodput_MBps"]
-            for name, part in cell.groupby("generator")
-        }
+        goodputs = {name: part["goodput_MBps"] for name, part in cell.groupby("generator")}
         reference, *others = [name for name in order if name in goodputs]
         for name in others:
             found = paired_ratio(goodputs[reference], goodputs[name], confidence)

@@ -15,8 +15,9 @@ from netlab.analysis.intervals import Interval, log_interval
 from netlab.analysis.precision import nominal_level, rounds_needed
 from netlab.errors import BadInput
 from netlab.study import Study
+from netlab.study.factors import levels_json
 
-CELL_KEYS = ("group", "tuning", "mtu_B", "streams")
+CELL_KEYS = ("group", "tuning", "mtu_B", "streams", "factors")
 """Columns that identify a cell; table, path and direction follow from the group."""
 
 MAX_BATCHES = 10
@@ -40,6 +41,7 @@ CELL_COLUMNS = (
     "tuning",
     "mtu_B",
     "streams",
+    "factors",
     "goodput_MBps",
     "low_MBps",
     "high_MBps",
@@ -269,16 +271,17 @@ def _design(study: Study | None, measured: Iterable[tuple]) -> Iterator[tuple]:
         return
     measured = list(measured)
     for group in study.groups:
-        for tuning, mtu_B, streams in study.levels(group):
-            if mtu_B is not None:
-                yield group.name, tuning, mtu_B, streams
+        for one in study.combinations(group):
+            streams, factors = one.streams, levels_json(one.levels)
+            if one.mtu_B is not None:
+                yield group.name, one.tuning, one.mtu_B, streams, factors
                 continue
-            of_tuning = [key for key in measured if key[1] == tuning]
+            of_tuning = [key for key in measured if key[1] == one.tuning]
             of_group = [key for key in of_tuning if key[0] == group.name]
-            of_cell = [key for key in of_group if key[3] == streams]
+            of_cell = [key for key in of_group if key[3:] == (streams, factors)]
             known = of_cell or of_group or of_tuning
             for found_B in sorted({key[2] for key in known}) or [UNKNOWN_MTU_B]:
-                yield group.name, tuning, found_B, streams
+                yield group.name, one.tuning, found_B, streams, factors
 
 
 def _described(runs: pd.DataFrame, study: Study | None) -> dict[str, dict]:

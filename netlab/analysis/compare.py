@@ -31,7 +31,15 @@ VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
 
 BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
 MORE = (
-    *("congestion", "generator", "engine", "record_length_B", "buffer_B", "receive_buffer_B"),
+    *(
+        "factors",
+        "congestion",
+        "generator",
+        "engine",
+        "record_length_B",
+        "buffer_B",
+        "receive_buffer_B",
+    ),
     "records",
 )
 """Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""
@@ -48,7 +56,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What the study of a side asked of its cells.
+    """Requirements of a side's study on its cells.
 
     Parameters
     ----------
@@ -203,7 +211,7 @@ def _usable(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_shared(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Both sides without the records they have in common: a record says nothing of itself."""
+    """Both sides without common records: comparing a record with itself has no information."""
     named = [
         pd.MultiIndex.from_frame(side[["run_id", "campaign", "started_at"]].astype(object))
         for side in (a, b)
@@ -243,7 +251,7 @@ def _keys(a: pd.DataFrame, b: pd.DataFrame, by: str) -> tuple[tuple[str, ...], p
 
 
 def _varies(runs: pd.DataFrame, keys: list[str], column: str) -> bool:
-    """Whether a column has several levels among the runs of a cell."""
+    """True if a column has several levels among the runs of a cell."""
     if runs[column].nunique(dropna=False) < 2:
         return False
     return bool((runs.groupby(keys, dropna=False)[column].nunique(dropna=False) > 1).any())

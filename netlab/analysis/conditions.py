@@ -150,7 +150,7 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
         if len(values):
             rows.append((what, unit, values.median(), values.max()))
     good = valid(runs)
-    keys = ["group", "tuning", "mtu_B", "streams"]
+    keys = ["group", "tuning", "mtu_B", "streams", "factors"]
     spread = good.groupby(keys)["goodput_MBps"].agg(["mean", "std", "count"])
     variation = (100 * spread["std"] / spread["mean"])[spread["count"] > 1]
     if len(variation):

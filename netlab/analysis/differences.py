@@ -1,4 +1,4 @@
-"""What differs between two sides of a comparison besides their goodput: provenance and settings."""
+"""Differences between two sides of a comparison besides goodput: provenance and settings."""
 
 from __future__ import annotations
 

@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from netlab.analysis import factors
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
-from netlab.study import Study
+from netlab.study.factors import level_text
 
 FACTORS = ("streams", "mtu_B", "tuning", "direction", "sender")
 """Factors that can be compared. ``direction`` compares <-> with -> from the same sender, ``sender``
 the two ends of a path as senders; both over the same path."""
 
-CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams")
+CONTEXT = ("path", "sender", "direction", "tuning", "mtu_B", "streams", "factors")
 
 EFFECT_COLUMNS = (
     "factor",
@@ -178,7 +179,7 @@ def effects(
     runs : DataFrame
         The runs table.
     factor : str
-        One of :data:`FACTORS`.
+        One of :data:`FACTORS`, or a further factor of the study.
     levels : tuple, optional
         Levels in their order. Default: numbers ascending, ``->`` before ``<->``, others in the
         order of the runs.
@@ -191,35 +192,49 @@ def effects(
     DataFrame
         :data:`EFFECT_COLUMNS`; the factor's own column is empty. ``ratio`` is to over from.
     """
-    if factor not in FACTORS:
+    further = factors.names(runs) if factor not in FACTORS else []
+    if factor not in (*FACTORS, *further):
+        known = (*FACTORS, *further)
         raise BadInput(
-            f"choose from {', '.join(FACTORS)}", key="factor", value=factor, code="E-ANALYSIS-006"
+            f"choose from {', '.join(known)}", key="factor", value=factor, code="E-ANALYSIS-006"
         )
+    if further:
+        level = factors.column(runs, factor)
+        runs = runs.assign(**{factor: level, "factors": factors.without(runs, factor)})
+        runs = runs[level.notna()]
     usable = runs if keep_flagged else valid(runs)
     usable = usable[usable["goodput_MBps"] > 0]
     if levels is None:
         levels = (
             tuple(sorted(usable[factor].unique()))
-            if factor != "tuning"
-            else tuple(usable["tuning"].drop_duplicates())
+            if factor != "tuning" and not further
+            else _in_order(usable[factor])
         )
     within = () if factor in ("direction", "sender") else ("group",)
     context = [*within, *(c for c in CONTEXT if c != factor)]
     rows = []
-    for key, part in usable.groupby(context, sort=False):
-        by_level = {
-            level: v.set_index("round")["goodput_MBps"] for level, v in part.groupby(factor)
-        }
+    # Without the other columns: splitting all of them takes ten times as long.
+    needed = usable[list(dict.fromkeys([*context, factor, "round", "goodput_MBps"]))]
+    for key, part in needed.groupby(context, sort=False):
+        goodputs = part.set_index("round")
+        by_level = {level: v["goodput_MBps"] for level, v in goodputs.groupby(factor)}
         present = [level for level in levels if level in by_level]
         for a, b in pairwise(present):
             found = paired_ratio(by_level[a], by_level[b], confidence)
             rows.append(
                 dict(zip(context, key, strict=True))
-                | {"factor": factor, "from_level": str(a), "to_level": str(b)}
+                | {"factor": factor, "from_level": level_text(a), "to_level": level_text(b)}
                 | {"ratio": found.ratio, "low": found.low, "high": found.high}
                 | {"n_from": len(by_level[a]), "n_to": len(by_level[b])}
             )
     return pd.DataFrame.from_records(rows, columns=list(EFFECT_COLUMNS))
+
+
+def _in_order(levels: pd.Series) -> tuple:
+    """Numbers ascending, others in the order of the runs."""
+    found = levels.drop_duplicates().tolist()
+    numbers = all(isinstance(level, int | float) for level in found)
+    return tuple(sorted(found) if numbers else found)
 
 
 def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
@@ -264,20 +279,6 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
 
 
-STEPPED = ("streams", "mtu_B", "tuning", "direction")
-"""Factors whose steps a report shows."""
-
-
-def steps(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Pooled effect of each step of each factor of a study, by :func:`pooled`."""
-    parts = []
-    for factor in STEPPED:
-        levels = tuple(level.name for level in study.tunings) if factor == "tuning" else None
-        frame = effects(runs, factor, levels=levels, confidence=study.confidence)
-        parts.append(pooled(frame, study.confidence))
-    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
-
-
 def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:
     """Geometric mean of the ratios of several pairs, with an interval from their rounds.
 
@@ -296,7 +297,7 @@ def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float =
     Raises
     ------
     BadInput
-        There is no pair, a set is empty, or a value is not positive.
+        Without a pair, with an empty set, or with a value that is not positive.
     """
     if not pairs:
         raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")

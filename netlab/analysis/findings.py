@@ -165,9 +165,10 @@ def _flat_over_streams(m: Material) -> Answers:
     if not mtus:
         return Answers(evidence="the study has no run")
     part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
+    part = part.set_index("round")[["group", "mtu_B", "streams", "goodput_MBps"]]
     words, changes = [], []
     for _, context in part.groupby(["group", "mtu_B"], sort=False):
-        sets = [v.set_index("round")["goodput_MBps"] for _, v in context.groupby("streams")]
+        sets = [v["goodput_MBps"] for _, v in context.groupby("streams")]
         sets = [v for v in sets if (v > 0).all()]
         if len(sets) < 2:
             continue
@@ -190,8 +191,10 @@ def _slower_bus_less(m: Material) -> Answers:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
     words, ratios = [], []
-    for _, part in usable.groupby(["direction", "tuning", "mtu_B", "streams"], sort=False):
-        by_bus = {bus: v.set_index("round")["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
+    levels = ["direction", "tuning", "mtu_B", "streams", "factors"]
+    goodputs = usable.set_index("round")[[*levels, "bus_MBps", "goodput_MBps"]]
+    for _, part in goodputs.groupby(levels, sort=False):
+        by_bus = {bus: v["goodput_MBps"] for bus, v in part.groupby("bus_MBps")}
         if len(by_bus) < 2:
             continue
         found = paired_ratio(by_bus[max(by_bus)], by_bus[min(by_bus)], m.confidence)
@@ -304,36 +307,49 @@ def findings(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=columns)
 
 
+TARGET_COLUMNS = ("group", "unit", "target", "best_cell", "reached", "low", "high", "verdict")
+
+GBPS_A_MBPS = 8e-3
+
+
 def target(cells: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Compare the target share of the bus of each group with its best cell.
+    """Compare the target of each group with its best cell.
 
     Returns
     -------
     DataFrame
-        ``group, target_percent, best_cell, percent_of_bus, low, high, verdict``; the verdict is
+        :data:`TARGET_COLUMNS`, in the ``unit`` of the target; the verdict is
         ``met`` or ``not met`` when the whole interval of the best cell lies on that side of the
         target, else ``undecided``. Groups without a target are absent.
     """
     rows = []
     for group in study.groups:
-        if group.target_percent_of_bus is None:
-            continue
-        wanted = group.target_percent_of_bus
         best = printed.best(cells[cells["group"] == group.name])
-        best = best[best["percent_of_bus"].notna()]
-        if best.empty:
-            blank = (float("nan"),) * 3
-            rows.append((group.name, wanted, "no cell with a bus", *blank, "undecided"))
-            continue
-        cell = best.iloc[0]
         labels = printed.tuning_labels(cells, study)
-        where = f"{labels[cell.tuning]}, {cell.mtu_B}B, {printed.stream_label(cell.streams)}"
-        verdict = "undecided"
-        if cell.percent_low >= wanted:
-            verdict = "met"
-        elif cell.percent_high < wanted:
-            verdict = "not met"
-        share = (cell.percent_of_bus, cell.percent_low, cell.percent_high)
-        rows.append((group.name, wanted, where, *share, verdict))
-    columns = ["group", "target_percent", "best_cell", "percent_of_bus", "low", "high", "verdict"]
-    return pd.DataFrame.from_records(rows, columns=columns)
+        if group.target_percent_of_bus is not None:
+            with_bus = best[best["percent_of_bus"].notna()]
+            value = ("percent_of_bus", "percent_low", "percent_high")
+            wanted = (group.name, "% of bus", group.target_percent_of_bus)
+            rows.append(_reached(wanted, with_bus, value, 1.0, labels, "no cell with a bus"))
+        if group.target_Gbps is not None:
+            value = ("goodput_MBps", "low_MBps", "high_MBps")
+            wanted = (group.name, "Gb/s", group.target_Gbps)
+            rows.append(_reached(wanted, best, value, GBPS_A_MBPS, labels, "no valid cell"))
+    return pd.DataFrame.from_records(rows, columns=list(TARGET_COLUMNS))
+
+
+def _reached(
+    wanted: tuple[str, str, float],
+    best: pd.DataFrame,
+    value: tuple[str, str, str],
+    scale: float,
+    labels: dict[str, str],
+    nothing: str,
+) -> tuple:
+    """One row of the targets: the best cell of a group beside what it should reach."""
+    if best.empty:
+        return (*wanted, nothing, *(float("nan"),) * 3, "undecided")
+    cell = best.iloc[0].to_dict()
+    reached, low, high = (scale * float(cell[column]) for column in value)
+    verdict = "met" if low >= wanted[2] else "not met" if high < wanted[2] else "undecided"
+    return (*wanted, printed.where(cell, labels), reached, low, high, verdict)

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+LEAST = 3
+"""Fewest values that carry an interval: with two, Student's t at 95 % is 12.7, and the interval
+would span a factor of tens."""
+
 SYMMETRIC_WITHIN = 0.02
 """Print low to high where the two halves differ by more than this share of the mean."""
 
@@ -48,7 +52,7 @@ def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
     Returns
     -------
     Interval
-        ``low`` and ``high`` are NaN for fewer than two values.
+        ``low`` and ``high`` are NaN for fewer than :data:`LEAST` values.
     """
     values = np.asarray(values, dtype=float)
     if len(values) == 0:
@@ -57,8 +61,8 @@ def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
         return Interval(float(values.mean()), math.nan, math.nan)
     logs = np.log(values)
     centre, n = float(logs.mean()), len(logs)
-    if n == 1:
-        return Interval(float(values[0]), math.nan, math.nan)
+    if n < LEAST:
+        return Interval(math.exp(centre), math.nan, math.nan)
     half = float(stdtrit(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
     with np.errstate(over="ignore"):
         return Interval(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))

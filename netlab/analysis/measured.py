@@ -12,7 +12,6 @@ from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import Cells
-from netlab.analysis.effects import steps
 from netlab.analysis.findings import findings
 from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
@@ -24,7 +23,7 @@ from netlab.study import QUICK, Study, is_name
 
 @dataclass(frozen=True)
 class Measured:
-    """A study with what was measured for it.
+    """A study with its measurements.
 
     Parameters
     ----------
@@ -53,11 +52,6 @@ class Measured:
     def findings(self) -> pd.DataFrame:
         """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
         return findings(self.runs, self.study)
-
-    @cached_property
-    def steps(self) -> pd.DataFrame:
-        """Pooled effect of each step of a factor, from :func:`netlab.analysis.effects.pooled`."""
-        return steps(self.runs, self.study)
 
     @cached_property
     def stability(self) -> pd.DataFrame:
@@ -98,9 +92,9 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
         that is not found from here is taken from the checkout. Empty for where the results of
         `study` go: of its whole or its short form, whichever was measured last.
     study : path-like
-        The study's YAML file, or its name. The study kept beside the results is what was measured
+        The study's YAML file, or its name. The study stored beside the results is what was measured
         and takes its place; results of its short form are recognised by their name. Empty for the
-        study kept beside the results.
+        study stored beside the results.
 
     Raises
     ------

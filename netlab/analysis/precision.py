@@ -1,4 +1,4 @@
-"""How precise a cell is, how many rounds it would take, and the level of its interval.
+"""Precision of a cell: its half-width, the rounds needed, and the level of its interval.
 
 A study with a ``precision`` tests its cells after several rounds and stops where they are narrow
 enough. Stopping early favours cells that look narrow by chance, so that an interval of nominal
@@ -14,7 +14,7 @@ import math
 import numpy as np
 from scipy.special import stdtrit
 
-from netlab.analysis.intervals import log_interval
+from netlab.analysis.intervals import LEAST, log_interval
 from netlab.study import Study
 
 LOOK_SHARE = 0.7
@@ -42,7 +42,7 @@ def half_width_percent(values: np.ndarray, level: float) -> float:
     Returns
     -------
     float
-        NaN for fewer than two values, or a value of 0.
+        NaN for fewer than three values, or a value of 0.
     """
     found = log_interval(values, level)
     return 100 * found.half_width / found.mean if found.mean > 0 else math.nan
@@ -54,16 +54,16 @@ def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> fl
     Returns
     -------
     float
-        A whole number, at least 2; infinite beyond :data:`MOST_ROUNDS`, NaN for fewer than two
+        A whole number, at least 3; infinite beyond :data:`MOST_ROUNDS`, NaN for fewer than three
         values or a value of 0.
     """
     values = np.asarray(values, dtype=float)
-    if len(values) < 2 or np.any(values <= 0):
+    if len(values) < LEAST or np.any(values <= 0):
         return math.nan
     sd = float(np.log(values).std(ddof=1))
     # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
     asked = math.asinh(target_percent / 100)
-    rounds = np.arange(2, MOST_ROUNDS)
+    rounds = np.arange(LEAST, MOST_ROUNDS)
     half = stdtrit(rounds - 1, 0.5 + level / 2) * sd / np.sqrt(rounds)
     enough = rounds[half <= asked]
     return float(enough[0]) if len(enough) else math.inf

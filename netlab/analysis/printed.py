@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 
@@ -11,6 +12,7 @@ from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.intervals import is_symmetric
 from netlab.errors import BadInput
 from netlab.study import Study
+from netlab.study.factors import level_text
 from netlab.study.schedule import slug
 
 QUANTITIES = ("goodput", "percent", "both", "bottleneck", "address")
@@ -76,7 +78,7 @@ def of_group(cells: pd.DataFrame, group: str) -> pd.DataFrame:
     Raises
     ------
     BadInput
-        There is no such group.
+        Unknown group.
     """
     part = cells[cells["group"] == group]
     if part.empty:
@@ -95,7 +97,7 @@ def caption(cells: pd.DataFrame, group: str) -> str:
 
 def cell_address(row: Mapping) -> str:
     """Name of a cell within its group, for an address: ``full-9000-4``."""
-    return "-".join(slug(str(row[key])) for key in CELL_KEYS if key != "group")
+    return "-".join(filter(None, (slug(str(row[key])) for key in CELL_KEYS if key != "group")))
 
 
 def as_printed(
@@ -125,9 +127,48 @@ def as_printed(
     Returns
     -------
     DataFrame of str
-        Rows (section, MTU) such as ``("No Tuning", "1500B")``, columns ``1 Stream``,
-        ``4 Streams``, ... A combination outside the design is empty, a missing cell a dash.
+        Rows (section, MTU) such as ``("No Tuning", "1500B")``, and with further factors their
+        levels; columns ``1 Stream``, ``4 Streams``, ... A combination outside the design is empty,
+        a missing cell a dash.
     """
+    _check_quantity(quantity)
+    part = of_group(cells, group)
+    if quantity == "bottleneck":
+        if bottlenecks is None:
+            raise BadInput(
+                "is needed to lay out bottlenecks", key="bottlenecks", code="E-ANALYSIS-017"
+            )
+        keys = ["group", "tuning", "mtu_B", "streams", "factors"]
+        part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
+        texts = part["bottleneck"].fillna(MISSING).tolist()
+    elif quantity == "address":
+        texts = [cell_address(row) for row in part.to_dict("records")]
+    else:
+        texts = _texts(part, quantity)
+    labels = tuning_labels(part, study)
+    laid = part.assign(text=texts)
+    columns = sorted(part["streams"].unique())
+    rows, index = [], []
+    names = list(dict.fromkeys(n for t in part["factors"].unique() if t for n in json.loads(t)))
+    for tuning, label in labels.items():
+        section = laid[laid["tuning"] == tuning]
+        for mtu_B in sorted(section["mtu_B"].unique()):
+            of_mtu = section[section["mtu_B"] == mtu_B]
+            for factors, row in of_mtu.groupby("factors", sort=False):
+                text = row.set_index("streams")["text"]
+                rows.append([text.get(streams, "") for streams in columns])
+                levels = json.loads(str(factors)) if factors else {}
+                further = [level_text(levels[name]) if name in levels else "" for name in names]
+                index.append((label, f"{mtu_B}B" if mtu_B else "as found", *further))
+    return pd.DataFrame(
+        rows,
+        index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU", *names]),
+        columns=[stream_label(int(streams)) for streams in columns],
+        dtype=object,
+    )
+
+
+def _check_quantity(quantity: str) -> None:
     if quantity not in QUANTITIES:
         raise BadInput(
             f"choose from {', '.join(QUANTITIES)}",
@@ -135,35 +176,22 @@ def as_printed(
             value=quantity,
             code="E-ANALYSIS-016",
         )
-    part = of_group(cells, group)
-    if quantity == "bottleneck":
-        if bottlenecks is None:
-            raise BadInput(
-                "is needed to lay out bottlenecks", key="bottlenecks", code="E-ANALYSIS-017"
-            )
-        keys = ["group", "tuning", "mtu_B", "streams"]
-        part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
-        texts = part["bottleneck"].fillna(MISSING).tolist()
-    elif quantity == "address":
-        texts = [cell_address(row) for row in part.to_dict("records")]
-    else:
-        texts = [_text(row, quantity) for row in part.to_dict("records")]
-    labels = tuning_labels(part, study)
-    laid = part.assign(text=texts)
-    columns = sorted(part["streams"].unique())
-    rows, index = [], []
-    for tuning, label in labels.items():
-        section = laid[laid["tuning"] == tuning]
-        for mtu_B in sorted(section["mtu_B"].unique()):
-            row = section[section["mtu_B"] == mtu_B].set_index("streams")["text"]
-            rows.append([row.get(streams, "") for streams in columns])
-            index.append((label, f"{mtu_B}B" if mtu_B else "as found"))
-    return pd.DataFrame(
-        rows,
-        index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU"]),
-        columns=[stream_label(int(streams)) for streams in columns],
-        dtype=object,
-    )
+
+
+def texts(cells: pd.DataFrame, quantity: str = "goodput") -> list[str]:
+    """Cells as text: ``goodput`` in MB/s, ``percent`` of the bus, or ``both``.
+
+    Raises
+    ------
+    BadInput
+        Another quantity.
+    """
+    _check_quantity(quantity)
+    return _texts(cells, quantity)
+
+
+def _texts(cells: pd.DataFrame, quantity: str) -> list[str]:
+    return [_text(row, quantity) for row in cells.to_dict("records")]
 
 
 def _text(row: dict, quantity: str) -> str:
@@ -176,9 +204,18 @@ def _text(row: dict, quantity: str) -> str:
     return goodput if share == MISSING else f"{goodput} ({percent(row['percent_of_bus'])})"
 
 
+def where(cell: dict, labels: dict[str, str]) -> str:
+    """The levels of a cell within its group: ``No Tuning, 1500B, 4 Streams``."""
+    text = f"{labels[cell['tuning']]}, {cell['mtu_B']}B, {stream_label(int(cell['streams']))}"
+    levels = json.loads(cell["factors"]) if cell["factors"] else {}
+    return ", ".join((text, *(f"{name} {level_text(level)}" for name, level in levels.items())))
+
+
 def missing(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells without a valid run, and why."""
     columns = ["group", "tuning", "mtu_B", "streams", "missing_because"]
+    if (cells["factors"] != "").any():
+        columns.insert(4, "factors")
     return cells.loc[cells["n_valid"] == 0, columns].reset_index(drop=True)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab import study as studies
+from netlab.analysis import factors
 from netlab.analysis.compare import BASE, MORE, Asked, Compared, compare
 from netlab.analysis.differences import differences
 from netlab.analysis.measured import Measured, load_measured
@@ -92,9 +93,9 @@ def side_of(given: str | Path | Measured) -> Side:
     Raises
     ------
     BadInput
-        There is no such directory, study or campaign.
+        Unknown directory, study or campaign.
     NetlabError
-        There are no runs, or files that cannot be read as results.
+        Without runs, or with files that cannot be read as results.
     """
     if isinstance(given, Measured):
         return _side(str(given.results), given)
@@ -151,14 +152,16 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     """
     column, equals, rest = text.partition("=")
     column = column.strip()
-    if not equals or column not in FACTORS:
+    further = [name for name in factors.names(runs) if name not in FACTORS]
+    if not equals or column not in (*FACTORS, *further):
         raise BadInput(
-            f"write COLUMN=a,b with a column of {', '.join(FACTORS)}",
+            f"write COLUMN=a,b with a column of {', '.join((*FACTORS, *further))}",
             key="by",
             value=text,
             code="E-ANALYSIS-027",
         )
-    known = {str(level): level for level in runs[column].dropna().unique().tolist()}
+    values = factors.column(runs, column) if column in further else runs[column]
+    known = {str(level): level for level in values.dropna().unique().tolist()}
     commas = [at for at, character in enumerate(rest) if character == ","]
     splits = [(rest[:at].strip(), rest[at + 1 :].strip()) for at in commas]
     found = [(known[a], known[b]) for a, b in splits if a in known and b in known and a != b]
@@ -176,8 +179,12 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
 def split(side: Side, by: str) -> tuple[str, tuple[Side, Side]]:
     """Two sides of one: the runs with each of two levels of a factor."""
     column, levels = levels_of(by, side.runs)
+    runs = side.runs
+    if column in factors.names(runs):
+        values = factors.column(runs, column)
+        runs = runs.assign(**{column: values, "factors": factors.without(runs, column)})
     a, b = (
-        replace(side, label=f"{column}={level}", runs=side.runs[side.runs[column] == level])
+        replace(side, label=f"{column}={level}", runs=runs[runs[column] == level])
         for level in levels
     )
     return column, (a, b)

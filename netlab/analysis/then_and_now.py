@@ -61,7 +61,7 @@ DIRECTIONS = (
 """Pairs of tables (before, after) over the same hosts that differ in direction alone."""
 
 CELL_COLUMNS = (
-    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams"),
+    *("group", "table", "path", "direction", "tuning", "mtu_B", "streams", "factors"),
     *("then_MBps", "then_ceiling_MBps", "then_percent"),
     *("now_MBps", "now_ceiling_MBps", "now_percent", "now_percent_low", "now_percent_high"),
 )
@@ -86,7 +86,7 @@ class Step:
     before, after : dict
         Allowed values of a cell on that side, by column.
     match : tuple of str
-        Columns with equal values in both cells of a ratio.
+        Columns with equal values in both cells of a ratio, besides ``factors``.
     """
 
     factor: str
@@ -98,12 +98,12 @@ class Step:
 
     def pairs(self, cells: pd.DataFrame) -> pd.DataFrame:
         """Pairs of comparable cells, the columns of each side suffixed ``_a`` and ``_b``."""
-        sides = []
+        match, sides = [*self.match, "factors"], []
         for side, ending in ((self.before, "_a"), (self.after, "_b")):
             keep = np.logical_and.reduce([cells[c].isin(v) for c, v in side.items()])
             part = cells[keep]
-            sides.append(part.rename(columns={c: c + ending for c in part if c not in self.match}))
-        return sides[0].merge(sides[1], on=list(self.match))
+            sides.append(part.rename(columns={c: c + ending for c in part if c not in match}))
+        return sides[0].merge(sides[1], on=match)
 
 
 def published_cells() -> pd.DataFrame:
@@ -239,14 +239,14 @@ def _listed(counts: tuple) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def side(ratio: float) -> str:
+def side(ratio: float, band: float = BAND) -> str:
     """Position of a ratio relative to the band around 1: ``rises``, ``falls`` or ``stays``."""
-    if ratio > BAND:
+    if ratio > band:
         return RISES
-    return FALLS if ratio < 1 / BAND else STAYS
+    return FALLS if ratio < 1 / band else STAYS
 
 
-def verdict(said: str, low: float, high: float) -> str:
+def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     """Verdict on a published effect by the measured interval of the same ratio.
 
     Parameters
@@ -255,18 +255,20 @@ def verdict(said: str, low: float, high: float) -> str:
         ``rises``, ``falls`` or ``stays``.
     low, high : float
         Ends of the measured interval; NaN where there is none.
+    band : float
+        Largest error of a published ratio, either way.
     """
     if math.isnan(low) or math.isnan(high):
         return UNDECIDED
     if said == FALLS:
-        return verdict(RISES, 1 / high, 1 / low)
+        return verdict(RISES, 1 / high, 1 / low, band)
     if said == RISES:
-        if high <= BAND:
+        if high <= band:
             return DOES_NOT
         return RECURS if low > 1 else UNDECIDED
-    if low >= 1 / BAND and high <= BAND:
+    if low >= 1 / band and high <= band:
         return RECURS
-    return DOES_NOT if low > BAND or high < 1 / BAND else UNDECIDED
+    return DOES_NOT if low > band or high < 1 / band else UNDECIDED
 
 
 def compare(m: Measured) -> pd.DataFrame:
@@ -285,10 +287,8 @@ def compare(m: Measured) -> pd.DataFrame:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
     usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
-    goodputs = {
-        key: part.set_index("round")["goodput_MBps"]
-        for key, part in usable.groupby(list(CELL_KEYS))
-    }
+    usable = usable.set_index("round")[[*CELL_KEYS, "goodput_MBps"]]
+    goodputs = {key: part["goodput_MBps"] for key, part in usable.groupby(list(CELL_KEYS))}
     rows = []
     for step in steps(cells) if len(cells) else ():
         pairs = _sides(step.pairs(cells))

@@ -70,7 +70,7 @@ def of_interface(interface: str, sysfs: str | Path = "/sys") -> InterfaceBus:
     Raises
     ------
     BadInput
-        The name is not valid, or there is no such interface.
+        The name is not valid, or not of an interface.
     """
     valid = isinstance(interface, str) and _NAME.fullmatch(interface)
     if not valid or interface in (".", ".."):

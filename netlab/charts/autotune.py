@@ -41,7 +41,7 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
     Raises
     ------
     BadInput
-        There is no candidate.
+        Without a candidate.
     """
     if search.empty:
         raise BadInput(

@@ -35,7 +35,7 @@ STYLES: dict[str, dict[str, Any]] = {
     SAME: {"color": PALETTE[0], "marker": "o"},
     CANNOT_TELL: {"color": CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
 }
-"""Colour and marker of each verdict; a hollow dot says nothing."""
+"""Colour and marker of each verdict; a hollow dot for no verdict."""
 
 
 @theme()

@@ -69,7 +69,7 @@ def throughput_by_streams(table: int, tuning: str, ax: Axes | None = None) -> Ax
     Raises
     ------
     BadInput
-        There is no such table or tuning.
+        Unknown table or tuning.
     """
     if table not in TITLE_OF_TABLE or tuning not in TUNINGS:
         raise BadInput(

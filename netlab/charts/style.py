@@ -92,7 +92,7 @@ _DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionar
 
 @contextmanager
 def theme() -> Iterator[None]:
-    """netlab's theme for what is drawn inside; nothing is set globally.
+    """Context with netlab's theme; global settings stay unchanged.
 
     Also a decorator: ``@theme()`` above a function that draws.
     """
@@ -365,7 +365,7 @@ def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Cha
     Raises
     ------
     BadInput
-        There is no alt text.
+        Without alt text.
     """
     if alt is None:
         alt, caption = _DESCRIBED.get(drawn, ("", caption))

@@ -58,15 +58,14 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     matrix = replace(QUICK if quick else Matrix(), **given)
     installed = find_tools(peers)
     # Import what takes long after the options are validated.
-    from tqdm import tqdm
-
     from netlab.charts.bench import ratios_alt, ratios_figure
     from netlab.charts.style import save_svg
+    from netlab.experiment.progress import Steady
     from netlab.files import paths
     from netlab.qualify.bench.document import Conclusions
     from netlab.qualify.bench.run import run_bench
 
-    with tqdm(desc="netlab bench", unit="transfer") as bar:
+    with Steady(desc="netlab bench", unit="transfer") as bar:
 
         def progress(turn, sample, turns):
             bar.total = turns

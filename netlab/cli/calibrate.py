@@ -50,7 +50,7 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
     "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
 )
 @click.option(
-    "--aa", is_flag=True, help="Compare cells that differ in nothing instead, with injected load."
+    "--aa", is_flag=True, help="Compare identical cells instead, without and with injected load."
 )
 @click.option(
     "--interference",
@@ -74,9 +74,9 @@ def calibrate_command(
     trip of the emulator, idle and under load, within 0.2 ms or 0.5 %, whichever is more; its rates
     within 1 %.
 
-    --aa measures cells that differ in nothing, in rounds, without and with a load that netlab
+    --aa measures identical cells, in rounds, without and with a load that netlab
     injects (bursts of 12 % of each CPU in spells of 5 to 200 s), and counts the pairs of cells that
-    are told apart; exit code 1 if they are more than 5 %, by the whole interval of the count.
+    are found different; exit code 1 if they are more than 5 %, by the whole interval of the count.
 
     --interference burns CPUs for 50 to 300 ms at random moments of runs, and counts the runs that
     are flagged: at least 95 % of those that lost over 5 % of their goodput, and at most 2 % of the
@@ -135,7 +135,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
     document = Document(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     for name, measure in parts.items():
         part = _with_bar(name, measure)
-        # Save each part, so that a later failure loses nothing.
+        # Save each part before the next one, which may fail.
         measured: dict[str, Any] = {name: part}
         document = replace(document, **measured)
         path = document.save(directory)
@@ -149,9 +149,9 @@ def _with_bar(
     name: str, measure: Callable
 ) -> Calibration | EmulatorAccuracy | AaResult | InterferenceResult:
     """Measure a part, with a progress bar."""
-    from tqdm import tqdm
+    from netlab.experiment.progress import Steady
 
-    with tqdm(desc=f"netlab calibrate: {name}", unit="cell") as bar:
+    with Steady(desc=f"netlab calibrate: {name}", unit="cell") as bar:
 
         def progress(sample: dict, runs: int) -> None:
             bar.total = runs

@@ -84,7 +84,7 @@ def _output(found: Comparison, form: str) -> str:
 def _differences(found: Comparison) -> str:
     rows = found.differences.to_dict("records")
     if not rows:
-        return "netlab: nothing recorded differs besides goodput"
+        return "netlab: no recorded condition differs besides goodput"
     return "\n".join(f"netlab: {row['item']}: A {row['a']}, B {row['b']}" for row in rows)
 
 

@@ -71,7 +71,7 @@ def shell_command(host: str, argv: tuple[str, ...]) -> None:
 
 
 def _shown(lab: Lab) -> str:
-    """What a lab consists of, and whether it is complete, as lines."""
+    """Parts of a lab and its completeness, as lines."""
     from netlab.lab import taskgroup
 
     status = lab.status()

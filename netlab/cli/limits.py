@@ -59,5 +59,18 @@ def explained(error: OSError | MemoryError) -> NetlabError:
     elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM) and error.filename:
         what += "; choose a directory that this user can write (--results), or change its rights"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if _no_inode(error.filename):
+            what += ", and the file system has no free inode"
         what += "; the records so far are complete: free some space and run it again"
     return NetlabError(f"{where}{what}", code="E-CLI-017")
+
+
+def _no_inode(filename: object) -> bool:
+    """Whether the file system of a file that could not be written lacks inodes."""
+    if not isinstance(filename, str):
+        return False
+    try:
+        found = os.statvfs(os.path.dirname(filename) or ".")
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0

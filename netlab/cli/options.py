@@ -36,6 +36,32 @@ def timing_options(function: Callable) -> Callable:
     return function
 
 
+def _outer(
+    context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str]:
+    """Parse ``NAME=LEVEL`` pairs."""
+    found: dict[str, str] = {}
+    for text in value:
+        name, equals, level = text.partition("=")
+        if not (name and equals and level):
+            raise click.BadParameter(f"write NAME=LEVEL, not {text!r}")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice")
+        found[name] = level
+    return found
+
+
+def outer_option(function: Callable) -> Callable:
+    """Add ``--outer NAME=LEVEL``: the levels of factors that a person sets."""
+    return click.option(
+        "--outer",
+        multiple=True,
+        callback=_outer,
+        metavar="NAME=LEVEL",
+        help="Level that the hosts have now of a factor that a person sets; may be repeated.",
+    )(function)
+
+
 def directory_option(*names: str, help: str) -> Callable:
     """Add an option that takes a directory; the command gets an absolute path, or None."""
     kind = click.Path(path_type=Path, file_okay=False)

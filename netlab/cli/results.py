@@ -79,7 +79,7 @@ def prune_command(results: str, yes: bool) -> None:
         if not plan.files:
             return
         if not yes and not click.confirm("Remove them?", err=True):
-            click.echo("netlab: nothing is removed", err=True)
+            click.echo("netlab: no file was removed", err=True)
             return
         prune(plan)
     click.echo(f"netlab: {plan.records} superseded records removed", err=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.options import results_option, study_argument, timing_options
-from netlab.cli.validation import load_measurable
+from netlab.cli.options import outer_option, results_option, study_argument, timing_options
+from netlab.cli.validation import asked_outer, load_measurable
 
 if TYPE_CHECKING:
     from netlab.experiment.campaign import Campaign
@@ -21,18 +22,20 @@ if TYPE_CHECKING:
 @click.command("run")
 @study_argument
 @timing_options
+@outer_option
 @results_option()
 @guarded
-def run_command(study: str, results: Path | None, **timing: Any) -> None:
+def run_command(study: str, results: Path | None, outer: dict[str, str], **timing: Any) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
     Print the directory of the results. STUDY is the name of a study or the path of its file.
     """
     loaded = load_measurable(study, **timing)
+    outer = asked_outer(loaded, outer)
     from netlab.experiment.progress import Bar
 
     with Bar(report=False) as bar:
-        campaign = measure(loaded, results, bar)
+        campaign = measure(loaded, results, bar, outer)
     click.echo(campaign.directory)
     sys.exit(exit_code(campaign))
 
@@ -50,11 +53,11 @@ def exit_code(campaign: Campaign) -> int:
     return 1
 
 
-def measure(loaded: Study, results: Path | None, bar: Bar) -> Campaign:
+def measure(loaded: Study, results: Path | None, bar: Bar, outer: Mapping[str, str]) -> Campaign:
     """Measure a study, and say on standard error what was measured."""
     from netlab.experiment.campaign import run_study
 
-    campaign = run_study(loaded, directory=results, watcher=bar)
+    campaign = run_study(loaded, directory=results, outer=outer, watcher=bar)
     click.echo(
         f"netlab: {campaign.measured} runs measured in {campaign.visits} visits, "
         f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged",

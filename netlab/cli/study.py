@@ -9,29 +9,39 @@ from typing import Any
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.options import results_option, site_option, study_argument, timing_options
+from netlab.cli.options import (
+    outer_option,
+    results_option,
+    site_option,
+    study_argument,
+    timing_options,
+)
 from netlab.cli.report import gate_code, publish_site
 from netlab.cli.run import exit_code, measure
-from netlab.cli.validation import load_measurable
+from netlab.cli.validation import asked_outer, load_measurable
 
 
 @click.command("study")
 @study_argument
 @timing_options
+@outer_option
 @results_option()
 @site_option
 @guarded
-def study_command(study: str, results: Path | None, site: Path | None, **timing: Any) -> None:
+def study_command(
+    study: str, results: Path | None, site: Path | None, outer: dict[str, str], **timing: Any
+) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
     Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 1:
     a cell has no valid run; 4: the report is below the quality gate, see `netlab report`.
     """
     loaded = load_measurable(study, **timing)
+    outer = asked_outer(loaded, outer)
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
-        campaign = measure(loaded, results, bar)
+        campaign = measure(loaded, results, bar, outer)
         published = publish_site(loaded, campaign.directory, site, bar)
     click.echo(published.index)
     below = gate_code(published)

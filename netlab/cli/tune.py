@@ -1,4 +1,4 @@
-"""``netlab tune``: what the tunings of a study change, and recovery of what a dead netlab left."""
+"""``netlab tune``: changes of a study's tunings, and recovery after a dead netlab."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 @click.group("tune")
 def tune_group() -> None:
-    """Show what tunings change; recover hosts."""
+    """Show the changes of tunings; recover hosts."""
 
 
 @tune_group.command("plan")
 @study_argument
 @click.option("--tuning", help="Only this tuning of the study.")
 @click.option("--path", "path_name", help="Only this path of the study.")
+@click.option("--commands", is_flag=True, help="Print shell commands instead of a diff.")
 @guarded
-def plan_command(study: str, tuning: str | None, path_name: str | None) -> None:
-    """Show as a diff what each tuning of STUDY would change on each host. Changes nothing.
+def plan_command(study: str, tuning: str | None, path_name: str | None, commands: bool) -> None:
+    """Show the changes of each tuning of STUDY on each host as a diff, without making them.
 
     Everything is read and planned before the first line is printed.
     """
@@ -35,7 +36,8 @@ def plan_command(study: str, tuning: str | None, path_name: str | None) -> None:
     require_known("path", path_name, loaded.paths)
     from netlab.face.changes import Changes, planned_changes
 
-    click.echo(Changes(tuple(planned_changes(loaded, tuning, path_name))))
+    planned = Changes(tuple(planned_changes(loaded, tuning, path_name)))
+    click.echo(planned.commands() if commands else planned)
 
 
 @tune_group.command("recover")
@@ -48,7 +50,7 @@ def recover_command(study: str) -> None:
 
 
 def _recovered(study: Study) -> Iterator[str]:
-    """Revert on every host what a netlab that was killed together with its guard left behind.
+    """Revert on every host the changes of a netlab that was killed together with its guard.
 
     Yields
     ------
@@ -59,7 +61,7 @@ def _recovered(study: Study) -> Iterator[str]:
 
     with study_lab(study) as lab:
         for path in study.paths:
-            with open_endpoints(study, path, lab=lab) as endpoints:
+            with open_endpoints(study, study.first_link(path), lab=lab) as endpoints:
                 for host, endpoint in endpoints.items():
                     answers = endpoint.recover()
                     for answer in answers:

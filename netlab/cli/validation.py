@@ -1,9 +1,12 @@
-"""Refuse what cannot be used before a host is reached and before what takes long to import."""
+"""Validate input before a host is reached and before heavy imports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+import click
 
 from netlab.errors import BadInput
 
@@ -17,7 +20,7 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | str |
     Raises
     ------
     BadInput
-        There is no such study, or a mistake in the file or in `timing`.
+        Unknown study, or a mistake in the file or in `timing`.
     """
     from netlab.files import paths
     from netlab.study import load
@@ -41,6 +44,26 @@ def load_measurable(
             for level in study.tunings:
                 study.tuning_profile(end.host, level.name)
     return study
+
+
+def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:
+    """Levels of the study's outer factors: as given, and on a terminal asked for the others.
+
+    Raises
+    ------
+    BadInput
+        An unknown factor or level, or one that is missing where nobody can be asked.
+    """
+    from netlab.study.factors import level_text
+    from netlab.study.levels import chosen_outer
+
+    found = dict(given)
+    if sys.stdin.isatty():
+        for name in sorted(set(study.outer) - set(found)):
+            levels = click.Choice([level_text(level) for level in study.outer[name]])
+            found[name] = click.prompt(f"{name} of the hosts now", type=levels, err=True)
+    chosen_outer(study, found)
+    return found
 
 
 def require_known(key: str, given: str | None, names: Iterable[str]) -> None:

@@ -1,7 +1,6 @@
 """The C library from Python: the only package that uses ``netlab._core``."""
 
 from netlab.core.binding import (
-    STATUSES,
     CopyRate,
     Meter,
     Option,
@@ -17,6 +16,7 @@ from netlab.core.binding import (
     transfer,
     version,
 )
+from netlab.core.conversion import STATUSES
 from netlab.core.report import Report
 
 __all__ = [

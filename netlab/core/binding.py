@@ -1,4 +1,4 @@
-"""Binding of the C library: the only module that uses ``netlab._core``.
+"""Binding of the C library: its functions and structs from Python.
 
 One function per C call. A C call that does not return ``NL_OK`` raises
 :class:`netlab.errors.CoreError` with the C message and code. The GIL is released while C runs.
@@ -16,40 +16,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 import netlab._core as _core
+from netlab.core.conversion import fields_of, report_of, text_of
 from netlab.core.report import Report
 from netlab.errors import CoreError
 
 ffi, lib = _core.ffi, _core.lib
 
-STATUSES = ("ok", "stopped", "timeout", "error")
-
-
-def _text(chars: Any) -> str:
-    return ffi.string(chars).decode("ascii", "replace")
-
 
 def _check(code: int, err: Any) -> None:
     if code != lib.NL_OK:
-        key = _text(err.key)
-        message = _text(err.message)
+        key = text_of(err.key)
+        message = text_of(err.message)
         raise CoreError(
             f"{key}: {message}" if key else message,
-            reason=_text(lib.nl_code_name(code)),
+            reason=text_of(lib.nl_code_name(code)),
             code="E-CORE-001",
         )
 
 
 def version() -> str:
     """Version of the C library."""
-    return _text(lib.nl_version())
+    return text_of(lib.nl_version())
 
 
 def source_digest() -> str:
     """sha256 of the sources the C library was built from, in hex."""
-    return _text(lib.nl_source_digest())
+    return text_of(lib.nl_source_digest())
 
 
 def gensink_path() -> Path:
@@ -103,10 +96,10 @@ def options() -> Mapping[str, Option]:
     table = lib.nl_options(count)
     rows = (table[i] for i in range(count[0]))
     return {
-        (name := _text(row.name)): Option(
+        (name := text_of(row.name)): Option(
             name=name,
-            help=_text(row.help),
-            default=None if row.initial == ffi.NULL else _text(row.initial),
+            help=text_of(row.help),
+            default=None if row.initial == ffi.NULL else text_of(row.initial),
             roles=frozenset(role for role, bit in _ROLES.items() if row.roles & bit),
             minimum=row.min,
             maximum=row.max,
@@ -148,54 +141,6 @@ def check_options(role: str, **settings: object) -> None:
 
 
 # -- runs ----------------------------------------------------------------------------------------
-
-
-class _Owned(np.ndarray):
-    """An array over C memory that holds a reference to its owner."""
-
-    owner: Any = None
-
-    def __array_finalize__(self, source: Any) -> None:
-        self.owner = getattr(source, "owner", None)
-
-
-def _view(
-    pointer: Any, dtype: type, rows: int, capacity: int, count: int, owner: Any
-) -> np.ndarray:
-    size = np.dtype(dtype).itemsize
-    flat: np.ndarray = np.frombuffer(ffi.buffer(pointer, rows * capacity * size), dtype=dtype)
-    array = flat.reshape(rows, capacity)[:, :count].view(_Owned)
-    array.owner = owner
-    array.flags.writeable = False
-    return array
-
-
-def _policy(policy: Any) -> dict[str, int | bool | None]:
-    """The policy of a report; a limit that there is not is None."""
-    found: dict[str, int | bool | None] = {
-        name: None if getattr(policy, name) == 2**64 - 1 else int(getattr(policy, name))
-        for name in ("batch_B", "yield_B")
-    }
-    switches = ("read_delay", "sched_batch", "spread")
-    return found | {name: bool(getattr(policy, name)) for name in switches}
-
-
-def _struct(value: Any) -> dict[str, int]:
-    return {name: int(getattr(value, name)) for name, _ in ffi.typeof(value).fields}
-
-
-def _stream(row: Any) -> dict[str, Any]:
-    return {
-        **{
-            name: int(getattr(row, name))
-            for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
-                         "t_last_ns", "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp",
-                         "mss_B", "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
-        },
-        "congestion": _text(row.congestion),
-        "tcp": _struct(row.tcp) if row.has_tcp else None,
-        "tcp_t1": _struct(row.tcp_t1) if row.has_tcp_t1 else None,
-    }  # fmt: skip
 
 
 class Run:
@@ -263,42 +208,7 @@ class Run:
             self._thread.join()
         if self._failure is not None:
             raise self._failure
-        return self._report()
-
-    def _report(self) -> Report:
-        r = lib.nl_run_report(self._run)
-        rows, capacity, count = r.streams, r.sample_capacity, r.sample_count
-        trace = {
-            name: _view(pointer, np.uint32, rows, capacity, count, self._run)
-            for name, pointer in (
-                ("rtt_us", r.trace_rtt_us),
-                ("cwnd_segments", r.trace_cwnd_segments),
-                ("retransmits", r.trace_retransmits),
-            )
-            if pointer != ffi.NULL
-        }
-        rejected = _struct(r.rejected)
-        rejected["short"] = rejected.pop("too_short")
-        plain = ("streams", "accepted", "t_go_ns", "t_first_byte_ns", "t_last_byte_ns",
-                 "window_t0_ns", "window_t1_ns", "window_bytes", "total_bytes",
-                 "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
-                 "mapped_bytes", "watch_cpu_ns")  # fmt: skip
-        failed = r.status != lib.NL_STATUS_OK
-        return Report(
-            role=self.role,
-            status=STATUSES[r.status],
-            code=_text(lib.nl_code_name(r.err.code)) if r.err.code else "",
-            message=_text(r.err.message) if failed else "",
-            engine=_text(r.engine),
-            method=_text(r.method),
-            **{name: int(getattr(r, name)) for name in plain},
-            policy=_policy(r.policy),
-            rejected=rejected,
-            per_stream=tuple(_stream(r.per_stream[i]) for i in range(rows)),
-            sample_t_ns=_view(r.sample_t_ns, np.uint64, 1, capacity, count, self._run)[0],
-            sample_bytes=_view(r.sample_bytes, np.uint64, rows, capacity, count, self._run),
-            trace=trace,
-        )
+        return report_of(self.role, lib.nl_run_report(self._run), self._run)
 
     def __enter__(self) -> Run:
         return self
@@ -395,12 +305,12 @@ class Meter:
 
 
 def _meter(c: Any, t0_ns: int, t1_ns: int, extra: dict[str, Any], counters: Any) -> Meter:
-    name = _text(c.name)
+    name = text_of(c.name)
     return Meter(
         t0_ns=t0_ns,
         t1_ns=t1_ns,
-        interface={"name": name, **_struct(c.interface), **extra} if name else None,
-        cpu=tuple(_struct(c.cpu[i]) for i in range(c.cpus)),
+        interface={"name": name, **fields_of(c.interface), **extra} if name else None,
+        cpu=tuple(fields_of(c.cpu[i]) for i in range(c.cpus)),
         interrupts=c.interrupts,
         context_switches=c.context_switches,
         softnet={

@@ -1,4 +1,4 @@
-"""Which cells of a study go on after a look, within what is left of its budget."""
+"""Selection of the cells that continue after an interim analysis, within the remaining budget."""
 
 from __future__ import annotations
 
@@ -88,6 +88,7 @@ def look(
     if precision is None:
         raise ValueError("a study without a precision has no looks")
     planned = {run.cell_id: visit.block_id for visit in first for run in visit.runs}
+    takes_s = {run.cell_id: run_s(study, run) for visit in first for run in visit.runs}
     good = valid(runs[runs["round"] <= round])
     values = {
         str(cell): part["goodput_MBps"].to_numpy(dtype=float)
@@ -102,7 +103,7 @@ def look(
             open_cells[cell] = math.inf if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
     for cell in sorted(open_cells, key=lambda cell: (open_cells[cell], cell)):
-        more_s = run_s(study) + (0.0 if planned[cell] in blocks else VISIT_S)
+        more_s = takes_s[cell] + (0.0 if planned[cell] in blocks else VISIT_S)
         if cost_s + more_s * more_rounds > left_s:
             continue
         going.add(cell)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,14 @@ from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.record import Record, open_record
 from netlab.experiment.watcher import Watcher
 from netlab.files import paths
+from netlab.files.lock import take
 from netlab.lab.lab import Lab
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
+from netlab.notebooks.progress import NOTE
 from netlab.study import Study
+from netlab.study.factors import Levels
+from netlab.study.levels import chosen_outer
 from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
@@ -78,13 +81,12 @@ class Campaign:
 def exclusive(directory: Path) -> Iterator[None]:
     """Lock the results directory against a second campaign."""
     directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".lock", "w", encoding="ascii") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+    with open(directory / ".lock", "a+b") as lock:
+        holder = take(lock.fileno())
+        if holder is not None:
             raise NetlabError(
-                f"another netlab is measuring into {directory}", code="E-RUN-002"
-            ) from None
+                f"another netlab is measuring into {directory}: {holder}", code="E-RUN-002"
+            )
         yield
 
 
@@ -92,6 +94,7 @@ def run_study(
     study: Study,
     *,
     directory: Path | None = None,
+    outer: Mapping[str, object] | None = None,
     watcher: Watcher | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Campaign:
@@ -103,6 +106,8 @@ def run_study(
         What to measure.
     directory : Path, optional
         Directory for the results; ``data/results/<name>`` when left out.
+    outer : mapping of str to str, optional
+        The level that the hosts have now of each outer factor; only its runs are measured.
     watcher : Watcher, optional
         Progress callbacks.
     clock : callable
@@ -110,19 +115,22 @@ def run_study(
 
     Raises
     ------
+    BadInput
+        An outer factor without a level, or with an unknown one.
     NetlabError
         A visit failed. Earlier results are kept, and a second call resumes.
     """
+    levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
     with ExitStack() as stack:
         stack.enter_context(exclusive(directory))
         lab = stack.enter_context(study_lab(study))
-        record = open_record(study, directory, host_facts(study, lab=lab), lab)
-        return _Rounds(record, lab, watcher or Watcher(), clock).measure()
+        record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
+        return _Rounds(record, lab, watcher or Watcher(), clock, levels).measure()
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
-    """Which runs are flagged ``interference`` and nothing worse."""
+    """Mask of the runs whose only flag is ``interference``."""
     return runs["flags"] == INTERFERENCE
 
 
@@ -147,13 +155,25 @@ def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
     )
 
 
+def _mean_run_s(study: Study, first: Sequence[Visit]) -> float:
+    """Estimated time of a run, s: mean over the cells."""
+    each = [run_s(study, run) for visit in first for run in visit.runs]
+    return sum(each) / len(each)
+
+
 class _Rounds:
     """The rounds of a campaign, and the cells that go on in them."""
 
     def __init__(
-        self, record: Record, lab: Lab | None, watcher: Watcher, clock: Callable[[], float]
+        self,
+        record: Record,
+        lab: Lab | None,
+        watcher: Watcher,
+        clock: Callable[[], float],
+        outer: Levels = (),
     ):
         self.record, self.lab, self.watcher, self.clock = record, lab, watcher, clock
+        self.outer = outer
         self.study = record.study
         precision = self.study.precision
         budget_s = math.inf if precision is None else precision.budget or math.inf
@@ -165,7 +185,10 @@ class _Rounds:
 
     def measure(self) -> Campaign:
         """Make all rounds; looks in between decide how long to go on."""
-        study, kept, planned = self.study, len(self.record.kept), rounds(self.study)
+        study, kept = self.study, len(self.record.kept)
+        planned = [
+            tuple(visit for visit in each if visit.outer == self.outer) for each in rounds(study)
+        ]
         at = (study.min_rounds,) if study.precision is None else study.precision.looks
         todo = self._todo(planned[: at[0]])
         self.watcher.start(
@@ -173,7 +196,7 @@ class _Rounds:
             sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
             - sum(len(visit.runs) for visit in todo),
             len(todo),
-            run_s(study),
+            _mean_run_s(study, planned[0]),
         )
         with ExitStack() as stack:
             kernel = None
@@ -215,10 +238,12 @@ class _Rounds:
                 kernel = kernel or stack.enter_context(Kernel(PREPARE))
                 self._visit(visit, kernel)
             todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
+            if todo and attempt < self.study.noise.retries:
+                self.watcher.again(sum(len(visit.runs) for visit in todo), len(todo))
         return kernel
 
     def _disturbed(self, visit: Visit) -> Visit:
-        """The runs of a visit that were flagged for interference and nothing worse."""
+        """The runs of a visit whose only flag is ``interference``."""
         runs, _ = self.record.store.block(visit.block_id)
         return visit.only(set(runs.loc[disturbed(runs), "run_id"]))
 
@@ -240,7 +265,10 @@ class _Rounds:
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 
-        def done(_run_id: str) -> None:
+        def progressed(message: str) -> None:
+            if message.startswith(NOTE):
+                self.watcher.note(message.removeprefix(NOTE))
+                return
             self.measured += 1
             self.watcher.run_done()
 
@@ -257,7 +285,7 @@ class _Rounds:
                 "lab": self.lab.id if self.lab is not None else "",
             },
             kernel=kernel,
-            on_progress=done,
+            on_progress=progressed,
         )
         self.visits += 1
 

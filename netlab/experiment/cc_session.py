@@ -39,9 +39,9 @@ class CongestionControl:
     source : str
         ``kernel``, ``module`` or ``bpf``.
     version : str
-        Kernel release, digest of the module's sources, or law, revision and digest.
+        Kernel release, digest of the module's sources, or algorithm, revision and digest.
     parameters : dict
-        Parameters of the law, in the agent's units; empty for the kernel's.
+        Parameters of the algorithm, in the agent's units; empty for the kernel's.
     """
 
     name: str
@@ -93,7 +93,7 @@ def open_cc_session(
 ) -> Iterator[CcSession]:
     """Provide congestion controls on a host, and unload netlab's own at the end.
 
-    A process on the host, ``gensink stacks``, owns those that netlab loads: they end with it.
+    A process on the host, ``gensink cc``, owns those that netlab loads: they end with it.
     The tuning loads modules and permits names, and reverts both even after a crash.
 
     Parameters
@@ -157,19 +157,19 @@ def words_of(host: Host, path: str) -> tuple[str, ...]:
 
 def can_load(host: Host, module: str) -> bool:
     """True if the host's kernel has a module of that name; does not load it."""
-    argv = ("sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin exec modprobe -n -q "$1"', "look", module)
+    argv = ("sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin exec modprobe -n -q "$1"', "sh", module)
     return host.run(argv, check=False).exit_status == 0
 
 
 def _of_kernel(host: Host, choice: CcChoice) -> CongestionControl:
     """A congestion control of the kernel: built in, or a module, loaded or not."""
     release = host.run(("uname", "-r")).stdout.strip()
-    look = (
+    script = (
         'm=/sys/module/$1; if [ -e "$m/initstate" ]; then echo module; cat "$m/srcversion"; '
         'elif [ "$2" = module ]; then echo module; '
         'PATH=$PATH:/usr/sbin:/sbin modinfo -F srcversion "$1"; else echo kernel; fi 2>/dev/null'
     )
-    seen = host.run(("sh", "-c", look, "look", choice.module, choice.source), check=False).stdout
+    seen = host.run(("sh", "-c", script, "sh", choice.module, choice.source), check=False).stdout
     source, *srcversion = seen.split()
     version = f"{choice.name} (Linux {release}"
     version += f", srcversion {srcversion[0]})" if srcversion else ")"
@@ -199,10 +199,10 @@ def _knobs(
 
 
 class _Process:
-    """``gensink stacks`` on a host, as root."""
+    """``gensink cc`` on a host, as root."""
 
     def __init__(self, host: Host, binary: str):
-        self._host, self._argv = host, (binary, "stacks", "--silence-s", str(SILENCE_S))
+        self._host, self._argv = host, (binary, "cc", "--silence-s", str(SILENCE_S))
         self._process: LineProcess | None = None
 
     @property
@@ -215,9 +215,7 @@ class _Process:
         try:
             ready = self._lines.receive(ANSWER_S)
             if ready.get("event") != "ready":
-                raise HostError(
-                    self._host.name, f"gensink stacks answered {ready}", code="E-RUN-004"
-                )
+                raise HostError(self._host.name, f"gensink cc answered {ready}", code="E-RUN-004")
             if not ready["supported"]:
                 raise Unsupported(f"{self._host.name}: {ready['reason']}", code="E-RUN-005")
         except BaseException:
@@ -229,26 +227,26 @@ class _Process:
         self._lines.close()
 
     def load(self, choice: CcChoice, version: str) -> CongestionControl:
-        """Load one law."""
+        """Load one congestion control."""
         assert choice.stack is not None  # the kernel's own are not loaded
-        self._lines.send("load", law=choice.stack.law, **words_for(choice.stack))
+        self._lines.send("load", cc=choice.stack.law, **words_for(choice.stack))
         answer = self._lines.receive(ANSWER_S)
         if answer.get("event") == "error":
             kind = Unsupported if "unsupported" in answer["message"] else NetlabError
             raise kind(f"{self._host.name}: {choice.name}: {answer['message']}")
-        named = ("event", "name", "law", "revision", "sha256")
+        named = ("event", "name", "cc", "revision", "sha256")
         return CongestionControl(
             choice.name,
             answer["name"],
             "bpf",
-            f"{answer['law']} {answer['revision']} (netlab {version}, "
+            f"{answer['cc']} {answer['revision']} (netlab {version}, "
             f"sha256 {answer['sha256'][:12]})",
             {key: value for key, value in answer.items() if key not in named},
         )
 
 
 def words_for(stack: Stack) -> dict[str, int]:
-    """Parameters of a law for ``load``: shares and segments in millionths."""
+    """Parameters of a stack for ``load``: shares and segments in millionths."""
     return {
         f"{key}_millionths" if key in IN_MILLIONTHS else key: round(value * MILLION)
         if key in IN_MILLIONTHS

@@ -43,7 +43,7 @@ class Emulation:
         cls, study: Study, path: str, lab: Lab | None, *, interval_ms: int | None = None
     ) -> Emulation | None:
         """The emulator of a path; None without one, or with netem, which gives no report."""
-        link = study.paths[path].link
+        link = study.path(path).link
         if lab is None or link is None or link.emulator is None:
             return None
         if lab.emulated_with(path) != "netlab":
@@ -51,7 +51,7 @@ class Emulation:
         there_ms, back_ms = link.emulator.each_way_ms
         return cls(
             lab.emulator(path),
-            study.paths[path].ends[0].host,
+            study.path(path).ends[0].host,
             (there_ms / 1e3, back_ms / 1e3),
             interval_ms or study.timing.interval_ms,
         )

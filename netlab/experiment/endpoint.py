@@ -19,10 +19,12 @@ from netlab.hosts.pulse import SILENCE_S
 from netlab.hosts.push import push_agent
 from netlab.lab import lab as labs
 from netlab.lab.reaper import base as lab_base
+from netlab.notebooks.progress import note
 from netlab.study import Study
+from netlab.study.factors import path_of_link
 from netlab.study.schedule import Visit
 from netlab.tuning import found as found_settings
-from netlab.tuning.diff import plan_html, plan_text
+from netlab.tuning.diff import plan_text
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
 from netlab.tuning.session import TuningSession
@@ -46,10 +48,6 @@ class TuningPlan:
     def to_text(self) -> str:
         """One or two lines a knob."""
         return plan_text(self.changes)
-
-    def to_html(self) -> str:
-        """The diff for a notebook."""
-        return plan_html(self.changes)
 
 
 class _Lines:
@@ -155,7 +153,7 @@ class Endpoint:
             return TuningPlan(self._session(lines, profile, mtu_B).plan())
 
     def _needs_root(self, profile: Profile, mtu_B: int | None) -> bool:
-        """Whether a tuning runs as root: always, but to read where root cannot be had."""
+        """True if a tuning runs as root: always, except for reading where root is unavailable."""
         extra = self._controls.knobs if self._controls is not None else ()
         return bool(profile.items or mtu_B or extra) or self.host.can_sudo
 
@@ -175,6 +173,7 @@ class Endpoint:
             software_deferral=self.software_deferral,
             hold_s=HOLD_S,
             host=self.name,
+            on_wait=note,
         )
 
     @contextmanager
@@ -334,7 +333,7 @@ def open_endpoints(
     HostError
         A host cannot be reached, or another netlab uses it.
     """
-    names = [end.host for end in study.paths[path].ends]
+    names = [end.host for end in study.path(path).ends]
     hosts = open_hosts(study, names, lab)
     try:
         with ExitStack() as stack:
@@ -391,24 +390,24 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
 def host_facts(
     study: Study, *, lab: labs.Lab | None = None, only: str | None = None
 ) -> dict[str, dict[str, dict]]:
-    """Facts of the ends of every path that a group uses, or of one: path -> host -> facts.
+    """Facts of the ends of every link that a group uses, or of one: link -> host -> facts.
 
     Raises
     ------
     HostError
         A host cannot be reached.
     """
-    used = [path for path in study.paths if any(group.path == path for group in study.groups)]
-    used = [path for path in used if only in (None, path)]
-    names = sorted({end.host for path in used for end in study.paths[path].ends})
+    paths = {group.path for group in study.groups}
+    used = [link for link in study.links if path_of_link(link) in paths and only in (None, link)]
+    names = sorted({end.host for link in used for end in study.path(link).ends})
     hosts = open_hosts(study, names, lab)
     try:
         return {
-            path: {
-                end.host: facts_of(hosts[end.host], interface(study, path, end.host), study, path)
-                for end in study.paths[path].ends
+            link: {
+                end.host: facts_of(hosts[end.host], interface(study, link, end.host), study, link)
+                for end in study.path(link).ends
             }
-            for path in used
+            for link in used
         }
     finally:
         close_hosts(hosts)

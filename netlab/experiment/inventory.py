@@ -101,7 +101,7 @@ def data_address(study: Study, path: str, host: str, version: int = 4) -> str:
         4 or 6: the address family, for an end in the lab.
     """
     _check_end(study, path, host)
-    end = next(end for end in study.paths[path].ends if end.host == host)
+    end = next(end for end in study.path(path).ends if end.host == host)
     if end.address is not None:
         return end.address
     return addresses(study, path, version)[host]
@@ -114,9 +114,9 @@ def interface(study: Study, path: str, host: str) -> str:
 
 
 def _check_end(study: Study, path: str, host: str) -> None:
-    if path not in study.paths:
+    if path not in study.links:
         raise BadInput("unknown path", where="paths", value=path, code="E-RUN-014")
-    if host not in {end.host for end in study.paths[path].ends}:
+    if host not in {end.host for end in study.path(path).ends}:
         raise BadInput(
             "is not an end of this path", where=f"paths.{path}", value=host, code="E-RUN-015"
         )

@@ -154,6 +154,7 @@ def request_of(
         "send": study.send,
         "receive": study.receive,
         "socket": study.socket,
+        "policy": study.policy,
         "warmup_ms": round(1e3 * timing.warmup_s),
         "window_ms": round(1e3 * timing.seconds),
         "interval_ms": timing.interval_ms,
@@ -168,12 +169,26 @@ def request_of(
     )
 
 
+def probe_request(study: Study, timing: Timing) -> Request:
+    """The request of a packet size probe: the study's options, without limits of its segments."""
+    return request_of(
+        study,
+        timing,
+        streams=1,
+        record_length_B=1,
+        congestion="reno",  # every kernel has it, and any user may choose it
+        force_buffer=False,
+        # The other options stay, so that a refusal shows now.
+        socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
+    )
+
+
 def link_MBps(study: Study, path: str) -> float | None:
     """Link rate of a path, 10^6 B/s of frames; None when unknown."""
-    link = study.paths[path].link
+    link = study.path(path).link
     if link is not None and link.shaped_Mbps is not None:
         return link.shaped_Mbps / 8
-    return study.paths[path].link_MBps
+    return study.path(path).link_MBps
 
 
 def setting_of(

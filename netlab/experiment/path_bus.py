@@ -94,7 +94,7 @@ def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
     facts : mapping of str to mapping
         Facts of each host, see :mod:`netlab.hosts.facts`.
     """
-    buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.paths[path].ends]
+    buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
     known = [bus for bus in buses if bus is not None]
     return PathBus(
         min(bus.bandwidth_MBps for bus in known) if len(known) == len(buses) else None,

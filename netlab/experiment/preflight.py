@@ -9,12 +9,13 @@ from pathlib import Path
 
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.measurement import request_of, side_of
+from netlab.experiment.measurement import probe_request, side_of
+from netlab.experiment.packet_size import packet_size
 from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.files import paths
 from netlab.generators import missing
-from netlab.measure import measure
-from netlab.study import Study, Timing
+from netlab.study import Group, Study, Timing
+from netlab.study.factors import path_of_link
 from netlab.study.schedule import visits
 
 RESULT_B_PER_RUN = 400_000
@@ -22,6 +23,9 @@ RESULT_B_PER_RUN = 400_000
 
 FILES_SPARE = 64
 """Open files that an agent needs besides its streams."""
+
+OPTIONS_B = 40
+"""Options of TCP that a host may reserve in each packet besides timestamps."""
 
 MTU_TIMING = Timing(rounds=1, seconds=0.1, warmup_s=0.0, interval_ms=50)
 
@@ -42,8 +46,8 @@ class Check:
 def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
     """Check everything a study needs, and revert every change.
 
-    The MTU probe sets each MTU on both ends, sends full segments with don't-fragment set (as TCP
-    does), and reverts.
+    The MTU probe sets each MTU on both ends, sends full-size packets with don't-fragment set each
+    way, and reverts.
 
     Parameters
     ----------
@@ -60,7 +64,7 @@ def preflight(study: Study, directory: Path | None = None) -> Iterator[Check]:
     yield from _space(study, directory or paths.results_dir(study.name))
     try:
         with study_lab(study) as lab:
-            for path in study.paths:
+            for path in study.links:
                 try:
                     with open_endpoints(study, path, lab=lab) as endpoints:
                         yield from _path(study, path, endpoints)
@@ -111,7 +115,7 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
             text = missing(generator) if version is None else f"{generator}: {version}"
             yield Check("fail" if version is None else "ok", name, text)
         yield _bus(study, name, facts)
-        names = study.congestions(group for group in study.groups if group.path == path)
+        names = study.congestions(study.run_groups(_groups(study, path)))
         if names:
             yield _controls(study, names, endpoint)
     for mtu_B in sorted(
@@ -145,18 +149,22 @@ def _bus(study: Study, name: str, facts: dict) -> Check:
 
 def _cpus(study: Study, path: str) -> dict[str, str | None]:
     """CPU list of each end's threads, from the path's first group."""
-    for group in study.groups:
-        if group.path == path:
-            socket = study.socket
-            return {
-                group.sender: socket.cpus_sender,
-                study.receiver(group): socket.cpus_receiver,
-            }
+    for group in _groups(study, path):
+        socket = study.socket
+        return {
+            group.sender: socket.cpus_sender,
+            study.receiver(group): socket.cpus_receiver,
+        }
     return {}
 
 
+def _groups(study: Study, path: str) -> list[Group]:
+    """Groups of the path that a link belongs to."""
+    return [group for group in study.groups if group.path == path_of_link(path)]
+
+
 def _stays_as_found(study: Study, host: str) -> bool:
-    """Whether no tuning of the study sets anything on a host."""
+    """True if no tuning of the study sets a knob on a host."""
     return all(
         level.mtus_B is None and not study.tuning_profile(host, level.name).items
         for level in study.tunings
@@ -164,7 +172,7 @@ def _stays_as_found(study: Study, host: str) -> bool:
 
 
 def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | None) -> Check:
-    """Send full segments of one MTU each way; None leaves the MTU as found."""
+    """Send full-size packets of one MTU each way; None leaves the MTU as found."""
     found_B = [endpoint.mtu_B() for endpoint in endpoints.values()]
     mtu_B = set_B or min(found_B)
     subject = f"path {path}, MTU {mtu_B}"
@@ -173,29 +181,21 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
         if len(set(found_B)) > 1:
             ends = " and ".join(f"{name} {end.mtu_B()} B" for name, end in endpoints.items())
             return Check("warn", subject, f"the ends differ: {ends}")
-    request = request_of(
-        study,
-        MTU_TIMING,
-        streams=1,
-        record_length_B=65536,
-        congestion="reno",  # every kernel has it, and any user may choose it
-        both=True,
-        force_buffer=False,
-        # Full segments at full speed. The other options stay, so that a refusal shows now.
-        socket=study.socket.model_copy(update={"mss_B": None, "pacing_MBps": None}),
-    )
     cpus = _cpus(study, path)
     one, other = (side_of(endpoint, cpus=cpus.get(name)) for name, endpoint in endpoints.items())
+    request = probe_request(study, MTU_TIMING)
     try:
         with endpoints[one.host].with_mtu(set_B), endpoints[other.host].with_mtu(set_B):
-            outcome = measure(one, other, request)
+            found = [packet_size(one, other, request), packet_size(other, one, request)]
     except HostError:
         raise
     except NetlabError as error:
         return Check("fail", subject, str(error))
-    sizes = {s["tcp"]["mss_B"] for flow in outcome.flows for s in flow.gen["per_stream"]}
-    stuck = [flow for flow in outcome.flows if flow.sink["total_bytes"] < mtu_B]
-    mss_B = min(sizes)
-    if stuck or mss_B < mtu_B - 80:
-        return Check("fail", subject, f"full segments do not pass; TCP fell back to {mss_B} B")
-    return Check("ok", subject, f"segments of {mss_B} B pass both ways, not fragmented")
+    lost = [size.text() for size in found if not size.passes]
+    if lost:
+        return Check("fail", subject, "; ".join(lost))
+    least_B = min(size.full_B for size in found)
+    if least_B < mtu_B - OPTIONS_B:
+        text = f"TCP uses packets of {least_B} B only: a router or a setting of a host limits them"
+        return Check("fail", subject, text)
+    return Check("ok", subject, f"packets of {least_B} B pass both ways, not fragmented")

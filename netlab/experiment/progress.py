@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Self
 
 from tqdm import tqdm
@@ -16,6 +17,25 @@ REPORT_S = 40.0
 """Estimated time to execute the analysis notebooks and write the site."""
 
 
+class Steady(tqdm):
+    """A tqdm bar over a monotonic clock, without a thread, that never passes its end."""
+
+    total: float | None
+    monitor_interval = 0  # no thread, and no warning that one cannot start
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)
+        # the wall clock may be set; `tqdm.time` is it
+        self._time = time.monotonic
+        self.start_t = self.last_print_t = self._time()
+
+    def update(self, n: float | None = 1) -> bool | None:
+        """Advance; work beyond the estimate raises the total."""
+        if self.total is not None:
+            self.total = max(self.total, self.n + (n or 0))
+        return super().update(n)
+
+
 class Bar(Watcher):
     """A progress bar in seconds of expected work, for a campaign and its report.
 
@@ -26,7 +46,7 @@ class Bar(Watcher):
     """
 
     def __init__(self, *, report: bool = True) -> None:
-        self._bar: tqdm | None = None
+        self._bar: Steady | None = None
         self._each_s = 1.0
         self._report_left_s = REPORT_S if report else 0.0
 
@@ -37,10 +57,10 @@ class Bar(Watcher):
         if self._bar is not None:
             self._bar.close()
 
-    def _open(self, total_s: float) -> tqdm:
+    def _open(self, total_s: float) -> Steady:
         if self._bar is None:
-            self._bar = tqdm(
-                total=round(total_s, 1),
+            self._bar = Steady(
+                total=total_s,
                 bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
                 desc="netlab",
             )
@@ -58,7 +78,22 @@ class Bar(Watcher):
         """Add the work until the next look, and say how many cells go on."""
         if self._bar is not None:
             self._bar.write(f"netlab: {look.text}")
-            self._bar.total += round(runs * self._each_s + visits * VISIT_S, 1)
+            self._more(runs, visits)
+
+    def again(self, runs: int, visits: int) -> None:
+        """Add the work of disturbed runs that are measured again."""
+        if self._bar is not None:
+            self._bar.write(f"netlab: {runs} disturbed runs are measured again")
+            self._more(runs, visits)
+
+    def note(self, text: str) -> None:
+        """Print a message above the bar."""
+        if self._bar is not None:
+            self._bar.write(f"netlab: {text}")
+
+    def _more(self, runs: int, visits: int) -> None:
+        if self._bar is not None and self._bar.total is not None:
+            self._bar.total += runs * self._each_s + visits * VISIT_S
             self._bar.refresh()
 
     def visit(self, visit: Visit) -> None:

@@ -1,4 +1,4 @@
-"""The record of a campaign in a directory of results: its study, its log and what counts in it."""
+"""The record of a campaign in a directory of results: its study, its log and its valid runs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from netlab.lab.lab import Lab
 from netlab.results import Store, campaigns
 from netlab.results.campaigns import CampaignLog
 from netlab.study import Study
+from netlab.study.factors import Levels, id_part
 from netlab.study.frozen import freeze, frozen_text
 from netlab.study.schedule import Visit, provenance_key, visits
 
@@ -69,6 +70,7 @@ def open_record(
     facts: dict[str, dict[str, dict]],
     lab: Lab | None,
     *,
+    outer: Levels = (),
     now: datetime | None = None,
 ) -> Record:
     """Go on with the latest campaign if it measures the same study under the same conditions.
@@ -83,9 +85,12 @@ def open_record(
     directory : Path
         Directory of the results.
     facts : dict
-        Path -> host -> facts of the hosts that are measured now.
+        Link -> host -> facts of the hosts that are measured now.
     lab : Lab, optional
         The lab with the study's lab hosts.
+    outer : tuple
+        Levels of the study's outer factors, which the hosts have now. Under another level a host
+        may have another kernel, in the same campaign.
     now : datetime, optional
         UTC, for the id of a new campaign.
 
@@ -97,7 +102,7 @@ def open_record(
     store = Store(directory)
     key = _key(study)
     hosts = {
-        host: _digest(stable_facts(found))
+        f"{host}{id_part(outer, ' ')}": _digest(stable_facts(found))
         for path in facts.values()
         for host, found in path.items()
     }
@@ -114,7 +119,7 @@ def open_record(
             version=netlab.__version__,
         )
         freeze(study, campaigns.folder(directory, log.campaign))
-    kept, adopted = _valid(study, store, log, facts, lab)
+    kept, adopted = _valid(study, store, log, facts, lab, outer)
     log = replace(log, hosts={**log.hosts, **hosts}, adopted=_merged(log.adopted, adopted))
     campaigns.write_log(directory, log)
     return Record(study, directory, log, kept, set(store.parts()))
@@ -126,6 +131,7 @@ def _valid(
     log: CampaignLog,
     facts: dict[str, dict[str, dict]],
     lab: Lab | None,
+    outer: Levels,
 ) -> tuple[frozenset[str], dict[str, list[str]]]:
     """Runs with a valid record, and those records of other campaigns by their parts."""
     records = store.records()
@@ -138,10 +144,10 @@ def _valid(
     kept: set[str] = set()
     adopted: dict[str, list[str]] = {}
     for visit in visits(study):
-        if visit.path not in facts:
+        if visit.outer != outer or visit.link not in facts:
             continue
         if visit.block_id not in contexts:
-            contexts[visit.block_id] = context_of(study, visit, facts[visit.path], lab)
+            contexts[visit.block_id] = context_of(study, visit, facts[visit.link], lab)
         for run in visit.runs:
             found = by_key.get(provenance_key(study, visit, run, contexts[visit.block_id]))
             if found is None or found[1] != run.run_id:

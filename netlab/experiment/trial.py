@@ -13,10 +13,19 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.analysis.bottleneck import bottleneck
+from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
-from netlab.experiment.measurement import core_run, measured, request_of, setting_of, sides_of
+from netlab.experiment.measurement import (
+    core_run,
+    measured,
+    probe_request,
+    request_of,
+    setting_of,
+    sides_of,
+)
+from netlab.experiment.packet_size import packet_size
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, look
 from netlab.measure import Side, trace_rows
@@ -47,6 +56,8 @@ class Trials:
         Congestion controls of each host.
     path_check : PathCheck or None
         Output of ping and traceroute from before the runs.
+    packet_faults : dict of tuple to str
+        Sender and receiver of runs that moved no byte, and what a probe of the path found.
     """
 
     study: Study
@@ -58,6 +69,7 @@ class Trials:
     campaign: str = ""
     controls: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
+    packet_faults: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def check_path(self) -> None:
         """Ping and trace the path from the sender of its first group."""
@@ -101,7 +113,7 @@ class Trials:
             A host is lost.
         """
         started = time.monotonic()
-        study, group = self.study, run.group
+        study, group = run.study(self.study), run.group
         sender, receiver = sides_of(
             study,
             group,
@@ -124,7 +136,7 @@ class Trials:
             lambda: self._run(run, sender, receiver, request),
             setting=setting_of(
                 study,
-                self.visit.path,
+                self.visit.link,
                 self.mtu_B,
                 memory_MBps=self.memory_MBps,
                 facts={name: endpoint.facts for name, endpoint in self.endpoints.items()},
@@ -138,6 +150,9 @@ class Trials:
             named=lambda result: self._named(run, result),
         )
         row, flows = made.row, made.outcome.flows
+        if any(not flow.sink.get("total_bytes", 1) for flow in flows):
+            fault = self._packet_fault(sender, receiver)
+            row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
         row["bottleneck"] = bottleneck(row)
         row["wall_s"] = time.monotonic() - started
         row["overhead_s"] = row["wall_s"] - row["warmup_s"] - (row["window_s"] or 0.0)
@@ -145,6 +160,24 @@ class Trials:
         if made.emulated is not None:
             samples["paths"] = made.emulated.rows(run.run_id, flows)
         return row, samples
+
+    def _packet_fault(self, sender: Side, receiver: Side) -> str:
+        """Why no byte arrived, from a probe of each direction; empty if the path is sound."""
+        ends = (sender.host, receiver.host)
+        if ends not in self.packet_faults:
+            request = probe_request(self.study, self.study.timing)
+            try:
+                sizes = [
+                    packet_size(sender, receiver, request),
+                    packet_size(receiver, sender, request),
+                ]
+                found = [size.text() for size in sizes if not size.passes]
+            except RunError as error:
+                found = [str(error)]
+            self.packet_faults[ends] = (
+                f"path {self.visit.path}: {'; '.join(found)}" if found else ""
+            )
+        return self.packet_faults[ends]
 
     def _run(self, run: Run, sender: Side, receiver: Side, request: Request) -> TrialResult:
         """Measure with the generator of the run's group."""
@@ -164,15 +197,15 @@ class Trials:
 
     def _named(self, run: Run, made: TrialResult | None = None) -> dict:
         """The columns that name a run, its tuning and its provenance."""
-        study, visit, group = self.study, self.visit, run.group
+        study, visit, group = run.study(self.study), self.visit, run.group
         send_max_B, _ = self.endpoints[group.sender].buffer_clamps()
         _, receive_max_B = self.endpoints[study.receiver(group)].buffer_clamps()
         facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
         return {
             "schema_version": SCHEMA_VERSION,
             "study": study.name,
-            "study_digest": study.digest(),
-            "provenance_key": provenance_key(study, visit, run, self.context),
+            "study_digest": self.study.digest(),
+            "provenance_key": provenance_key(self.study, visit, run, self.context),
             "campaign": self.campaign or None,
             "run_id": run.run_id,
             "block_id": visit.block_id,
@@ -186,6 +219,7 @@ class Trials:
             "tuning": visit.tuning,
             "mtu_B": self.mtu_B,
             "streams": run.streams,
+            "factors": run.factors,
             "round": run.round,
             "seed": study.seed,
             "record_length_B": group.record_length_B,
@@ -217,6 +251,7 @@ class Trials:
                     "emulated_with": self.context["emulated_with"],
                     "task_group": self.context["task_group"],
                     "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
+                    **({"outer": dict(visit.outer)} if visit.outer else {}),
                     **({"generator": made.provenance} if made and made.provenance else {}),
                 },
                 sort_keys=True,

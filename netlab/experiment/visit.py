@@ -11,7 +11,7 @@ import pandas as pd
 
 import netlab
 from netlab import core
-from netlab.errors import HostError, NetlabError, RunError
+from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
@@ -62,7 +62,7 @@ class VisitResult:
 
 def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | None) -> dict:
     """Provenance that a stored run must match to stay valid, besides its own factors."""
-    hosts = [end.host for end in study.paths[visit.path].ends]
+    hosts = [end.host for end in study.path(visit.link).ends]
     profiles = {host: study.tuning_profile(host, visit.tuning) for host in hosts}
     # A run as found stands only as long as the settings found are the same.
     found = {
@@ -75,7 +75,7 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         "version": netlab.__version__,
         "agent": core.source_digest(),
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
-        "emulated_with": None if lab is None else lab.emulated_with(visit.path),
+        "emulated_with": None if lab is None else lab.emulated_with(visit.link),
         "task_group": None if lab is None else lab.task_group,
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "found": found,
@@ -122,7 +122,7 @@ def run_visit(
         A host was lost, or a tuning could not be applied; results are saved, changes reverted.
     """
     with ExitStack() as stack:
-        endpoints = stack.enter_context(open_endpoints(study, visit.path, lab=lab))
+        endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
@@ -133,7 +133,7 @@ def run_visit(
             visit,
             endpoints,
             context,
-            Emulation.of(study, visit.path, lab),
+            Emulation.of(study, visit.link, lab),
             core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
             campaign,
         )
@@ -169,7 +169,7 @@ class _Results:
     def measure_all(
         self, trials: Trials, todo: Iterable[Run], progress: Callable[[str], None]
     ) -> None:
-        """Measure in schedule order; record failed runs, stop at a lost host."""
+        """Measure in schedule order; record failed runs, stop at a lost host or tuning."""
         failures = 0
         for run in todo:
             try:
@@ -177,6 +177,9 @@ class _Results:
                 failures = 0
             except HostError as error:
                 self._add(trials.failed_row(run, "lost_host", str(error)))
+                raise
+            except TuningError as error:
+                self._add(trials.failed_row(run, "failed", str(error)))
                 raise
             except RunError as error:
                 failures += 1

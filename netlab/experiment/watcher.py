@@ -17,7 +17,13 @@ class Watcher:
         """The campaign starts: `kept` of `runs` have a valid record, `visits` visits are left."""
 
     def look(self, look: Look, runs: int, visits: int) -> None:
-        """The cells were tested after a round; so many runs and visits follow until the next."""
+        """The cells were tested after a round; `runs` and `visits` follow until the next test."""
+
+    def again(self, runs: int, visits: int) -> None:
+        """Disturbed runs are measured again, in so many visits."""
+
+    def note(self, text: str) -> None:
+        """A message for the user, such as what is waited for."""
 
     def visit(self, visit: Visit) -> None:
         """A visit of a block starts."""

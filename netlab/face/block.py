@@ -1,4 +1,4 @@
-"""A measured block: what was changed, what a host lacks, the path, and the measured table."""
+"""A measured block: changed and missing settings, the path, and the measured table."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from tqdm import tqdm
 
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.experiment.campaign import exclusive
 from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.progress import Steady
 from netlab.experiment.record import open_record
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.face.changes import Changes, HostChanges
@@ -50,7 +50,7 @@ class MeasuredBlock:
 
     @property
     def changes(self) -> Changes:
-        """What the tuning changed on each host; empty if no run had to be measured."""
+        """Changes of the tuning on each host; empty if no run had to be measured."""
         visit = self.visit
         return Changes(
             tuple(
@@ -143,8 +143,8 @@ def measure(
             visit, campaign = visit.only(set(runs)), campaign_of(part)
         else:
             stack.enter_context(exclusive(directory))
-            facts = host_facts(study, lab=up, only=visit.path)
-            record = open_record(study, directory, facts, up)
+            facts = host_facts(study, lab=up, only=visit.link)
+            record = open_record(study, directory, facts, up, outer=visit.outer)
             wanted = {run.run_id for run in visit.runs} - record.kept
             visit, campaign = visit.only(wanted), record.log.campaign
             part = record.new_part(visit)
@@ -162,7 +162,7 @@ def measure(
 @contextmanager
 def _progress(visit: schedule.Visit) -> Iterator[Callable[[str], None]]:
     """Draw a bar, and announce every run to whoever executes the notebook."""
-    with tqdm(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
+    with Steady(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
 
         def done(run_id: str) -> None:
             bar.update(1)

@@ -1,4 +1,4 @@
-"""What a study's tunings change on its hosts, as a diff."""
+"""Changes that a study's tunings make on its hosts, as a diff."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("path", "tuning", "mtu_B", "host", "knob", "old", "new", "supported",
 
 @dataclass(frozen=True)
 class HostChanges:
-    """What a tuning changes on one host of a path.
+    """Changes of a tuning on one host of a path.
 
     Parameters
     ----------
@@ -77,6 +77,15 @@ class Changes:
         ]
         return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
+    def commands(self) -> str:
+        """Shell commands that make the changes by hand, under a comment for each host."""
+        lines = []
+        for part in self.hosts:
+            lines.append(f"# {part.heading}")
+            made = (change for change in part.changes if change.changes)
+            lines.extend(change.knob.command(change.interface or "") for change in made)
+        return "\n".join(lines)
+
     def _repr_html_(self) -> str:
         parts = [
             f"<h4>{html.escape(part.heading)}</h4>{plan_html(part.changes)}" for part in self.hosts
@@ -120,7 +129,7 @@ def planned_changes(
     _known("path", path, list(study.paths))
     with study_lab(study) as lab:
         for name in study.paths if path is None else (path,):
-            with open_endpoints(study, name, lab=lab) as endpoints:
+            with open_endpoints(study, study.first_link(name), lab=lab) as endpoints:
                 for endpoint in endpoints.values():
                     _require_congestions(study, name, endpoint.host)
                 for level in study.tunings:
@@ -138,7 +147,9 @@ def _require_congestions(study: Study, path: str, host: Host) -> None:
     from netlab.congestion.choice import choose
     from netlab.experiment.cc_session import AVAILABLE, can_load, words_of
 
-    names = study.congestions(group for group in study.groups if group.path == path)
+    names = study.congestions(
+        study.run_groups(group for group in study.groups if group.path == path)
+    )
     there = words_of(host, AVAILABLE) if names else ()
     choose(host.name, names, study.stacks, there, lambda module: can_load(host, module))
 

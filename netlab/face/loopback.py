@@ -45,7 +45,7 @@ class LoopbackRun:
 
     @property
     def closes(self) -> bool:
-        """Whether all counts of the ledger agree."""
+        """True if all counts of the ledger agree."""
         return len(set(self.ledger.values())) == 1
 
     def _table(self) -> Table:

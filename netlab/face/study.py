@@ -11,13 +11,18 @@ import pandas as pd
 
 from netlab.files import paths
 from netlab.files.tables import Table
+from netlab.study import Group, load, schedule
 from netlab.study import Study as Design
-from netlab.study import load, schedule
+from netlab.study.factors import level_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock
     from netlab.face.changes import Changes
     from netlab.face.results import Results
+
+
+LAST = ("round", "seconds")
+"""Last columns of a plan."""
 
 
 class Study:
@@ -81,8 +86,9 @@ class Study:
         -------
         DataFrame
             One row a run: ``order`` from 0, ``block``, ``group``, ``path``, ``direction``,
-            ``tuning``, ``mtu_B``, ``streams``, ``round``, and ``seconds`` of warm-up and window.
-            ``seconds`` is missing for a run that ends with an amount of bytes.
+            ``tuning``, ``mtu_B``, ``streams``, a column for each further factor of the study,
+            ``round``, and ``seconds`` of warm-up and window, which is missing for a run that ends
+            with an amount of bytes.
 
         Examples
         --------
@@ -95,7 +101,6 @@ class Study:
         >>> f"{plan['seconds'].sum():.0f} s"
         '78 s'
         """
-        timing = self.design.timing
         rows = [
             {
                 "order": run.order,
@@ -106,15 +111,21 @@ class Study:
                 "tuning": visit.tuning,
                 "mtu_B": visit.mtu_B,
                 "streams": run.streams,
+                **dict(run.levels),
                 "round": run.round,
-                "seconds": math.nan
-                if run.group.records is not None
-                else timing.warmup_s + timing.seconds,
+                "seconds": self._seconds(run),
             }
             for visit in schedule.visits(self.design)
             for run in visit.runs
         ]
-        return pd.DataFrame(rows)
+        frame = pd.DataFrame(rows)
+        return frame[[*(name for name in frame if name not in LAST), *LAST]]
+
+    def _seconds(self, run: schedule.Run) -> float:
+        if run.group.records is not None:
+            return math.nan
+        timing = run.study(self.design).timing
+        return timing.warmup_s + timing.seconds
 
     def changes(self, *, tuning: str | None = None, path: str | None = None) -> Changes:
         """Read what each tuning would change on each host; change nothing.
@@ -151,7 +162,13 @@ class Study:
 
         return Changes(tuple(planned_changes(self.design, tuning, path)))
 
-    def run(self, *, results: str | Path = "", progress: bool = True) -> Results:
+    def run(
+        self,
+        *,
+        results: str | Path = "",
+        outer: Mapping[str, object] | None = None,
+        progress: bool = True,
+    ) -> Results:
         """Measure every run that has no valid record yet.
 
         Hosts are tuned for the time of each block and put back afterwards. An interrupt ends the
@@ -163,6 +180,9 @@ class Study:
         results : path-like
             Directory for the results, see :func:`netlab.files.paths.given_path`; empty for the
             study's own.
+        outer : mapping of str to str, optional
+            The level that the hosts have now of each factor that a person sets (``outer`` in the
+            study). Only its runs are measured; call again with the hosts at another level.
         progress : bool
             Whether to draw a progress bar, with an estimate of the time left.
 
@@ -173,6 +193,8 @@ class Study:
 
         Raises
         ------
+        BadInput
+            An outer factor without a level, or with an unknown one.
         NetlabError
             A block failed; what was measured before is kept.
 
@@ -202,10 +224,10 @@ class Study:
         directory = self._directory(results)
         if progress:
             with Bar(report=False) as bar:
-                done = run_study(self.design, directory=directory, watcher=bar)
+                done = run_study(self.design, directory=directory, outer=outer, watcher=bar)
             print(f"{done.measured} runs measured, {done.kept} kept from before")
         else:
-            run_study(self.design, directory=directory)
+            run_study(self.design, directory=directory, outer=outer)
         return Results(directory)
 
     def measure(
@@ -223,7 +245,8 @@ class Study:
         Parameters
         ----------
         block : str
-            ``path@tuning@MTU``, as in the column ``block`` of :meth:`plan`.
+            ``path@tuning@MTU``, and factors that are set between blocks, as in the column
+            ``block`` of :meth:`plan`.
         round : int
             As in the column ``round`` of :meth:`plan`. Runs with a valid record are not repeated.
         results : path-like
@@ -278,13 +301,14 @@ class Study:
                 "group": group.name,
                 "path": group.path,
                 "bus_MBps": design.bus_MBps(group.path),
-                "record_B": group.record_length_B,
-                "buffer_B": group.buffer_B,
+                "record_B": _levels_of(design, group, "record_length_B"),
+                "buffer_B": _levels_of(design, group, "buffer_B"),
             }
             for group in design.groups
         ]
         each = schedule.rounds(design)[0]
-        runs = sum(len(visit.runs) for visit in each)
+        todo = [run for visit in each for run in visit.runs]
+        runs = len(todo)
         levels = "; ".join(
             f"{level.label or level.name}: {_mtus_text(level.mtus_B)}" for level in design.tunings
         )
@@ -292,9 +316,11 @@ class Study:
         note = (
             f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
             f"{runs} runs in {len(each)} blocks, each {timing.seconds:g} s after "
-            f"{timing.warmup_s:g} s of warm-up: {schedule.measuring_s(design, runs) / 60:.1f} "
+            f"{timing.warmup_s:g} s of warm-up: {schedule.measuring_s(design, todo) / 60:.1f} "
             "minutes of measuring a round."
         )
+        if further := _further_text(design):
+            note = f"{further}. {note}"
         caption = f"{design.title} ({design.name})"
         return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
 
@@ -304,6 +330,28 @@ class Study:
     def __repr__(self) -> str:
         table = self._table()
         return f"{table!r}\n{table.note}"
+
+
+def _levels_of(design: Design, group: Group, option: str) -> object:
+    """The option of a group; a list of its levels where it is a factor."""
+    levels = getattr(group.factors.over(design.factors), option)
+    return getattr(group, option) if levels is None else ", ".join(map(str, levels))
+
+
+def _further_text(design: Design) -> str:
+    """The further factors and their levels; those of single groups with the group's name."""
+    parts = [f"{name}: {_listed(levels)}" for name, levels in design.factors.given().items()]
+    parts += [
+        f"{name} ({group.name}): {_listed(levels)}"
+        for group in design.groups
+        for name, levels in group.factors.given().items()
+    ]
+    parts += [f"{name}, set by hand: {_listed(levels)}" for name, levels in design.outer.items()]
+    return "; ".join(parts)
+
+
+def _listed(levels: Sequence) -> str:
+    return ", ".join(map(level_text, levels))
 
 
 def _rounds_text(design: Design) -> str:

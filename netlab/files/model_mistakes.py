@@ -28,7 +28,7 @@ def mistakes_of(
     ----------
     failure : ValidationError
         What pydantic raised. An error of type ``E-ROOM-NNN`` (a ``PydanticCustomError``) keeps
-        that code.
+        that code; with ``place`` and ``value`` in its context it is of that place.
     model : type of pydantic.BaseModel
         The model of `content`.
     content : dict
@@ -39,7 +39,7 @@ def mistakes_of(
         Line number of a place in the file.
     """
     problems: dict[Place, Any] = {}
-    for problem in failure.errors(include_url=False):
+    for problem in map(_placed, failure.errors(include_url=False)):
         place = _place(problem["loc"], content, missing=problem["type"] == "missing")
         problems.setdefault(place, problem)  # branches of a union refuse the same value each
     found = []
@@ -50,6 +50,14 @@ def mistakes_of(
         at = f"{where}:{number}" if line is not None else where
         found.append((number, _mistake(problem, model, at, place)))
     return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
+
+
+def _placed(problem: Any) -> Any:
+    """An error of a model with the place and the value that it names itself, below its own."""
+    named = problem.get("ctx", {})
+    if "place" not in named:
+        return problem
+    return {**problem, "loc": (*problem["loc"], *named["place"]), "input": named["value"]}
 
 
 def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:

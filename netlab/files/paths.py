@@ -1,4 +1,4 @@
-"""Where netlab's own data are, and where its results go.
+"""Locations of netlab's own data and of its results.
 
 Two places, never mixed. What comes with netlab (figures, studies, tunings, notebooks) is read from
 the checkout or from the installed package. What netlab makes (results, sites) goes to a directory
@@ -101,7 +101,7 @@ def notebook(name: str) -> Path:
     Raises
     ------
     BadInput
-        There is no such notebook.
+        Unknown notebook.
     """
     path = notebooks_dir() / name
     if not path.is_file():
@@ -135,7 +135,7 @@ def study_file(given: str | Path) -> Path:
     Raises
     ------
     BadInput
-        Nothing of that name is a file.
+        No file of that name.
     """
     text = str(given)
     candidates = [Path(text).expanduser(), root_dir() / text]
@@ -168,10 +168,10 @@ def results_root() -> Path:
 
 
 def results_dir(study_name: str) -> Path:
-    """Where the results of a study go, without an option that says otherwise."""
+    """Default directory for the results of a study."""
     return results_root() / study_name
 
 
 def site_dir() -> Path:
-    """Where a report goes without an option that says otherwise: ``site`` in :func:`root_dir`."""
+    """Default directory of a report: ``site`` in :func:`root_dir`."""
     return root_dir() / "site"

@@ -62,7 +62,7 @@ class Document(dict):
 
 
 def _child(node: Node, part: Key) -> tuple[int, Node] | None:
-    """Return line and value of a key or an index in a node, None where it has none."""
+    """Return line and value of a key or an index in a node; None if absent."""
     if isinstance(node, SequenceNode) and isinstance(part, int) and 0 <= part < len(node.value):
         return node.value[part].start_mark.line, node.value[part]
     if isinstance(node, MappingNode):

@@ -34,14 +34,14 @@ exit 0
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What was removed from a host.
+    """Files removed from a host.
 
     Parameters
     ----------
     directory : str
         The cache directory.
     files : dict of str to int
-        Files in it and their sizes in bytes; empty if there was nothing.
+        Files in it and their sizes in bytes; may be empty.
     """
 
     directory: str
@@ -50,7 +50,7 @@ class Cleaned:
     def text(self) -> str:
         """One sentence."""
         if not self.files:
-            return f"nothing of netlab in {self.directory}"
+            return f"no files of netlab in {self.directory}"
         size_kB = sum(self.files.values()) / 1000
         journals = sum(name.endswith(".journal") for name in self.files)
         noted = f", {journals} of them journals" if journals else ""

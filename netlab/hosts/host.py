@@ -72,12 +72,12 @@ class Host(ABC):
 
     @cached_property
     def is_root(self) -> bool:
-        """Whether commands run as the superuser."""
+        """True if commands run as the superuser."""
         return self.run(("id", "-u")).stdout.strip() == "0"
 
     @cached_property
     def can_sudo(self) -> bool:
-        """Whether ``sudo -n`` works: true for the superuser, and where sudo asks no password."""
+        """True if ``sudo -n`` works: for the superuser, and where sudo asks for no password."""
         if self.is_root:
             return True
         return self.run(("sudo", "-n", "--", "true"), check=False).exit_status == 0

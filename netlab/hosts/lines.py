@@ -18,6 +18,8 @@ WORD = re.compile(r"^[a-z][a-z0-9_]*(B|Bps)?$")
 MAX_REQUEST_BYTES = 4096
 MAX_ANSWER_BYTES = 64 << 20
 STDERR_KEPT_BYTES = 1 << 20
+CANNOT_EXECUTE = (126, 127)
+"""Exit statuses of a shell that cannot execute a program, or does not find it."""
 
 
 class Pipe(Protocol):
@@ -234,6 +236,11 @@ class LineProcess:
                 output=self._pipe.stderr_text(),
                 code="E-HOST-011",
             ) from None
+        if status in CANNOT_EXECUTE:
+            what = (
+                "cannot be executed on this host: it was built for another machine, or its file "
+                "system forbids programs"
+            )
         self._fail(what, status, code=code)
 
 

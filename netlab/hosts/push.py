@@ -50,6 +50,8 @@ for f do
 done
 set -- $(df -Pk . 2>/dev/null | tail -n 1)
 printf 'free_kB %s\n' "$4"
+set -- $(df -Pi . 2>/dev/null | tail -n 1)
+if [ "${2:-0}" -gt 0 ] 2>/dev/null; then printf 'free_inodes %s\n' "$4"; fi
 """
 # Arguments: directory, partial name, final name.
 INSTALL = r"""
@@ -195,7 +197,14 @@ def _digest_there(host: Host, seen: dict[str, str], name: str) -> str | None:
 
 def _check_space(host: Host, seen: dict[str, str], path: str, size: int) -> None:
     _forget(host, path)
-    free_kB = _look(host).get("free_kB", "")
+    seen = _look(host)
+    free_kB = seen.get("free_kB", "")
+    if seen.get("free_inodes") == "0":
+        raise HostError(
+            host.name,
+            f"no inode for the agent: the file system of {seen['directory']} has none left",
+            code="E-HOST-037",
+        ) from None
     if free_kB.isdigit() and int(free_kB) * 1024 < size:
         raise HostError(
             host.name,

@@ -340,7 +340,7 @@ class SshHost(Host):
         )
 
     def _has_key(self, connection: Connection) -> bool:
-        """Whether there is a key to offer, in a file or in an agent."""
+        """True if a file or an agent has a key to offer."""
         named = connection.connect_kwargs.get("key_filename") or connection.ssh_config.get(
             "identityfile"
         )
@@ -397,7 +397,7 @@ class SshHost(Host):
 
 
 def _lacks_key(problem: paramiko.SSHException) -> bool:
-    """Whether a login failed because no key was accepted, or because there was none to offer."""
+    """True if a login failed because no key was accepted, or because there was none to offer."""
     return isinstance(problem, paramiko.AuthenticationException) or (
         "No authentication methods available" in str(problem)
     )

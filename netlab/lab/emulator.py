@@ -142,7 +142,7 @@ class LabEmulator:
             ``ab`` or ``ba``.
         after_s : float
             The time, in whole ms, from the first packet that carries data from now on; the first
-            one after that is dropped. ``scripted_ns`` of the report tells when it was.
+            one after that is dropped. ``forced_ns`` of the report tells when it was.
         """
         self._ask(f"set direction={direction} drop_at_ms={round(after_s * 1e3)}", "set")
 

@@ -166,7 +166,7 @@ class Lab:
 
     @property
     def task_group(self) -> taskgroup.Kind:
-        """How the scheduler groups the ends: see :data:`netlab.lab.taskgroup.Kind`."""
+        """Task groups of the ends, as :data:`netlab.lab.taskgroup.Kind`."""
         return taskgroup.kind(self.state)
 
     def inside(self, host: str, argv: Sequence[str]) -> tuple[str, ...]:

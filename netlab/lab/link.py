@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from netlab.bus import pci_x_efficiency
 from netlab.lab.namespaces import inside, tool, tool_json
 from netlab.lab.queues import queue_words, sending_masks
 from netlab.study import LabLink
@@ -32,7 +33,7 @@ FRAME_B = 16384
 # where it still lasts for 4 ms; at 2 ms, scheduling pauses cost up to 1 %.
 SEGMENTS_B = 131072
 SMOOTH_S = 0.004
-# A bus delays its sender and drops nothing, so the queue is longer than all socket buffers.
+# A bus delays its sender and never drops, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
 # Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
@@ -123,6 +124,8 @@ class LinkSettings:
             Largest MTU that the link is used with.
         """
         rate_bps = None if bus_MBps is None else round(bus_MBps * 8e6)
+        if rate_bps is not None and link.read_burst_B is not None:
+            rate_bps = round(rate_bps * pci_x_efficiency(link.read_burst_B))
         if link.rate_Mbps is not None:
             rate_bps = round(link.rate_Mbps * 1e6)
         # an emulated path has no interrupts, and both offloads always

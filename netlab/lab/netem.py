@@ -4,7 +4,7 @@ On what each end of a veth pair sends::
 
     netem (loss, delay)  ->  tbf (rate)  ->  its queue, in bytes or in packets
 
-A packet here is one as on the wire, because TCP is told to hand over every segment by itself and
+A packet here is one as on the wire, because TCP is set to pass down every segment by itself and
 the pair to leave them apart. What netem
 does not mean as a study does is left to netlab's own emulator unless a study says ``with: netem``:
 netem's jitter does not keep the order, and a packet that it reorders is sent at once, not later.
@@ -84,7 +84,7 @@ def lacking(emulator: Emulator, there: Kernel) -> str | None:
 
 
 def otherwise(emulator: Emulator) -> str | None:
-    """Return what netem does in another way than a study means; None if nothing."""
+    """Return the difference of netem from the study's meaning; None without one."""
     if emulator.jitter_ms:
         return "its jitter does not keep the order"
     if emulator.reorder:

@@ -12,7 +12,7 @@ import os
 from netlab.study.link import MOST_QUEUES
 
 GROUP_BITS = 32
-"""Of a mask in sysfs: groups of so many bits with commas between them."""
+"""Bits of a group in a mask of sysfs; commas separate the groups."""
 
 
 def queue_a_cpu() -> int:

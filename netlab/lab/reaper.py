@@ -35,6 +35,8 @@ FOUND = "found.json"
 BUSY = "busy"
 TOKEN = "token"
 TERM_TIMEOUT_S = 3.0
+SILENT_S = 1.0
+"""A wait for another process is reported after this time."""
 
 
 def base() -> Path:
@@ -65,13 +67,42 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
         try:
             if os.fstat(lock).st_uid != os.geteuid():
                 raise PermissionError(f"{where} belongs to another user")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _wait_for(lock)
             # the removal of the last lab may have deleted the directory during the wait
             if os.path.isdir(where) and os.path.samestat(os.fstat(lock), os.stat(where)):
                 yield where
                 return
         finally:
             os.close(lock)
+
+
+def _wait_for(lock: int) -> None:
+    """Lock the labs of this machine; if that takes long, say once whose process has them."""
+    until = time.monotonic() + SILENT_S
+    while time.monotonic() < until:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(0.02)
+    since = time.strftime("%H:%M:%S UTC", time.gmtime(time.time() - SILENT_S))
+    print(
+        f"netlab: waiting since {since} for {_holder(lock)}, which creates or removes a lab",
+        file=sys.stderr,
+    )
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+def _holder(lock: int) -> str:
+    """The process that has a lock, from the kernel's table."""
+    inode = str(os.fstat(lock).st_ino)
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if words[1] == "FLOCK" and words[-3].rpartition(":")[2] == inode:
+                pid = words[-4]
+                argv = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+                return f"process {pid} ({argv.decode('utf-8', 'replace').strip()})"
+    return "another process"
 
 
 def reserve(lab_id: str, token: str) -> Path | None:
@@ -164,7 +195,7 @@ def _runs_in(pid: int, inside: set[tuple[int, int]]) -> bool:
 def remove(lab_id: str) -> None:
     """End a lab's processes, delete its namespaces and state, and leave the machine as found.
 
-    Do nothing if nothing is left; other labs are not touched.
+    Return at once if it is gone; other labs are not touched.
     """
     with registry() as where:
         _remove(where, lab_id)
@@ -186,9 +217,9 @@ def remove_own(lab_id: str, token: str) -> None:
 
 
 def _remove(where: Path | None, lab_id: str) -> None:
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as locks:
         if where is not None and (where / lab_id).is_dir():
-            held.enter_context(_idle(where / lab_id))
+            locks.enter_context(_idle(where / lab_id))
         names = namespaces_of(lab_id)
         _end_processes(names)
         for name in names:

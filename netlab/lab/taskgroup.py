@@ -19,7 +19,7 @@ SHARED: Kind = "shared"
 OWN: Kind = "lab"
 APART: Kind = "session"
 """`SHARED`: all are in the group that netlab is in. `OWN`: the lab has one of its own. `APART`:
-each session is one, and this machine lets nobody change that."""
+each session is one, and this machine permits no change of that."""
 
 IN_WORDS = {
     SHARED: "in one task group, netlab's",
@@ -48,7 +48,7 @@ class Found:
 
 
 def found(proc: Path = Path("/proc")) -> Found:
-    """Whether processes that netlab starts here share a task group whatever session they are in.
+    """True if processes that netlab starts here share a task group in any session.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def make(state: Path, hosts: int) -> None:
     state : Path
         The lab's directory.
     hosts : int
-        The group weighs as much as so many sessions.
+        Weight of the group, in sessions.
     """
     (state / JOIN_FILE).write_text(JOIN)
     hierarchy = found().hierarchy

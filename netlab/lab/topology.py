@@ -13,13 +13,14 @@ from netlab.lab.emulator import EmulatorSettings
 from netlab.lab.link import LinkSettings
 from netlab.lab.netem import NetemSettings
 from netlab.study import LabLink, Study
+from netlab.study.factors import path_of_link
 
 # RFC 2544 and RFC 5180: set aside for benchmarks, routed nowhere.
 IPV4 = ipaddress.ip_network("198.18.0.0/15")
 IPV6 = ipaddress.ip_network("2001:2::/48")
 INTERFACE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$")
 OWN_MTU_B = 1500
-"""MTU of a veth that nobody sets."""
+"""Default MTU of a veth."""
 TAKEN = ("lo", "all", "default")
 
 
@@ -174,7 +175,7 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
     mtu_B = max(mtu_B or OWN_MTU_B for level in study.tunings for mtu_B in level.mtus)
     paths = []
     for path_name in _lab_paths(study):
-        path = study.paths[path_name]
+        path = study.path(path_name)
         pairs = _address_pairs(study, path_name)
         first, second = path.ends
         ends = []
@@ -203,15 +204,16 @@ def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) ->
 
 def forced(study: Study, path: str) -> bool:
     """Return whether a path has forced losses, which need netlab's own emulator."""
-    return any(g.path == path and g.force_loss_at_s is not None for g in study.groups)
+    name = path_of_link(path)
+    return any(g.path == name and g.force_loss_at_s is not None for g in study.groups)
 
 
 def interfaces(study: Study) -> dict[tuple[str, str], str]:
-    """Interface name of each (path, host): as the study says, else data0, data1, ... per host."""
+    """Interface name of each (link, host): as the study says, else data0, data1, ... per host."""
     names: dict[tuple[str, str], str] = {}
     counts: dict[str, int] = {}
-    for path_name, path in study.paths.items():
-        for end in path.ends:
+    for path_name in study.links:
+        for end in study.path(path_name).ends:
             number = counts.get(end.host, 0)
             counts[end.host] = number + 1
             names[path_name, end.host] = end.interface or f"data{number}"
@@ -232,18 +234,18 @@ def addresses(study: Study, path: str, version: int) -> dict[str, str]:
                 f"the lab has addresses for {IPV4.num_addresses // 4} paths only", code="E-LAB-025"
             )
         pair = (ipaddress.IPv4Address(network + 1), ipaddress.IPv4Address(network + 2))
-    first, second = study.paths[path].ends
+    first, second = study.path(path).ends
     return {first.host: str(pair[0]), second.host: str(pair[1])}
 
 
 def _lab_paths(study: Study) -> list[str]:
     return [
-        name for name, path in study.paths.items() if study.hosts[path.ends[0].host].kind == "lab"
+        name for name in study.links if study.hosts[study.path(name).ends[0].host].kind == "lab"
     ]
 
 
 def _address_pairs(study: Study, path_name: str) -> list[tuple[str, str]]:
-    first, second = study.paths[path_name].ends
+    first, second = study.path(path_name).ends
     given = [end.address for end in (first, second) if end.address is not None]
     if len(given) == 1:
         raise BadInput(

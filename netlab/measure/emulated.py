@@ -15,7 +15,7 @@ import pandas as pd
 from netlab.measure.exchange import Flow
 
 LATE_ONE_IN = 100
-"""Lateness of an emulator: the bound that all but one in so many writes kept."""
+"""Lateness of an emulator: a bound that all but one in this many writes met."""
 
 PATH_FIELDS = ("run_id", "direction", "t_s", "queue_B", "queue_packets", "drops")
 
@@ -62,9 +62,9 @@ class Emulated:
 
     @property
     def late_us(self) -> float | None:
-        """How late writes were: all but one in 100 (of fewer, all but one) stayed within this.
+        """Bound of the lateness of all writes but one in 100 (of fewer, of all but one).
 
-        To the upper end of the emulator's bins. None if nothing was written.
+        To the upper end of the emulator's bins. None without a write.
         """
         ways = list(self._ways())
         bins = [
@@ -109,8 +109,8 @@ class Emulated:
         begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
         forced = None
         go_ns = flows[0].sink["t_go_ns"]
-        if go_ns and self.dropped("scripted"):
-            stamps = [now["scripted_ns"] for _, _, now in ways if now["scripted_ns"] is not None]
+        if go_ns and self.dropped("forced"):
+            stamps = [now["forced_ns"] for _, _, now in ways if now["forced_ns"] is not None]
             forced = (max(stamps) - go_ns) / 1e9
         return {
             "path_rtt_us": self.rtt_us,
@@ -118,7 +118,7 @@ class Emulated:
             "path_B": self._grown("in_bytes"),
             "path_drops": self.dropped(),
             "path_queue_drops": self.dropped("queue"),
-            "path_forced_drops": self.dropped("scripted"),
+            "path_forced_drops": self.dropped("forced"),
             "forced_loss_s": forced,
             "path_queue_max_B": max(now["max_queue_B"] for _, _, now in ways),
             "path_queue_max_packets": max(now["max_queue_packets"] for _, _, now in ways),

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from netlab.errors import HostError, RunError, shown
-from netlab.study import Socket
+from netlab.study import Policy, Socket
 
 TAIL_MS = 60
 """Extra time of a timed sender after the nominal window, so that it never ends inside it."""
@@ -91,14 +91,17 @@ class Side:
 KERNELS_OWN = Socket()
 """No option of sockets or threads."""
 
+BY_THE_RULES = Policy()
+"""Batches, yields and placement as the agents choose them."""
+
 
 @dataclass(frozen=True)
 class Request:
     """Parameters of a run for both agents, besides the ends.
 
-    With `bytes_per_stream` the run lasts until so many have arrived on every stream; `warmup_ms`
-    and `window_ms` are then 0. `engine`, `threads`, `send`, `receive` and `socket` are as in a
-    study; the CPUs of `socket` are ignored in favour of each side's own.
+    With `bytes_per_stream` the run lasts until they have arrived on every stream; `warmup_ms`
+    and `window_ms` are then 0. `engine`, `threads`, `send`, `receive`, `socket` and `policy`
+    are as in a study; the CPUs of `socket` are ignored in favour of each side's own.
     """
 
     streams: int
@@ -117,6 +120,7 @@ class Request:
     threads: int = 0
     send: str = "copy"
     socket: Socket = KERNELS_OWN
+    policy: Policy = BY_THE_RULES
 
 
 @dataclass(frozen=True)
@@ -227,12 +231,23 @@ def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, str | int 
         "busy_poll_us": (socket.busy_poll_us, 0),
         "follow_incoming_cpu": (int(socket.follow_incoming_cpu), 0),
         "cpus": (side.cpus or "", ""),
+        "batch_B": (str(request.policy.batch_B), "auto"),
+        "sched_batch": (_switch(request.policy.sched_batch), "auto"),
+        "spread": (_switch(request.policy.spread), "auto"),
     }
     if sends:
         words["send"] = (request.send, "copy")
         words["pacing_Bps"] = (round((socket.pacing_MBps or 0) * 1e6), 0)
         words["trace"] = (int(request.trace), 0)
+        words["yield_B"] = (str(request.policy.yield_B), "auto")
+    else:
+        words["read_delay"] = (_switch(request.policy.read_delay), "auto")
     return {key: value for key, (value, default) in words.items() if value != default}
+
+
+def _switch(value: bool | str) -> str:
+    """An option of a policy in the agent's format: ``auto``, ``on`` or ``off``."""
+    return value if isinstance(value, str) else "on" if value else "off"
 
 
 def measure(
@@ -339,7 +354,7 @@ def measure(
 
 
 def _stop(directions: list[tuple[Side, Side]], runs: list[int]) -> None:
-    """Tell every agent that still listens to give the run up."""
+    """Request every reachable agent to stop the run."""
     for (of, to), run in zip(directions, runs, strict=True):
         for side in (of, to):
             try:

@@ -201,7 +201,7 @@ def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, flo
 
 
 def _policy(flows: tuple[Flow, ...]) -> str | None:
-    """How the threads of both ends behaved, as JSON; None for a generator that does not say."""
+    """Policy of the threads of both ends, as JSON; None if the generator reports none."""
     ends = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
     return json.dumps(ends, sort_keys=True) if any(ends.values()) else None
 
@@ -335,7 +335,7 @@ def record(
 
 
 def _pacing_MBps(senders: list[dict]) -> float | None:
-    """What all senders together were paced to; None if one of them was not."""
+    """Pacing rate of all senders together; None if one of them was not paced."""
     rates_Bps = [stream.get("pacing_Bps") or 0 for stream in senders]
     return sum(rates_Bps) / 1e6 if rates_Bps and all(rates_Bps) else None
 
@@ -345,7 +345,7 @@ def _percent(part: float | None, whole: float | None) -> float | None:
 
 
 def trace_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
-    """What a run's senders saw of TCP at every sample, one row a stream and sample.
+    """TCP state of a run's senders at every sample, one row a stream and sample.
 
     Returns
     -------

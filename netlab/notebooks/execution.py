@@ -26,7 +26,7 @@ def execute(
     kernel: Kernel | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Execute a notebook and keep what it shows.
+    """Execute a notebook and save it with its outputs.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def execute(
     BadInput
         A parameter that the notebook does not have, or that it refused.
     NetlabError
-        A cell failed; the executed copy up to there is kept as ``<output>.failed.ipynb``.
+        A cell failed; the executed copy up to there is saved as ``<output>.failed.ipynb``.
     """
     import papermill  # here: loading it takes 1.5 s, and few commands execute a notebook
     from papermill.exceptions import PapermillExecutionError
@@ -82,7 +82,7 @@ def execute(
         os.replace(partial, failed)
         kind = EXIT_CODE_OF.get(error.ename, NetlabError)
         message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
-        raise kind(f"{message} (notebook {notebook.name}, kept as {failed})") from None
+        raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None
     except OSError as error:
         raise NetlabError(
             f"cannot write {output}: {error.strerror or error}", code="E-NOTEBOOKS-001"
@@ -102,7 +102,7 @@ def execute(
 
 
 def _complete(notebook: Path) -> bool:
-    """Whether papermill ended this run without an exception."""
+    """True if papermill ended this run without an exception."""
     import nbformat
 
     try:

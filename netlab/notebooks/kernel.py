@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
@@ -19,6 +18,7 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 
 from netlab.errors import NetlabError
+from netlab.files.scratch import Scratch
 from netlab.notebooks.progress import MIME
 
 ENGINE = "netlab"
@@ -45,12 +45,13 @@ class Kernel:
         self._prepare = prepare
 
     def __enter__(self) -> Self:
-        self._sockets = tempfile.TemporaryDirectory(prefix="netlab-")
-        self.manager = local_manager(self._sockets.name)
+        self._scratch = Scratch("kernel")
+        sockets = self._scratch.__enter__()
+        self.manager = local_manager(str(sockets))
         self.manager.shutdown_wait_time = INTERRUPT_S
         try:
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
-            with open(f"{self._sockets.name}/log", "wb") as log:
+            with open(sockets / "log", "wb") as log:
                 run_sync(self.manager.start_kernel)(stderr=log)
             self.client = self.manager.client()
             self.client.start_channels()
@@ -65,7 +66,7 @@ class Kernel:
     def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
         """Interrupt what still runs, and end the kernel."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            # the abandoned execution ends with an exception that nobody awaits
+            # the abandoned execution ends with an exception that no task awaits
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         try:
             with suppress(RuntimeError, asyncio.CancelledError):
@@ -74,7 +75,7 @@ class Kernel:
                 self.client.stop_channels()
             run_sync(self.manager.shutdown_kernel)()
         finally:
-            self._sockets.cleanup()
+            self._scratch.__exit__()
 
     def execute(self, code: str) -> None:
         """Execute code outside any notebook.

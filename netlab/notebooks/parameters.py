@@ -19,7 +19,7 @@ import nbformat
 from netlab.errors import BadInput
 
 INJECTED = "# Parameters"
-"""How the cell that papermill adds begins; IPython keeps its source in ``In``."""
+"""First line of the cell that papermill adds; IPython stores its source in ``In``."""
 
 
 def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> None:
@@ -31,12 +31,12 @@ def check(namespace: Mapping[str, object], **kinds: type | tuple[type, ...]) -> 
         The notebook's ``globals()``. Running the cell again later is fine: what papermill wrote is
         read from the kernel's own history, not guessed from the names that exist.
     **kinds : type or tuple of types
-        What each parameter must be. An int is taken where a float is asked for; a bool is no int.
+        Type of each parameter. An int is accepted as a float; a bool is not an int.
 
     Raises
     ------
     BadInput
-        A name that is no parameter (with the nearest that is one), one that is missing, or a value
+        An unknown parameter (with the nearest known one), a missing one, or a value
         of another type.
     """
     inputs: Iterable[str] = namespace.get("In", ())  # type: ignore[assignment]
@@ -104,7 +104,7 @@ def declared(notebook: Path) -> frozenset[str]:
     Raises
     ------
     BadInput
-        The file is no notebook, or that cell is no plain Python.
+        The file is not a notebook, or that cell is not plain Python.
     """
     where = str(notebook)
     try:
@@ -121,12 +121,14 @@ def declared(notebook: Path) -> frozenset[str]:
     except (ValueError, TypeError, AttributeError, LookupError, nbformat.ValidationError) as error:
         # nbformat trusts the shape of the JSON it is given
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise BadInput(f"is no notebook: {reason}", where=where, code="E-NOTEBOOKS-007") from None
+        raise BadInput(
+            f"is not a notebook: {reason}", where=where, code="E-NOTEBOOKS-007"
+        ) from None
     try:
         return frozenset(name for source in sources for name in _assigned(source))
     except SyntaxError:
         raise BadInput(
-            "the cell tagged parameters is no plain Python", where=where, code="E-NOTEBOOKS-008"
+            "the cell tagged parameters is not plain Python", where=where, code="E-NOTEBOOKS-008"
         ) from None
 
 
@@ -136,17 +138,23 @@ def names_checked(notebook: Path, parameters: Mapping[str, object]) -> dict[str,
     Raises
     ------
     BadInput
-        A name that is no identifier, shadows a builtin, or is not declared by the notebook.
+        A name that is not an identifier, shadows a builtin, or is not declared by the notebook.
     """
     known = declared(notebook)
     for name in parameters:
         if not isinstance(name, str):
             raise BadInput(
-                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-009"
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-009",
             )
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
             raise BadInput(
-                "is no parameter name", where=str(notebook), key=repr(name), code="E-NOTEBOOKS-010"
+                "is not a parameter name",
+                where=str(notebook),
+                key=repr(name),
+                code="E-NOTEBOOKS-010",
             )
         _known(name, known, str(notebook))
     return dict(parameters)

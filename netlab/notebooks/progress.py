@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 MIME = "application/vnd.netlab.progress"
+NOTE = "note: "
+"""Begins a message for the user, in place of a run's id."""
 _listened = False
 
 
@@ -13,8 +17,16 @@ def listen() -> None:
 
 
 def announce(text: str) -> None:
-    """Send one message, such as the id of a run that is done; nothing where nobody listens."""
+    """Send one message, such as the id of a finished run; without an executor, do nothing."""
     if _listened:
         from IPython.display import display
 
         display({MIME: text}, raw=True)
+
+
+def note(text: str) -> None:
+    """Send a message for the user; to standard error where nobody listens."""
+    if _listened:
+        announce(NOTE + text)
+    else:
+        print(f"netlab: {text}", file=sys.stderr)

@@ -2,7 +2,7 @@
 
 Each data set is a CSV file of values exactly as printed, with a JSON description beside it
 (columns, units, document, section, table, digest). `load` reads the printed text into numbers;
-it corrects nothing.
+it makes no corrections.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from netlab.published import gigabit, openlab, slac
-from netlab.published.raw import Description, as_printed, describe, names, read_raw
+from netlab.published.raw import Description, as_printed, describe, names, numbers, read_raw
 
 __all__ = ["Description", "describe", "load", "names", "read_raw"]
 
@@ -35,7 +35,8 @@ def load(name: str) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        One of `names`.
+        One of `names`. Of a data set that netlab has no reader for, columns of numbers become
+        numbers and the others stay text.
 
     Returns
     -------
@@ -48,5 +49,5 @@ def load(name: str) -> pd.DataFrame:
         No such data set, or its file is not the one described.
     """
     raw = read_raw(name)
-    tidy = _TIDY[name](raw)
+    tidy = _TIDY.get(name, numbers)(raw)
     return tidy[[column.name for column in describe(name).tidy_columns]]

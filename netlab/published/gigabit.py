@@ -15,7 +15,7 @@ _SETTING = {
 
 
 def tuning(raw: pd.DataFrame) -> pd.DataFrame:
-    """Before and after of both articles as numbers; missing where nothing is printed.
+    """Before and after of both articles as numbers; missing where none is printed.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def settings(
     Raises
     ------
     BadInput
-        Nothing matches.
+        No setting matches.
     """
     frame = published.load(name)
     if system is not None:

@@ -124,12 +124,12 @@ def read_raw(name: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        All columns of strings; an empty string where nothing was printed.
+        All columns of strings; an empty string for an empty cell.
 
     Raises
     ------
     BadInput
-        There is no such data set, or its file does not match the description.
+        Unknown data set, or a file that does not match its description.
     """
     about = describe(name)
     try:
@@ -150,6 +150,17 @@ def read_raw(name: str) -> pd.DataFrame:
 def as_printed(raw: pd.DataFrame) -> pd.DataFrame:
     """The data unchanged: settings stay text."""
     return raw
+
+
+def numbers(raw: pd.DataFrame) -> pd.DataFrame:
+    """The data with every column of numbers as numbers, missing where nothing was printed."""
+    found = {}
+    for name in raw:
+        texts = raw[name].str.strip()
+        values = pd.to_numeric(texts.where(texts != ""), errors="coerce")
+        numeric = bool(texts.ne("").any()) and bool(values[texts != ""].notna().all())
+        found[name] = values.convert_dtypes() if numeric else raw[name]
+    return pd.DataFrame(found)
 
 
 def _directory() -> Path:

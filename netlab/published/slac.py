@@ -27,7 +27,7 @@ def configurations(raw: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a configuration; missing where the page states nothing. ``40 M`` is 40 MiB.
+        One row a configuration; missing where the page has no value. ``40 M`` is 40 MiB.
     """
     averages = path(read_raw("slac-2003-path")).query("statistic == 'avg'")
     rtt_ms = averages.set_index("from_site")["rtt_ms"]

@@ -10,6 +10,7 @@ import pandas as pd
 from netlab.analysis.cells import valid
 from netlab.analysis.compare import BASE, FIGURES, MORE, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
+from netlab.analysis.factors import text_of
 from netlab.analysis.printed import number
 from netlab.analysis.sides import Comparison
 from netlab.files.tables import Table
@@ -21,7 +22,7 @@ HEADS = {
     "buffer_B": "buffer, B",
     "receive_buffer_B": "receive buffer, B",
 }
-NO_DIFFERENCE = "Nothing that was recorded differs between the two sides but their goodput."
+NO_DIFFERENCE = "Of all recorded conditions only the goodput differs between the two sides."
 
 
 def percent(ratio: float) -> str:
@@ -33,7 +34,7 @@ def interval(low: float, high: float) -> str:
     """Ends of the interval of a ratio in per cent."""
     if math.isnan(low) or math.isnan(high):
         return "no interval"
-    if high > 100:  # more than a hundredfold: the interval says nothing
+    if high > 100:  # more than a hundredfold: the interval has no information
         return f"{percent(low)} to over +9900"
     return f"{percent(low)} to {percent(high)}"
 
@@ -93,7 +94,7 @@ def statement(c: Comparison) -> Sentence:
 
 
 def method(c: Comparison) -> Sentence:
-    """How the intervals were made."""
+    """The method of the intervals."""
     found = c.compared
     paired = int(found.frame["paired"].sum())
     parts = [
@@ -119,11 +120,18 @@ def shown_keys(found: Compared) -> list[str]:
     return several or list(found.keys[:1])
 
 
+def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy with the further factors of each cell in words."""
+    if "factors" not in frame:
+        return frame.copy()
+    return frame.assign(factors=[text_of(text) for text in frame["factors"]])
+
+
 def cells(c: Comparison) -> Table:
     """Every cell, by verdict and size of the effect."""
     found = c.compared
     rows = found.frame.to_dict("records")
-    shown = found.frame[shown_keys(found)].copy()
+    shown = _in_words(found.frame[shown_keys(found)])
     shown["B against A, %"] = [percent(row["ratio"]) for row in rows]
     shown["interval"] = [interval(row["low"], row["high"]) for row in rows]
     shown["verdict"] = [_verdict(row) for row in rows]
@@ -144,7 +152,7 @@ def only(c: Comparison) -> Table | Sentence:
     if frame.empty:
         return Sentence("Both sides have every cell.")
     heads = {**HEADS, "side": "only", "reason": "on the other side"}
-    return Table(frame, "Cells of one side only", heads)
+    return Table(_in_words(frame), "Cells of one side only", heads)
 
 
 def tables(c: Comparison) -> Tables:

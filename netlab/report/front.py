@@ -11,6 +11,8 @@ from netlab.analysis.measured import Measured
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.style import Chart, Gallery, show
+from netlab.report.factors import charts as factor_charts
+from netlab.report.factors import has_factors
 from netlab.report.gate import banner, box
 
 __all__ = ["Answer", "Front", "answer", "banner", "front", "picture"]
@@ -62,6 +64,8 @@ def picture(m: Measured) -> Chart | Gallery:
     """Panel of the group with a target, else of the first; on a long path the summary."""
     if on_long_path(m):
         return longpath_charts.opening(samples_of(m))
+    if has_factors(m):
+        return factor_charts(m, most=1)
     wanted = [g.name for g in m.study.groups if g.target_percent_of_bus is not None]
     names = [name for name in wanted if name in m.groups] or m.groups
     return show(charts.panel(m.cells, names[0], study=m.study))

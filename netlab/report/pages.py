@@ -13,6 +13,8 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
 from netlab.report import longpath as longpath_tables
 from netlab.report import tables
+from netlab.report.factors import has_factors
+from netlab.report.factors import stack as factor_tables
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
 from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
@@ -22,6 +24,7 @@ from netlab.study.schedule import slug
 PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
 )
+FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two largest factors."
 LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
 
 
@@ -49,8 +52,9 @@ def _tables(m: Measured) -> Page:
         note, each = LONG_PATH_NOTE, longpath_tables.opening(samples_of(m))
         sections = [Section("Goodput", _joined(each))]
     else:
-        note = PRINTED_NOTE
-        sections = [
+        note = FACTORS_NOTE if has_factors(m) else PRINTED_NOTE
+        sections = [Section("Factors", as_html(factor_tables(m)))] if has_factors(m) else []
+        sections += [
             Section(
                 arrows(group),
                 as_html(tables.of_group(m, group, "both", links=addresses(m, group))),

@@ -19,6 +19,7 @@ from netlab.analysis.trust import Concern, gate
 from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.notebooks.execution import execute
+from netlab.report.factors import has_factors
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.campaigns import study_file
 from netlab.study.schedule import rounds
@@ -26,8 +27,16 @@ from netlab.study.schedule import rounds
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
 """Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
 
+FACTORS = (("19-factors.ipynb", "any two factors as tables and charts, and what each one does"),)
+"""Notebook of a study that crosses further factors, in place of the one against streams."""
+
 BESIDE_2003 = (("15-then-and-now.ipynb", "measured beside published: findings of 2003 that recur"),)
 """Those for studies with cells of the 2003 report's tables."""
+
+BESIDE_A_TABLE = (
+    ("20-published-beside.ipynb", "a published table beside the measured cells, step by step"),
+)
+"""Notebook of a study that names a published table."""
 
 AGREEMENT = (("16-agreement.ipynb", "generators side by side: agreement on one path"),)
 """Those for studies whose cells were measured with several generators."""
@@ -152,10 +161,14 @@ def publish(
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that apply to a measured study, each with a summary."""
     found: tuple[tuple[str, str], ...] = LONG_PATH if on_long_path(measured) else ()
-    if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
+    if has_factors(measured):
+        found += FACTORS
+    elif not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
         found += MEASURED
     if len(comparable(measured)):
         found += BESIDE_2003
+    if measured.study.published is not None:
+        found += BESIDE_A_TABLE
     return found + AGREEMENT if several(measured.runs) else found
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
+from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.headline import arrows
 from netlab.analysis.measured import Measured
 from netlab.analysis.timeline import timelines
@@ -57,13 +58,11 @@ def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
 def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> Page:
     labels = printed.tuning_labels(m.cells, m.study)
     runs = m.runs[m.runs["group"] == group]
-    of_cell = dict(list(runs.groupby(["tuning", "mtu_B", "streams"], sort=False)))
+    of_cell = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
     sections = []
     for cell in printed.of_group(m.cells, group).to_dict("records"):
-        part = of_cell.get((cell["tuning"], cell["mtu_B"], cell["streams"]), runs.head(0))
-        where = f"{labels[cell['tuning']].lstrip('+ ')}, {cell['mtu_B']} B, " + counted(
-            cell["streams"], "stream"
-        )
+        part = of_cell.get(tuple(cell[key] for key in CELL_KEYS), runs.head(0))
+        where = printed.where(cell, labels)
         sections.append(
             Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
         )

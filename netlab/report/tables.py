@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 
 from netlab.analysis import conditions, printed
+from netlab.analysis import effects as factor_effects
+from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, FROM_NOTHING
@@ -88,19 +90,18 @@ def groups(m: Measured) -> Table:
     rows = []
     for name in m.groups:
         part = m.runs[m.runs["group"] == name]
-        first = part.iloc[0] if len(part) else None
         bus = printed.of_group(m.cells, name)["bus_MBps"].max()
         top = best.get(name)
         rows.append(
             {
                 "group": printed.caption(m.cells, name),
-                "record, B": math.nan if first is None else first["record_length_B"],
-                "buffer, B": math.nan if first is None else first["buffer_B"],
+                "record, B": _levels(part, "record_length_B"),
+                "buffer, B": _levels(part, "buffer_B"),
                 "bus, MB/s": bus,
                 "runs": len(part),
                 "best cell": printed.MISSING
                 if top is None
-                else f"{labels[top.tuning]}, {top.mtu_B}B, {printed.stream_label(top.streams)}",
+                else printed.where(top._asdict(), labels),
                 "MB/s": printed.MISSING
                 if top is None
                 else _unbroken(
@@ -111,13 +112,20 @@ def groups(m: Measured) -> Table:
                 else _unbroken(printed.percent(top.percent_of_bus)),
             }
         )
-    formats = dict.fromkeys(("record, B", "buffer, B"), ".0f")
     return Table(
         pd.DataFrame(rows),
         "Groups and the best cell of each",
-        formats=formats,
         note="Socket buffer 0: chosen by the kernel. MB/s = 10^6 bytes of payload per second.",
     )
+
+
+def _levels(runs: pd.DataFrame, column: str) -> str:
+    """Levels of an option of a group's runs, ascending."""
+    levels = sorted(runs[column].unique())
+    text = ", ".join(map(str, levels[:4])) + (
+        f" and {len(levels) - 4} more" if len(levels) > 4 else ""
+    )
+    return text or printed.MISSING
 
 
 def _unbroken(text: str) -> str:
@@ -139,7 +147,7 @@ def of_group(
     quantity : str
         One of :data:`netlab.analysis.printed.QUANTITIES`.
     links : DataFrame, optional
-        What each cell links to, in the same layout.
+        Address of each cell, in the same layout.
     """
     frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
@@ -159,7 +167,7 @@ def of_group(
 
 
 def _numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells as they are exported: unrounded numbers, and what bound each cell."""
+    """Cells as they are exported: unrounded numbers, and the bottleneck of each."""
     found = m.bottlenecks[[*CELL_KEYS, "bottleneck"]]
     whole = cells.merge(found, on=list(CELL_KEYS), how="left")
     return whole.dropna(axis="columns", how="all")
@@ -179,15 +187,28 @@ def missing(m: Measured) -> Table | Sentence:
     return Table(frame, "Cells without a valid run", heads=heads)
 
 
+def steps(m: Measured) -> pd.DataFrame:
+    """Pooled effect of each step of each factor, as numbers."""
+    parts = []
+    more = further.names(m.runs, m.study)
+    for factor in (*FACTORS, *(name for name in more if name not in FACTORS)):
+        levels = tuple(level.name for level in m.study.tunings) if factor == "tuning" else None
+        if factor in more:
+            levels = tuple(further.varying(m.cells, m.study).get(factor, ()))
+        frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
+        parts.append(factor_effects.pooled(frame, m.study.confidence))
+    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+
+
 def effects(m: Measured) -> Table | Sentence:
     """Pooled effect of each factor's steps."""
-    frame = m.steps
+    frame = steps(m)
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
     shown = pd.DataFrame(
         {
-            "factor": frame["factor"].map(FACTORS),
+            "factor": [FACTORS.get(name) or further.unit_of(name) for name in frame["factor"]],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
             "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
@@ -225,28 +246,31 @@ def findings(m: Measured) -> Table:
 
 
 def target(m: Measured) -> Table | Sentence:
-    """Target per cent of the bus of each group, with the verdict."""
+    """Target of each group, with the verdict."""
     frame = statements.target(m.cells, m.study)
     if frame.empty:
         return Sentence("No group of this study states a target.")
     shown = pd.DataFrame(
         {
             "group": frame["group"],
-            "target": [f"{v:g} %" for v in frame["target_percent"]],
+            "target": [f"{v:g} {u}" for v, u in zip(frame["target"], frame["unit"], strict=True)],
             "best cell": frame["best_cell"],
             "reached": [
-                _share(*row) for row in frame[["percent_of_bus", "low", "high"]].to_numpy()
+                _share(row["reached"], row["low"], row["high"], row["unit"])
+                for row in frame.to_dict("records")
             ],
             "verdict": frame["verdict"],
         }
     )
-    return Table(shown, "Target, in per cent of the bus")
+    return Table(shown, "Targets")
 
 
-def _share(value: float, low: float, high: float) -> str:
+def _share(value: float, low: float, high: float, unit: str) -> str:
     if math.isnan(value):
         return printed.MISSING
-    return f"{value:.1f} %" + ("" if math.isnan(low) else f" ({low:.1f} to {high:.1f})")
+    digits = 1 if unit.startswith("%") else 2
+    interval = "" if math.isnan(low) else f" ({low:.{digits}f} to {high:.{digits}f})"
+    return f"{value:.{digits}f} {unit}{interval}"
 
 
 def flagged(m: Measured) -> Table | Sentence:
@@ -270,7 +294,7 @@ WITHIN_PERCENT = (5, 10, 15)
 
 
 def precision(m: Measured) -> Tables:
-    """How precise the cells are: counts, and each cell that is less precise than asked."""
+    """Precision of the cells: counts, and each cell that is less precise than asked."""
     cells = m.cells[m.cells["n_valid"] > 0]
     half, asked = cells["half_width_percent"], m.study.precision
     rows = [(f"within {limit} %", int((half <= limit).sum())) for limit in WITHIN_PERCENT]
@@ -292,7 +316,7 @@ def precision(m: Measured) -> Tables:
     if wide.empty:
         return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
     frame = wide.sort_values("half_width_percent", na_position="last")[
-        [*CELL_KEYS, "half_width_percent", "n_valid", "rounds_needed"]
+        [*further.shown_keys(wide), "half_width_percent", "n_valid", "rounds_needed"]
     ]
     heads = {"mtu_B": "MTU, B", "half_width_percent": "reached, %", "n_valid": "rounds"}
     heads["rounds_needed"] = f"rounds for {asked.half_width_percent:g} %"
@@ -311,7 +335,7 @@ def precision(m: Measured) -> Tables:
 
 
 def wide_cells(m: Measured) -> int:
-    """Number of cells that are less precise than the study asks; 0 if it asks nothing."""
+    """Number of cells that are less precise than the study asks; 0 without a requirement."""
     asked = m.study.precision
     if asked is None:
         return 0

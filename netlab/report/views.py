@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.cost import cpu_cost
+from netlab.analysis.factors import unit_of
 from netlab.analysis.headline import arrows
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured
@@ -16,17 +17,22 @@ from netlab.charts import views
 from netlab.charts.style import show
 from netlab.files.tables import Table
 from netlab.report import tables
+from netlab.report.factors import has_factors
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.study.schedule import slug
 
 
 def view_pages(m: Measured) -> list[Page]:
     """The views that a study has something to show in, in reading order."""
-    made = [] if on_long_path(m) else [_streams(m)]
-    if m.cells["percent_of_bus"].notna().any():
+    # Charts of groups have a mark a tuning, MTU and stream count; further factors have their own.
+    plain = not has_factors(m)
+    made = [_streams(m)] if plain and not on_long_path(m) else []
+    if plain and m.cells["percent_of_bus"].notna().any():
         made.append(_ceiling(m))
-    made += [_bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
-    return made
+    made += [_bottlenecks(m), *_effects(m)]
+    if plain:
+        made += [_repeats(m), *_cost(m)]
+    return [*made, *_trend(m)]
 
 
 def _groups(m: Measured, draw) -> list[Section]:
@@ -74,11 +80,12 @@ def _bottlenecks(m: Measured) -> Page:
 
 
 def _effects(m: Measured) -> list[Page]:
-    steps = m.steps
+    steps = tables.steps(m)
     if steps.empty:
         return []
     labels = printed.tuning_labels(m.cells, m.study)
-    drawn = show(views.effects(steps, labels, tables.FACTORS))
+    names = {f: tables.FACTORS.get(f) or unit_of(f) for f in steps["factor"].unique()}
+    drawn = show(views.effects(steps, labels, names))
     sections = [
         Section("Forest plot", as_html(drawn)),
         Section("Table", as_html(tables.effects(m))),

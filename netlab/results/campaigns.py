@@ -23,7 +23,7 @@ CAMPAIGN_ID = re.compile(r"\d{8}T\d{6}Z(-\d+)?")
 
 @dataclass(frozen=True)
 class CampaignLog:
-    """What is recorded of a campaign besides its runs.
+    """Record of a campaign besides its runs.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def folder(directory: Path, campaign: str) -> Path:
 
 
 def study_file(directory: Path) -> Path:
-    """The study as the latest campaign measured it; as older versions of netlab kept it."""
+    """The study as the latest campaign measured it; also where older versions stored it."""
     last = latest(directory)
     return directory / "study.yml" if last is None else folder(directory, last) / "study.yml"
 

@@ -28,17 +28,27 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: pandas dtype, unit, meaning, and whether values may be missing."""
+    """One column of a table: pandas dtype, unit, meaning, and whether values may be missing.
+
+    ``default`` stands where a record or an older file lacks the column.
+    """
 
     name: str
     dtype: str
     unit: str
     meaning: str
     nullable: bool = False
+    default: str | None = None
 
 
 def _columns(*rows: tuple[str, ...]) -> tuple[Column, ...]:
-    return tuple(Column(r[0], r[1], r[2], r[3], len(r) > 4 and r[4] == "null") for r in rows)
+    """Columns; the last item of a row may be ``null``, or ``= VALUE`` for a default."""
+    found = []
+    for name, dtype, unit, meaning, *rest in rows:
+        last = rest[0] if rest else ""
+        default = last.removeprefix("= ") if last.startswith("=") else None
+        found.append(Column(name, dtype, unit, meaning, last == "null", default))
+    return tuple(found)
 
 
 RUN_COLUMNS = _columns(
@@ -53,7 +63,7 @@ RUN_COLUMNS = _columns(
     ),
     ("campaign", "string", "", "campaign that measured it; missing if imported", "null"),
     ("run_id", "string", "", "readable id: block, group, streams and round"),
-    ("block_id", "string", "", "path, tuning and MTU"),
+    ("block_id", "string", "", "path, tuning, MTU, and factors that are set between blocks"),
     ("order", "int64", "", "position in the study's randomised order, from 0"),
     ("group", "string", "", "group of the study (one table of the report)"),
     ("table", "Int64", "", "table number in the source report", "null"),
@@ -64,6 +74,13 @@ RUN_COLUMNS = _columns(
     ("tuning", "string", "", "tuning as a factor level"),
     ("mtu_B", "int64", "B", "MTU"),
     ("streams", "int64", "", "TCP streams in each direction"),
+    (
+        "factors",
+        "string",
+        "",
+        "JSON: further factors of the study and their levels; empty without any",
+        "= ",
+    ),
     ("round", "int64", "", "round of the schedule, from 1"),
     ("seed", "int64", "", "seed of the study"),
     ("record_length_B", "int64", "B", "bytes of one send() or recv()"),

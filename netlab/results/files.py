@@ -14,7 +14,7 @@ import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
 from netlab.results.columns import READABLE_VERSIONS, SCHEMA_VERSION, Column
-from netlab.results.frames import checked, completed
+from netlab.results.frames import checked, completed, with_defaults
 
 
 class DamagedFile(NetlabError):
@@ -22,7 +22,7 @@ class DamagedFile(NetlabError):
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged file, so that it is no part of the results; return its new path.
+    """Rename a damaged file, so that it is not part of the results; return its new path.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def read(path: Path, columns: tuple[Column, ...]) -> pd.DataFrame:
         frame = table.to_pandas(ignore_metadata=True, types_mapper=_EXACT.get)
         if version != str(SCHEMA_VERSION):
             frame = completed(frame, columns)
-        return checked(frame, columns)
+        return checked(with_defaults(frame, columns), columns)
     except (NetlabError, ValueError, pyarrow.ArrowException) as error:
         raise NetlabError(
             f"{path} cannot be read as results: {error}", code="E-RESULTS-009"

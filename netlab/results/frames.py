@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 
+import numpy as np
 import pandas as pd
 
 from netlab.errors import NetlabError, shown
@@ -12,7 +13,9 @@ from netlab.results.columns import RENAMED, RUN_COLUMNS, SCHEMA_VERSION, Column
 
 
 def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.DataFrame:
-    """Build a schema-checked frame from records; a nullable column may be left out of a record.
+    """Build a schema-checked frame from records.
+
+    A column that is nullable or has a default may be left out of a record.
 
     Raises
     ------
@@ -23,14 +26,19 @@ def frame_of(rows: list[dict], columns: tuple[Column, ...] = RUN_COLUMNS) -> pd.
     if extra:
         raise NetlabError(f"unknown columns in a record: {sorted(extra)}", code="E-RESULTS-005")
     # as objects: pandas would infer float for an integer column with a gap, and lose bytes
-    values = {c.name: pd.Series([row.get(c.name) for row in rows], dtype=object) for c in columns}
+    values = {c.name: pd.Series([_value(row, c) for row in rows], dtype=object) for c in columns}
     return checked(pd.DataFrame(values), columns)
+
+
+def _value(row: dict, column: Column) -> object:
+    value = row.get(column.name)
+    return column.default if value is None else value
 
 
 def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     """Return a frame with the exact columns and types of a schema.
 
-    Values are converted only where nothing is lost: an integer column takes no fraction, no text
+    Values are converted only without loss: an integer column takes no fraction, no text
     and no bool.
 
     Parameters
@@ -57,7 +65,8 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     converted = {}
     for column in columns:
         values = frame[column.name]
-        if not _lossless(values.dropna(), column.dtype):
+        exact = values.dtype == column.dtype and column.dtype != "float64"
+        if not exact and not _lossless(values.dropna(), column.dtype):
             reason = f"is {column.dtype} and holds {shown(values.dropna().tolist())}"
             raise _misfit(f"column {column.name!r} {reason}", code="E-RESULTS-002")
         if not column.nullable and values.isna().any():
@@ -84,6 +93,15 @@ def completed(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
     return frame.assign(**dict.fromkeys(missing, None))[known + others]
 
 
+def with_defaults(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
+    """Add the columns that have a default and that a file of this version may lack."""
+    for place, column in enumerate(columns):
+        if column.default is not None and column.name not in frame:
+            at = min(place, len(frame.columns))
+            frame.insert(at, column.name, pd.Series(column.default, frame.index, column.dtype))
+    return frame
+
+
 def _lossless(values: pd.Series, dtype: str) -> bool:
     """Return whether values, none missing, convert to `dtype` without loss."""
     types = pd.api.types
@@ -102,4 +120,8 @@ def _lossless(values: pd.Series, dtype: str) -> bool:
         return False
     if types.is_integer_dtype(values):
         return True
+    if types.is_float_dtype(values):
+        found = values.to_numpy(float)
+        whole = dtype == "float64" or bool((found == np.trunc(found)).all())
+        return whole and bool(np.isfinite(found).all())
     return all(math.isfinite(v) and (dtype == "float64" or v == int(v)) for v in values)

@@ -21,7 +21,7 @@ OLDER, IMPORTS = "older", "imported"
 
 @dataclass(frozen=True)
 class CampaignSummary:
-    """What a directory holds of one campaign.
+    """Files of one campaign in a directory.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ def part_files(store: Store, part: str) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Pruning:
-    """What :func:`prune` removes.
+    """Plan of the files that :func:`prune` removes.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Pruning:
     kept : int
         Superseded records that stay, because their part has one that counts.
     files : tuple of Path
-        Tables, notebooks, and logs of campaigns of which nothing is left.
+        Tables, notebooks, and logs of campaigns without records.
     folders : tuple of Path
         Their folders.
     """
@@ -205,7 +205,7 @@ def prune(found: Pruning) -> None:
     """
     if planned(found.directory) != found:
         raise NetlabError(
-            f"{found.directory} changed meanwhile; nothing is removed", code="E-RESULTS-022"
+            f"{found.directory} changed meanwhile; no file was removed", code="E-RESULTS-022"
         )
     try:
         for file in sorted(found.files, key=lambda path: path.parent.name == "runs"):

@@ -104,7 +104,7 @@ class Store:
         return found.assign(superseded=~self._counts(found, campaign))
 
     def _counts(self, records: pd.DataFrame, campaign: str | None) -> pd.Series:
-        """Whether each record counts, with the records in the order of their start."""
+        """Mask of the records that count, in the order of their start."""
         last = campaigns.latest(self.directory) if campaign is None else campaign
         if last is None:
             belongs = pd.Series(True, index=records.index)

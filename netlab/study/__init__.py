@@ -6,13 +6,14 @@ file, the key and the value.
 
 from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, is_name, slug
 from netlab.study.design import Study
+from netlab.study.factors import Factors
 from netlab.study.file import load
 from netlab.study.generators import OWN
-from netlab.study.groups import Group, Timing
+from netlab.study.groups import Group, GroupTiming, Timing
 from netlab.study.hosts import Bus, End, Host
 from netlab.study.link import Emulator, LabLink, Path
 from netlab.study.noise import Noise
-from netlab.study.socket import Socket
+from netlab.study.socket import Policy, Socket
 from netlab.study.stacks import Stack
 from netlab.study.tunings import OwnTuning, TuningLevel
 
@@ -25,13 +26,16 @@ __all__ = [
     "Bus",
     "Emulator",
     "End",
+    "Factors",
     "Group",
+    "GroupTiming",
     "Host",
     "LabLink",
     "Name",
     "Noise",
     "OwnTuning",
     "Path",
+    "Policy",
     "Socket",
     "Stack",
     "Study",

@@ -6,6 +6,7 @@ import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 MAX_NAME = 48
 QUICK = "-quick"
@@ -18,6 +19,8 @@ Congestion = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}(\+[a-z0-9_-]{1,31}
 """A congestion control; several joined by ``+`` are dealt to the streams of a run in turn."""
 StackName = Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,31}$")]
 Generator = Literal["netlab", "iperf3", "iperf2", "nuttcp"]
+RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
+Buffer = Annotated[int, Field(ge=0, le=2**30)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
 MAX_RUNS = 100_000
@@ -39,5 +42,24 @@ class Model(BaseModel):
 
 
 def is_name(text: str) -> bool:
-    """Whether a text is a name as studies write them: letters, digits, ``.``, ``_`` and ``-``."""
+    """True if a text is a valid name in studies: letters, digits, ``.``, ``_`` and ``-``."""
     return re.fullmatch(NAME.strip("^$"), text) is not None
+
+
+def misplaced(
+    text: str, place: tuple[str | int, ...], value: object = None, *, code: str
+) -> PydanticCustomError:
+    """An error at a place below the model that is validated, for its line and key.
+
+    Parameters
+    ----------
+    text : str
+        What is wrong and what is allowed.
+    place : tuple
+        Keys and indices from the model on.
+    value : object
+        The value at fault.
+    code : str
+        Stable code of the error.
+    """
+    return PydanticCustomError(code, "{text}", {"text": text, "place": place, "value": value})

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from netlab.errors import BadInput
 from netlab.study.base import (
     MAX_NAME,
     MAX_RUNS,
@@ -21,13 +22,26 @@ from netlab.study.base import (
     Streams,
     slug,
 )
+from netlab.study.factors import (
+    Combination,
+    Excluded,
+    Factors,
+    OuterLevel,
+    Several,
+    link_levels,
+    link_name,
+    path_at,
+    path_of_link,
+)
 from netlab.study.generators import OWN, refusal
 from netlab.study.groups import Group, Timing
 from netlab.study.hosts import Host
+from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
 from netlab.study.noise import Noise
 from netlab.study.precision import Precision
-from netlab.study.socket import Engine, Receive, Send, Socket, Threads
+from netlab.study.published import Published
+from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack, check_congestions
 from netlab.study.tunings import OwnTuning, TuningLevel, check_tunings, contents, resolved
 from netlab.tuning.profiles import AS_FOUND, Profile
@@ -37,15 +51,19 @@ class Study(Model):
     """A whole study. Load one with :func:`load`.
 
     ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
-    a stream (``blocking``, and ``plain``: send() and recv() in a loop and nothing else) or
+    a stream (``blocking``, and ``plain``: send() and recv() in a loop only) or
     ``threads`` that serve them all (``epoll``; 0: one a CPU); ``auto`` depends on the number of
-    streams. ``socket`` holds options of sockets and threads. ``trace`` records RTT, congestion
-    window and retransmits of every stream at every interval. ``stacks`` are the study's own
+    streams. ``socket`` holds options of sockets and threads, ``policy`` those of batches, yields
+    and placement. ``trace`` records RTT, congestion window and retransmits of every stream at
+    every interval. ``stacks`` are the study's own
     congestion controls, named in runs like the kernel's.
     ``precision`` measures each cell until its interval is narrow enough, in place of
     ``timing.rounds``; ``noise`` limits how much a host may be disturbed meanwhile.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
     tunings of the study's own, by name.
+    ``factors`` are crossed with tuning, MTU and streams, and ``exclude`` leaves combinations out.
+    ``outer`` are factors that a person sets on the hosts, such as a kernel or a firmware: their
+    level is given when the study is run. ``published`` is a table that stands beside the results.
     """
 
     netlab: Literal[1]
@@ -59,6 +77,10 @@ class Study(Model):
         TuningLevel(name=AS_FOUND),
     )
     profiles: dict[Name, OwnTuning] = Field(default_factory=dict)
+    factors: Factors = Factors()
+    exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
+    outer: dict[Name, Several[OuterLevel]] = Field(default_factory=dict)
+    published: Published | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
@@ -68,6 +90,7 @@ class Study(Model):
     send: Send = "copy"
     receive: Receive = "copy"
     socket: Socket = Socket()
+    policy: Policy = Policy()
     trace: bool = False
     timing: Timing = Timing()
     precision: Precision | None = None
@@ -100,7 +123,7 @@ class Study(Model):
                 raise ValueError(f"paths.{path_name}: a lab host and an ssh host cannot be joined")
             if path.link is not None and kinds != {"lab"}:
                 raise ValueError(f"paths.{path_name}: only a lab path has a link")
-            self._queues_can_be_had(path_name)
+            self.check_link(path_name)
         seen: set[str] = set()
         for group in self.groups:
             if slug(group.name) in seen:
@@ -127,12 +150,17 @@ class Study(Model):
             )
         check_tunings(self)
         check_congestions(self)
-        cells = 0
         for group in self.groups:
-            self._loss_can_be_forced(group)
-            self._generator_takes_it(group)
             self._levels_are_there(group)
-            cells += len(self.levels(group))
+        check_factors(self)
+        for group in self.groups:
+            taken = study_at(self, group, ())
+            found = self.combinations(group)
+            if not any(one.of_run for one in found):
+                taken.check_run(group)
+            if not any(one.of_link for one in found):
+                self.check_forced_loss(group)
+        cells = sum(len(self.combinations(group)) for group in self.groups)
         if self.precision is not None and self.timing.rounds is not None:
             raise ValueError(
                 "timing.rounds: leave it out; precision says how many rounds there are"
@@ -163,17 +191,25 @@ class Study(Model):
             return self.precision.max_rounds
         return self.timing.rounds or ROUNDS
 
-    def _queues_can_be_had(self, path: str) -> None:
-        # One token bucket before several queues stalls when one of them is full (Linux 6.18).
+    def check_link(self, path: str) -> None:
+        """Refuse a link that contradicts the buses of its path."""
         link = self.paths[path].link
-        if link is None or link.queues == 1:
+        if link is None:
+            return
+        if link.read_burst_B is not None and self.bus_MBps(path) is None:
+            raise ValueError(
+                f"paths.{path}.link.read_burst_B: both hosts need a bus, whose share it is"
+            )
+        # One token bucket before several queues stalls when one of them is full (Linux 6.18).
+        if link.queues == 1:
             return
         if link.rate_Mbps is not None or self.bus_MBps(path) is not None:
             raise ValueError(
                 f"paths.{path}.link.queues: a link with a rate or a bus has one pair of queues"
             )
 
-    def _loss_can_be_forced(self, group: Group) -> None:
+    def check_forced_loss(self, group: Group) -> None:
+        """Refuse a forced loss that the path or the duration of the runs does not allow."""
         if group.force_loss_at_s is None:
             return
         where = f"groups: {group.name}: force_loss_at_s"
@@ -184,16 +220,34 @@ class Study(Model):
             raise ValueError(f"{where}: netem of path {group.path!r} cannot force a loss")
         if group.records is not None:
             return
-        for timing in filter(None, (self.timing, self.quick)):
+        quick = group.quick.over(self.quick or self.timing) if group.quick else self.quick
+        for timing in filter(None, (study_at(self, group, ()).timing, quick)):
             if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
                 raise ValueError(
                     f"{where}: a run is over after {timing.warmup_s + timing.seconds:g} s"
                 )
 
+    def check_run(self, group: Group) -> None:
+        """Refuse options that the engine or the group's generator does not support."""
+        if self.engine == "plain" and (self.send, self.receive) != ("copy", "copy"):
+            raise ValueError("engine: plain supports send copy and receive copy only")
+        if self.engine == "plain" and self.policy != Policy():
+            raise ValueError("policy: the plain engine has none; leave it out")
+        if self.engine == "epoll" and self.policy.read_delay is True:
+            raise ValueError("policy.read_delay: the epoll engine has none")
+        pinned = self.socket.cpus_sender or self.socket.cpus_receiver
+        if self.policy.spread is True and (pinned or self.socket.follow_incoming_cpu):
+            raise ValueError("policy.spread: excludes CPU lists and follow_incoming_cpu")
+        if self.engine in ("plain", "blocking") and self.threads:
+            raise ValueError(f"threads: the {self.engine} engine always has one per stream")
+        if why := refusal(group, group.streams or self.streams, self.congestion_of(group)):
+            raise ValueError(f"groups: {group.name}: {why}")
+        self._generator_takes_it(group)
+
     def _generator_takes_it(self, group: Group) -> None:
         if group.generator == "netlab":
             return
-        for key in ("engine", "threads", "send", "socket"):
+        for key in ("engine", "threads", "send", "socket", "policy"):
             if getattr(self, key) != type(self).model_fields[key].default:
                 raise ValueError(
                     f"{key}: is for netlab's own generator, and groups: {group.name} "
@@ -215,9 +269,55 @@ class Study(Model):
                 raise ValueError(f"groups: {group.name}: {label}: a level is given twice")
         if not self.levels(group):
             raise ValueError(f"groups: {group.name}: none of its tunings has any of its MTUs")
-        streams = group.streams or self.streams
-        if why := refusal(group, streams, self.congestion_of(group)):
-            raise ValueError(f"groups: {group.name}: {why}")
+
+    def combinations(self, group: Group) -> tuple[Combination, ...]:
+        """Every combination of levels that a group measures, one a cell, in the study's order."""
+        return tuple(combinations(self, group))
+
+    def run_groups(self, groups: Iterable[Group] | None = None) -> tuple[Group, ...]:
+        """Groups as their runs take them: without factors, one for each combination of options."""
+        return tuple(
+            group_at(group, levels)
+            for group in (self.groups if groups is None else groups)
+            for levels in dict.fromkeys(one.of_run for one in self.combinations(group))
+        )
+
+    def path(self, link: str) -> Path:
+        """A path by its name, or by the name of one of its links."""
+        if link in self.paths:
+            return self.paths[link]
+        name = path_of_link(link)
+        known: dict[str, tuple] = {}
+        for group in self.groups:
+            if group.path == name:
+                for factor, each in group.factors.over(self.factors).given().items():
+                    known[factor] = (*known.get(factor, ()), *each)
+        levels = link_levels(link, known)
+        if levels is None:
+            raise BadInput(
+                f"unknown link; there are {', '.join(self.links)}",
+                where="paths",
+                value=link,
+                code="E-STUDY-076",
+            )
+        return path_at(self.paths[name], levels)
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Names of all links: one a path, or one for each combination of their factors' levels."""
+        found: dict[str, None] = {}
+        for name in self.paths:
+            groups = [group for group in self.groups if group.path == name]
+            if not groups:
+                found[name] = None
+            for group in groups:
+                for one in self.combinations(group):
+                    found[link_name(name, one.of_link)] = None
+        return tuple(found)
+
+    def first_link(self, path: str) -> str:
+        """Name of the first link of a path; the path's own unless it has factors of the link."""
+        return next(link for link in self.links if path_of_link(link) == path)
 
     def levels(self, group: Group) -> tuple[tuple[str, int | None, int], ...]:
         """Tuning, MTU in B and stream count of every cell of a group, in the study's order.
@@ -239,13 +339,15 @@ class Study(Model):
         return group.congestion or self.congestion
 
     def congestions(self, groups: Iterable[Group] | None = None) -> tuple[str, ...]:
-        """Every single congestion control that groups name, sorted; of all groups unless given."""
-        named = {self.congestion_of(group) for group in (self.groups if groups is None else groups)}
+        """Every congestion control that groups of runs name, sorted; of all runs unless given."""
+        groups = self.run_groups() if groups is None else groups
+        named = {self.congestion_of(group) for group in groups}
         return tuple(sorted({name for names in named for name in names.split("+")}))
 
     def generators(self, path: str) -> tuple[str, ...]:
         """Tools besides netlab that the groups of a path send with, in their order."""
-        used = [group.generator for group in self.groups if group.path == path]
+        groups = [group for group in self.groups if group.path == path_of_link(path)]
+        used = [group.generator for group in self.run_groups(groups)]
         return tuple(name for name in dict.fromkeys(used) if name != OWN)
 
     def receiver(self, group: Group) -> str:
@@ -263,17 +365,17 @@ class Study(Model):
         return resolved(self, self.profile(host, tuning))
 
     def one_machine(self, path: str) -> bool:
-        """Whether both ends of a path share a machine, as the hosts of a lab do."""
-        return all(self.hosts[end.host].kind == "lab" for end in self.paths[path].ends)
+        """True if both ends of a path share a machine, as the hosts of a lab do."""
+        return all(self.hosts[end.host].kind == "lab" for end in self.path(path).ends)
 
     def bus_shared(self, path: str) -> bool:
-        """Whether any bus of a path carries both directions over the same wires."""
-        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        """True if any bus of a path carries both directions over the same wires."""
+        buses = [self.hosts[end.host].bus for end in self.path(path).ends]
         return any(bus is not None and bus.shared for bus in buses)
 
     def bus_MBps(self, path: str) -> float | None:
         """Bandwidth of the slower of the two hosts' buses, MB/s; None if one is unknown."""
-        buses = [self.hosts[end.host].bus for end in self.paths[path].ends]
+        buses = [self.hosts[end.host].bus for end in self.path(path).ends]
         known = [bus.bandwidth_MBps for bus in buses if bus is not None]
         return min(known) if len(known) == len(buses) else None
 
@@ -289,7 +391,15 @@ class Study(Model):
 
         It covers the knobs and values of every tuning the hosts take, wherever it is defined.
         """
-        content = self.model_dump(mode="json", exclude={"profiles"})
+        content = self.model_dump(mode="json", exclude={"profiles", "published"})
+        # Studies that have none of these keep the digests they had before there were such keys.
+        for name in ("factors", "exclude", "outer", "policy"):
+            if not content[name]:
+                del content[name]
+        for group in content["groups"]:
+            for name in ("factors", "exclude", "timing", "quick", "target_Gbps"):
+                if not group[name]:
+                    del group[name]
         for level in content["tunings"]:
             del level["knobs"], level["extends"]
         content["knobs"] = contents(self)

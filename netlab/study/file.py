@@ -12,6 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import NAME
 from netlab.study.design import Study
+from netlab.study.published import with_published
 from netlab.study.short import short_form
 from netlab.study.tunings import OwnTuning
 from netlab.study.wad_conf import with_wad_conf
@@ -53,7 +54,7 @@ def load(
         content, where = dict(path), "study"
     else:
         content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
-        content = _with_neighbours(content, Path(path))
+        content = with_published(_with_neighbours(content, Path(path)), Path(path))
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)
@@ -71,7 +72,11 @@ def _with_timing(study: Study, given: dict[str, float | int | str]) -> dict[str,
     """The content of a study with some of its times replaced."""
     content = study.model_dump(mode="python")
     content["seed"] = given.get("seed", study.seed)
-    content["timing"] |= {key: given[key] for key in TIMING if key in given}
+    times = {key: given[key] for key in TIMING if key in given}
+    content["timing"] |= times
+    for group in content["groups"]:
+        if group["timing"] is not None:
+            group["timing"] |= {key: None for key in times if key in group["timing"]}
     asked = {PRECISION[key]: value for key, value in given.items() if key in PRECISION}
     if "rounds" in given:
         content["precision"] = asked or None  # both together are refused by the study

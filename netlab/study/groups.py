@@ -9,17 +9,72 @@ from pydantic import Field, field_validator, model_validator
 from netlab.study.base import (
     MAX_ROUNDS,
     MTU,
+    Buffer,
     Congestion,
     Direction,
     Generator,
     Model,
     Name,
+    RecordLength,
     Streams,
     slug,
 )
+from netlab.study.factors import Excluded, Factors
 
 MAX_TRANSFER_B = 2**44
 """Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
+
+
+Seconds = Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)]
+WarmUp = Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)]
+Interval = Annotated[int, Field(ge=10, le=60_000)]
+Drain = Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)]
+
+
+class Timing(Model):
+    """Duration and number of runs.
+
+    ``rounds`` is how often every cell is measured; left out, it follows from the study's
+    ``precision``, and is :data:`ROUNDS` without one. ``seconds`` is the measured window; warm-up
+    comes before it. ``drain_s`` is the timeout for data in flight to arrive after it; a full
+    buffer drains slowly over a slow path.
+    """
+
+    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
+    seconds: Seconds = 1.0
+    warmup_s: WarmUp = 0.3
+    interval_ms: Interval = 100
+    drain_s: Drain = 5.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _repeats_are_rounds(cls, content: object) -> object:
+        if isinstance(content, dict) and "repeats" in content:
+            raise ValueError("repeats: is called `rounds` now: every round measures each cell once")
+        return content
+
+
+class GroupTiming(Model):
+    """Duration of a group's runs; what is left out is as in the study's timing.
+
+    The number of rounds is the study's: every round makes each cell of all groups once.
+    """
+
+    seconds: Seconds | None = None
+    warmup_s: WarmUp | None = None
+    interval_ms: Interval | None = None
+    drain_s: Drain | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rounds_are_the_studys(cls, content: object) -> object:
+        if isinstance(content, dict) and "rounds" in content:
+            raise ValueError("rounds: are the study's, not a group's")
+        return content
+
+    def over(self, timing: Timing) -> Timing:
+        """The study's timing with what is given here."""
+        return timing.model_copy(update=self.model_dump(exclude_none=True))
 
 
 class Group(Model):
@@ -41,6 +96,14 @@ class Group(Model):
         warm-up included; on a path with netlab's own emulator.
     tunings, mtus_B, streams : tuple, optional
         Only these of the study's levels.
+    factors : Factors
+        Factors of the group, besides the study's or in place of those of the same name.
+    exclude : tuple of dict
+        Combinations that are left out, besides the study's.
+    timing, quick : GroupTiming, optional
+        Duration of the group's runs, and in the study's short form, in place of the study's.
+    target_percent_of_bus, target_Gbps : float, optional
+        What the best cell should reach: per cent of the bus, or 10^9 bit/s of payload.
     records : int, optional
         Send this many records on each stream, in place of sending for a time.
     quick_records : int, optional
@@ -56,16 +119,21 @@ class Group(Model):
     sender: Name
     direction: Direction = "->"
     table: Annotated[int, Field(ge=1, le=9999)] | None = None
-    record_length_B: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 65536
-    buffer_B: Annotated[int, Field(ge=0, le=2**30)] = 262144
-    receive_buffer_B: Annotated[int, Field(ge=0, le=2**30)] | None = None
+    record_length_B: RecordLength = 65536
+    buffer_B: Buffer = 262144
+    receive_buffer_B: Buffer | None = None
     congestion: Congestion | None = None
     generator: Generator = "netlab"
     force_loss_at_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
     tunings: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
     mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None = None
+    factors: Factors = Factors()
+    exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
+    timing: GroupTiming | None = None
+    quick: GroupTiming | None = None
     target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
+    target_Gbps: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None = None
     records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     quick_records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
     short: bool = True
@@ -96,26 +164,3 @@ class Group(Model):
         """The group as the study's short form has it."""
         given = {"records": self.quick_records or self.records, "quick_records": None}
         return self.model_copy(update=given)
-
-
-class Timing(Model):
-    """Duration and number of runs.
-
-    ``rounds`` is how often every cell is measured; left out, it follows from the study's
-    ``precision``, and is :data:`ROUNDS` without one. ``seconds`` is the measured window; warm-up
-    comes before it. ``drain_s`` is the timeout for data in flight to arrive after it; a full
-    buffer drains slowly over a slow path.
-    """
-
-    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
-    seconds: Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)] = 1.0
-    warmup_s: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 0.3
-    interval_ms: Annotated[int, Field(ge=10, le=60_000)] = 100
-    drain_s: Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)] = 5.0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _repeats_are_rounds(cls, content: object) -> object:
-        if isinstance(content, dict) and "repeats" in content:
-            raise ValueError("repeats: is called `rounds` now: every round measures each cell once")
-        return content

@@ -13,6 +13,15 @@ from netlab.study.hosts import End
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MOST_QUEUES = 256
 Milliseconds = Annotated[float, Field(ge=0, le=10_000, allow_inf_nan=False)]
+RoundTrip = Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)]
+Jitter = Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
+QueueBytes = Annotated[int, Field(ge=1, le=2**30)]
+QueuePackets = Annotated[int, Field(ge=1, le=1_000_000)]
+Queues = Annotated[int, Field(ge=1, le=MOST_QUEUES)]
+InterruptDelay = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+ReadBurst = Literal[512, 1024, 2048, 4096]
+"""Maximum memory read byte count (MMRBC) of a PCI-X card."""
 
 
 class Emulator(Model):
@@ -43,13 +52,13 @@ class Emulator(Model):
     """
 
     with_: Annotated[Literal["netlab", "netem"] | None, Field(alias="with")] = None
-    rtt_ms: Annotated[float, Field(ge=0, le=20_000, allow_inf_nan=False)] | None = None
+    rtt_ms: RoundTrip | None = None
     delay_ms: Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None = None
-    rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
-    queue_B: Annotated[int, Field(ge=1, le=2**30)] | None = None
-    queue_packets: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    rate_Mbps: Rate | None = None
+    queue_B: QueueBytes | None = None
+    queue_packets: QueuePackets | None = None
     loss: Probability = 0.0
-    jitter_ms: Annotated[float, Field(ge=0, le=2000, allow_inf_nan=False)] = 0.0
+    jitter_ms: Jitter = 0.0
     reorder: Probability = 0.0
     reorder_ms: Milliseconds = 1.0
     seed: Annotated[int, Field(ge=0, le=2**62)] = 0
@@ -93,24 +102,39 @@ class LabLink(Model):
         Pairs of a receive and a transmit queue. XPS assigns processors to transmit queues, as
         drivers of present cards do with one queue for each processor. Default 1, as on the card
         of 2003. A link with a rate or a bus has one.
+    read_burst_B : int, optional
+        Maximum memory read byte count of a PCI-X card, 512 to 4096. The link then has that share
+        of the slower host's bus which such reads leave for data
+        (:func:`netlab.bus.pci_x_efficiency`); without it, all of the bus.
     emulator : Emulator, optional
         A long path in place of the cable; the link then models no card.
     """
 
-    rate_Mbps: Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)] | None = None
-    interrupt_delay_us: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)] = 52.4288
+    rate_Mbps: Rate | None = None
+    interrupt_delay_us: InterruptDelay = 52.4288
     segmentation_offload: bool = False
     checksum_offload: bool = False
-    queues: Annotated[int, Field(ge=1, le=MOST_QUEUES)] = 1
+    queues: Queues = 1
+    read_burst_B: ReadBurst | None = None
     emulator: Emulator | None = None
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
+        if self.read_burst_B is not None and self.rate_Mbps is not None:
+            raise ValueError(
+                "read_burst_B is a share of the bus, which rate_Mbps replaces: give one"
+            )
         if self.emulator is not None:
             for key, field in type(self).model_fields.items():
                 if key != "emulator" and getattr(self, key) != field.default:
                     raise ValueError(f"a link with an emulator models no card: it takes no {key}")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_a_missing_burst(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        content = serialize(self)
+        # Files and keys of links without it are as before there was such a parameter.
+        return {k: v for k, v in content.items() if k != "read_burst_B" or v is not None}
 
     @property
     def shaped_Mbps(self) -> float | None:

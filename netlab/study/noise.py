@@ -1,4 +1,4 @@
-"""How much a host may be disturbed before its runs are flagged, and how often to try again."""
+"""Limits of the disturbance of a host before its runs are flagged, and the number of retries."""
 
 from __future__ import annotations
 

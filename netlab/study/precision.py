@@ -34,7 +34,7 @@ Duration = Annotated[
 
 
 class Precision(Model):
-    """How narrow the interval of every cell is to be, and how long to try.
+    """Required precision of every cell, and the limits of the attempt.
 
     Parameters
     ----------

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from netlab.errors import BadInput
 from netlab.study import Group, Study, slug
+from netlab.study.factors import Combination, Levels, id_part, levels_json, link_name
+from netlab.study.levels import group_at, study_at
 
 FOUND = "found"
 """Stands in block ids for an MTU that is not set."""
@@ -19,7 +21,8 @@ FOUND = "found"
 class Run:
     """One planned measurement.
 
-    ``order`` is its position in the whole schedule, from 0; ``round`` counts from 1.
+    ``order`` is its position in the whole schedule, from 0; ``round`` counts from 1. ``group`` has
+    the options of the run, and ``levels`` one level of each factor of the study.
     """
 
     run_id: str
@@ -27,11 +30,21 @@ class Run:
     group: Group
     streams: int
     round: int
+    levels: Levels = ()
 
     @property
     def cell_id(self) -> str:
         """Its run id without the round: the same for all runs of a cell."""
         return cell_of(self.run_id)
+
+    @property
+    def factors(self) -> str:
+        """Its levels as the column ``factors`` of results has them."""
+        return levels_json(self.levels)
+
+    def study(self, study: Study) -> Study:
+        """The study with the options and the timing of this run."""
+        return study_at(study, self.group, self.levels)
 
 
 def cell_of(run_id: str) -> str:
@@ -43,15 +56,18 @@ def cell_of(run_id: str) -> str:
 class Visit:
     """The runs of a block in one round, in the order they are measured.
 
-    A block is what shares a path, a tuning and an MTU. ``mtu_B`` is None where the MTU stays as
-    found.
+    A block is what shares a path, a tuning, an MTU, and the levels of all factors that are set
+    between blocks. ``mtu_B`` is None where the MTU stays as found. ``link`` is the path's link at
+    those levels, and ``outer`` has the factors that a person sets.
     """
 
     block_id: str
     round: int
     path: str
+    link: str
     tuning: str
     mtu_B: int | None
+    outer: Levels
     runs: tuple[Run, ...]
 
     @property
@@ -74,29 +90,32 @@ class _Block:
     """A block before its runs are put in order."""
 
     path: str
+    link: str
     tuning: str
     mtu_B: int | None
-    cells: tuple[tuple[Group, int], ...]
+    outer: Levels
+    cells: tuple[tuple[Group, Combination], ...]
 
     @property
     def block_id(self) -> str:
-        return f"{self.path}@{self.tuning}@{FOUND if self.mtu_B is None else self.mtu_B}"
+        mtu = FOUND if self.mtu_B is None else self.mtu_B
+        return f"{self.link}@{self.tuning}@{mtu}{id_part(self.outer, '@')}"
 
 
 def _blocks(study: Study) -> Iterator[_Block]:
-    """Every combination of path, tuning and MTU that a group has, in an order of names."""
+    """Every combination of what is set between blocks that a group has, in an order of names."""
     for path in sorted(study.paths):
-        groups = [group for group in study.groups if group.path == path]
+        by_tuning: dict[tuple, dict[tuple, list]] = {}
+        for group in study.groups:
+            if group.path == path:
+                for one in study.combinations(group):
+                    parts = by_tuning.setdefault((one.tuning, one.mtu_B), {})
+                    key = (link_name(path, one.of_link), one.outer)
+                    parts.setdefault(key, []).append((group, one))
         for tuning in study.tunings:
             for mtu_B in tuning.mtus:
-                cells = tuple(
-                    (group, streams)
-                    for group in groups
-                    for name, level_B, streams in study.levels(group)
-                    if (name, level_B) == (tuning.name, mtu_B)
-                )
-                if cells:
-                    yield _Block(path, tuning.name, mtu_B, cells)
+                for (link, outer), cells in by_tuning.get((tuning.name, mtu_B), {}).items():
+                    yield _Block(path, link, tuning.name, mtu_B, outer, tuple(cells))
 
 
 def rounds(study: Study) -> tuple[tuple[Visit, ...], ...]:
@@ -126,12 +145,23 @@ def _round(seed: int, number: int, planned: list[_Block], order: int) -> tuple[V
     found = []
     for block in generator.sample(planned, len(planned)):
         made = []
-        for group, streams in generator.sample(block.cells, len(block.cells)):
-            run_id = f"{block.block_id}@{slug(group.name)}@{streams}@{number}"
-            made.append(Run(run_id, order, group, streams, number))
+        for group, one in generator.sample(block.cells, len(block.cells)):
+            of_run = id_part(one.of_run, "@")
+            run_id = f"{block.block_id}@{slug(group.name)}@{one.streams}{of_run}@{number}"
+            taken = group_at(group, one.of_run)
+            made.append(Run(run_id, order, taken, one.streams, number, one.levels))
             order += 1
         found.append(
-            Visit(block.block_id, number, block.path, block.tuning, block.mtu_B, tuple(made))
+            Visit(
+                block.block_id,
+                number,
+                block.path,
+                block.link,
+                block.tuning,
+                block.mtu_B,
+                block.outer,
+                tuple(made),
+            )
         )
     return tuple(found)
 
@@ -178,19 +208,21 @@ RUN_OVERHEAD_S = 0.11
 """Estimated time of a run besides warm-up and window."""
 
 
-def run_s(study: Study) -> float:
-    """Estimated time of a run, s."""
-    return study.timing.warmup_s + study.timing.seconds + RUN_OVERHEAD_S
+def run_s(study: Study, run: Run | None = None) -> float:
+    """Estimated time of a run, s; of a run with the study's own timing unless given."""
+    timing = study.timing if run is None else run.study(study).timing
+    return timing.warmup_s + timing.seconds + RUN_OVERHEAD_S
 
 
-def measuring_s(study: Study, runs: int) -> float:
-    """Seconds of warm-up and window of `runs` runs."""
-    return runs * (study.timing.warmup_s + study.timing.seconds)
+def measuring_s(study: Study, runs: Iterable[Run]) -> float:
+    """Seconds of warm-up and window of runs."""
+    return sum(run_s(study, run) - RUN_OVERHEAD_S for run in runs)
 
 
 NOT_MEASURED = {
     *("table", "target_percent_of_bus", "congestion", "tunings", "mtus_B", "streams"),
     *("quick_records", "short", "part"),
+    *("factors", "exclude", "timing", "quick", "target_Gbps"),
 }
 """Keys of a group that do not affect a run, or that the run's own factors cover."""
 
@@ -211,7 +243,8 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         SHA-256 over the run's own factors, timing, path and the context: changing a part of the
         study that the run does not depend on leaves it valid.
     """
-    path, used = study.paths[visit.path], run.group.generator
+    path, used = study.path(visit.link), run.group.generator
+    study = run.study(study)
     hosts = {
         end.host: {
             **study.hosts[end.host].model_dump(mode="json", exclude={"profiles"}),
@@ -247,5 +280,9 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "noise": study.noise.model_dump(mode="json", exclude={"retries"}),
         "context": {**context, "generators": context.get("generators", {}).get(used)},
     }
+    if policy := study.policy.model_dump(mode="json"):
+        content["policy"] = policy
+    if visit.outer:
+        content["outer"] = dict(visit.outer)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netlab.errors import BadInput
 from netlab.study.base import MAX_NAME, QUICK
 from netlab.study.design import Study
-from netlab.study.groups import Timing
+from netlab.study.groups import Group, Timing
 
 SHORT_ROUNDS = 2
 """The fewest that give an interval."""
@@ -26,7 +26,8 @@ def derived_timing(study: Study) -> Timing:
     timing = study.timing
     seconds = min(timing.seconds, max(LEAST_S, min(MOST_S, timing.seconds * SHARE)))
     for group in study.groups:
-        loss_s = group.force_loss_at_s if group.short and group.records is None else None
+        own = group.records is not None or group.timing is not None or not group.short
+        loss_s = None if own else group.force_loss_at_s
         if loss_s is not None and loss_s >= timing.warmup_s + seconds:
             seconds = timing.seconds
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
@@ -67,7 +68,7 @@ def short_form(study: Study, where: str) -> Study:
             value=study.name,
             code="E-STUDY-005",
         )
-    groups = tuple(group.in_short() for group in study.groups if group.short)
+    groups = tuple(_shortened(study, group) for group in study.groups if group.short)
     if not groups:
         raise BadInput(
             "no group is for the short form; leave out `short: false` of one, or --quick",
@@ -85,3 +86,18 @@ def short_form(study: Study, where: str) -> Study:
             "quick": None,
         }
     )
+
+
+def _shortened(study: Study, group: Group) -> Group:
+    """A group in the short form: its own short timing, or one derived from its own timing."""
+    timing = group.quick
+    if timing is None and group.timing is not None:
+        alone = group.model_copy(update={"timing": None})
+        whole = study.model_copy(
+            update={"timing": group.timing.over(study.timing), "groups": (alone,)}
+        )
+        derived = derived_timing(whole)
+        timing = group.timing.model_copy(
+            update={"seconds": derived.seconds, "interval_ms": derived.interval_ms}
+        )
+    return group.in_short().model_copy(update={"timing": timing, "quick": None})

@@ -55,7 +55,7 @@ class Stack(Model):
     gamma : float, optional
         How far ``fast`` goes in one round trip, 0.5.
     max_ssthresh_segments : int, optional
-        Limited slow start above this window (RFC 3742); 0 or nothing: none.
+        Limited slow start above this window (RFC 3742); 0 or absent: none.
     """
 
     law: Literal["scalable", "highspeed", "aimd", "fast", "kernel"]
@@ -92,6 +92,12 @@ def check_congestions(study: Study) -> None:
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
     named = [("congestion", study.congestion)]
     named += [(f"groups: {g.name}: congestion", g.congestion) for g in study.groups if g.congestion]
+    named += [("factors.congestion", level) for level in study.factors.congestion or ()]
+    named += [
+        (f"groups: {group.name}: factors.congestion", level)
+        for group in study.groups
+        for level in group.factors.congestion or ()
+    ]
     for key, congestion in named:
         for name in congestion.split("+"):
             if name not in known:

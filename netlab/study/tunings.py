@@ -109,7 +109,7 @@ class TuningLevel(Model):
 
     @property
     def is_inline(self) -> bool:
-        """Whether the level brings its tuning."""
+        """True if the level brings its tuning."""
         return self.knobs is not None or self.extends is not None
 
     @property
@@ -188,7 +188,7 @@ def check_tunings(study: Study) -> None:
             if name not in levels:
                 raise ValueError(f"{key}: unknown tuning of the study; {nearest(name, levels)}")
             if name == AS_FOUND:
-                raise ValueError(f"{key}: under {AS_FOUND} nothing is changed on any host")
+                raise ValueError(f"{key}: {AS_FOUND} changes no setting on any host")
     for level in study.tunings:
         if all(level.name in host.profiles for host in study.hosts.values()):
             continue

@@ -56,7 +56,7 @@ class WadEntry:
     wadmd : float
         Share of the window given up at a loss; 0: half, as Reno.
     maxssth : int
-        Limited slow start above so many segments; 0 for none.
+        Limited slow start above this many segments; 0 for none.
     floyd : int
         1 or 2: increase and decrease of HighSpeed TCP (2: updated every 0.1 s by the daemon).
     """

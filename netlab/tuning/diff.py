@@ -13,7 +13,7 @@ def _lines(changes: Iterable[Change]) -> list[tuple[str, str]]:
     lines = []
     changes = tuple(changes)
     if not changes:
-        lines.append(("same", "  nothing is changed"))
+        lines.append(("same", "  no setting is changed"))
     for change in changes:
         label = change.knob.label
         if change.interface:

@@ -56,7 +56,7 @@ class Change:
 
     @property
     def changes(self) -> bool:
-        """Whether applying the plan writes this knob."""
+        """True if applying the plan writes this knob."""
         return self.supported and self.old != self.new
 
     @property

@@ -162,19 +162,6 @@ class Profile(Frozen):
         send, receive = (int(limit) if limit is not None else None for limit in limits)
         return send, receive
 
-    def as_commands(self, interface: str, *, software_deferral: bool = False) -> list[str]:
-        """Shell lines that apply the profile by hand, where the host supports it.
-
-        Of a choice the last option open to the host is printed if it asked for software
-        deferral, else the first.
-        """
-        lines: list[str] = []
-        for options in self.options(software_deferral=software_deferral):
-            if options:
-                chosen = options[-1] if software_deferral else options[0]
-                lines.extend(knob.command(interface) for knob in chosen.knobs)
-        return lines
-
 
 def _without_remarks(value: Any) -> Any:
     if isinstance(value, dict):
@@ -193,7 +180,7 @@ def data_directory(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     BadInput
-        There is no such directory.
+        Unknown directory.
     """
     if data_dir is None:
         return paths.data_dir()

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Drift:
-    """A knob that is no longer what was applied; ``found`` is None where it is gone."""
+    """A knob whose value differs from the applied one; ``found`` is None where it is gone."""
 
     knob: str
     name: str | None

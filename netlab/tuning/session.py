@@ -21,7 +21,7 @@ __all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 _LEFT = {"failed", "absent"}
-"""What a revert did not restore; the host's journal keeps it."""
+"""A knob that a revert did not restore; it stays in the host's journal."""
 
 _BUSY_S = 5.0
 """Timeout for the guard of a session that just died to revert its knobs."""
@@ -71,6 +71,8 @@ class TuningSession:
         Name of the host, for messages.
     clock, sleep : callable
         For tests.
+    on_wait : callable
+        Called once, with a sentence, if another session is waited for.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class TuningSession:
         host: str = "",
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        on_wait: Callable[[str], None] = lambda text: None,
     ):
         if not _INTERFACE.fullmatch(interface):
             raise BadInput(
@@ -111,7 +114,7 @@ class TuningSession:
         self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
         self._owner, self._hold_s = owner, hold_s
         self._where = f"{host}: " if host else ""
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._sleep, self._on_wait = clock, sleep, on_wait
         self._requests = Requests(channel, timeout_s=timeout_s)
         self._ready: dict[str, Any] | None = None
         self._changes: tuple[Change, ...] | None = None
@@ -132,7 +135,7 @@ class TuningSession:
 
     @property
     def only_reads(self) -> bool:
-        """Whether the session has no knob to set."""
+        """True if the session has no knob to set."""
         return not self.profile.items and self.mtu_B is None and not self._extra
 
     def read(self, knob: Setting) -> dict[str, Any]:
@@ -176,13 +179,16 @@ class TuningSession:
 
     def _while_busy(self, verb: str, **words: str | None) -> list[dict[str, Any]]:
         """Send a request; retry while the guard of a dead session still owns the host."""
-        until = self._clock() + _BUSY_S
+        until, said = self._clock() + _BUSY_S, False
         while True:
             try:
                 return self._requests.ask(verb, **words)
             except TuneFault as fault:
                 if fault.reason != "in_use" or self._clock() >= until:
                     raise
+                if not said:
+                    self._on_wait(f"{self._where}waiting up to {_BUSY_S:g} s: {fault}")
+                    said = True
             self._sleep(0.05)
 
     # --- the transaction ---
@@ -234,8 +240,8 @@ class TuningSession:
                 f"{answer['reason']}",
                 code="E-TUNING-013",
             )
-        kept = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
-        getattr(self._got, kept).append(entry)
+        field = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
+        getattr(self._got, field).append(entry)
 
     def _record_found(self) -> None:
         """Read the settings that the profile records; those that the host lacks are left out."""

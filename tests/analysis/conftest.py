@@ -18,5 +18,5 @@ def runs(openlab):
 
 @pytest.fixture
 def foreign(tmp_path):
-    """A study that shares nothing with 2003: no bus, no table, one tuning, one MTU."""
+    """A study unlike that of 2003: no bus, no table, one tuning, one MTU."""
     return synthetic.foreign(tmp_path)

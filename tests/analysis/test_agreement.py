@@ -93,7 +93,7 @@ def test_the_summary_counts_every_comparison_once(study):
 
 
 @pytest.mark.parametrize("bound", [0, -1, math.nan])
-def test_a_bound_that_nothing_can_lie_within_is_bad_input(study, bound):
+def test_an_impossible_bound_is_bad_input(study, bound):
     with pytest.raises(BadInput, match="bound_percent: must be above 0"):
         agreement.compare(runs_of(study), bound_percent=bound)
 

@@ -65,7 +65,7 @@ def test_a_full_bus_outranks_losses_windows_and_busy_cores():
     assert _word(goodput_MBps=2105.0, **fields) == "bus"
 
 
-def test_a_pace_that_was_kept_outranks_all_but_bus_and_link():
+def test_a_reached_pacing_rate_outranks_all_but_bus_and_link():
     full = {"rwnd_limited_share": 0.9, "retransmits": 900, "busiest_core_percent": 100.0}
     assert _word(pacing_MBps=520.0, **full) == "pacing"
     assert _word(pacing_MBps=540.0, **full) == "CPU"
@@ -124,7 +124,7 @@ def test_a_link_carries_each_direction_by_itself():
 
 
 @pytest.mark.parametrize("nothing", [None, pd.NA, math.nan])
-def test_missing_fields_are_no_evidence(nothing):
+def test_missing_fields_are_not_evidence(nothing):
     bare = dict.fromkeys(IDLE, nothing) | {"direction": "->"}
     assert bottleneck.bottleneck(bare) == "unknown"
     assert explain(bare) == "unknown: the run has no goodput"
@@ -132,7 +132,7 @@ def test_missing_fields_are_no_evidence(nothing):
     assert bottleneck.bottleneck({"goodput_MBps": 5.0}) == "unknown"
 
 
-def test_zero_rtt_and_nothing_sent_divide_by_nothing():
+def test_a_zero_rtt_and_a_run_without_bytes_do_not_divide_by_zero():
     assert _word(rtt_us=0.0, min_rtt_us=0.0, sent_B=0, goodput_MBps=0.0) == "unknown"
 
 
@@ -149,7 +149,7 @@ def test_a_cell_takes_the_word_of_most_of_its_runs(runs):
     assert "99" in cell.because or "100" in cell.because
 
 
-def test_the_words_agree_with_what_bound_the_synthetic_runs(runs):
+def test_the_verdicts_name_the_bottlenecks_of_the_synthetic_runs(runs):
     one_way = runs[runs["direction"] == "->"]
     merged = one_way.merge(
         verdicts(one_way), on=["group", "tuning", "mtu_B", "streams"], suffixes=("_made", "")

@@ -1,4 +1,4 @@
-"""How precise a cell is, and the rounds that it would take."""
+"""Precision of a cell, and the number of rounds needed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def test_a_study_with_looks_has_wider_intervals():
 
 
 def test_half_of_a_known_interval():
-    # geometric mean 10, standard deviation of logarithms ln 2 / sqrt 2, t(1 degree) = 12.706
-    values = np.array([10 / math.sqrt(2), 10 * math.sqrt(2)])
-    half = 12.7062 * math.log(2) / math.sqrt(2) / math.sqrt(2)
+    # geometric mean 10, standard deviation of logarithms ln 2, t(2 degrees) = 4.30265
+    values = np.array([5.0, 10.0, 20.0])
+    half = 4.30265 * math.log(2) / math.sqrt(3)
     assert half_width_percent(values, 0.95) == pytest.approx(100 * math.sinh(half), rel=1e-4)
 
 
-@pytest.mark.parametrize("values", [[], [3.0], [1.0, 0.0]])
+@pytest.mark.parametrize("values", [[], [3.0], [1.0, 1.0], [1.0, 2.0, 0.0]])
 def test_too_few_values_have_no_precision(values):
     assert math.isnan(half_width_percent(np.array(values), 0.95))
     assert math.isnan(rounds_needed(np.array(values), 5, 0.95))
 
 
-def test_equal_values_need_two_rounds_and_wild_ones_no_number():
-    assert rounds_needed(np.array([7.0, 7.0, 7.0]), 5, 0.95) == 2
+def test_equal_values_need_three_rounds_and_wild_ones_no_number():
+    assert rounds_needed(np.array([7.0, 7.0, 7.0]), 5, 0.95) == 3
     assert rounds_needed(np.array([1.0, 1e6, 1.0]), 0.1, 0.95) == math.inf
 
 

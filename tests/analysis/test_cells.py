@@ -62,7 +62,7 @@ def test_about_95_of_100_intervals_hold_the_true_mean():
     assert 925 <= hits <= 975
 
 
-def test_flagged_runs_are_left_out_counted_and_kept_on_request(openlab):
+def test_flagged_runs_are_left_out_and_counted_or_included_on_request(openlab):
     def flag(row):
         if row["round"] == 2 and row["streams"] == 1:
             row |= {"flags": "interference", "goodput_MBps": 1.0, "message": "foreign load"}

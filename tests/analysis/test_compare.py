@@ -52,9 +52,9 @@ def runs_of(study, campaign="c1", *, factor=1.0, noise=0.002, seed=1, drift=None
 
 def test_a_small_change_is_the_same_and_a_large_one_has_its_direction(study):
     a = runs_of(study)
-    for factor, told in ((1.01, SAME), (1.2, FASTER), (0.8, SLOWER)):
+    for factor, expected in ((1.01, SAME), (1.2, FASTER), (0.8, SLOWER)):
         found = compare(a, runs_of(study, "c2", factor=factor, seed=2))
-        assert set(found.frame["verdict"]) == {told}
+        assert set(found.frame["verdict"]) == {expected}
         assert np.allclose(found.frame["ratio"], factor, atol=0.01)
         assert (found.frame["low"] < found.frame["ratio"]).all()
         assert (found.frame["ratio"] < found.frame["high"]).all()
@@ -162,7 +162,7 @@ def test_levels_that_vary_within_a_cell_identify_it(study):
 
     a = runs_of(study, change=crossed)
     found = compare(a, a)
-    # the record length follows from the congestion control, and identifies nothing more
+    # the record length follows from the congestion control, so it identifies no cell
     assert "congestion" in found.keys and "record_length_B" not in found.keys
     assert len(found.frame) == 4
 
@@ -202,10 +202,10 @@ ratios = st.floats(0.2, 5.0)
 @given(ratios, ratios, st.floats(0.1, 50))
 def test_a_verdict_says_where_its_interval_lies(one, other, bound):
     low, high = sorted((one, other))
-    told = verdict(low, high, bound)
-    if told == SAME:
+    found = verdict(low, high, bound)
+    if found == SAME:
         assert low >= 1 - bound / 100 and high <= 1 + bound / 100
-    elif told == CANNOT_TELL:
+    elif found == CANNOT_TELL:
         assert low <= 1 <= high
     else:
-        assert (low > 1) == (told == FASTER) and (high < 1) == (told == SLOWER)
+        assert (low > 1) == (found == FASTER) and (high < 1) == (found == SLOWER)

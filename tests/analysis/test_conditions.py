@@ -48,7 +48,7 @@ def test_hosts_that_lack_a_knob_for_the_same_reason_share_a_row(runs, openlab):
     assert set(table["tunings"]) == {"none, kernel, full"}
 
 
-def test_text_that_is_no_json_is_an_error(runs):
+def test_text_that_is_not_json_is_an_error(runs):
     with pytest.raises(NetlabError, match="unsupported"):
         conditions.unsupported(runs.assign(unsupported="{half"))
 
@@ -68,7 +68,7 @@ def test_overhead_counts_the_gap_to_the_next_run(openlab):
     assert conditions.overhead(slow)["above_limit"].iloc[-1] == 1
 
 
-def test_a_block_taken_up_again_later_is_no_overhead(runs):
+def test_the_pause_of_a_resumed_block_is_not_overhead(runs):
     later = runs.copy()
     block = later["block_id"] == later["block_id"].iloc[0]
     half = block & (later["order"] > later.loc[block, "order"].median())
@@ -76,7 +76,7 @@ def test_a_block_taken_up_again_later_is_no_overhead(runs):
     assert conditions.outside_s(later).max() < 0.3
 
 
-def test_noise_names_what_was_recorded_and_leaves_out_what_was_not(runs):
+def test_noise_lists_recorded_values_only(runs):
     table = conditions.noise(runs.assign(steal_percent=float("nan")))
     assert not table["quantity"].str.contains("steal").any()
     spread = table[table["quantity"].str.contains("rounds")].iloc[0]

@@ -126,14 +126,14 @@ def test_one_common_round_gives_no_interval():
 
 def test_about_95_of_100_paired_intervals_hold_the_true_ratio():
     rng = np.random.default_rng(4)
-    held = 0
+    hits = 0
     for _ in range(1000):
         drift = rng.normal(0, 0.3, 4)
         before = by_round(*np.exp(drift + rng.normal(0, 0.02, 4)))
         after = by_round(*(1.5 * np.exp(drift + rng.normal(0, 0.05, 4))))
         found = paired_ratio(before, after)
-        held += found.low < 1.5 < found.high
-    assert 930 < held < 970
+        hits += found.low < 1.5 < found.high
+    assert 930 < hits < 970
 
 
 def test_the_mean_ratio_of_one_pair_is_its_ratio():
@@ -144,10 +144,10 @@ def test_the_mean_ratio_of_one_pair_is_its_ratio():
 
 
 @pytest.mark.parametrize("rounds", [2, 4])
-def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says(rounds):
+def test_the_interval_of_a_mean_ratio_has_its_nominal_coverage(rounds):
     rng = np.random.default_rng(8)
     truth = (2.0 * 1.0 * 0.8) ** (1 / 3)
-    held = 0
+    hits = 0
     for _ in range(400):
         pairs = [
             (
@@ -157,8 +157,8 @@ def test_the_interval_of_a_mean_ratio_holds_the_truth_as_often_as_it_says(rounds
             for step in (2.0, 1.0, 0.8)
         ]
         found = mean_ratio(pairs, 0.9)
-        held += found.low < truth < found.high
-    assert 0.85 < held / 400 < 0.97
+        hits += found.low < truth < found.high
+    assert 0.85 < hits / 400 < 0.97
 
 
 def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():

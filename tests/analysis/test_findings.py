@@ -61,7 +61,7 @@ def test_a_machine_that_shows_otherwise_is_reported_so(openlab):
     assert said.loc[SMALL, "verdict"] == "seen"
 
 
-def test_noise_decides_nothing(openlab):
+def test_noise_alone_gives_no_finding(openlab):
     def same(study, group, tuning, mtu_B, streams):
         return 500.0, "CPU"
 
@@ -77,12 +77,12 @@ def test_single_repeats_leave_comparisons_open(openlab):
     assert said.loc[STREAMS, "verdict"] == "undecided" and said.loc[STREAMS, "open"] == 10
 
 
-def test_flagged_runs_prove_nothing(runs, openlab):
+def test_flagged_runs_give_no_finding(runs, openlab):
     said = _verdicts(runs.assign(flags="stalled"), openlab)
     assert set(said["verdict"]) == {"undecided"} and said[["yes", "no", "open"]].sum().sum() == 0
 
 
-def test_a_study_that_cannot_answer_says_why(foreign):
+def test_a_study_without_an_answer_has_the_reason(foreign):
     said = _verdicts(synthetic.runs_of(foreign), foreign)
     assert "one MTU" in said.loc[SMALL, "evidence"]
     assert "nothing to compare" in said.loc[KERNEL, "evidence"]
@@ -114,10 +114,10 @@ def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdi
 
     runs = synthetic.runs_of(openlab, value=value, noise=noise)
     (row,) = target(Cells()(runs, study=openlab), openlab).to_dict("records")
-    assert row["group"] == "Linux64 -> Linux64" and row["target_percent"] == 80.0
+    assert row["group"] == "Linux64 -> Linux64" and row["target"] == 80.0
     assert row["verdict"] == verdict
     assert row["best_cell"] == "+ Driver Tuning, 16114B, 4 Streams"
-    assert row["low"] <= row["percent_of_bus"] <= row["high"]
+    assert row["low"] <= row["reached"] <= row["high"]
 
 
 def test_a_target_without_a_valid_run_is_undecided(runs, openlab, foreign):

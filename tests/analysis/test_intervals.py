@@ -34,7 +34,7 @@ def test_95_of_100_intervals_contain_the_true_value(rounds, scatter):
     assert 0.93 <= covered <= 0.97
 
 
-@given(st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=12))
+@given(st.lists(st.floats(1e-3, 1e6), min_size=3, max_size=12))
 def test_no_interval_reaches_below_0_and_each_contains_its_mean(values):
     found = log_interval(np.array(values))
     assert 0 <= found.low <= found.mean * (1 + 1e-9)

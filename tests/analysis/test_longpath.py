@@ -48,7 +48,7 @@ def test_a_window_that_grows_to_the_end_is_still_in_slow_start():
     assert math.isnan(found.end_s) and found.ended_by == ""
 
 
-def test_a_loss_ends_slow_start_and_what_it_lost_has_to_be_sent_again_first():
+def test_a_loss_ends_slow_start_after_its_retransmissions():
     lost_s = 1.85
     frame = trace(5000, lost_s=lost_s)
     frame["retransmits"] = np.clip(np.floor((frame["t_s"] - lost_s) / 0.2 + 1e-9), 0, 4) * 100
@@ -64,11 +64,11 @@ def test_a_loss_long_after_slow_start_is_none_of_it():
     assert found.over_s < 2.5
 
 
-def test_one_sample_tells_nothing():
+def test_one_sample_has_no_interval():
     assert math.isnan(slow_start(trace(500).head(1)).end_s)
 
 
-def test_what_is_carried_leaves_out_what_came_before_and_what_drains():
+def test_carried_bytes_exclude_those_before_and_the_drain():
     frame = intervals_of(np.r_[np.full(20, 10.0), np.full(30, 800.0), np.full(5, 3.0)])
     frame.loc[frame["t_s"] > 5.0 + 1e-9, "in_window"] = False
     rate = carried(frame, since_s=2.0)
@@ -82,7 +82,7 @@ def test_streams_are_added_up():
 
 
 @given(st.integers(0, 10_000))
-def test_the_interval_holds_the_mean_of_what_makes_it(seed):
+def test_the_interval_contains_the_mean_of_its_samples(seed):
     values = np.random.default_rng(seed).normal(100, 5, 200)
     mean, half = batched_interval(values, STEP_S, RTT_S, 0.95)
     assert mean == pytest.approx(values.mean())

@@ -34,7 +34,7 @@ def test_equal_shares_are_fair_and_one_taker_is_not(flows, rate):
     assert float(jain(np.eye(flows)[0] * rate)) == pytest.approx(1 / flows)
 
 
-def test_nothing_carried_has_no_index_and_no_flow_is_refused():
+def test_an_idle_path_has_no_index_and_zero_flows_are_refused():
     assert math.isnan(float(jain(np.zeros(3))))
     assert jain(np.array([[1.0, 1.0], [1.0, 0.0]])).tolist() == [1.0, 0.5]
     for bad in (np.empty(0), np.array([1.0, -1.0])):

@@ -1,4 +1,4 @@
-"""Share kept, growth and recovery time are found for windows that follow a law."""
+"""Remaining share, growth and recovery time are found for windows that follow a law."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_growth_over_some_round_trips_is_the_laws():
     assert low < law_growth(HIGHSPEED, 4200.0, 8) < high
 
 
-def test_a_window_that_did_not_fall_recovered_from_nothing():
+def test_a_window_that_did_not_fall_has_no_recovery():
     t_s = STEP_S * np.arange(100)
     flat = trace_of(np.full(100, 500.0), t_s, rtt_s=0.183)
     assert recovery(flat, LOSS_S) is None

@@ -5,13 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from long_path import short_study, store_of
-from synthetic import openlab, openlab_file
-from synthetic import store_of as openlab_store
+import synthetic
 
 from netlab.analysis import longpath_study
 from netlab.analysis.longpath_study import (
-    LongPath,
     on_long_path,
     samples_of,
     seconds_mean,
@@ -19,15 +16,6 @@ from netlab.analysis.longpath_study import (
 )
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
-from netlab.study.frozen import freeze
-
-
-@pytest.fixture(scope="module")
-def lp(tmp_path_factory) -> LongPath:
-    directory = tmp_path_factory.mktemp("long")
-    study = short_study()
-    store_of(directory, study)
-    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_the_parts_have_the_studys_groups_in_its_order(lp):
@@ -78,9 +66,10 @@ def test_a_sample_taken_late_still_ends_its_second():
     assert rate["value"].tolist() == [1, 2, 9]
 
 
-def test_results_without_traces_are_no_long_path(tmp_path, lp):
-    openlab_store(tmp_path, openlab())
-    assert not on_long_path(load_measured(tmp_path, openlab_file()))
+def test_results_without_traces_are_not_a_long_path(tmp_path, lp):
+    synthetic.store_of(tmp_path / "store", synthetic.foreign(tmp_path))
+    other = load_measured(tmp_path / "store", tmp_path / "two-racks.yml")
+    assert not on_long_path(other)
     assert on_long_path(lp.measured)
     with pytest.raises(NetlabError, match="trace: true"):
-        samples_of(load_measured(tmp_path, openlab_file()))
+        samples_of(other)

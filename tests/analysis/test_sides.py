@@ -62,7 +62,7 @@ def test_two_campaigns_of_one_directory_are_compared(store):
     assert not found.compared.frame["paired"].any() and found.compared.shared == 0
 
 
-def test_a_record_that_a_later_campaign_adopts_is_compared_with_nothing(tmp_path, study):
+def test_an_adopted_record_is_not_compared_with_itself(tmp_path, study):
     directory = tmp_path / "store"
     old = measure(directory, study, FIRST, seed=1)
     kept = set(old.loc[old["streams"] == 1, "run_id"])
@@ -83,7 +83,7 @@ def test_two_levels_of_a_factor_are_paired_within_rounds(store):
     assert found.compared.keys == ("group", "path", "sender", "direction", "tuning", "mtu_B")
 
 
-def test_results_are_found_by_name_and_an_at_in_a_directory_is_no_campaign(tmp_path, study, store):
+def test_results_are_found_by_name_and_a_directory_may_contain_an_at(tmp_path, study, store):
     with pytest.MonkeyPatch.context() as patch:
         (tmp_path / "home").mkdir()
         home_at(tmp_path / "home", patch)
@@ -113,7 +113,7 @@ def test_results_are_found_by_name_and_an_at_in_a_directory_is_no_campaign(tmp_p
         (["STORE", "nowhere"], "", "E-FILES-006"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_with_its_code(store, given, by, code):
+def test_incomparable_sides_are_refused_with_their_code(store, given, by, code):
     named = [text.replace("STORE", str(store)) for text in given]
     with pytest.raises(BadInput) as caught:
         comparison(named, by=by)
@@ -189,14 +189,14 @@ def test_the_face_compares_results_directories_and_levels(store, tmp_path):
     alike = results.compare(netlab.Results(str(tmp_path / "copy")), same_within=1.0)
     assert set(alike.frame["verdict"]) == {"the same"} and alike.only.empty
     assert len(results.compare(by="streams=64,1").frame) == 1
-    assert "What differs" in found._repr_html_() or "Nothing that was" in found._repr_html_()
+    assert "What differs" in found._repr_html_() or "Of all recorded" in found._repr_html_()
     assert "Cell by cell" in repr(found) and "<script>" not in found._repr_html_()
     assert list(found.differences) == ["item", "a", "b"]
     with pytest.raises(BadInput):
         results.compare()
 
 
-def test_the_face_has_superseded_records_only_when_asked(store):
+def test_the_face_has_superseded_records_only_on_request(store):
     every = netlab.Results(str(store), superseded=True)
     assert every.runs["superseded"].sum() == (~every.runs["superseded"]).sum() == 8
     assert set(every.runs["campaign"]) == {FIRST, SECOND}

@@ -126,7 +126,7 @@ def test_both_sides_numbers_are_those_of_the_cells(same):
     assert (row.cases, row.alike, row.said, row.verdict) == (4, 4, "rises", "recurs")
 
 
-def test_what_was_measured_again_recurs_and_nothing_fails_to(same):
+def test_a_repeated_measurement_recurs_in_every_finding(same):
     compared = tn.compare(same)
     assert set(compared["factor"]) == set(tn.FACTORS)
     assert len(compared) == 20 + 30 + 20 + 12

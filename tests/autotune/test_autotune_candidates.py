@@ -45,7 +45,7 @@ def test_bytes_stay_copied_unless_all_engines_are_asked_for():
         assert word.split("=")[0] in why
 
 
-def test_the_core_says_which_words_it_takes():
+def test_the_core_lists_the_words_of_an_option():
     words, refused = engine_levels("receive")
     assert {"copy", "discard"} <= set(words)
     assert not {f"receive={word}" for word in words} & set(refused)
@@ -65,7 +65,7 @@ def test_a_level_beyond_the_cores_limits_is_bad_input(name, level):
     check_levels({"buffer_B": (0, core.options()["buffer_B"].maximum)})
 
 
-def test_buffers_go_from_the_kernels_own_to_beyond_what_the_path_holds():
+def test_buffers_range_from_the_kernels_default_to_beyond_the_bdp():
     assert buffer_levels(PathLimits())[:3] == (0, 64 << 10, 256 << 10)
     assert max(buffer_levels(PathLimits())) == 4 << 20
     assert max(buffer_levels(PathLimits(bdp_B=60e6))) >= 60e6
@@ -100,7 +100,7 @@ def test_neighbours_are_the_nearest():
     assert neighbours(("copy", "discard", "splice"), "copy", 2) == ("copy", "discard", "splice")
 
 
-def test_a_candidate_says_itself():
+def test_a_candidate_has_a_text():
     assert START.label().startswith("records of 64 KiB, buffers of 256 KiB, 1 stream")
     assert shown("buffer_B", 0) == "the kernel's own buffers"
     other = START.at("receive", "discard").at("streams", 4)

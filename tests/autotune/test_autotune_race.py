@@ -37,7 +37,7 @@ def test_the_best_is_dropped_no_more_often_than_stated():
     )
     # three standard deviations of a count that is binomial at the stated error
     assert wrong <= races * error + 3 * math.sqrt(races * error * (1 - error))
-    assert wrong > 0  # else nothing was ever put to the test
+    assert wrong > 0  # else the bound was never tested
 
 
 def test_a_clear_best_wins_and_the_losers_cost_little():
@@ -50,7 +50,7 @@ def test_a_clear_best_wins_and_the_losers_cost_little():
         assert measured <= 8 * 6
 
 
-def test_drift_that_all_arms_meet_alike_hides_nothing():
+def test_drift_common_to_all_arms_does_not_hide_a_difference():
     arms = {"good": 0.0, "bad": -0.1}
     race, _ = simulated(arms, Rules(max_rounds=10), 1, noise=0.005, drift=5.0)
     assert race.alive == ["good"]
@@ -73,7 +73,7 @@ def test_a_race_of_arms_that_are_known_to_differ_little_ends_early():
     assert not race.tied
 
 
-def test_arms_without_any_spread_are_told_apart_or_tied():
+def test_arms_without_any_spread_differ_or_tie():
     race, _ = simulated({"a": 2.0, "b": 2.0, "c": 1.0}, Rules(), 1, noise=0, drift=0)
     assert set(race.alive) == {"a", "b"}
 
@@ -90,7 +90,7 @@ def test_time_that_ends_a_race_lets_it_look_once_more_at_the_rounds_that_each_pa
     assert race.alive == ["a", "c"]
 
 
-def test_nothing_is_dropped_before_the_first_look():
+def test_no_arm_is_dropped_before_the_first_look():
     race = Race(["a", "b"], Rules())
     for number in range(1, LOOKS[0]):
         race.add(number, "a", 100.0)
@@ -112,7 +112,7 @@ def test_a_round_counts_once_every_arm_that_runs_has_a_score():
     assert race.finished and race.leader == "a"
 
 
-def test_the_kept_arm_is_measured_on_when_it_is_beaten():
+def test_the_start_is_measured_on_after_it_is_dropped():
     race = Race(["start", "x", "y"], Rules(max_rounds=10), keep="start")
     for number in range(1, 6):
         for arm, score in (("start", 0.0), ("x", 1.0), ("y", 1.0)):

@@ -25,14 +25,14 @@ from netlab.files.json_file import write_json
 from netlab.study import Study, load
 
 
-def test_no_better_than_what_you_had_is_said_with_the_nearest():
+def test_no_better_than_the_start_is_reported_with_the_nearest():
     best = Candidate(1 << 19, 0, 4, (("receive", "copy"),))
     found = tuned(start=best)
     assert conclusion(found).startswith("no better than what you had: records of 512 KiB")
     assert yaml.safe_load(fragment_text(found, "x"))["groups"][0]["record_length_B"] == 1 << 19
 
 
-def test_no_conclusion_says_what_the_machine_was_doing():
+def test_no_conclusion_names_the_load_of_the_machine():
     found = tuned(Simulated(spoil=lambda *_: "interference"))
     assert "no conclusion" in conclusion(found)
     assert "--noisy" in conclusion(found)
@@ -50,7 +50,7 @@ def test_a_winner_that_does_less_work_is_marked():
     assert "does not copy" not in conclusion(tuned())
 
 
-def test_a_gain_is_told_in_the_figures_own_direction():
+def test_a_gain_is_positive_in_the_figures_own_direction():
     more, less = objective("goodput"), objective("cpu")
     found = tuned()
     gap = found.outcome.gain

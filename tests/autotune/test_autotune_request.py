@@ -40,7 +40,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_asked_is_bad_input(case):
+def test_an_invalid_request_is_bad_input(case):
     wrong, said = WRONG[case]
     with pytest.raises(BadInput, match=said):
         SearchRequest(**{"study": study(), "path": "a-b", **wrong})

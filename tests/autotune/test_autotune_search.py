@@ -37,7 +37,7 @@ def test_a_claim_of_better_is_wrong_no_more_often_than_stated():
     assert claims <= 120 * 0.05 + 3 * math.sqrt(120 * 0.05 * 0.95)
 
 
-def test_where_the_start_is_the_best_nothing_changes():
+def test_the_best_start_stays():
     best = Candidate(1 << 19, 0, 4, START.words)
     outcome, _ = search(Simulated(), start=best)
     assert (outcome.verdict, outcome.winner) == (NO_BETTER, best)
@@ -65,7 +65,7 @@ def test_no_search_outlasts_its_budget_by_more_than_it_misjudged_a_run(
         assert outcome.winner == START
 
 
-def test_a_last_race_that_time_cuts_short_claims_nothing_it_did_not_see():
+def test_a_last_race_cut_short_claims_only_measured_differences():
     """For any budget, "no better" needs a start that was compared in three rounds."""
 
     def figure(candidate):
@@ -77,7 +77,7 @@ def test_a_last_race_that_time_cuts_short_claims_nothing_it_did_not_see():
         assert outcome.verdict in (BETTER, NO_START, NO_CONCLUSION), seconds
 
 
-def test_a_budget_too_short_for_a_race_is_no_conclusion():
+def test_a_budget_too_short_for_a_race_gives_no_conclusion():
     outcome, _ = search(Simulated(), seconds=1.2)
     assert (outcome.verdict, outcome.winner) == (NO_CONCLUSION, START)
 
@@ -145,7 +145,7 @@ def test_a_candidate_that_always_stalls_leaves_after_a_few_tries():
     assert {arm.candidate.buffer_B for arm in outcome.stages[0].arms if arm.reason} == {65536}
 
 
-def test_a_start_that_cannot_be_measured_is_said():
+def test_a_start_that_cannot_be_measured_is_reported():
     def spoil(candidate, count, generator):
         return "stalled" if candidate.streams == 1 else ""
 
@@ -157,7 +157,7 @@ def test_a_start_that_cannot_be_measured_is_said():
 
 
 def test_of_equals_the_one_that_changes_least_is_chosen():
-    """Only the buffer matters here, so nothing else changes, in spite of noise."""
+    """Only the buffer matters here, so only it changes, in spite of noise."""
 
     def figure(candidate):
         return 100.0 if candidate.buffer_B else 10.0
@@ -192,7 +192,7 @@ def test_one_seed_is_one_order():
     assert path.taken != orders[0]
 
 
-def test_it_says_every_round_and_every_drop():
+def test_the_log_has_every_round_and_every_drop():
     outcome, lines = search(Simulated())
     for stage in outcome.stages:
         rounds = {s["round"] for s in outcome.samples if s["stage"] == stage.number}

@@ -58,8 +58,8 @@ def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
     assert sample["goodput_MBps"] == pytest.approx(20.0)
     # 0.3 s of each agent and 0.2 s of the one machine's interrupts for 20 MB
     assert sample["cpu_s_per_GB"] == pytest.approx(0.8 / 0.02)
-    (sink,) = endpoints["b"].agent.told("sink")
-    (gen,) = endpoints["a"].agent.told("gen")
+    (sink,) = endpoints["b"].agent.asked("sink")
+    (gen,) = endpoints["a"].agent.asked("gen")
     for words in (sink, gen):
         assert (words["record_B"], words["streams"], words["buffer_B"]) == (131072, 2, 1 << 20)
         assert words["congestion"] == STUDY.congestion
@@ -70,7 +70,7 @@ def test_a_word_of_the_engine_reaches_the_agent():
     path, endpoints = path_of(Clock())
     words = (("engine", "epoll"), ("receive", "discard"), ("send", "splice"))
     path.take(replace(CANDIDATE, words=words))
-    (sink,), (gen,) = endpoints["b"].agent.told("sink"), endpoints["a"].agent.told("gen")
+    (sink,), (gen,) = endpoints["b"].agent.asked("sink"), endpoints["a"].agent.asked("gen")
     assert (sink["receive"], sink["engine"]) == ("discard", "epoll")
     assert (gen["send"], gen["engine"]) == ("splice", "epoll")
 
@@ -78,16 +78,16 @@ def test_a_word_of_the_engine_reaches_the_agent():
 def test_a_receiver_may_have_a_buffer_of_its_own():
     path, endpoints = path_of(Clock())
     path.take(replace(CANDIDATE, receive_buffer_B=777))
-    assert endpoints["a"].agent.told("gen")[0]["buffer_B"] == 1 << 20
-    assert endpoints["b"].agent.told("sink")[0]["buffer_B"] == 777
+    assert endpoints["a"].agent.asked("gen")[0]["buffer_B"] == 1 << 20
+    assert endpoints["b"].agent.asked("sink")[0]["buffer_B"] == 777
 
 
-def test_buffers_stay_below_what_the_tuning_allows():
+def test_buffers_stay_below_the_limits_of_the_tuning():
     path, endpoints = path_of(Clock())
     endpoints["a"].clamps, endpoints["b"].clamps = (1000, 2000), (3000, 4000)
     path.take(CANDIDATE)
-    assert endpoints["a"].agent.told("gen")[0]["buffer_B"] == 1000
-    assert endpoints["b"].agent.told("sink")[0]["buffer_B"] == 4000
+    assert endpoints["a"].agent.asked("gen")[0]["buffer_B"] == 1000
+    assert endpoints["b"].agent.asked("sink")[0]["buffer_B"] == 4000
 
 
 def test_a_run_that_hangs_is_given_up_after_its_time_and_stopped():
@@ -98,7 +98,7 @@ def test_a_run_that_hangs_is_given_up_after_its_time_and_stopped():
     sample = path.take(CANDIDATE)
     assert clock.now_s - began_s <= path.run_s + HANG_S + 0.01
     assert (sample["flags"], sample["code"]) == ("failed", "timeout")
-    assert mute.told("stop") and endpoints["a"].agent.told("stop")
+    assert mute.asked("stop") and endpoints["a"].agent.asked("stop")
 
 
 def test_no_run_is_waited_for_beyond_the_end_of_the_budget():
@@ -122,7 +122,7 @@ def test_an_agent_that_refuses_names_the_reason():
     assert "no io_uring" in sample["message"]
 
 
-def test_a_lost_host_is_no_sample():
+def test_a_lost_host_gives_no_sample():
     clock = Clock()
     gone = ScriptedAgent(clock)
     gone.gone = True

@@ -62,7 +62,7 @@ def test_per_cent_is_of_the_bandwidth_as_counted():
 
 
 @pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "744"])
-def test_what_is_no_throughput_is_refused(value):
+def test_an_invalid_throughput_is_refused(value):
     with pytest.raises(BadInput):
         bus.PCI_X_133.percent(value)
 

@@ -14,7 +14,7 @@ from netlab.errors import BadInput
     "generation, lane_MBps",
     [(1, 250), (2, 500), (3, 984.6), (4, 1969.2), (5, 3938.5), (6, 7562.5)],
 )
-def test_one_lane_carries_what_the_generation_is_known_for(generation, lane_MBps):
+def test_one_lane_has_the_published_rate_of_its_generation(generation, lane_MBps):
     assert bus.pcie(generation).bandwidth_MBps == pytest.approx(lane_MBps, abs=0.05)
 
 

@@ -39,13 +39,13 @@ def test_intervals_beyond_the_axis_do_not_stretch_it():
         assert ">5000<" not in chart.svg and ">2000<" not in chart.svg
 
 
-def test_differences_without_intervals_are_drawn_and_said():
+def test_differences_without_intervals_are_drawn_and_described():
     m = measured(change=lambda row: row["round"] == 1)
     shaped, _ = differences(agreement.compare(m.runs), 2.0).charts
     assert shaped.alt.count("(no interval), undecided") == 12
 
 
-def test_tables_tell_versions_verdicts_and_meters():
+def test_tables_have_versions_verdicts_and_meters():
     def change(row):
         row["generator_version"] = (
             f"{row['generator']} 9.9" if row["generator"] != "netlab" else None

@@ -25,7 +25,7 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
     assert start.startswith(b"<svg " if suffix == ".svg" else b"\x89PNG")
 
 
-def test_a_chart_of_races_that_told_nothing_can_be_drawn():
+def test_races_without_a_result_can_be_drawn():
     found = tuned(Simulated(spoil=lambda *_: "interference"))
     frame = table(found)
     plt.close(search_figure(frame))

@@ -67,7 +67,7 @@ def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_p
     over_streams(m.cells, m.groups[0], y="percent_of_bus", study=study, ax=ax)
 
 
-def test_new_axes_have_the_theme_and_nothing_else_has(m):
+def test_only_new_axes_have_the_theme(m):
     before = dict(plt.rcParams)
     ax = over_streams(m.cells, GROUP, study=m.study)
     assert not ax.spines["top"].get_visible()

@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-import pytest
-from long_path import short_study, store_of
-
-from netlab.analysis.longpath_study import LongPath, samples_of
-from netlab.analysis.measured import load_measured
 from netlab.charts import longpath as charts
-from netlab.study.frozen import freeze
-
-
-@pytest.fixture(scope="module")
-def lp(tmp_path_factory) -> LongPath:
-    directory = tmp_path_factory.mktemp("long")
-    study = short_study()
-    store_of(directory, study)
-    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_runs_over_time_are_columns_of_all_that_is_known(lp):
@@ -66,9 +53,8 @@ def test_a_part_without_runs_has_no_chart(lp):
     assert charts.configurations(lp, nothing, "Nothing").charts == ()
 
 
-def test_a_flagged_run_says_so(tmp_path):
-    study = short_study()
-    store_of(tmp_path, study, flagged="interference")
-    lp = samples_of(load_measured(tmp_path, freeze(study, tmp_path)))
-    (chart,) = charts.over_time(lp, lp.of("comparison", 9000), "Frames").charts
+def test_a_flagged_run_says_so(lp):
+    runs = lp.measured.runs.assign(flags="interference")
+    flagged = replace(lp, measured=replace(lp.measured, runs=runs))
+    (chart,) = charts.over_time(flagged, flagged.of("comparison", 9000), "Frames").charts
     assert "Reno*" in chart.svg and "Flagged run" in chart.caption

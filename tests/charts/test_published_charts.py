@@ -83,7 +83,7 @@ def test_burst_efficiency_rises():
     assert "0 idle clocks 86 to 98" in show(charts.burst_efficiency()).alt
 
 
-def test_the_window_chart_says_what_is_needed():
+def test_the_window_chart_shows_the_window_needed():
     chart = show(published_windows.windows_needed_and_given())
     assert "needed, 57 MB" in _texts(chart)
     assert "Tests, 40 MiB 42" in chart.alt

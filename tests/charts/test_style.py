@@ -51,7 +51,7 @@ def test_an_mtu_has_one_look_whatever_others_there_are():
     assert len({str(s) for s in style.mtu_styles([1280, 1500, 4000, 9000]).values()}) == 4
 
 
-def test_what_is_not_an_mtu_has_none_of_their_colours():
+def test_other_lines_have_no_colour_of_an_mtu():
     mtus = {s["color"] for s in style.mtu_styles([1500, 9000, 16114]).values()}
     assert not mtus & {style.second_style(i)["color"] for i in range(3)}
 
@@ -171,7 +171,7 @@ def test_described_axes_are_shown_with_their_words():
     plt.close("all")
 
 
-def test_a_gallery_shows_what_is_drawn():
+def test_a_gallery_shows_its_charts():
     fig, ax = _figure()
     gallery = style.Gallery.of(style.describe(ax, "one"), style.describe(_figure()[0], "two"))
     assert [chart.alt for chart in gallery.charts] == ["one", "two"]

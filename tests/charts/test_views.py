@@ -49,7 +49,7 @@ def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(m):
 
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(m):
-    steps = m.steps
+    steps = tables.steps(m)
     ax = views.effects(steps, {"none": "No Tuning"}, tables.FACTORS)
     dots = [line for line in ax.get_lines() if len(line.get_xdata()) == 1]
     assert [line.get_xdata()[0] for line in dots] == steps["ratio"].tolist()

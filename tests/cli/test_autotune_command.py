@@ -50,7 +50,7 @@ def test_a_study_that_there_is_not_is_bad_input():
     assert "no-such-study" in done.output
 
 
-def test_the_help_says_what_is_raced_what_is_written_and_how_it_ends():
+def test_the_help_describes_factors_output_and_exit_codes():
     text = " ".join(invoke("--help").output.split())
     for said in (
         *("record length", "socket buffer", "streams and engine", "shuffled rounds", "interval"),

@@ -103,7 +103,7 @@ def test_a_timing_that_cannot_be_is_bad_input():
         assert "Traceback" not in done.stderr
 
 
-def test_a_report_without_results_says_what_to_do(tmp_path):
+def test_a_report_without_results_names_the_remedy(tmp_path):
     done = netlab("report", str(STUDY), "--results", str(tmp_path / "none"))
     assert done.returncode == 1
     assert "run it first" in done.stderr
@@ -164,7 +164,7 @@ def test_tune_plan_names_the_tunings_there_are():
     assert "kernel" in done.stderr
 
 
-# Names that nothing goes by: one message, before a host is reached and before a line is printed.
+# Unknown names: one message, before a host is reached and before a line is printed.
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_the_congestion_controls_of_a_path_are_the_kernels_a_modules_or_netlabs_
         changes._require_congestions(of("cubic+bbx"), "64-64", host)
 
 
-def test_check_prints_nothing_before_all_is_checked(monkeypatch):
+def test_check_prints_only_after_all_is_checked(monkeypatch):
     def findings(study, directory):
         yield preflight.Check("ok", "left", "reached")
         raise NetlabError("the second host is lost")
@@ -253,7 +253,7 @@ def test_check_prints_nothing_before_all_is_checked(monkeypatch):
     assert "the second host is lost" in done.stderr
 
 
-def test_check_looks_for_space_where_the_results_will_be(tmp_path, monkeypatch):
+def test_check_measures_free_space_at_the_directory_of_the_results(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
         preflight, "preflight", lambda study, directory: seen.append(directory) or ()

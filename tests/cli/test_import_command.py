@@ -1,4 +1,4 @@
-"""`netlab import`: all files or none, once, with nothing invented."""
+"""`netlab import`: all files or none, once, without invented values."""
 
 import json
 import re
@@ -37,8 +37,8 @@ def test_an_iperf3_file_needs_no_more_than_names(tmp_path):
     assert row["engine"] == row["group"] == "iperf3"
     assert imported(row)["sha256"] and imported(row)["file"] == "iperf3-tcp.json"
     assert imported(row)["unknown"] == ["tuning"]
-    told = json.loads((RECORDED / "iperf3-tcp.json").read_text())["start"]["timestamp"]
-    assert row["started_at"].timestamp() == told["timesecs"]
+    start = json.loads((RECORDED / "iperf3-tcp.json").read_text())["start"]["timestamp"]
+    assert row["started_at"].timestamp() == start["timesecs"]
     assert intervals["bytes"].sum() == row["interval_sum_B"]
     assert set(intervals["run_id"]) == {row["run_id"]}
     assert runs["sender_cpu_percent"].isna().all() and runs["acked_B"].isna().all()
@@ -95,7 +95,7 @@ def test_a_missing_fact_keeps_all_out(tmp_path):
         ("gensink-sink4.txt", "", "--measured-at"),
     ],
 )
-def test_what_a_file_does_not_tell_is_asked_for(tmp_path, name, lacking, option):
+def test_a_value_that_a_file_lacks_is_requested_by_its_option(tmp_path, name, lacking, option):
     pairs = zip(REST[::2], REST[1::2], strict=True)
     given = [word for pair in pairs if pair[0] != lacking for word in pair]
     result = run(RECORDED / name, *HOSTS, *given, "--into", tmp_path)
@@ -108,7 +108,7 @@ def test_a_fact_that_the_file_contradicts_is_refused(tmp_path):
     assert "the file says cubic, --congestion says reno" in result.output
 
 
-def test_the_same_file_again_changes_nothing(tmp_path):
+def test_a_second_import_of_a_file_is_skipped(tmp_path):
     words = (RECORDED / "iperf3-tcp.json", *HOSTS, "--into", tmp_path)
     run(*words)
     before = Store(tmp_path).runs()

@@ -1,4 +1,4 @@
-"""The command as a whole: one module a command, help for all, nothing heavy for help."""
+"""The command as a whole: one module a command, help for all, no heavy imports for help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netlab.cli import main
 
 CLI = Path(__file__).resolve().parents[2] / "netlab" / "cli"
 MODULES = {"import": "import_results"}
-"""Commands whose name is no name of a module."""
+"""Commands whose name cannot be that of a module."""
 
 HEAVY = ("pandas", "numpy", "pydantic", "matplotlib", "fabric", "papermill", "scipy", "nbformat")
 
@@ -64,7 +64,7 @@ def test_every_command_that_writes_results_takes_results():
     assert taking >= {"study", "run", "report", "check", "autotune", "bench", "calibrate", "import"}
 
 
-def test_help_imports_nothing_that_takes_long():
+def test_help_has_no_heavy_imports():
     code = (
         "import sys\nfrom netlab.cli import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"

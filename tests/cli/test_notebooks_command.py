@@ -32,13 +32,13 @@ def test_all_notebooks_and_their_images_are_copied(tmp_path):
         assert (tmp_path / "notebooks" / name).read_bytes() == (shipped / name).read_bytes()
 
 
-def test_a_directory_can_be_named_and_copying_again_changes_nothing(tmp_path):
+def test_a_directory_can_be_named_and_a_second_copy_is_a_no_op(tmp_path):
     for _ in range(2):
         assert notebooks("deep/work").exit_code == 0
     assert (tmp_path / "deep" / "work" / "00-start-here.ipynb").is_file()
 
 
-def test_a_notebook_that_was_changed_stays_and_nothing_is_copied(tmp_path):
+def test_a_changed_notebook_prevents_the_copy(tmp_path):
     there = tmp_path / "notebooks"
     there.mkdir()
     (there / "01-run-study.ipynb").write_text("mine")

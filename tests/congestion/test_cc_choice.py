@@ -30,12 +30,12 @@ def test_then_netlabs_with_the_parameters_of_its_publication(law):
     assert chosen((law,)) == (CcChoice(law, "bpf", Stack(law=law)),)
 
 
-def test_what_the_study_defines_is_netlabs_whatever_the_kernel_has():
+def test_a_stack_of_the_study_takes_precedence_over_the_kernels():
     found = chosen(("wad", "cubic"), {"wad": WAD, "cubic": WAD}, modules=("tcp_wad",))
     assert found == (CcChoice("wad", "bpf", WAD), CcChoice("cubic", "bpf", WAD))
 
 
-def test_what_nobody_has_is_refused_with_what_there_is():
+def test_an_unavailable_control_is_refused_with_the_available_ones():
     with pytest.raises(Unsupported, match="left: no congestion control 'vegas' in its kernel") as e:
         chosen(("reno", "vegas"))
     assert "the kernel has reno, bbr, cubic" in str(e.value)

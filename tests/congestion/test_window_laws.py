@@ -28,7 +28,7 @@ def test_the_segment_is_the_mtu_less_headers():
     assert window_laws.mss_B(1500, timestamps=False) == 1460
 
 
-def test_gigabit_ethernet_carries_what_is_known():
+def test_gigabit_ethernet_has_the_known_payload_rate():
     assert window_laws.ethernet_goodput_Mbps(1000, 1500) == pytest.approx(941.48, abs=0.01)
     assert window_laws.ethernet_goodput_Mbps(1000, 9000) == pytest.approx(990.04, abs=0.01)
 
@@ -56,7 +56,7 @@ def test_highspeed_gives_the_table_of_rfc_3649(window, growth, decrease):
     assert 1 - HIGHSPEED.kept(window) == pytest.approx(decrease, abs=0.006)
 
 
-def test_highspeed_ends_where_rfc_3649_says():
+def test_highspeed_ends_at_the_values_of_rfc_3649():
     assert 1 - HIGHSPEED.kept(83_000) == pytest.approx(0.1)
     assert HIGHSPEED.growth(83_000) == pytest.approx(72, abs=1)
 

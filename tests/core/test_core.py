@@ -168,7 +168,7 @@ def test_a_run_can_be_watched_and_stopped():
         ({"streams": 10_000, "record_B": 64 << 20}, "limit"),
     ],
 )
-def test_what_cannot_be_done_is_a_core_error(wrong, code):
+def test_a_refused_run_is_a_core_error(wrong, code):
     with refused(CoreError, "E-CORE-001", "E-CORE-004") as caught:
         core.transfer(**{"window_ms": 50, **wrong})
     assert caught.value.reason == code

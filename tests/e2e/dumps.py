@@ -63,7 +63,7 @@ def made() -> set[str]:
 
 
 def difference(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str, str]]:
-    """Lines that differ, part by part; empty when nothing changed."""
+    """Lines that differ, part by part; empty without a change."""
     found = {}
     for part in sorted(set(before) | set(after)):
         old = set(before.get(part, "").splitlines())

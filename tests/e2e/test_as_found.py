@@ -1,4 +1,4 @@
-"""A study without tunings changes nothing on its hosts, and records what it finds there."""
+"""A study without tunings leaves its hosts unchanged, and records their settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
     path = tmp_path / "found.yml"  # a lab that no other study fits
     path.write_text(text)
     study = load(path)
-    with Lab.up(study) as lab:  # owned by nobody, so that the commands take it
+    with Lab.up(study) as lab:  # without an owner, so that the commands use it
         for host in lab.hosts:
             by_hand = ("ip", "link", "set", "dev", "data0", "mtu", "3000")
             subprocess.run(lab.inside(host, by_hand), check=True)
@@ -42,7 +42,7 @@ def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
             for host, there in before.items():
                 assert dumps.difference(there, dumps.dump(lab.namespace(host))) == {}, command
         planned = run_netlab("tune", "plan", str(path))
-        assert planned.stdout.count("nothing is changed") == 2
+        assert planned.stdout.count("no setting is changed") == 2
     (row,) = Store(tmp_path / "results").runs().itertuples()
     assert (row.tuning, row.mtu_B, row.block_id) == ("as-found", 3000, "cable@as-found@found")
     knobs = json.loads(row.knobs)

@@ -1,4 +1,4 @@
-"""A search on a real lab path: its verdict, its budget, its files, nothing left behind."""
+"""A search on a real lab path: its verdict, its budget, its files, its clean-up."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def search(tmp_path, study, *argv):
 def test_records_of_1_KiB_lose_against_128_KiB(tmp_path, machine_untouched):
     """Each byte costs a hundred times the calls, so even rounds of a busy machine tell them apart.
 
-    Only the last race's interval is judged, and the search says itself when rounds were too few.
+    Only the last race's interval is tested; the search reports too few rounds by itself.
     """
     study = study_of(tmp_path, record_length_B=1024)
     levels = ("--record-length", "131072", "--buffer", "262144", "--streams", "1")
@@ -81,7 +81,7 @@ def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_
 def test_a_host_that_hangs_does_not_hold_a_search_beyond_its_budget_and_slack():
     """The agent of the sink is stopped after a round: no later run gets an answer."""
     study, budget_s, stopped = lab_study(name="hangs"), 12.0, []
-    with Lab.up(study) as lab:  # owned by nobody, so that the search takes it
+    with Lab.up(study) as lab:  # without an owner, so that the search uses it
 
         def say(line):
             if "round 1" in line and not stopped:

@@ -1,4 +1,4 @@
-"""A benchmark and a calibration of one cell each, on real paths, leaving nothing behind."""
+"""A benchmark and a calibration of one cell each, on real paths, cleaned up after."""
 
 import json
 import time

@@ -108,7 +108,7 @@ def test_the_blocks_notebook_shows_what_the_path_did(stored):
     assert "5 packets transmitted" in shown and "packets in 3 runs" in shown
 
 
-def test_what_was_measured_is_told_to_be_emulated(runs):
+def test_runs_are_marked_as_emulated(runs):
     provenance = json.loads(runs.loc["plain", "provenance"])
     assert provenance["emulated_with"] == "netlab"
 

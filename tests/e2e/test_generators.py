@@ -1,4 +1,4 @@
-"""Runs by other tools on lab paths: they agree, their faults are failed runs, nothing is left."""
+"""Runs by other tools on lab paths: they agree, faults are failed runs, no process stays."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.e2e
 
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
 RATE_MBPS = 100.0
-"""So slow that a path and not the processors of a busy machine limits whoever sends."""
+"""So slow that the path limits every sender, not the processors of a busy machine."""
 
 MAX_ROUNDS = 6
 BOUND = 0.02
-"""How far apart generators may be on a shaped path, where only the path limits them."""
+"""Largest difference of generators on a shaped path, where only the path limits them."""
 
 
 def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
@@ -88,7 +88,7 @@ def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
         if settled == set(shares):
             break
     for cell, seen in shares.items():
-        assert seen.held, (cell, seen)
+        assert seen.confirmed, (cell, seen)
 
 
 def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
@@ -98,11 +98,11 @@ def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
     # netlab fails a run of its own whose streams ended before the window, as on a busy machine
     tools = runs[runs["generator"] != "netlab"]
     assert not tools["flags"].str.contains("failed|lost_host").any(), tools["message"].tolist()
-    told = ["generator_version", "sent_B", "received_B", "window_B", "interface_rx_B"]
-    told += ["interval_sum_B", "header_share", "interface_drops", "softnet_drops", "mss_B"]
-    told += ["sender_cpu_percent", "receiver_cpu_percent", "foreign_cpu_percent", "agent_cpu_s"]
-    told += ["interrupts_per_s", "percent_of_ceiling", "bottleneck"]
-    assert tools[told].notna().all().all(), tools[told].isna().sum()
+    columns = ["generator_version", "sent_B", "received_B", "window_B", "interface_rx_B"]
+    columns += ["interval_sum_B", "header_share", "interface_drops", "softnet_drops", "mss_B"]
+    columns += ["sender_cpu_percent", "receiver_cpu_percent", "foreign_cpu_percent", "agent_cpu_s"]
+    columns += ["interrupts_per_s", "percent_of_ceiling", "bottleneck"]
+    assert tools[columns].notna().all().all(), tools[columns].isna().sum()
     assert tools[["acked_B", "busy_share"]].isna().all().all()
     assert not tools["flags"].str.contains("ledger_mismatch").any(), tools["message"].tolist()
     assert (tools["header_share"] > 0).all() and (tools["header_share"] < 0.1).all()

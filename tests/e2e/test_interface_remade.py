@@ -32,7 +32,7 @@ def ip(*argv: str) -> None:
 
 @pytest.fixture
 def namespaces() -> Iterator[dict[str, str]]:
-    """Two namespaces of names that nobody else has, gone after the test."""
+    """Two namespaces with unique names, gone after the test."""
     names = {end: f"nlremade-{os.getpid()}-{end}" for end in ENDS}
     try:
         for name in names.values():

@@ -1,4 +1,4 @@
-"""A lab comes up whole or not at all, and is gone afterwards whatever happened to its owner."""
+"""A lab comes up whole or not at all, and is gone afterwards however its owner ended."""
 
 import contextlib
 import json
@@ -53,14 +53,14 @@ def _wait_gone(lab_id, seconds=15.0):
 
 
 def _stands_whole(lab_id, seconds=15.0):
-    """Whether a lab was up before its maker was ended: whole, and no guard is at it any more.
+    """True if a lab was complete before its creator was killed, and no guard removes it any more.
 
     On a fast machine that is what the signal finds; a lab without owner stays then.
     """
     deadline = time.monotonic() + seconds
     seen = None
     while (left := _left_of(lab_id)) and time.monotonic() < deadline:
-        # What is listed one after the other is believed when it is the same twice.
+        # The lists are read one after the other, so they count when equal twice.
         if left == seen and not any(entry.startswith("/proc") for entry in left):
             status = Lab(reaper.base() / lab_id).status()
             assert status["complete"], (left, status)
@@ -248,7 +248,7 @@ def test_a_failure_half_way_removes_what_was_made():
     assert _left_of(lab_id) == []
 
 
-def test_what_is_missing_is_said_with_the_line_that_installs_it(tmp_path):
+def test_a_missing_package_is_reported_with_its_install_command(tmp_path):
     for name in needs.PACKAGES.keys() - {"ethtool", "sshd"}:
         (tmp_path / name).symlink_to(shutil.which(name, path=reaper.SEARCH_PATH))
     with pytest.raises(
@@ -283,7 +283,7 @@ def test_queues_without_processors_of_their_own_are_named(tmp_path):
 
 
 def _as_nobody(program):
-    """What a program says that gives up root before it does anything."""
+    """Output of a program that first gives up root."""
     done = subprocess.run(
         (sys.executable, "-c", f"import os\nfrom netlab.lab import lab, needs\n{program}"),
         capture_output=True,
@@ -308,7 +308,7 @@ def test_without_root_labs_are_seen_but_not_taken_down():
         assert lab.status()["complete"]
 
 
-def test_where_namespaces_are_forbidden_the_message_says_so(tmp_path):
+def test_forbidden_namespaces_are_named_in_the_message(tmp_path):
     (tmp_path / "unshare").write_text("#!/bin/sh\necho 'unshare: not permitted' >&2; exit 1\n")
     (tmp_path / "unshare").chmod(0o755)
     with pytest.raises(Unsupported, match=r"cannot be made here .*unshare: not permitted"):
@@ -335,7 +335,7 @@ def test_a_lab_taken_down_while_it_is_made_is_gone(owner, delay_s):
     _wait_gone(lab_id)
 
 
-def test_what_a_maker_left_without_a_name_is_cleared_away():
+def test_a_lab_abandoned_before_its_name_is_removed():
     with Lab.up(STUDY, lab_id=_lab_id("z"), owned=True):
         stale = reaper.base() / ".0123456789abcdef"
         stale.mkdir()

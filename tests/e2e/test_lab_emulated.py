@@ -84,11 +84,11 @@ def test_its_ends_are_set_like_any_interface(lab):
 
 
 def test_packets_are_dropped_where_and_when_it_is_told_to(lab):
-    """Ten datagrams, of which the second and the tenth, then the first are told to be dropped."""
+    """Ten datagrams, of which the second and the tenth, then the first, are dropped on request."""
     emulator, address = lab.emulator("long"), data_address(STUDY, "long", "b")
 
     def dropped() -> int:
-        return emulator.report()["directions"][0]["dropped"]["scripted"]
+        return emulator.report()["directions"][0]["dropped"]["forced"]
 
     def send() -> None:
         inside = ("ip", "netns", "exec", lab.namespace("a"), sys.executable, "-c", DATAGRAMS)
@@ -105,7 +105,7 @@ def test_packets_are_dropped_where_and_when_it_is_told_to(lab):
         emulator.drop_at("ab", [10, 2])
 
 
-def test_what_it_has_said_does_not_grow_without_end(lab, monkeypatch):
+def test_its_output_file_stays_bounded(lab, monkeypatch):
     monkeypatch.setattr("netlab.lab.emulator.ANSWERS_KEPT_B", 10_000)
     (answers,) = lab.state.glob("emulator-long.answers")
     sizes_B = set()

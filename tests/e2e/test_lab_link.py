@@ -71,17 +71,17 @@ def test_a_tuned_link_offloads_does_not_wait_and_has_no_bus(lab):
 
 
 def test_a_link_has_as_many_queues_as_it_is_to_have(lab):
-    told = lab.describe()
-    for end in told["shaped"].values():
+    described = lab.describe()
+    for end in described["shaped"].values():
         assert (end["receive_queues"], end["transmit_queues"]) == (1, 1)
         assert end["sending_cpus"] == []
-    for end in told["wide"].values():
+    for end in described["wide"].values():
         assert (end["receive_queues"], end["transmit_queues"]) == (2, 2)
         masks = [int(mask.replace(",", ""), 16) for mask in end["sending_cpus"]]
         assert masks == [int(mask.replace(",", ""), 16) for mask in sending_masks(2)]
 
 
-def test_what_a_processor_sends_comes_in_at_its_own_queue(lab):
+def test_packets_of_a_processor_arrive_at_its_own_queue(lab):
     interface = lab.describe()["wide"]["d"]["interface"]
     for cpu in sorted(os.sched_getaffinity(0))[:2]:
         before = _received(lab, interface)
@@ -136,7 +136,7 @@ def test_a_shaped_link_carries_within_1_percent_what_tcp_can(lab, mtu_B):
             share = _goodput_bps(lab) / expected_bps
         if shares.settled(share, stolen_s() / WINDOW_S):
             break
-    assert shares.held, shares.seen
+    assert shares.confirmed, shares.seen
 
 
 def _set_mtu(lab, mtu_B):

@@ -88,12 +88,12 @@ def test_an_amount_is_timed_by_its_bytes(done):
 
 
 def test_reno_halves_and_scalable_keeps_seven_eighths(done):
-    """Judged in the runs that lost nothing else about then; a busy machine may lose more."""
+    """Tested on runs without other losses about then; a busy machine may lose more."""
     lp = samples_of(load_measured(done / "r", done / "far.yml"))
     found = lp.recoveries.set_index("stack")
     assert set(found.index) == {"Reno", "Scalable"}
     assert (found["loss_s"].between(1.1, 1.5)).all(), found["loss_s"].tolist()
-    # what is lost besides can only take from what is kept; growth between samples adds to it
+    # further losses can only reduce the remaining share; growth between samples adds to it
     assert found.loc["Reno", "kept"] < 0.6
     assert found.loc["Scalable", "kept"] < 0.95
     assert found.loc["Reno", "law_kept"] == 0.5 and found.loc["Scalable", "law_kept"] == 0.875

@@ -1,4 +1,4 @@
-"""Whatever ends a study, no setting of a host stays changed: Ctrl-C, kill -9, a lost agent."""
+"""No setting of a host stays changed after Ctrl-C, kill -9 or a lost agent."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def hosts_dump(lab: Lab) -> dict[str, dict[str, str]]:
 
 
 def differences(before: dict, lab: Lab) -> dict:
-    """What differs on each host of the lab."""
+    """Differences on each host of the lab."""
     after = hosts_dump(lab)
     found = {name: dumps.difference(before[name], after[name]) for name in before}
     return {name: lines for name, lines in found.items() if lines}
 
 
 def is_tuned(lab: Lab) -> bool:
-    """Whether a tuning is applied on a host right now: 2003's tunings all set tcp_rmem."""
+    """True if a tuning is applied on a host right now: 2003's tunings all set tcp_rmem."""
     argv = ("ip", "netns", "exec", lab.namespace("left"), "sysctl", "-n", "net.ipv4.tcp_rmem")
     text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
     return text.split() in (["4096", "87380", "174760"], ["10000000", "10000000", "10000000"])
@@ -115,7 +115,7 @@ def test_a_killed_controller_leaves_every_host_as_it_was(lab_study, tmp_path, ho
     try:
         assert wait_until(lambda: is_tuned(lab), 40), "the study never tuned a host"
         time.sleep(delay_s)
-        assert differences(before, lab), "nothing was changed, so nothing is proved"
+        assert differences(before, lab), "no setting was changed, so a revert is not tested"
         if how == "SIGINT":
             os.killpg(process.pid, signal.SIGINT)
         elif how == "SIGKILL":

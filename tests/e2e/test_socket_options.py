@@ -1,4 +1,4 @@
-"""What a study asks of sockets and threads holds in its runs, or is refused before them."""
+"""A study's options of sockets and threads take effect in its runs, or are refused before."""
 
 from __future__ import annotations
 

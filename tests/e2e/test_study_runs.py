@@ -21,7 +21,7 @@ pytestmark = pytest.mark.e2e
 def test_a_study_is_measured_then_kept_then_reported(
     study_file: Path, tmp_path: Path, machine_untouched
 ):
-    """The second call repeats nothing; the report shows every cell; the ledger closes."""
+    """The second call repeats no run; the report shows every cell; the ledger closes."""
     results = tmp_path / "results"
     first = run_netlab("run", str(study_file), "--results", str(results))
     measured_through(first)
@@ -158,7 +158,7 @@ def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_
         if settled == set(shares):
             break
     for mtu_B, measured in shares.items():
-        assert measured.held, (mtu_B, measured.seen)
+        assert measured.confirmed, (mtu_B, measured.seen)
 
 
 def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine_untouched):
@@ -179,14 +179,14 @@ def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_un
 
 
 def test_tune_recover_says_of_every_host_that_nothing_is_left(study_file: Path, machine_untouched):
-    """On hosts that nobody left tuned there is nothing to put back, and that is said."""
+    """On hosts without leftovers `tune recover` reports that there is nothing to recover."""
     done = run_netlab("tune", "recover", str(study_file))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["left: nothing to recover", "right: nothing to recover"]
 
 
 def test_lab_up_status_down_leaves_no_trace(study_file: Path):
-    """What `lab up` makes is listed by `lab status` and gone after `lab down`."""
+    """`lab status` lists the parts that `lab up` creates, and `lab down` removes them."""
     before, names = dumps.dump(), dumps.made()
     try:
         up = run_netlab("lab", "up", str(study_file))

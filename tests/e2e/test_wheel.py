@@ -58,7 +58,7 @@ def run(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
 
 
 def python(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
-    """The environment's Python; nothing of the checkout is in its way."""
+    """The environment's Python, without variables or paths of the checkout."""
     kept = {
         key: value
         for key, value in os.environ.items()
@@ -78,7 +78,7 @@ def python(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:
 
 
 def files_of(venv: Path) -> dict[str, int]:
-    """Every file of the installed package that is no byte code, with its time of change."""
+    """Every file of the installed package except byte code, with its time of change."""
     (package,) = venv.glob("lib/python3*/site-packages/netlab")
     return {
         str(path): path.stat().st_mtime_ns

@@ -50,7 +50,7 @@ def test_narrow_cells_stop_and_wide_ones_go_on(study):
     assert "126 of 140" in found.text and "14 go on" in found.text
 
 
-def test_flagged_runs_count_for_nothing(study):
+def test_flagged_runs_do_not_count(study):
     found = look(study, runs_of(study, {}, flags="stalled"), 4, rounds(study)[0], 2)
     assert len(found.going) == 140 and found.reached == 0
 

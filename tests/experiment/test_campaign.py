@@ -1,4 +1,4 @@
-"""What a campaign says of the cells that it could not measure."""
+"""A campaign's message about cells that it could not measure."""
 
 from __future__ import annotations
 

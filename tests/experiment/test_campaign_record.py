@@ -10,8 +10,9 @@ import synthetic
 
 from netlab.experiment.record import open_record
 from netlab.experiment.visit import context_of
+from netlab.files.yaml_file import read_yaml, validated
 from netlab.results import Store, campaigns
-from netlab.study import load
+from netlab.study import Study, load
 from netlab.study.schedule import provenance_key, visits
 
 FACTS = {
@@ -85,7 +86,7 @@ def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
     assert len(records) == 4 and records["superseded"].sum() == 2
 
 
-def test_a_trial_of_another_length_changes_nothing_and_is_superseded_in_turn(tmp_path, file):
+def test_a_trial_of_another_length_supersedes_without_deleting(tmp_path, file):
     whole, short = load(file, rounds=2), load(file, rounds=2, seconds=0.2)
     measure(open_at(tmp_path / "r", whole))
     files = {path: path.read_bytes() for path in (tmp_path / "r").rglob("*.parquet")}
@@ -104,7 +105,7 @@ def test_a_trial_of_another_length_changes_nothing_and_is_superseded_in_turn(tmp
 @pytest.mark.parametrize(
     "change", [{"kernel": "6.2"}, {"cpu_model": "Another"}, {"nic_driver": "e1000e"}]
 )
-def test_a_changed_host_begins_a_campaign_that_adopts_nothing(tmp_path, file, change):
+def test_a_changed_host_begins_a_campaign_without_adopted_records(tmp_path, file, change):
     study = load(file, rounds=1)
     first = open_at(tmp_path / "r", study)
     measure(first)
@@ -140,3 +141,25 @@ def test_the_looks_are_on_record_once_a_round(tmp_path, file):
     record.note_look({"round": 5, "going": 0})
     read = campaigns.read_log(tmp_path / "r", record.log.campaign)
     assert read.looks == ({"round": 3, "going": 1}, {"round": 5, "going": 0})
+
+
+def test_levels_that_a_person_sets_share_a_campaign_though_the_kernel_differs(tmp_path):
+    content = {**read_yaml(synthetic.foreign_file(tmp_path)), "outer": {"kernel": ["smp", "up"]}}
+    study = validated(Study, content, "two-racks.yml")
+    smp, up = (("kernel", "smp"),), (("kernel", "up"),)
+    of_up = {"rack": {h: {**facts, "kernel": "6.1-up"} for h, facts in FACTS["rack"].items()}}
+    first = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
+    measure(first, only={r.run_id for v in visits(study) if v.outer == smp for r in v.runs})
+    second = open_record(study, tmp_path / "r", of_up, None, outer=up, now=NOW)
+    assert second.log.campaign == first.log.campaign
+    assert second.kept == frozenset()
+    measure(
+        second, facts=of_up, only={r.run_id for v in visits(study) if v.outer == up for r in v.runs}
+    )
+    assert len(second.store.runs()) == len({r.run_id for v in visits(study) for r in v.runs})
+    again = open_record(study, tmp_path / "r", FACTS, None, outer=smp, now=NOW)
+    assert again.log.campaign == first.log.campaign
+    assert again.kept == {r.run_id for v in visits(study) if v.outer == smp for r in v.runs}
+    another = {"rack": {h: {**facts, "kernel": "7.0"} for h, facts in FACTS["rack"].items()}}
+    later = open_record(study, tmp_path / "r", another, None, outer=smp, now=NOW)
+    assert later.log.campaign != first.log.campaign and later.kept == frozenset()

@@ -50,14 +50,16 @@ def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
         assert session.kernel_names("wad+reno") == f"{wad.kernel_name}+reno"
         assert session.text("wad+reno") == f"{wad.text()} + {session.controls['reno'].text()}"
         assert session.knobs == ()
-        brought = {held.kernel_name for held in session.controls.values() if held.source == "bpf"}
+        brought = {
+            control.kernel_name for control in session.controls.values() if control.source == "bpf"
+        }
         assert len(brought) == 2
     assert not brought & {name for names in lists() for name in names}
     assert kernels_own() == before
 
 
 @pytest.mark.root
-def test_they_are_taken_back_when_the_study_fails(host):
+def test_they_are_unloaded_when_the_study_fails(host):
     brought = []
     gensink = str(core.gensink_path())
     with pytest.raises(KeyError), open_cc_session(host, gensink, ("scalable",), {}) as session:
@@ -90,16 +92,16 @@ def pretended(tmp_path) -> LocalHost:
 def test_a_module_is_a_knob_of_the_tuning(pretended):
     pretended.__dict__["is_root"] = True
     with open_cc_session(pretended, "gensink", ("highspeed", "cubic"), {}) as session:
-        held = session.controls["highspeed"]
-        assert (held.source, held.kernel_name) == ("module", "highspeed")
+        control = session.controls["highspeed"]
+        assert (control.source, control.kernel_name) == ("module", "highspeed")
         release = os.uname().release
-        assert held.version == f"highspeed (Linux {release}, srcversion 0123456789ABCDEF)"
+        assert control.version == f"highspeed (Linux {release}, srcversion 0123456789ABCDEF)"
         assert [(knob.kind, knob.name, knob.value) for knob in session.knobs] == [
             ("module", "tcp_highspeed", "loaded")
         ]
 
 
-def test_a_user_who_is_not_root_is_allowed_what_the_study_names(pretended):
+def test_a_user_without_root_is_permitted_the_studys_controls(pretended):
     """In the order of the kernel's list, in which the knob reads back."""
     pretended.__dict__["is_root"] = False
     with open_cc_session(pretended, "gensink", ("highspeed", "cubic"), {}) as session:
@@ -120,7 +122,7 @@ def holder(pretended: LocalHost, *lines: str) -> str:
 
 
 READY = '{"event":"ready","supported":true,"reason":null}'
-LOADED = '{"event":"loaded","name":"nl_fast_00","law":"fast","revision":1,"sha256":"ab","gamma":1}'
+LOADED = '{"event":"loaded","name":"nl_fast_00","cc":"fast","revision":1,"sha256":"ab","gamma":1}'
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ LOADED = '{"event":"loaded","name":"nl_fast_00","law":"fast","revision":1,"sha25
             Unsupported,
             "here: unsupported: built without BPF",
         ),
-        (['{"event":"pong"}'], HostError, "here: gensink stacks answered"),
+        (['{"event":"pong"}'], HostError, "here: gensink cc answered"),
         (
             [READY, '{"event":"error","code":"refused","message":"only from root"}'],
             NetlabError,
@@ -139,7 +141,7 @@ LOADED = '{"event":"loaded","name":"nl_fast_00","law":"fast","revision":1,"sha25
         ),
     ],
 )
-def test_what_a_holder_refuses_is_said_with_the_host(pretended, lines, kind, said):
+def test_a_refused_load_names_the_host(pretended, lines, kind, said):
     pretended.__dict__["is_root"] = True
     with (
         pytest.raises(kind, match=said),
@@ -175,14 +177,14 @@ def test_a_name_that_stays_listed_is_waited_for_and_reported(pretended, tmp_path
                 listed.write_text("reno nl_fast_00\n")
 
 
-def test_parameters_are_told_in_millionths():
+def test_parameters_are_sent_in_millionths():
     fast = Stack(law="fast", alpha_packets=30, gamma=0.25)
     assert words_for(fast) == {"alpha_packets": 30, "gamma_millionths": 250_000}
     assert words_for(Stack(law="aimd", decrease=0.3)) == {"decrease_millionths": 300_000}
     assert words_for(Stack(law="highspeed")) == {}
 
 
-def test_two_hosts_that_use_the_same_say_the_same():
+def test_hosts_with_the_same_control_have_the_same_description():
     """The kernel's name differs between hosts; the description does not."""
     one, other = (
         CongestionControl("fast", f"nl_fast_{i}", "bpf", "fast 1", {"alpha": 2}) for i in (0, 1)

@@ -17,17 +17,17 @@ class Listener:
     """An emulator double: records its calls, and reports their number."""
 
     def __init__(self):
-        self.heard: list[tuple] = []
+        self.calls: list[tuple] = []
 
     def force_loss(self, direction: str, after_s: float) -> None:
-        self.heard.append(("force", direction, after_s))
+        self.calls.append(("force", direction, after_s))
 
     def forget_losses(self, direction: str) -> None:
-        self.heard.append(("forget", direction))
+        self.calls.append(("forget", direction))
 
     def report(self, *, samples: bool = False, restart_ms: int | None = None) -> dict:
-        self.heard.append(("report", samples, restart_ms))
-        return {"heard": len(self.heard)}
+        self.calls.append(("report", samples, restart_ms))
+        return {"calls": len(self.calls)}
 
 
 def study(sender: str = "a", **group) -> Study:
@@ -57,14 +57,14 @@ def test_a_loss_is_ordered_for_the_forward_direction_of_the_run_and_no_other(
     emulation = Emulation.of(asked, visit.path, lab)
     made, emulated = emulation.around(visit.runs[0].group, lambda: "a result")
     assert made == "a result"
-    assert listener.heard == [
+    assert listener.calls == [
         ("force", forward, pytest.approx(0.5 + way_s)),
         ("report", False, asked.timing.interval_ms),
         ("report", True, None),
         ("forget", forward),
     ]
     assert emulated.forward == forward
-    assert (emulated.before, emulated.after) == ({"heard": 2}, {"heard": 3})
+    assert (emulated.before, emulated.after) == ({"calls": 2}, {"calls": 3})
 
 
 def test_a_run_that_wants_no_loss_orders_none():
@@ -72,7 +72,7 @@ def test_a_run_that_wants_no_loss_orders_none():
     visit = visits(asked)[0]
     lab, listener = up("netlab")
     Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, lambda: None)
-    assert [word for word, *_ in listener.heard] == ["report", "report"]
+    assert [word for word, *_ in listener.calls] == ["report", "report"]
 
 
 def test_a_run_that_fails_leaves_no_order_for_a_loss():
@@ -85,7 +85,7 @@ def test_a_run_that_fails_leaves_no_order_for_a_loss():
 
     with pytest.raises(RunError):
         Emulation.of(asked, visit.path, lab).around(visit.runs[0].group, fails)
-    assert listener.heard[-1] == ("forget", "ab")
+    assert listener.calls[-1] == ("forget", "ab")
 
 
 @pytest.mark.parametrize("emulated_with", ["netem", None])

@@ -137,7 +137,7 @@ def test_a_run_over_an_emulated_path_is_made_between_its_reports():
             run_id="r1",
             emulation=SimpleNamespace(around=around),
         )
-    assert calls == [made.groups[0].name] and ends["a"].agent.told("gen")
+    assert calls == [made.groups[0].name] and ends["a"].agent.asked("gen")
 
 
 def test_an_agent_that_does_not_answer_fails_the_run():

@@ -32,7 +32,7 @@ def examples() -> dict[str, doctest.DocTest]:
 
 
 def failures(test: doctest.DocTest) -> str:
-    """What an example printed otherwise than it says; empty if all is as written."""
+    """Differences of an example's output from its text; empty if equal."""
     said = io.StringIO()
     doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.write)
     return said.getvalue()

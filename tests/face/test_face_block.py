@@ -1,4 +1,4 @@
-"""What a block's notebook shows of its path."""
+"""Path information in a block's notebook."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_the_latest_look_at_the_path_is_shown_as_printed():
     assert text == "ping two\n\n1 198.18.0.2"
 
 
-def test_a_path_that_nobody_looked_at_is_said_to_be_so():
+def test_an_unchecked_path_is_described_as_such():
     assert "not checked" in shown({"started_at": 1, "provenance": "{}"})
 
 
-def test_what_an_emulator_did_is_summed_and_its_worst_run_is_told():
+def test_emulator_counts_are_summed_and_the_worst_run_is_named():
     did = {
         "path_packets": 1500,
         "path_drops": 3,

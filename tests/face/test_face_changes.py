@@ -33,11 +33,23 @@ def test_the_text_is_a_diff_under_a_heading_for_each_host():
     assert text.count("# cable, full, MTU 9000") == 2
 
 
-def test_the_html_says_the_same_and_is_escaped():
+def test_the_html_has_the_same_text_escaped():
     page = CHANGES._repr_html_()
     for words in ("cable, full, MTU 9000: right", "- net.ipv4.tcp_sack = 1", "left Linux in 4.12"):
         assert words in page
     assert "<B>" not in page and "&lt;B&gt;" in page
+
+
+def test_the_commands_are_those_of_the_changes_under_a_comment_for_each_host():
+    queue = Knob(kind="txqueuelen", value="100", source="s")
+    longer = Change(knob=queue, interface="eth0", old="1000", supported=True)
+    equal = change("net.ipv4.tcp_sack", "0", "0")
+    part = HostChanges("cable", "full", None, "left", (SACK, GONE, equal, longer))
+    assert Changes((part,)).commands().splitlines() == [
+        "# cable, full, MTU as found: left",
+        "sysctl -w net.ipv4.tcp_sack=0",
+        "ip link set dev eth0 txqueuelen 100",
+    ]
 
 
 def test_the_frame_has_a_row_a_knob():
@@ -48,10 +60,10 @@ def test_the_frame_has_a_row_a_knob():
     assert frame.loc[0, "old"] == "1" and frame.loc[0, "new"] == "0"
 
 
-def test_without_a_tuning_there_is_nothing_to_show():
-    nothing = Changes(())
-    assert nothing.frame.empty and tuple(nothing.frame.columns) == COLUMNS
-    assert repr(nothing) in nothing._repr_html_()
+def test_without_a_tuning_there_are_no_changes():
+    empty = Changes(())
+    assert empty.frame.empty and tuple(empty.frame.columns) == COLUMNS
+    assert repr(empty) in empty._repr_html_()
 
 
 def test_a_site_is_a_path_and_shows_itself_as_a_link(tmp_path):

@@ -13,7 +13,7 @@ IMPORT_CPU_S = 0.3
 
 
 def run(code: str) -> str:
-    """What a new Python prints."""
+    """Output of a new Python process."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -28,7 +28,7 @@ def test_star_import_brings_the_same_names():
 
 
 def test_importing_is_quick():
-    """CPU time, which is what it takes alone: on a busy machine the clock says nothing."""
+    """CPU time, since wall time depends on the load of the machine."""
     code = "import time; t = time.process_time(); import netlab; print(time.process_time() - t)"
     assert float(run(code)) < IMPORT_CPU_S
 
@@ -41,7 +41,7 @@ def test_importing_loads_no_library():
     assert run(code) == "[]"
 
 
-def test_a_study_is_planned_without_loading_what_runs_one():
+def test_a_study_is_planned_without_heavy_imports():
     code = (
         "import sys, netlab; netlab.Study('openlab-2003').plan(); "
         "print([n for n in ('matplotlib', 'papermill', 'fabric') if n in sys.modules])"

@@ -38,7 +38,7 @@ def test_a_directory_that_is_named_like_no_study_is_taken_from_here(home, tmp_pa
         netlab.Results("openlab-2003", results="elsewhere")
 
 
-def test_results_that_are_not_there_say_so(home):
+def test_missing_results_are_an_error(home):
     with pytest.raises(BadInput, match="measure the study first"):
         netlab.Results("slac-2003")
     with pytest.raises(BadInput, match="by name there are"):
@@ -65,7 +65,9 @@ def test_cells_are_tidy_and_have_the_numbers_of_the_analysis(results):
     ).iloc[0]
     assert row["mean"] == pytest.approx(np.exp(np.log(by_hand["goodput_MBps"]).mean()))
     assert row["percent_of_bus"] == pytest.approx(100 * row["mean"] / 2128)
-    assert row["low"] < row["mean"] < row["high"] and row["bottleneck"] == "bus"
+    assert row["bottleneck"] == "bus"
+    # the short form has two rounds, which carry no interval
+    assert cells[["low", "high"]].isna().all(axis=None)
 
 
 def test_a_cell_without_a_valid_run_gives_the_reason(tmp_path):

@@ -1,258 +1,43 @@
-"""Two hosts with a listening sshd each and a controller, in network namespaces of their own."""
+"""The faults of the selected tests, caused side by side: most of their time is waiting."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
-ADDRESSES = {
-    "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),
-    "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
-}
-"""Of each host: its management address, the controller's, and its data address."""
-_counter = itertools.count()
-LIVE = re.compile(
-    r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
-)
+pytest.register_assert_rewrite("faults.causes", "faults.site")
 
-CONFIG = """\
-ListenAddress {address}
-HostKey {state}/{name}/host_key
-AuthorizedKeysFile {state}/key.pub
-PermitRootLogin prohibit-password
-PasswordAuthentication no
-StrictModes no
-UsePAM no
-UseDNS no
-PidFile none
-MaxSessions 64
-SetEnv XDG_CACHE_HOME={state}/{name}/cache
-Subsystem sftp internal-sftp
-"""
+from .site import SSHD, standing  # noqa: E402
 
-STUDY = """\
-netlab: 1
-name: faulty
-title: A study that meets faults
-hosts:
-  a: {{kind: ssh, address: 192.0.2.2, user: root, identity_file: {state}/key}}
-  b: {{kind: ssh, address: 192.0.2.6, user: root, identity_file: {state}/key}}
-paths:
-  cable:
-    ends:
-      - {{host: a, address: 198.18.0.1, interface: data0}}
-      - {{host: b, address: 198.18.0.2, interface: data0}}
-groups: [{{name: only, path: cable, sender: a}}]
-tunings:
-  - name: big
-    mtus_B: [9000]
-    knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
-streams: [1]
-"""
+SIDE_BY_SIDE = 3
 
 
-def run(*argv: object, check: bool = True) -> str:
-    words = [str(word) for word in argv]
-    return subprocess.run(words, capture_output=True, text=True, check=check).stdout
-
-
-def until(condition: Callable[[], object], timeout_s: float = 20.0) -> float:
-    """Wait for a condition; the seconds it took."""
-    began = time.monotonic()
-    while not condition():
-        assert time.monotonic() < began + timeout_s, f"not in {timeout_s:g} s"
-        time.sleep(0.05)
-    return time.monotonic() - began
-
-
-class Site:
-    """The controller, the hosts a and b, their links, and the study of both."""
-
-    def __init__(self, state: Path):
-        self.state, self.study = state, state / "faulty.yml"
-        tag = f"nf{os.getpid()}-{next(_counter)}"
-        self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "a", "b")}
-        self.servers: dict[str, subprocess.Popen[bytes]] = {}
-        self.controllers: list[subprocess.Popen[str]] = []
-        self.study.write_text(STUDY.format(state=state))
-
-    def up(self) -> None:
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
-        ssh = self.state / "home" / ".ssh"
-        ssh.mkdir(parents=True, mode=0o700)
-        for name in self.namespaces:
-            run("ip", "netns", "add", self.namespaces[name])
-            self.ip(name, "link set lo up")
-        known = []
-        for name, (address, controller, data) in ADDRESSES.items():
-            inside = self.namespaces[name]
-            self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
-            self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
-            self.ip("ctl", f"link set to-{name} up")
-            self.ip(name, f"addr add {address}/30 dev mgmt")
-            self.ip(name, "link set mgmt addrgenmode none up")
-            if name == "a":
-                self.ip(
-                    "a", f"link add data0 type veth peer name data0 netns {self.namespaces['b']}"
-                )
-            self.ip(name, f"addr add {data}/24 dev data0")
-            self.ip(name, "link set data0 addrgenmode none up")
-            (self.state / name).mkdir()
-            key = self.state / name / "host_key"
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-            known.append(f"{address} {key.with_suffix('.pub').read_text()}")
-            config = self.state / name / "sshd_config"
-            config.write_text(CONFIG.format(address=address, state=self.state, name=name))
-            self.serve(name)
-        (ssh / "known_hosts").write_text("".join(known))
-
-    def serve(self, name: str) -> None:
-        """Start the host's sshd and wait until it listens."""
-        config = self.state / name / "sshd_config"
-        log = self.state / name / "sshd.log"
-        words = self.inside(name, str(SSHD), "-D", "-f", str(config), "-E", str(log))
-        self.servers[name] = subprocess.Popen(words)
-        until(lambda: ":22 " in run(*self.inside(name, "ss", "-Htln")))
-
-    def inside(self, name: str, *argv: str) -> list[str]:
-        return ["ip", "netns", "exec", self.namespaces[name], *argv]
-
-    def ip(self, name: str, words: str) -> None:
-        run("ip", "-n", self.namespaces[name], *words.split())
-
-    # --- the controller ---
-
-    def start(self, *words: str, prefix: str = "exec") -> subprocess.Popen[str]:
-        """Start netlab on the controller, in a session of its own."""
-        script = f'{prefix} "$@"'
-        netlab = [sys.executable, "-m", "netlab", *words]
-        process = subprocess.Popen(
-            self.inside("ctl", "sh", "-c", script, "sh", *netlab),
-            env={**os.environ, "HOME": str(self.state / "home"), "PYTHONPATH": str(ROOT)},
-            cwd=self.state,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self.controllers.append(process)
-        return process
-
-    def measure(self, *, seconds: float = 1.0, prefix: str = "exec") -> subprocess.Popen[str]:
-        """Start a run of the study with one round."""
-        results = ("--results", str(self.state / "results"))
-        options = ("--rounds", "1", "--seconds", f"{seconds:g}")
-        return self.start("run", str(self.study), *results, *options, prefix=prefix)
-
-    def finished(self, process: subprocess.Popen[str], timeout_s: float = 90) -> tuple[int, str]:
-        """Exit code and standard error."""
-        _, complaint = process.communicate(timeout=timeout_s)
-        return process.returncode, complaint
-
-    # --- the hosts ---
-
-    def processes(self, name: str, what: str = "") -> list[int]:
-        """Processes of netlab on a host whose command line contains the text."""
-        found = []
-        for pid in map(int, run("ip", "netns", "pids", self.namespaces[name]).split()):
-            with contextlib.suppress(OSError):
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-                comm = Path(f"/proc/{pid}/comm").read_text().strip()
-                if "sshd" in words or not words:
-                    continue
-                if what in f"{comm}: {words}":
-                    found.append(pid)
-        return found
-
-    def only(self, name: str, what: str) -> int:
-        """The one process of a kind, once it is there: agent, tune or guard."""
-        pattern = {"agent": " agent ", "tune": " tune ", "guard": "netlab-guard: "}[what]
-
-        def found() -> list[int]:
-            pids = self.processes(name, pattern)
-            if what == "tune":
-                guards = self.processes(name, "netlab-guard: ")
-                pids = [pid for pid in pids if pid not in guards]
-            return pids
-
-        until(lambda: len(found()) == 1, 40)
-        return found()[0]
-
-    def kill(self, name: str, *kinds: str, number: int = signal.SIGKILL) -> None:
-        """Kill processes of a host so that none can act on another's death."""
-        pids = [self.only(name, kind) for kind in kinds]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        for pid in pids:
-            os.kill(pid, number)
-
-    def signal_controller(self, number: int) -> None:
-        """Signal netlab and the kernels of its notebooks, as a machine that stops."""
-        for pid in run("ip", "netns", "pids", self.namespaces["ctl"]).split():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), number)
-
-    def sending(self) -> bool:
-        """Whether data flow from a to b."""
-        counter = "cat /sys/class/net/data0/statistics/tx_bytes"
-        return int(run(*self.inside("a", "sh", "-c", counter))) > 10_000_000
-
-    def dump(self) -> dict[str, str]:
-        """Every setting of both hosts."""
-        seen = {}
-        for name in ADDRESSES:
-            lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
-            seen[f"{name} sysctl"] = "\n".join(line for line in lines if not LIVE.search(line))
-            script = (
-                "ip -d link | sed 's/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//'; ip -o addr"
-                " | sed 's/valid_lft.*//'; tc qdisc; for i in mgmt data0; do ethtool -k $i;"
-                " cat /sys/class/net/$i/gro_flush_timeout; done; ip route; ip -6 route"
-            )
-            seen[f"{name} rest"] = run(*self.inside(name, "sh", "-c", script), check=False)
-        return seen
-
-    def journals(self) -> list[Path]:
-        return sorted(self.state.glob("[ab]/cache/netlab/journal/*"))
-
-    def down(self) -> None:
-        for process in self.controllers:
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            process.stdout.close()
-            process.stderr.close()
-        for server in self.servers.values():
-            server.kill()
-            server.wait()
-        for namespace in self.namespaces.values():
-            for pid in run("ip", "netns", "pids", namespace, check=False).split():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(pid), signal.SIGKILL)
-            run("ip", "netns", "del", namespace, check=False)
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+@pytest.fixture(scope="session")
+def before(tmp_path_factory) -> Path:
+    """Results of an earlier, shorter run of the study."""
     if os.geteuid() != 0 or not SSHD or not shutil.which("ip"):
         pytest.fail("the faults need root, sshd and iproute2: they work in network namespaces")
-    site = Site(tmp_path)
-    try:
-        site.up()
-        yield site
-    finally:
-        site.down()
+    with standing(tmp_path_factory.mktemp("before")) as site:
+        site.completed(seconds=0.3)
+        return Path(shutil.copytree(site.results, site.state / "kept"))
+
+
+@pytest.fixture(scope="module")
+def endured(request, before, tmp_path_factory) -> Iterator[dict[str, Future]]:
+    """The faults that the selected tests are about, under way."""
+    cause: Callable[[str, Path, Path], None] = request.module.endure
+    chosen = [
+        item.callspec.params["fault"]
+        for item in request.session.items
+        if item.module is request.module and "fault" in getattr(item, "fixturenames", ())
+    ]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        yield {
+            fault: pool.submit(cause, fault, tmp_path_factory.mktemp("site"), before)
+            for fault in chosen
+        }

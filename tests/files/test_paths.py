@@ -1,4 +1,4 @@
-"""Where data are read from and where results go: in a checkout, in an installation, as told."""
+"""Directories of data and results: in a checkout, in an installation, by the environment."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_variable_that_names_no_directory_is_refused(tmp_path, monkeypatch):
         paths.data_dir()
 
 
-def test_an_installation_without_data_says_what_to_set(installed, monkeypatch):
+def test_an_installation_without_data_names_the_variable_to_set(installed, monkeypatch):
     monkeypatch.setattr(paths, "_INSTALLED_DATA", installed / "absent")
     with pytest.raises(BadInput, match="set NETLAB_DATA"):
         paths.data_dir()
@@ -126,7 +126,7 @@ def test_a_study_that_is_not_there_is_named_with_those_that_are(installed):
         paths.study_file("yours")
 
 
-# As told.
+# By the environment.
 
 
 @pytest.mark.parametrize("checkout", [True, False])

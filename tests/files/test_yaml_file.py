@@ -85,7 +85,7 @@ def test_text_that_looks_like_another_value_is_written_and_read_as_text(written,
         max_size=4,
     )
 )
-def test_what_is_written_is_read_back(tmp_path_factory, content):
+def test_a_written_file_reads_back_equal(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "written.yml"
     path.write_text(yaml_text(content))
     assert read_yaml(path) == content
@@ -180,7 +180,7 @@ def test_a_bomb_of_aliases_is_refused_before_it_goes_off(written, bounds):
 
 
 @pytest.mark.parametrize("name", ["missing.yml", ".", "missing/file.yml", "x" * 300, "a\0b"])
-def test_what_is_no_file_is_refused(tmp_path, name):
+def test_a_path_that_is_not_a_file_is_refused(tmp_path, name):
     with pytest.raises(BadInput) as caught:
         read_yaml(tmp_path / name)
     assert caught.value.code in ("E-YAML-001", "E-YAML-002")
@@ -299,7 +299,7 @@ def refusal(content) -> BadInput:
         ({"sizes": {}, "either": 14}, "022", "f.yml: either: not 14 either (found 14)"),
     ],
 )
-def test_a_mistake_names_file_key_value_and_what_is_allowed(content, code, text):
+def test_a_mistake_names_file_key_value_and_the_allowed_values(content, code, text):
     error = refusal(content)
     first = error.mistakes[0] if isinstance(error, Mistakes) else error
     assert str(first) == text
@@ -346,7 +346,7 @@ def test_a_missing_key_is_reported_at_the_mapping_that_lacks_it(written):
     assert str(caught.value) == f"{path}:3: sizes: required key is missing"
 
 
-def test_a_value_that_a_merge_brought_has_the_line_where_it_stands(written):
+def test_a_merged_value_has_the_line_of_its_source(written):
     path = written("parts:\n  - &p\n    width: x\n  - <<: *p\n    with: w\nsizes: {}\n")
     with pytest.raises(Mistakes) as caught:
         validated(Small, read_yaml(path), str(path))

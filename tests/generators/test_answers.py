@@ -49,12 +49,12 @@ def transfer(*, streams: int = 2, congestion: str = "cubic") -> TransferRequest:
     return TransferRequest("127.0.0.1", 12000, 12001, streams, 1, 131072, congestion, 1)
 
 
-def heard(name: str, **asked):
+def parsed(name: str, **asked):
     return parse_answers(tool_named(name), *printed(name), transfer(**asked))
 
 
 def flow(name: str, **changes):
-    return flow_of(heard(name), request(**changes), 0.1, METER, METER)
+    return flow_of(parsed(name), request(**changes), 0.1, METER, METER)
 
 
 @tools
@@ -69,7 +69,7 @@ def test_the_window_begins_past_the_warm_up_and_is_as_long_as_asked_for(name):
 @tools
 def test_both_ends_counts_agree_as_the_tool_printed_them(name):
     one = flow(name)
-    error_B, problems = audit_counts(one, heard(name), tool_named(name))
+    error_B, problems = audit_counts(one, parsed(name), tool_named(name))
     assert problems == []
     assert error_B == (None if name == "iperf3" else 0)
     assert 0.98 < one.sink["interval_sum_bytes"] / one.sink["total_bytes"] <= 1
@@ -80,7 +80,7 @@ def test_both_ends_counts_agree_as_the_tool_printed_them(name):
 def test_a_receiver_that_read_more_than_was_sent_is_a_problem(name):
     one = flow(name)
     one.gen["total_bytes"] -= 100_000_000
-    _, problems = audit_counts(one, heard(name), tool_named(name))
+    _, problems = audit_counts(one, parsed(name), tool_named(name))
     assert any("but the receiver read" in problem for problem in problems)
 
 
@@ -88,11 +88,11 @@ def test_a_receiver_that_read_more_than_was_sent_is_a_problem(name):
 def test_intervals_beyond_the_total_are_a_problem(name):
     one = flow(name)
     one.sink["total_bytes"] -= 100_000_000
-    _, problems = audit_counts(one, heard(name), tool_named(name))
+    _, problems = audit_counts(one, parsed(name), tool_named(name))
     assert any("its intervals sum to" in problem for problem in problems)
 
 
-def test_what_a_tool_does_not_tell_stays_missing():
+def test_a_value_that_a_tool_does_not_report_is_missing():
     tcp = {name: flow(name).gen["per_stream"][0]["tcp"] for name in PRINTED}
     assert all(one["mss_B"] == 8948 for one in tcp.values())
     assert tcp["iperf3"]["rtt_us"] > 0 and tcp["iperf3"]["retransmits"] is not None
@@ -101,7 +101,7 @@ def test_what_a_tool_does_not_tell_stays_missing():
     assert [flow(name).gen["losses_unknown"] for name in PRINTED] == [False, False, True]
 
 
-def test_a_sender_that_tells_no_losses_is_not_held_to_its_interface():
+def test_a_sender_without_loss_counts_is_not_compared_with_its_interface():
     sent, got = flow("nuttcp").gen, flow("nuttcp").sink
     carried_B = round(got["total_bytes"] * 1.01)
     sent["meter"] = {"total": {"interface": {"tx_bytes": 2 * carried_B, "reset": False}}}
@@ -122,17 +122,17 @@ def test_streams_of_nuttcp_come_together_and_those_of_others_apart(name):
 @tools
 def test_another_number_of_streams_is_a_failed_run(name):
     with pytest.raises(RunError, match=f"{name}'s client ran 2 streams in place of 4"):
-        heard(name, streams=4)
+        parsed(name, streams=4)
 
 
 @pytest.mark.parametrize("name", ["iperf3", "iperf2"])
 def test_another_congestion_control_is_a_failed_run(name):
     with pytest.raises(RunError, match="ran cubic in place of reno"):
-        heard(name, congestion="reno")
+        parsed(name, congestion="reno")
 
 
 @tools
-def test_a_window_that_nothing_was_reported_in_is_a_failed_run(name):
+def test_a_window_without_reports_is_a_failed_run(name):
     with pytest.raises(RunError, match="nothing after the warm-up"):
         flow(name, warmup_ms=5000)
 
@@ -141,7 +141,7 @@ def test_a_window_that_nothing_was_reported_in_is_a_failed_run(name):
     ("name", "end"),
     [("iperf3", 0), ("iperf3", 1), ("iperf2", 0), ("iperf2", 1), ("nuttcp", 0)],
 )
-def test_damaged_output_is_a_failed_run_that_says_whose(name, end):
+def test_damaged_output_is_a_failed_run_that_names_the_end(name, end):
     texts = list(printed(name))
     texts[end] = texts[end][: len(texts[end]) // 2]
     with pytest.raises(RunError, match=f"{name}'s {('client', 'server')[end]} printed damaged"):
@@ -172,7 +172,7 @@ def test_counts_only_grow_and_end_at_the_sum(given_samples):
 
 
 @given(st.integers(2, 300), st.floats(0, 5), st.floats(0.05, 20))
-def test_a_window_lies_within_what_was_reported(length, warmup_s, seconds):
+def test_a_window_lies_within_the_reported_samples(length, warmup_s, seconds):
     t_s = np.arange(length + 1) / 10
     try:
         opens, closes = window_of(t_s, warmup_s, seconds, 0.1)

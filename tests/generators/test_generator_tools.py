@@ -37,7 +37,7 @@ def after(words: tuple[str, ...], *options: str) -> str:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_every_client_is_told_the_same_transfer(tool):
+def test_every_client_gets_the_same_transfer(tool):
     words = tool.client_arguments(transfer(), ALIKE)
     assert "198.18.0.2" in words
     flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
@@ -78,7 +78,7 @@ def test_only_at_its_best_does_a_tool_spare_itself_copies():
         assert "--skip-rx-copy" in neper.server_arguments(transfer(), variant)
 
 
-def test_the_server_of_iperf_is_not_told_to_end_with_its_last_stream():
+def test_the_server_of_iperf_does_not_exit_after_its_last_stream():
     tool = BY_NAME["iperf2"]
     assert tool.server_stays
     assert "-P" not in tool.server_arguments(transfer(), ALIKE)
@@ -99,7 +99,7 @@ def test_recorded_output_is_read_as_the_receivers_count(name, file, streams):
     assert received.window_s == pytest.approx(2.0, rel=0.05)
 
 
-def test_what_a_sender_counted_is_refused():
+def test_counts_of_a_sender_are_refused():
     with pytest.raises(RunError, match="receiver"):
         BY_NAME["iperf2"].parse((RECORDED / "iperf2-tcp.txt").read_text(), transfer(1))
 

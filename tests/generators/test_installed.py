@@ -35,7 +35,7 @@ def program(place, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_each_tool_is_known_by_what_it_says_of_itself(host, place):
+def test_each_tool_is_identified_by_its_version_output(host, place):
     for file, line in SAYS.values():
         program(place, file, f"echo '{line}'; echo 'more'; exit 1")
     assert versions(host, SAYS) == {name: line for name, (_, line) in SAYS.items()}
@@ -50,7 +50,7 @@ def test_each_tool_is_known_by_what_it_says_of_itself(host, place):
         ("head -c 100000 /dev/zero", "printed"),
     ],
 )
-def test_another_program_of_that_name_is_told_from_it(host, place, script, what):
+def test_another_program_of_that_name_is_refused(host, place, script, what):
     program(place, "iperf3", script)
     with pytest.raises(HostError, match="is not iperf3: its version option printed") as caught:
         versions(host, ["iperf3"])
@@ -64,7 +64,7 @@ def test_a_tool_that_is_missing_names_its_host_and_its_package():
         require({"netlab", "iperf2"}, found)
 
 
-def test_two_versions_are_told_with_their_hosts():
+def test_two_versions_are_recorded_with_their_hosts():
     assert version_text(None) is None
     assert version_text({"left": "iperf 3.1", "right": "iperf 3.1"}) == "iperf 3.1"
     assert version_text({"left": "iperf 3.1", "right": "iperf 3.2"}) == (

@@ -54,7 +54,7 @@ def is_running(pid_file: Path) -> bool:
 WAITS = 'echo $$ >"$1"; sleep 60'
 
 
-def test_what_a_tool_prints_at_either_end_and_its_cpu_time_are_returned(host, temporary):
+def test_output_and_cpu_time_of_both_ends_are_returned(host, temporary):
     busy = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; echo one; echo two >&2"
     with started(host, busy) as tool:
         ended = tool.result()
@@ -84,7 +84,7 @@ def test_a_tool_does_not_outlive_its_controller(host, temporary, tmp_path):
     wait_until(lambda: not is_running(tmp_path / "pid"))
 
 
-def test_a_held_tool_starts_when_told_to_and_not_before(host, temporary, tmp_path):
+def test_a_held_tool_starts_on_request_only(host, temporary, tmp_path):
     with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
         tool.wait_ready()
         assert tool.wait(0.2) is None and not (tmp_path / "pid").exists()
@@ -93,7 +93,7 @@ def test_a_held_tool_starts_when_told_to_and_not_before(host, temporary, tmp_pat
     assert not is_running(tmp_path / "pid")
 
 
-def test_a_held_tool_that_never_starts_leaves_nothing(host, temporary, tmp_path):
+def test_a_held_tool_that_never_starts_leaves_no_process(host, temporary, tmp_path):
     with started(host, WAITS, str(tmp_path / "pid"), hold=True) as tool:
         tool.wait_ready()
     assert not (tmp_path / "pid").exists()
@@ -114,7 +114,7 @@ def test_a_tool_that_takes_too_long_is_ended_by_its_limit(host, temporary, tmp_p
         ("no-such-program-there-is", "exit status 127"),
     ],
 )
-def test_a_tool_that_fails_is_a_failed_run_with_what_it_said(host, temporary, script, how):
+def test_a_tool_that_fails_is_a_failed_run_with_its_output(host, temporary, script, how):
     with started(host, script) as tool, pytest.raises(RunError, match=how):
         tool.result()
 
@@ -168,7 +168,7 @@ def test_a_server_that_ends_in_place_of_listening_is_a_failed_run(host, temporar
         server.wait_listening()
 
 
-def test_a_server_that_stays_is_ended_when_what_it_printed_is_whole(host, temporary):
+def test_a_server_that_stays_is_ended_after_its_complete_output(host, temporary):
     script = "echo half; sleep 0.3; echo whole; sleep 60"
     with started(host, script) as server:
         server.wait_output(lambda text: text.endswith("whole\n"), PATIENCE_S)

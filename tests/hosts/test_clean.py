@@ -1,4 +1,4 @@
-"""Cleaning a host removes what netlab left, says what it was, and nothing else."""
+"""Cleaning a host removes netlab's files only, and lists them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def cache(tmp_path):
 
 
 def test_a_host_without_files_says_so(host):
-    assert clean_host(host).text().startswith("nothing of netlab in ")
+    assert clean_host(host).text().startswith("no files of netlab in ")
 
 
 def test_the_cache_is_removed_and_its_files_are_counted(host, cache):

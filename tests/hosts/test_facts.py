@@ -31,7 +31,7 @@ def test_values_have_their_types():
     assert facts["bus_speed"] == "5.0 GT/s PCIe"
 
 
-def test_what_the_kernel_does_not_know_is_none():
+def test_a_fact_that_the_kernel_lacks_is_none():
     facts = parse(PRINTED)
     assert facts["link_speed_Mbps"] is None
     assert facts["bus_max_width"] is None
@@ -39,7 +39,7 @@ def test_what_the_kernel_does_not_know_is_none():
     assert facts["governor"] is None
 
 
-def test_nothing_printed_is_nothing_known():
+def test_empty_output_has_no_facts():
     facts = parse("", "eth0")
     assert facts.pop("interface") == "eth0"
     assert facts.pop("interface_exists") is False

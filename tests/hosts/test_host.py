@@ -20,7 +20,7 @@ def test_a_command_that_ends_is_reported_whole(host):
     assert (done.stdout, done.stderr, done.exit_status) == ("out", "err", 3)
 
 
-def test_a_command_that_fails_is_an_error_with_what_it_printed(host):
+def test_a_command_that_fails_is_an_error_with_its_output(host):
     with refused(HostError, "E-HOST-002") as caught:
         host.run(("sh", "-c", "echo why >&2; exit 4"))
     assert (caught.value.host, caught.value.exit_status, caught.value.output) == ("here", 4, "why")
@@ -36,7 +36,7 @@ def test_input_larger_than_any_pipe_goes_through(host):
     assert host.run(("cat",), input=text).stdout.encode() == text
 
 
-def test_input_that_nobody_reads_is_no_error(host):
+def test_unread_input_is_not_an_error(host):
     assert host.run(("true",), input=b"x" * 1_000_000).exit_status == 0
 
 
@@ -62,13 +62,13 @@ def test_a_command_that_prints_without_end_is_an_error(host):
 
 
 @pytest.mark.parametrize("argv", [(), ("",), ("true", "a\0b"), "true"])
-def test_what_is_no_argv_is_refused(host, argv):
+def test_an_invalid_argv_is_refused(host, argv):
     with pytest.raises(ValueError):
         host.run(argv)
 
 
 def _login(tmp_path, sudo):
-    """A host whose login is not root, with a sudo that behaves as told."""
+    """A host whose login is not root, with a configurable sudo."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, text in {"id": "echo 1000", "sudo": sudo}.items():
@@ -77,14 +77,14 @@ def _login(tmp_path, sudo):
     return LocalHost(tmp_path / "home", path=f"{programs}:/usr/bin:/bin")
 
 
-def test_without_root_a_command_goes_through_sudo_that_asks_nothing(tmp_path):
+def test_without_root_a_command_goes_through_sudo_without_a_prompt(tmp_path):
     with _login(tmp_path, 'test "$1 $2" = "-n --" && shift 2 && PRIVILEGED=1 exec "$@"') as host:
         assert not host.is_root and host.can_sudo
         assert host.run(("sh", "-c", "echo $PRIVILEGED"), sudo=True).stdout == "1\n"
         assert host.run(("sh", "-c", "echo $PRIVILEGED")).stdout == "\n"
 
 
-def test_a_sudo_that_would_ask_is_a_clear_error_before_anything_runs(tmp_path):
+def test_a_sudo_that_would_prompt_is_an_error_before_any_command(tmp_path):
     with _login(tmp_path, "echo 'sudo: a password is required' >&2; exit 1") as host:
         for attempt in (host.run, host.start):
             with refused(HostError, "E-HOST-003"):

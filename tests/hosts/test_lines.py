@@ -42,7 +42,7 @@ def test_values_arrive_whatever_they_hold(agent):
 
 
 @given(st.text(max_size=300))
-def test_a_request_is_one_line_of_words_that_decodes_to_what_was_said(value):
+def test_a_request_is_one_line_that_decodes_to_its_values(value):
     line = request_line("echo", {"key": value})
     assert line.count(b"\n") == 1
     verb, word = line.decode("ascii").rstrip("\n").split(" ")
@@ -62,13 +62,13 @@ def test_a_request_is_one_line_of_words_that_decodes_to_what_was_said(value):
         ("ping", {"a": "x" * 4096}),
     ],
 )
-def test_a_request_that_cannot_be_said_is_refused(verb, words):
+def test_a_request_that_cannot_be_encoded_is_refused(verb, words):
     with pytest.raises(ValueError):
         request_line(verb, words)
 
 
 @pytest.mark.parametrize("verb", ["nonsense", "list", "nan", "latin"])
-def test_what_is_no_answer_is_an_error_that_names_the_host(agent, verb):
+def test_an_invalid_answer_is_an_error_that_names_the_host(agent, verb):
     agent.send(verb)
     with refused(HostError, "E-HOST-010"):
         agent.receive(5)
@@ -89,7 +89,7 @@ def test_an_answer_cut_off_is_an_error(agent):
         agent.receive(5)
 
 
-def test_death_tells_exit_status_and_the_last_of_stderr(agent):
+def test_the_error_of_a_dead_process_has_exit_status_and_the_last_of_stderr(agent):
     agent.send("die", status=3)
     with refused(HostError, "E-HOST-009") as caught:
         agent.receive(5)
@@ -101,7 +101,7 @@ def test_death_tells_exit_status_and_the_last_of_stderr(agent):
             time.sleep(0.01)
 
 
-def test_silence_is_an_error_after_the_time_given_and_poll_says_none(agent):
+def test_silence_is_an_error_after_the_timeout_and_none_from_poll(agent):
     begun = time.monotonic()
     assert agent.poll(0.2) is None
     with refused(HostError, "E-HOST-007"):
@@ -127,6 +127,15 @@ def test_close_does_not_wait_for_a_process_that_will_not_end(agent):
     assert time.monotonic() - begun < 3
 
 
-def test_every_option_of_a_run_can_be_said():
+def test_every_option_of_a_run_can_be_encoded():
     for name in core.options():
         assert request_line("gen", {name: 1}) == f"gen {name}=1\n".encode()
+
+
+@pytest.mark.parametrize("status", [126, 127])
+def test_a_program_that_cannot_be_executed_is_told_from_one_that_ended(status):
+    argv = ("sh", "-c", f"echo 'Exec format error' >&2; exit {status}")
+    process = LineProcess(SubprocessPipe(argv), host="h", argv=argv)
+    with process, pytest.raises(HostError, match="cannot be executed on this host") as caught:
+        process.receive(5)
+    assert caught.value.code == "E-HOST-009" and "Exec format error" in str(caught.value)

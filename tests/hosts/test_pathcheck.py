@@ -1,4 +1,4 @@
-"""A short look at a path: what is printed is kept and its sums are read, whatever a host has."""
+"""A short check of a path: output is recorded and its summary parsed, with any ping."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def tools(folder: Path, **scripts: str) -> str:
 
 @pytest.fixture
 def bare(monkeypatch):
-    """Programs are looked for in the given directory alone."""
+    """Programs are searched in the given directory alone."""
     for name in ("PING", "TRACEROUTE"):
         script = getattr(pathcheck, name).replace(":/usr/local/sbin:/usr/sbin:/sbin", "")
         monkeypatch.setattr(pathcheck, name, script)
 
 
-def test_a_host_without_the_programs_is_no_failure(tmp_path, bare):
+def test_a_host_without_the_programs_is_not_a_failure(tmp_path, bare):
     host = LocalHost(tmp_path / "home", tools(tmp_path / "bin"))
     look = pathcheck.look(host, "127.0.0.1", "127.0.0.1")
     assert look.ping == "ping: not installed"
@@ -76,7 +76,7 @@ def test_each_program_is_given_both_addresses_and_tracepath_stands_in(tmp_path, 
     assert look.traceroute == "tracepath -n -m 16 192.0.2.2"
 
 
-def test_what_takes_long_is_cut_short_and_kept(tmp_path, bare):
+def test_a_slow_check_is_cut_short_and_its_output_recorded(tmp_path, bare):
     """Both run at once; the limit is 1.8 s and 10 s are allowed for a busy machine."""
     slow = "echo one hop\nexec sleep 30"
     path = tools(tmp_path / "bin", ping=slow, traceroute=slow)
@@ -92,7 +92,7 @@ def test_this_machine_is_seen_over_its_loopback(tmp_path):
     assert "127.0.0.1" in look.traceroute
 
 
-def test_many_pings_say_their_sums_alone(tmp_path):
+def test_many_pings_report_their_summary_only(tmp_path):
     look = pathcheck.ping(
         LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1", count=5, interval_s=0.02
     )
@@ -100,7 +100,7 @@ def test_many_pings_say_their_sums_alone(tmp_path):
     assert "5 packets transmitted" in look.ping and "icmp_seq" not in look.ping
 
 
-def test_pings_without_an_answer_have_what_was_said(tmp_path):
+def test_pings_without_an_answer_have_the_output(tmp_path):
     path = tools(tmp_path / "bin", ping="echo 'connect: Network is unreachable' >&2; exit 2")
     host = LocalHost(tmp_path / "home", path)
     look = pathcheck.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)

@@ -73,7 +73,7 @@ def test_an_agent_without_input_ends(agent):
     assert time.monotonic() - began < 5
 
 
-def test_a_pulsed_agent_lives_and_answers_nothing(agent):
+def test_a_pulsed_agent_lives_and_sends_no_answer(agent):
     pulse = Pulse(0.2)
     pulse.add(agent)
     assert agent.poll(2.5) is None

@@ -1,4 +1,4 @@
-"""The agent reaches a host once, whole, and under a name that says what it is."""
+"""The agent is copied to a host once, complete, under its digest."""
 
 import hashlib
 import shutil
@@ -76,14 +76,14 @@ def test_a_damaged_agent_is_replaced(host, binary, damage):
     assert host.run((remote,)).stdout == "pushed\n"
 
 
-def test_what_is_spoiled_on_the_way_is_refused_and_removed(host, binary):
+def test_a_corrupted_copy_is_refused_and_removed(host, binary):
     host.spoil = True
     with refused(HostError, "E-HOST-012"):
         push_agent(host, binary)
     assert list((host.home / ".cache" / "netlab").iterdir()) == []
 
 
-def test_without_sha256sum_the_digest_is_taken_from_what_is_read_back(tmp_path, binary):
+def test_without_sha256sum_the_digest_is_that_of_the_copy_read_back(tmp_path, binary):
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("sh", "mkdir", "chmod", "uname", "df", "tail", "cut", "mv", "rm", "id"):
@@ -131,7 +131,7 @@ def test_a_damaged_agent_that_was_built_there_is_built_again(host, sources, bina
     assert host.run((remote,)).stdout == "d1\n"
 
 
-def test_sources_that_do_not_compile_leave_nothing_and_say_why(host, sources, binary):
+def test_sources_that_do_not_compile_leave_no_file_and_give_the_reason(host, sources, binary):
     (sources / "src" / "main.c").write_text("int main(void) { return nosuch; }\n")
     with refused(HostError, "E-HOST-018", match="nosuch"):
         push_agent(host, binary, source_dir=sources, force_compile=True)

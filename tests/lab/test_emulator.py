@@ -77,7 +77,7 @@ def test_a_link_is_a_card_or_a_long_path():
     assert LabLink(rate_Mbps=7.0).shaped_Mbps == 7.0
 
 
-def test_an_emulator_is_part_of_what_a_study_is():
+def test_an_emulator_is_part_of_a_studys_digest():
     def digest(rtt_ms: float) -> str:
         link = {"emulator": {"rtt_ms": rtt_ms}}
         path = {"ends": [{"host": "a"}, {"host": "b"}], "link": link}

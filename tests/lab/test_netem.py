@@ -1,4 +1,4 @@
-"""An emulated path by the kernel's netem: when it is chosen, and what tc is told.
+"""An emulated path by the kernel's netem: the choice of it, and the input of tc.
 
 No netem was at hand where this was written: what tc is told is read by the real tc, and refused by
 a kernel without netem for that alone.
@@ -40,7 +40,7 @@ def study(group: dict | None = None, **words) -> Study:
 
 
 class Recorder:
-    """What runs commands by writing them down; it prints what it is told to."""
+    """A runner that records commands; its output is given."""
 
     def __init__(self, printed: str):
         self.printed = printed
@@ -59,14 +59,14 @@ class Recorder:
         ("", NONE),
     ],
 )
-def test_what_there_is_is_tried_in_a_namespace_of_its_own(printed, there):
+def test_features_are_probed_in_a_namespace_of_their_own(printed, there):
     runner = Recorder(printed)
     assert netem.probed(runner) == there
     assert [argv[:2] for argv in runner.ran] == [("unshare", "--net")]
 
 
 @pytest.mark.root
-def test_the_probe_sees_what_this_kernel_has():
+def test_the_probe_finds_the_features_of_this_kernel():
     """As its own list of modules tells, where it has one; the machine's interfaces stay as is."""
     before = tool(("ip", "-o", "link"))
     there = netem.probed()
@@ -99,7 +99,7 @@ def test_the_probe_sees_what_this_kernel_has():
         ({**LONG, "with": "netlab"}, ALL, False),
     ],
 )
-def test_netem_is_taken_where_it_means_what_is_asked_or_is_asked_for(words, there, taken):
+def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
     assert netem.takes(asked(**words), lambda: there) is taken
 
 
@@ -111,12 +111,12 @@ def test_netem_is_taken_where_it_means_what_is_asked_or_is_asked_for(words, ther
         (LONG, Kernel(netem=True, rate=True, seed=False), "no seed"),
     ],
 )
-def test_a_study_that_insists_is_told_what_is_missing(words, there, says):
+def test_a_study_that_requires_netem_gets_the_missing_feature(words, there, says):
     with refused(Unsupported, "E-LAB-023", match=says):
         netem.takes(asked(**words, **{"with": "netem"}), lambda: there)
 
 
-def test_nobody_is_asked_where_there_is_no_choice():
+def test_the_kernel_is_not_probed_without_a_choice():
     def never() -> Kernel:
         raise AssertionError
 
@@ -135,7 +135,7 @@ def test_delay_and_loss_come_before_the_rate_and_its_queue():
     assert back[0].endswith("seed 15") and back[1] == settings.tc_lines("data0", 0)[1]
 
 
-def test_packets_that_fly_are_no_queue():
+def test_packets_in_flight_are_not_a_queue():
     """A second of the smallest packets at 100 Mb/s each way, twice."""
     assert NetemSettings.of(asked(rtt_ms=2000.0, rate_Mbps=100.0)).limit_packets == 391_624
     assert NetemSettings.of(asked(rtt_ms=20_000.0, rate_Mbps=1e6)).limit_packets == 2**31 - 1
@@ -164,7 +164,7 @@ def test_forced_jitter_and_reordering_are_netems_own_words():
 @pytest.mark.root
 @pytest.mark.parametrize("words", [LONG, EVERYTHING, {"rtt_ms": 0.0}, {"delay_ms": [0.0, 3.0]}])
 def test_the_real_tc_understands_every_line(words):
-    """Where the kernel has no netem that is all that is refused; seeds need tc 6.6."""
+    """A kernel without netem refuses only netem; seeds need tc 6.6."""
     settings = NetemSettings.of(asked(**words))
     for direction in (0, 1):
         for line in settings.tc_lines("lo", direction):
@@ -192,7 +192,7 @@ def test_without_netem_and_where_losses_are_forced_it_is_netlabs_own():
     assert topology(forced, lambda: ALL).paths[0].emulated_with == "netlab"
 
 
-def test_what_netem_cannot_be_is_refused_in_the_study():
+def test_settings_beyond_netem_are_refused_in_the_study():
     with pytest.raises(ValidationError, match="in bytes or in packets"):
         asked(**LONG, queue_packets=5, **{"with": "netem"})
     with pytest.raises(ValidationError, match="cannot force a loss"):

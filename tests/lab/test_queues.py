@@ -1,4 +1,4 @@
-"""Every processor sends into one queue of a link, and no queue is nobody's."""
+"""Every processor sends into one queue of a link, and every queue has a processor."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ def test_a_mask_of_many_processors_is_in_groups_of_32():
     assert sending_masks(34, 34)[33] == "00000002,00000000"
 
 
-def test_one_queue_is_everybodys_and_nothing_is_said_of_it():
+def test_one_queue_serves_all_cpus_without_a_setting():
     assert sending_masks(1) == ()
     assert queue_words(1) == ""
     assert queue_words(4) == " numtxqueues 4 numrxqueues 4"

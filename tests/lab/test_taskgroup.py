@@ -1,4 +1,4 @@
-"""Where autogroups part the ends of a lab, it gets a task group; elsewhere they share one."""
+"""A lab whose ends autogroups would separate gets a task group; elsewhere they share one."""
 
 import subprocess
 
@@ -114,7 +114,7 @@ def test_a_group_weighs_as_much_as_the_sessions_it_takes_the_place_of(state, tmp
     "there",
     [taskgroup.Found(taskgroup.SHARED), taskgroup.Found(taskgroup.APART)],
 )
-def test_without_a_group_its_words_run_where_they_are(state, there, monkeypatch):
+def test_without_a_group_commands_run_unchanged(state, there, monkeypatch):
     monkeypatch.setattr(taskgroup, "found", lambda: there)
     taskgroup.make(state, 2)
     assert taskgroup.kind(state) == there.kind

@@ -103,3 +103,48 @@ def test_a_name_that_is_not_there_is_bad_input():
         data_address(study, "nosuch", "a")
     with pytest.raises(BadInput, match="not an end"):
         interface(study, "a-b", "nosuch")
+
+
+def crossed(**changes):
+    study = lab_study(
+        {"a": bus(1064.0), "b": bus(1064.0)},
+        {"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": {}}},
+    )
+    return type(study).model_validate({**study.model_dump(), **changes})
+
+
+def test_every_level_of_a_factor_of_the_link_is_a_link_of_its_own():
+    study = crossed(factors={"offloads": ["none", "all"], "interrupt_delay_us": [0, 50]})
+    plan = topology(study)
+    assert len(plan.paths) == 4
+    assert {path.settings.interrupt_delay_ns for path in plan.paths} == {0, 50_000}
+    assert {path.settings.checksum_offload for path in plan.paths} == {True, False}
+    interfaces = [end.interface for path in plan.paths for end in path.ends if end.host == "a"]
+    assert sorted(interfaces) == ["data0", "data1", "data2", "data3"]
+    assert len({word for path in plan.paths for end in path.ends for word in end.addresses}) == 16
+    name = "a-b+offloads=all+interrupt_delay_us=50"
+    assert data_address(study, name, "b") in {
+        word for p in plan.paths for word in p.ends[1].addresses
+    }
+
+
+def test_read_bursts_leave_a_share_of_the_bus():
+    study = crossed(factors={"read_burst_B": [512, 4096]})
+    rates = {path.name: path.settings.rate_bps for path in topology(study).paths}
+    assert rates == {
+        "a-b+read_burst_B=512": round(1064e6 * 8 * 64 / 74),
+        "a-b+read_burst_B=4096": round(1064e6 * 8 * 512 / 522),
+    }
+
+
+def test_a_factor_of_the_path_may_add_an_emulator():
+    emulator = {"emulator": {"with": "netlab"}}
+    study = crossed(
+        hosts={"a": {"kind": "lab"}, "b": {"kind": "lab"}},
+        paths={"a-b": {"ends": [{"host": "a"}, {"host": "b"}], "link": emulator}},
+        factors={"rtt_ms": [0, 20], "rate_Mbps": [100]},
+    )
+    found = {path.name: path.emulator for path in topology(study).paths}
+    assert found["a-b+rtt_ms=0+rate_Mbps=100"].delay_us == (0, 0)
+    assert found["a-b+rtt_ms=20+rate_Mbps=100"].delay_us == (10_000, 10_000)
+    assert {settings.rate_bps for settings in found.values()} == {100_000_000}

@@ -8,15 +8,13 @@ BELOW_US = [10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000]
 
 
 def report(t_ns: int = 0, **changes) -> dict:
-    """A report of an emulator that has done nothing yet; `changes` are of both directions."""
+    """A report of an idle emulator; `changes` apply to both directions."""
     way = {
         "delay_us": 5000,
         "in_packets": 0,
         "in_bytes": 0,
-        "dropped": dict.fromkeys(
-            ("queue", "loss", "scripted", "memory", "malformed", "refused"), 0
-        ),
-        "scripted_ns": None,
+        "dropped": dict.fromkeys(("queue", "loss", "forced", "memory", "malformed", "refused"), 0),
+        "forced_ns": None,
         "max_queue_B": 0,
         "max_queue_packets": 0,
         "lateness": {"max_ns": 0, "late": 0, "below_us": BELOW_US, "count": [0] * 12},
@@ -27,6 +25,6 @@ def report(t_ns: int = 0, **changes) -> dict:
 
 
 def late(writes: dict[int, int], max_us: float) -> dict:
-    """Lateness of so many writes each below an edge of the bins; 0 is the open bin."""
+    """Lateness of the given number of writes below each edge of the bins; 0 is the open bin."""
     count = [writes.get(edge, 0) for edge in (*BELOW_US, 0)]
     return {"max_ns": round(max_us * 1000), "late": 0, "below_us": BELOW_US, "count": count}

@@ -28,14 +28,14 @@ class ScriptedAgent:
 
     def __init__(self, clock: Clock, **replies: Callable[[dict], list[dict]]):
         self.clock, self.replies = clock, replies
-        self.heard: list[tuple[str, dict]] = []
+        self.requests: list[tuple[str, dict]] = []
         self.answers: deque[dict] = deque()
         self.gone = False
 
     def send(self, verb: str, **words: object) -> None:
         if self.gone:
             raise HostError("h", "gensink took no more requests")
-        self.heard.append((verb, words))
+        self.requests.append((verb, words))
         self.answers.extend(self.replies.get(verb, lambda _: [])(words))
 
     def poll(self, timeout_s: float) -> dict | None:
@@ -46,12 +46,12 @@ class ScriptedAgent:
         self.clock.now_s += timeout_s
         return None
 
-    def told(self, verb: str) -> list[dict]:
-        return [words for said, words in self.heard if said == verb]
+    def asked(self, verb: str) -> list[dict]:
+        return [words for said, words in self.requests if said == verb]
 
 
 def good_agent(clock: Clock, **replies) -> ScriptedAgent:
-    """An agent that does what it is asked at once."""
+    """An agent that answers every request at once."""
     script = {
         "sink": lambda words: [
             {"event": "listening", "run": words["run"], "port": 40000},
@@ -138,7 +138,7 @@ def meter(rx_bytes: int, tx_bytes: int, *, duration_ns: int, busy_us: int = 600_
 
 
 def result(role: str, *, run: int = 7, streams: int = 2, each_B: int = 14_000_000) -> dict:
-    """What a gen or a sink says of a run of 1.4 s that closed its ledger.
+    """Result of a gen or a sink for a run of 1.4 s whose ledger closes.
 
     Samples every 100 ms; the window is from 0.3 s to 1.3 s after the common start; every stream
     carries the same.

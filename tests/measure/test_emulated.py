@@ -1,4 +1,4 @@
-"""What two reports of an emulator say of the run between them."""
+"""Columns of a run from two reports of its emulator."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_counts_are_of_the_run_alone_and_of_both_directions():
     assert set(columns) <= {column.name for column in results.RUN_COLUMNS}
 
 
-def test_a_forced_loss_is_told_on_the_axis_of_the_intervals():
+def test_a_forced_loss_is_timed_on_the_axis_of_the_intervals():
     after = report()
-    after["directions"][0]["dropped"]["scripted"] = 1
-    after["directions"][0]["scripted_ns"] = 11 * SECOND_NS + SECOND_NS // 2
+    after["directions"][0]["dropped"]["forced"] = 1
+    after["directions"][0]["forced_ns"] = 11 * SECOND_NS + SECOND_NS // 2
     assert between(report(), after).columns(FLOWS)["forced_loss_s"] == 1.5
     # one of an earlier run is none of this one
     earlier = report()
-    earlier["directions"][0].update(scripted_ns=1, dropped=after["directions"][0]["dropped"])
+    earlier["directions"][0].update(forced_ns=1, dropped=after["directions"][0]["dropped"])
     assert between(earlier, after).columns(FLOWS)["forced_loss_s"] is None
 
 
@@ -56,19 +56,19 @@ def test_a_forced_loss_is_told_on_the_axis_of_the_intervals():
         ({}, 0.0, None),
     ],
 )
-def test_lateness_is_what_all_but_one_in_a_hundred_stayed_within(writes, max_us, late_us):
+def test_lateness_bounds_all_writes_but_one_in_a_hundred(writes, max_us, late_us):
     """Both directions alike."""
     emulated = between(report(), report(lateness=late(writes, max_us)))
     assert emulated.late_us == late_us
 
 
-def test_a_single_late_write_of_a_few_is_no_verdict():
+def test_a_single_late_write_of_a_few_is_not_flagged():
     after = report(lateness=late({10: 50}, 5.0))
     after["directions"][1]["lateness"] = late({10: 49, 0: 1}, 50_000.0)
     assert between(report(), after).late_us == 10.0
 
 
-def test_what_was_late_before_the_run_does_not_count():
+def test_lateness_before_the_run_does_not_count():
     before = report(lateness=late({0: 500}, 70_000.0))
     after = report(lateness=late({10: 1000, 0: 500}, 8.0))
     assert between(before, after).late_us == 8.0
@@ -105,7 +105,7 @@ def test_queues_are_rows_from_the_common_start_on(forward):
 
 
 def test_a_run_that_never_started_has_no_time_to_count_from():
-    after = report(dropped=report()["directions"][0]["dropped"] | {"scripted": 1}, scripted_ns=5)
+    after = report(dropped=report()["directions"][0]["dropped"] | {"forced": 1}, forced_ns=5)
     zeros = dict.fromkeys(
         f"{way}_{what}" for way in ("ab", "ba") for what in ("queue_B", "queue_packets", "dropped")
     )
@@ -121,7 +121,7 @@ def test_a_report_without_samples_gives_no_rows_of_the_right_columns():
 
 
 def faults(after: dict) -> str | None:
-    """What a run is flagged for that is fine but for its emulator."""
+    """Flags of a run that is valid except for its emulator."""
     from test_flags import BUSY, FINE, TIMING, outcome
 
     return flags_of(FINE, outcome(), [], [], BUSY, TIMING, between(report(), after)).get(

@@ -1,4 +1,4 @@
-"""Two agents are told in order, heard in any order, and stopped when anything fails."""
+"""Requests to two agents in order, answers in any order, and a stop after any failure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripted import Clock, ScriptedAgent, good_agent, request, result, side
 
 from netlab.errors import HostError, RunError
 from netlab.measure.exchange import ACCEPT_MS, FIXED_BYTES_S, GRACE_S, TAIL_MS, measure
-from netlab.study import Socket
+from netlab.study import Policy, Socket
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def clock():
     return Clock()
 
 
-def test_the_sink_listens_first_and_the_sender_is_told_its_port_and_token(clock):
+def test_the_sink_listens_first_and_the_sender_gets_its_port_and_token(clock):
     a, b = good_agent(clock), good_agent(clock)
     measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    (sink,), (gen,) = b.told("sink"), a.told("gen")
-    assert a.told("sink") == b.told("gen") == []
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+    assert a.asked("sink") == b.asked("gen") == []
     assert gen["port"] == 40000
     assert gen["token"] == sink["token"]
     assert len(bytes.fromhex(sink["token"])) == 16
@@ -33,10 +33,10 @@ def test_the_sink_listens_first_and_the_sender_is_told_its_port_and_token(clock)
     assert (sink["interface"], gen["interface"]) == ("data-b", "data-a")
 
 
-def test_both_ends_are_told_the_same_run(clock):
+def test_both_ends_get_the_same_run(clock):
     a, b = good_agent(clock), good_agent(clock)
     measure(side("a", a), side("b", b), request(streams=3), now=clock)
-    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
     for words in (sink, gen):
         assert words["streams"] == 3
         assert words["record_B"] == 65536
@@ -53,7 +53,7 @@ def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window(clock):
     a, b = good_agent(clock), good_agent(clock)
     amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1 << 34, drain_ms=60_000)
     measure(side("a", a), side("b", b), amount, now=clock)
-    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
     assert gen["bytes"] == 1 << 34
     assert "window_ms" not in gen and "tail_ms" not in gen
     assert (sink["window_ms"], sink["drain_ms"], gen["drain_ms"]) == (0, 60_000, 60_000)
@@ -67,14 +67,14 @@ def test_a_run_of_fixed_bytes_may_take_long_but_not_for_ever(clock):
     assert FIXED_BYTES_S <= clock.now_s - started <= FIXED_BYTES_S + 30
 
 
-def test_a_run_gives_what_both_agents_said_and_the_time_it_took(clock):
+def test_a_run_returns_both_results_and_its_duration(clock):
     a, b = good_agent(clock), good_agent(clock)
     outcome = measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
     (flow,) = outcome.flows
     assert flow.gen == result("gen", run=7)
     assert flow.sink == result("sink", run=7)
     assert outcome.wall_s == 0.0
-    assert a.told("stop") == b.told("stop") == []
+    assert a.asked("stop") == b.asked("stop") == []
 
 
 def test_run_ids_and_tokens_are_new_each_time(clock):
@@ -82,7 +82,7 @@ def test_run_ids_and_tokens_are_new_each_time(clock):
     for _ in range(20):
         b = good_agent(clock)
         measure(side("a", good_agent(clock)), side("b", b), request(both=True), now=clock)
-        (words,) = b.told("sink")
+        (words,) = b.asked("sink")
         seen |= {words["run"], words["token"]}
     assert len(seen) == 40
 
@@ -106,17 +106,17 @@ def both_ways(order: tuple[int, ...]):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-def test_both_directions_are_kept_apart_in_whatever_order_the_answers_come(order):
+def test_directions_stay_separate_in_any_order_of_answers(order):
     clock, (a, b) = both_ways(order)
     outcome = measure(side("a", a), side("b", b), request(both=True), now=clock, run_number=7)
     forward, reverse = outcome.flows
     assert (forward.gen["run"], forward.sink["run"]) == (7, 7)
     assert (reverse.gen["run"], reverse.sink["run"]) == (8, 8)
     assert forward.gen["event"] == reverse.gen["event"] == "gen_result"
-    assert [words["token"] for words in a.told("gen")] == [w["token"] for w in b.told("sink")]
-    assert a.told("sink")[0]["token"] != b.told("sink")[0]["token"]
-    assert b.told("gen")[0]["to"] == "198.18.0.1"
-    assert b.told("gen")[0]["buffer_B"] == 1002
+    assert [words["token"] for words in a.asked("gen")] == [w["token"] for w in b.asked("sink")]
+    assert a.asked("sink")[0]["token"] != b.asked("sink")[0]["token"]
+    assert b.asked("gen")[0]["to"] == "198.18.0.1"
+    assert b.asked("gen")[0]["buffer_B"] == 1002
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_agents_error_ends_the_run_with_its_code_and_stops_both_ends(clock, v
     with refused(RunError, "E-MEASURE-002", match=f"^{name}: bind: no$") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == code
-    assert a.told("stop") == b.told("stop") == [{"run": 7}]
+    assert a.asked("stop") == b.asked("stop") == [{"run": 7}]
 
 
 def test_an_error_that_names_no_run_is_of_this_run(clock):
@@ -168,17 +168,17 @@ def test_a_failure_of_either_direction_stops_both_directions(clock):
     a, b = good_agent(clock, sink=fail), good_agent(clock)
     with refused(RunError, "E-MEASURE-002", match=r"^a: no$"):
         measure(side("a", a), side("b", b), request(both=True), now=clock, run_number=7)
-    assert a.told("stop") == b.told("stop") == [{"run": 7}, {"run": 8}]
+    assert a.asked("stop") == b.asked("stop") == [{"run": 7}, {"run": 8}]
 
 
-def test_an_agent_that_says_nothing_runs_into_the_grace_time(clock):
+def test_a_silent_agent_exceeds_the_grace_time(clock):
     b = ScriptedAgent(clock)
     started = clock.now_s
     with refused(RunError, "E-MEASURE-001", match=r"^b: no listening in time$") as caught:
         measure(side("a", good_agent(clock)), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == "timeout"
     assert clock.now_s - started == pytest.approx(GRACE_S)
-    assert b.told("stop") == [{"run": 7}]
+    assert b.asked("stop") == [{"run": 7}]
 
 
 def test_a_result_is_awaited_for_as_long_as_the_run_may_take_and_no_longer(clock):
@@ -208,7 +208,7 @@ def test_a_lost_host_ends_the_run_and_the_other_end_is_stopped(clock):
     b.gone = True
     with pytest.raises(HostError):
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    assert a.told("stop") == [{"run": 7}]
+    assert a.asked("stop") == [{"run": 7}]
 
 
 def test_an_interrupt_stops_both_ends(clock):
@@ -219,7 +219,7 @@ def test_an_interrupt_stops_both_ends(clock):
     a, b = good_agent(clock), Interrupted(clock)
     with pytest.raises(KeyboardInterrupt):
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
-    assert a.told("stop") == b.told("stop") == [{"run": 7}]
+    assert a.asked("stop") == b.asked("stop") == [{"run": 7}]
 
 
 def nonsense(event: str, key: str, value: object):
@@ -256,7 +256,7 @@ def test_an_answer_that_makes_no_sense_is_a_failed_run(clock, event, key, value)
     with refused(RunError, "E-MEASURE-003", match=f"{event} has {key}") as caught:
         measure(side("a", a), side("b", b), request(), now=clock, run_number=7)
     assert caught.value.reason == "peer"
-    assert b.told("stop") == [{"run": 7}]
+    assert b.asked("stop") == [{"run": 7}]
 
 
 def test_a_run_that_did_not_end_well_has_a_result_that_says_so(clock):
@@ -273,9 +273,9 @@ def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_s
     a, b = good_agent(clock), good_agent(clock)
     asked = replace(request(), congestion="scalable+reno", trace=True)
     measure(side("a", a), side("b", b), asked, now=clock)
-    assert a.told("gen")[0]["congestion"] == "scalable,reno"
-    assert a.told("gen")[0]["trace"] == 1
-    assert "trace" not in b.told("sink")[0]
+    assert a.asked("gen")[0]["congestion"] == "scalable,reno"
+    assert a.asked("gen")[0]["trace"] == 1
+    assert "trace" not in b.asked("sink")[0]
 
 
 PLAIN_SINK = {
@@ -288,11 +288,11 @@ PLAIN_GEN = (PLAIN_SINK - {"bind", "receive", "accept_ms"}) | {
 }
 
 
-def test_what_is_not_asked_for_is_not_said(clock):
+def test_options_at_their_default_are_not_sent(clock):
     a, b = good_agent(clock), good_agent(clock)
     measure(side("a", a), side("b", b), request(), now=clock)
-    assert set(b.told("sink")[0]) == PLAIN_SINK
-    assert set(a.told("gen")[0]) == PLAIN_GEN
+    assert set(b.asked("sink")[0]) == PLAIN_SINK
+    assert set(a.asked("gen")[0]) == PLAIN_GEN
 
 
 def test_every_option_reaches_the_ends_that_have_it(clock):
@@ -306,7 +306,7 @@ def test_every_option_reaches_the_ends_that_have_it(clock):
         socket=Socket(pacing_MBps=12.5, dscp=46, mss_B=1000, nodelay=True, busy_poll_us=50),
     )
     measure(replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1-2"), asked, now=clock)
-    (sink,), (gen,) = b.told("sink"), a.told("gen")
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
     both = {"engine": "epoll", "threads": 3, "dscp": 46, "mss_B": 1000}
     both |= {"nodelay": 1, "busy_poll_us": 50}
     assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"cpus": "1-2"}
@@ -318,16 +318,28 @@ def test_every_option_reaches_the_ends_that_have_it(clock):
     assert sink["receive"] == "splice"
 
 
+def test_a_policy_reaches_the_end_that_has_each_option(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    policy = Policy(batch_B=65536, yield_B="never", read_delay=False, spread=True)
+    measure(side("a", a), side("b", b), replace(request(), policy=policy), now=clock)
+    (sink,), (gen,) = b.asked("sink"), a.asked("gen")
+    both = {"batch_B": "65536", "spread": "on"}
+    assert {key: sink[key] for key in sink.keys() - PLAIN_SINK} == both | {"read_delay": "off"}
+    assert {key: gen[key] for key in gen.keys() - PLAIN_GEN} == both | {"yield_B": "never"}
+
+
 def test_in_both_directions_each_host_keeps_its_cpus(clock):
     a, b = good_agent(clock), good_agent(clock)
     ends = replace(side("a", a), cpus="0"), replace(side("b", b), cpus="1")
     measure(*ends, request(both=True), now=clock)
-    assert {words["cpus"] for verb, words in a.heard if verb in ("gen", "sink")} == {"0"}
-    assert {words["cpus"] for verb, words in b.heard if verb in ("gen", "sink")} == {"1"}
+    assert {words["cpus"] for verb, words in a.requests if verb in ("gen", "sink")} == {"0"}
+    assert {words["cpus"] for verb, words in b.requests if verb in ("gen", "sink")} == {"1"}
 
 
-def test_threads_are_told_to_follow_their_packets(clock):
+def test_follow_incoming_cpu_is_requested_of_both_ends(clock):
     a, b = good_agent(clock), good_agent(clock)
     asked = replace(request(), socket=Socket(follow_incoming_cpu=True))
     measure(side("a", a), side("b", b), asked, now=clock)
-    assert a.told("gen")[0]["follow_incoming_cpu"] == b.told("sink")[0]["follow_incoming_cpu"] == 1
+    assert (
+        a.asked("gen")[0]["follow_incoming_cpu"] == b.asked("sink")[0]["follow_incoming_cpu"] == 1
+    )

@@ -91,7 +91,7 @@ def test_a_silence_as_long_as_a_retransmission_timeout_is_a_stall():
 
 
 def test_a_silence_of_a_round_trip_is_none():
-    """On a long path a window is sent, and then nothing until it is acknowledged."""
+    """On a long path the sender pauses after a window until it is acknowledged."""
     silent = intervals([1000] * 4 + [0] * 3 + [1000] * 4)
     assert "stalled" in flagged(row={"min_rtt_us": 50_000.0}, samples=silent)
     assert flagged(row={"min_rtt_us": 183_000.0}, samples=silent) == {}
@@ -102,12 +102,12 @@ def test_one_silent_direction_of_two_is_a_stall():
     assert "reverse" in flagged(samples=both)["stalled"]
 
 
-def test_a_silent_stream_among_busy_ones_is_no_stall():
+def test_a_silent_stream_among_busy_ones_is_not_a_stall():
     quiet = intervals([0] * 10).assign(stream=1)
     assert flagged(samples=pd.concat([BUSY, quiet])) == {}
 
 
-def test_unknown_shares_are_no_fault():
+def test_unknown_shares_are_not_flagged():
     unknown = dict.fromkeys(("percent_of_ceiling", "steal_percent", "foreign_cpu_percent"))
     assert flagged(row=unknown) == {}
 
@@ -134,7 +134,7 @@ def test_a_clock_that_runs_too_fast_or_slow_is_flagged(sign):
     assert f"{sign * 1001:+d} ppm" in found["clock_step"]
 
 
-def test_what_reading_the_clocks_left_unsure_is_no_drift():
+def test_uncertainty_of_the_clock_readings_is_not_drift():
     assert flagged(result=metered(drift_ns=5_000_000, unsure_ns=4_500_000)) == {}
 
 

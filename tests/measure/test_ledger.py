@@ -1,4 +1,4 @@
-"""A run's bytes, counted at every place they passed, agree or the disagreement is told."""
+"""Counts of a run's bytes at every place agree, or the disagreement is reported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_counts_that_must_be_equal_are_held_to_the_byte(name):
+def test_counts_that_must_be_equal_are_compared_to_the_byte(name):
     change, sentence = EXACT[name]
     ledger = audit([after(change)], mtu_B=MTU_B, both=False)
     (problem,) = (line for line in ledger.problems if sentence in line)
@@ -88,7 +88,7 @@ def test_tcps_own_counts_hold_the_hello_and_two_sequence_numbers(end, key, over,
 
 
 @pytest.mark.parametrize("tcp", [None, {}, {"bytes_acked": None, "bytes_received": None}])
-def test_a_kernel_without_tcps_counts_is_not_held_to_them(tcp):
+def test_missing_tcp_counts_are_not_compared(tcp):
     pair = flow()
     for end in pair:
         for stream in end["per_stream"]:
@@ -100,7 +100,7 @@ ENDS = [(0, "tx_bytes", "sender"), (1, "rx_bytes", "sink")]
 
 
 @pytest.mark.parametrize(("end", "key", "name"), ENDS)
-def test_an_interface_that_saw_less_than_the_payload_is_told(end, key, name):
+def test_an_interface_that_saw_less_than_the_payload_is_reported(end, key, name):
     pair = flow()
     pair[end]["meter"]["total"]["interface"][key] = pair[1]["total_bytes"] - 1
     (problem,) = audit([pair], mtu_B=MTU_B, both=False).problems
@@ -109,7 +109,7 @@ def test_an_interface_that_saw_less_than_the_payload_is_told(end, key, name):
 
 
 @pytest.mark.parametrize(("end", "key", "name"), ENDS)
-def test_an_interface_that_saw_other_traffic_is_told(end, key, name):
+def test_an_interface_that_saw_other_traffic_is_reported(end, key, name):
     pair = flow()
     pair[end]["meter"]["total"]["interface"][key] += 3_000_000
     (problem,) = audit([pair], mtu_B=MTU_B, both=False).problems
@@ -123,7 +123,7 @@ def test_a_little_else_on_the_interface_is_allowed(end, key, name):
     assert audit([pair], mtu_B=MTU_B, both=False).problems == []
 
 
-def test_what_was_sent_again_may_pass_the_interfaces():
+def test_retransmissions_may_pass_the_interfaces():
     pair = flow()
     pair[0]["per_stream"][0]["tcp"]["bytes_retransmitted"] = 3_000_000
     for end, key, _ in ENDS:
@@ -146,7 +146,7 @@ def test_interfaces_without_counts_are_left_out(state):
     assert ledger.header_share is None
 
 
-def test_a_run_that_moved_nothing_closes():
+def test_the_ledger_of_a_run_without_bytes_closes():
     ledger = audit([flow(each_B=0)], mtu_B=MTU_B, both=False)
     assert ledger.problems == []
     assert ledger.header_share is None
@@ -184,7 +184,7 @@ def lost(wraps: int, more_B: int = 0):
     return audit([(gen, sink)], mtu_B=MTU_B, both=False)
 
 
-def test_a_wrap_that_nobody_saw_is_recognised_and_told():
+def test_an_undetected_wrap_is_named_as_a_possible_cause():
     assert lost(0).problems == []
     (problem,) = lost(1).problems
     assert "the sink's interface received" in problem

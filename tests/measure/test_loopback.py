@@ -69,7 +69,7 @@ def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
     assert row["interface_rx_B"] > row["received_B"]
 
 
-def test_the_intervals_of_a_real_run_sum_to_what_was_received(end):
+def test_the_intervals_of_a_real_run_sum_to_the_bytes_received(end):
     outcome = measure(end, end, asked())
     frame = results.checked(interval_rows("r", outcome.flows), results.INTERVAL_COLUMNS)
     sink = outcome.flows[0].sink
@@ -79,7 +79,7 @@ def test_the_intervals_of_a_real_run_sum_to_what_was_received(end):
     assert 0.7 * sink["window"]["bytes"] <= inside <= sink["window"]["bytes"]
 
 
-def test_both_directions_of_a_real_run_are_kept_apart(end):
+def test_both_directions_of_a_real_run_stay_separate(end):
     outcome = measure(end, end, asked(both=True, streams=2), run_number=40)
     assert [(flow.gen["run"], flow.sink["run"]) for flow in outcome.flows] == [(40, 40), (41, 41)]
     flows = [(flow.gen, flow.sink) for flow in outcome.flows]

@@ -84,7 +84,7 @@ def test_a_run_without_a_window_has_no_goodput(window):
     assert goodput_MBps(sink) is None
 
 
-def test_both_directions_are_summed_and_kept():
+def test_both_directions_are_summed_and_stored():
     row = recorded(outcome(both=True))
     assert row["goodput_MBps"] == pytest.approx(40.0)
     assert row["goodput_forward_MBps"] == row["goodput_reverse_MBps"] == pytest.approx(20.0)
@@ -164,7 +164,7 @@ def test_on_one_machine_counters_are_not_added_twice():
     assert two["softnet_drops"] == 2 * one["softnet_drops"] == 6
     assert two["interrupts_per_s"] == 2 * one["interrupts_per_s"] == pytest.approx(10_000)
     assert two["context_switches_per_s"] == 2 * one["context_switches_per_s"]
-    # both agents' 600 ms are the machine's own, more than its 400 ms of work: nothing foreign
+    # both agents' 600 ms exceed the machine's 400 ms of work: no foreign load
     assert one["foreign_cpu_percent"] == 0.0
 
 
@@ -174,7 +174,7 @@ def test_interface_counters_are_of_both_ends():
     assert row["interface_tx_B"] == row["interface_rx_B"] > row["received_B"]
 
 
-def test_what_no_meter_told_is_missing():
+def test_values_without_a_meter_are_missing():
     of = outcome()
     for end in (of.flows[0].gen, of.flows[0].sink):
         end["meter"] = None
@@ -184,7 +184,7 @@ def test_what_no_meter_told_is_missing():
     assert row["goodput_MBps"] == pytest.approx(20.0)
 
 
-def test_a_run_that_moved_nothing_is_0_per_cent_of_bus_and_ceiling():
+def test_a_run_without_bytes_is_0_per_cent_of_bus_and_ceiling():
     row = recorded(outcome(each_B=0))
     assert row["goodput_MBps"] == row["percent_of_bus"] == row["percent_of_ceiling"] == 0.0
 
@@ -301,7 +301,7 @@ def test_a_trace_becomes_a_row_a_stream_and_sample():
     assert set(rows["run_id"]) == {"r"} and set(rows["direction"]) == {"forward"}
 
 
-def test_the_engine_is_what_the_agents_say_they_used():
+def test_the_engine_is_the_one_that_the_agents_report():
     of = outcome(both=True)
     for flow in of.flows:
         flow.gen.update(engine="blocking", send="zerocopy")
@@ -317,7 +317,7 @@ def test_frames_are_as_short_as_the_segments_asked_for():
     setting = Setting(9000, 1000.0, None, None, False, False)
     assert ceiling(setting, 948.0, False)[0] == pytest.approx(1000 * 948 / 1014)
     assert ceiling(setting, 8948.0, False)[0] == pytest.approx(1000 * 8948 / 9014)
-    # IPv6 with timestamps is no short frame
+    # IPv6 with timestamps is not a short frame
     assert ceiling(setting, 8928.0, False)[0] == pytest.approx(1000 * 8928 / 9014)
 
 

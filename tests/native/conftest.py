@@ -1,4 +1,4 @@
-"""What the tests of the native core share: a network of their own, builds, an agent to talk to."""
+"""Fixtures of the native tests: a private network, builds, an agent to talk to."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def start_agent(gensink: Path) -> Iterator[Callable[..., Agent]]:
     def start(*argv: str | Path) -> Agent:
         agent = Agent(*(argv or (gensink, "agent")))
         started.append(agent)
-        assert agent.hear()["event"] == "ready"
+        assert agent.receive()["event"] == "ready"
         return agent
 
     yield start

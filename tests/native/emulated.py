@@ -64,7 +64,7 @@ class Emulated:
         return event
 
     def pings_ms(self, count: int, interval_s: float = 0.02) -> tuple[float, float]:
-        """Least and mean round-trip time over so many answers to pings from a to b.
+        """Least and mean round-trip time over `count` answers to pings from a to b.
 
         With a deadline ping waits for the last of them: without, 20 ms after it was sent, no more.
         """
@@ -76,7 +76,7 @@ class Emulated:
         return float(least), float(mean)
 
     def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> list[int]:
-        """Send numbered datagrams from a to b; the numbers that arrived, as they came."""
+        """Send numbered datagrams from a to b; the numbers that arrived, in their order."""
         script = Path(__file__).with_name("datagrams.py")
         receiver = subprocess.Popen(
             self.inside("b", sys.executable, script, "receive", ADDRESS["b"]),
@@ -98,7 +98,7 @@ class Emulated:
         try:
             for side in ("a", "b"):
                 started.append(Agent(*self.inside(side, self.gensink, "agent")))
-                assert started[-1].hear()["event"] == "ready"
+                assert started[-1].receive()["event"] == "ready"
             yield started[0], started[1]
         finally:
             for agent in started:
@@ -119,7 +119,7 @@ class Emulated:
 
 
 def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) -> dict[str, dict]:
-    """One run from a to b; what gen and sink say of it."""
+    """One run from a to b; the results of gen and sink."""
     gen, sink = agents
     run_id = secrets.randbelow(1 << 32)
     common = {"run": run_id, "congestion": "reno", "force_buffer": 1, **settings}
@@ -133,12 +133,12 @@ def transfer(path: Emulated, agents: tuple[Agent, Agent], **settings: object) ->
         sink_only["window_ms"] = 0
     port, token = sink.sink(bind=ADDRESS["b"], **common, **sink_only)
     gen.gen(port, token, to=ADDRESS["b"], **common, **gen_only)
-    return {"gen": gen.hear(60), "sink": sink.hear(60)}
+    return {"gen": gen.receive(60), "sink": sink.receive(60)}
 
 
 @contextlib.contextmanager
 def emulated(gensink: Path, *wrapper: str, binary: Path | None = None) -> Iterator[Emulated]:
-    """Make the hosts and start the emulator in the first; nothing is open yet."""
+    """Make the hosts and start the emulator in the first, without devices yet."""
     tag = f"nlemu{os.getpid()}x{secrets.token_hex(2)}"
     names = {side: f"{tag}-{side}" for side in ("a", "b")}
     emulator = None
@@ -148,7 +148,7 @@ def emulated(gensink: Path, *wrapper: str, binary: Path | None = None) -> Iterat
             run("ip", "-n", name, "link", "set", "dev", "lo", "up")
         inside_a = ("ip", "netns", "exec", names["a"])
         emulator = Agent(*inside_a, *wrapper, binary or gensink, "emulate")
-        assert emulator.hear()["event"] == "ready"
+        assert emulator.receive()["event"] == "ready"
         yield Emulated(gensink, names, emulator)
     finally:
         if emulator is not None and not emulator.process.stdin.closed:

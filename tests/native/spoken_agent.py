@@ -24,7 +24,7 @@ class Agent:
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
-    def hear(self, timeout_s: float = 30) -> dict:
+    def receive(self, timeout_s: float = 30) -> dict:
         """The next event."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest:
@@ -37,14 +37,14 @@ class Agent:
         line, _, self._rest = self._rest.partition(b"\n")
         return json.loads(line)
 
-    def hear_results(self, count: int = 2, timeout_s: float = 30) -> dict[tuple[str, int], dict]:
+    def receive_results(self, count: int = 2, timeout_s: float = 30) -> dict[tuple[str, int], dict]:
         """The next events by kind and run."""
-        events = [self.hear(timeout_s) for _ in range(count)]
+        events = [self.receive(timeout_s) for _ in range(count)]
         return {(event["event"], event["run"]): event for event in events}
 
     def ask(self, line: str) -> dict:
         self.say(line)
-        return self.hear()
+        return self.receive()
 
     def sink(self, run: int = 1, **settings: object) -> tuple[int, str]:
         """Start a sink; its port and token."""

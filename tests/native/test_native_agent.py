@@ -1,4 +1,4 @@
-"""The agent does what native/PROTOCOL.md says, over its standard streams and real sockets."""
+"""The agent follows native/PROTOCOL.md, over its standard streams and real sockets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_ledger_closes_to_the_byte(agent, streams, address):
     port, token = agent.sink(bind=address, **shared)
     # a long tail: on a busy machine the end of the sink's window may come late
     agent.gen(port, token, to=address, tail_ms=500, **shared)
-    results = agent.hear_results()
+    results = agent.receive_results()
     sink, gen = results["sink_result", 1], results["gen_result", 1]
     assert_ledger_closes(sink, gen)
     assert sink["accepted"] == streams and not any(sink["rejected"].values())
@@ -57,7 +57,7 @@ def test_ledger_closes_to_the_byte(agent, streams, address):
 def test_exact_bytes_are_sent_on_each_stream(agent, receive):
     port, token = agent.sink(streams=3, window_ms=0, receive=receive)
     agent.gen(port, token, streams=3, bytes=10_000_019)
-    results = agent.hear_results()
+    results = agent.receive_results()
     sink, gen = results["sink_result", 1], results["gen_result", 1]
     assert_ledger_closes(sink, gen)
     assert sink["receive"] == receive
@@ -70,7 +70,7 @@ def test_both_directions_at_once(agent):
     ends = [agent.sink(run=run, streams=4) for run in (1, 2)]
     for run, (port, token) in enumerate(ends, start=1):
         agent.gen(port, token, run=run, streams=4)
-    results = agent.hear_results(4)
+    results = agent.receive_results(4)
     for run in (1, 2):
         assert_ledger_closes(results["sink_result", run], results["gen_result", run])
 
@@ -78,7 +78,7 @@ def test_both_directions_at_once(agent):
 def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
     port, token = agent.sink(streams=2, interval_ms=10, window_ms=500)
     agent.gen(port, token, streams=2, interval_ms=10, window_ms=500, trace=1)
-    results = agent.hear_results()
+    results = agent.receive_results()
     sink, gen = results["sink_result", 1], results["gen_result", 1]
     assert_ledger_closes(sink, gen)
     assert 20 <= len(sink["samples"]["t_ns"]) <= 70  # a busy machine takes fewer
@@ -93,8 +93,8 @@ def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
 def test_buffers_are_as_asked_and_reported(agent):
     port, token = agent.sink(buffer_B=50_000)
     agent.gen(port, token, buffer_B=50_000)
-    results = agent.hear_results()
-    for end in results.values():  # the kernel doubles what it is asked for
+    results = agent.receive_results()
+    for end in results.values():  # the kernel doubles the requested size
         assert end["per_stream"][0]["sndbuf_B"] == 100_000
         assert end["per_stream"][0]["rcvbuf_B"] == 100_000
 
@@ -104,7 +104,7 @@ def test_forced_buffers_pass_the_limit(agent):
     limit = int(Path("/proc/sys/net/core/rmem_max").read_text())
     port, token = agent.sink(buffer_B=2 * limit, force_buffer=1)
     agent.gen(port, token, buffer_B=2 * limit, force_buffer=1)
-    results = agent.hear_results()
+    results = agent.receive_results()
     for end in results.values():
         assert end["per_stream"][0]["rcvbuf_B"] == 4 * limit
 
@@ -142,16 +142,16 @@ def test_an_error_names_its_run(agent):
     assert agent.ask("sink run=77 bind=nowhere")["run"] == 77
 
 
-def test_what_the_kernel_refuses_is_said_with_errno(agent):
+def test_a_refusal_by_the_kernel_has_its_errno(agent):
     port, token = agent.sink(run=5)
     agent.gen(port, token, run=6, congestion="nosuchcc")
-    answer = agent.hear()
+    answer = agent.receive()
     assert (answer["run"], answer["code"]) == (6, "refused")
     assert "TCP_CONGESTION" in answer["message"] and "errno" in answer["message"]
     answer = agent.ask(f"sink run=8 bind=192.0.2.1 streams=1 token={token} record_B=1 window_ms=1")
     assert (answer["run"], answer["code"]) == (8, "refused")
     agent.say("stop run=5")
-    assert agent.hear()["status"] == "stopped"
+    assert agent.receive()["status"] == "stopped"
 
 
 def test_a_run_number_is_taken_once_a_role(agent):
@@ -161,22 +161,22 @@ def test_a_run_number_is_taken_once_a_role(agent):
     )
     assert (answer["code"], answer["key"]) == ("bad_request", "run")
     agent.say("stop run=3")
-    assert agent.hear()["status"] == "stopped"
+    assert agent.receive()["status"] == "stopped"
 
 
 def test_a_gen_without_a_sink_is_refused(agent):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         agent.gen(s.getsockname()[1], "0" * 32)
-        answer = agent.hear()
+        answer = agent.receive()
     assert (answer["event"], answer["code"]) == ("error", "refused")
     assert "connect" in answer["message"]
 
 
-def test_a_wrong_token_is_rejected_and_the_gen_hears_of_it(agent):
+def test_a_wrong_token_is_rejected_and_fails_the_gen(agent):
     port, _ = agent.sink(accept_ms=800)
     agent.gen(port, "f" * 32)
-    results = agent.hear_results()
+    results = agent.receive_results()
     assert results["error", 1]["code"] == "peer"
     sink = results["sink_result", 1]
     assert (sink["status"], sink["code"]) == ("timeout", "timeout")
@@ -184,7 +184,7 @@ def test_a_wrong_token_is_rejected_and_the_gen_hears_of_it(agent):
     assert sink["samples"]["t_ns"] == [] and sink["total_bytes"] == 0
 
 
-def test_nonsense_slow_and_repeated_peers_hold_up_nobody(agent):
+def test_nonsense_slow_and_repeated_peers_delay_no_stream(agent):
     port, token = agent.sink(streams=4, run=9)
     peers = [socket.create_connection(("127.0.0.1", port)) for _ in range(9)]
     try:
@@ -214,7 +214,7 @@ def test_nonsense_slow_and_repeated_peers_hold_up_nobody(agent):
         time.sleep(0.4)
         for s in good:
             s.shutdown(socket.SHUT_WR)
-        sink = agent.hear()
+        sink = agent.receive()
     finally:
         for s in peers:
             s.close()
@@ -226,7 +226,7 @@ def test_nonsense_slow_and_repeated_peers_hold_up_nobody(agent):
     }  # fmt: skip
 
 
-def test_a_peer_that_says_nothing_is_dropped_after_2_s(agent):
+def test_a_silent_peer_is_dropped_after_2_s(agent):
     port, _ = agent.sink(accept_ms=8000)
     with socket.create_connection(("127.0.0.1", port)) as silent:
         silent.settimeout(7)
@@ -234,7 +234,7 @@ def test_a_peer_that_says_nothing_is_dropped_after_2_s(agent):
         assert silent.recv(1) == b""
         assert 1.5 < time.monotonic() - start < 6
     agent.say("stop run=1")
-    sink = agent.hear()
+    sink = agent.receive()
     assert sink["status"] == "stopped" and sink["rejected"]["late"] == 1
 
 
@@ -243,7 +243,7 @@ def test_a_flood_of_silent_peers_does_not_keep_the_streams_out(agent):
     flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(600)]
     try:
         agent.gen(port, token, streams=4)
-        results = agent.hear_results()
+        results = agent.receive_results()
     finally:
         for s in flood:
             s.close()
@@ -261,7 +261,7 @@ def test_more_silent_peers_than_descriptors_do_not_end_a_run(start_agent, gensin
     flood = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
     try:
         agent.gen(port, token, streams=2, connect_ms=20_000)
-        results = agent.hear_results()
+        results = agent.receive_results()
     finally:
         for s in flood:
             s.close()
@@ -278,7 +278,7 @@ def test_only_the_address_of_the_gen_is_let_in(agent):
     ]
     try:
         agent.gen(port, token, streams=2, **{"from": "127.0.0.3"})
-        results = agent.hear_results()
+        results = agent.receive_results()
     finally:
         for s in strangers:
             s.close()
@@ -291,20 +291,20 @@ def test_only_the_address_of_the_gen_is_let_in(agent):
 def test_an_address_that_the_gen_does_not_have_is_an_error(agent):
     port, token = agent.sink()
     agent.gen(port, token, **{"from": "192.0.2.1"})
-    answer = agent.hear()
+    answer = agent.receive()
     assert answer["event"] == "error" and "192.0.2.1" in answer["message"]
 
 
 def test_a_sink_that_waits_ends_by_itself(agent):
     agent.sink(streams=2, accept_ms=300)
-    sink = agent.hear(timeout_s=3)
+    sink = agent.receive(timeout_s=3)
     assert sink["status"] == "timeout" and "0 of 2" in sink["message"]
 
 
 def test_a_gen_that_is_never_let_go_ends_by_itself(agent):
     with socket.create_server(("127.0.0.1", 0)) as mute:
         agent.gen(mute.getsockname()[1], "0" * 32, connect_ms=300)
-        answer = agent.hear(timeout_s=3)
+        answer = agent.receive(timeout_s=3)
     assert (answer["event"], answer["code"]) == ("error", "timeout")
 
 
@@ -313,7 +313,7 @@ def test_stop_ends_both_roles_and_results_still_come(agent):
     agent.gen(port, token, window_ms=60_000)
     time.sleep(0.3)
     agent.say("stop run=1")
-    results = agent.hear_results(timeout_s=3)
+    results = agent.receive_results(timeout_s=3)
     assert {r["status"] for r in results.values()} == {"stopped"}
     sink = results["sink_result", 1]
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
@@ -330,7 +330,7 @@ def test_a_run_without_end_that_moves_slowly_is_not_cut(agent):
             peer.sendall(b"x")
             time.sleep(0.1)
         peer.shutdown(socket.SHUT_WR)
-        sink = agent.hear(timeout_s=4)
+        sink = agent.receive(timeout_s=4)
     assert (sink["status"], sink["total_bytes"]) == ("ok", 15)
 
 
@@ -342,7 +342,7 @@ def test_an_interface_that_vanishes_is_a_reset(agent):
     agent.gen(port, token, interface=name, window_ms=800)
     time.sleep(0.4)
     subprocess.run(("ip", "link", "del", name), check=True)
-    results = agent.hear_results()
+    results = agent.receive_results()
     for end in results.values():
         assert end["status"] == "ok"
         assert end["meter"]["total"]["interface"]["name"] == name
@@ -357,7 +357,7 @@ def test_a_sink_whose_peers_vanish_says_error(agent):
         peer.sendall(b"x" * 5000)
         # linger 0: close resets, as a killed host's kernel would
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    sink = agent.hear(timeout_s=3)
+    sink = agent.receive(timeout_s=3)
     assert (sink["status"], sink["code"]) == ("error", "peer")
     assert sink["total_bytes"] <= 5000
 
@@ -374,7 +374,7 @@ def test_a_killed_gen_ends_the_sink(agent, gensink):
     time.sleep(0.5)
     gen.kill()
     gen.wait()
-    sink = agent.hear(timeout_s=5)
+    sink = agent.receive(timeout_s=5)
     assert (sink["status"], sink["code"]) == ("error", "peer")
     assert sink["interval_sum_bytes"] == sink["total_bytes"] > 0
 
@@ -384,7 +384,7 @@ def test_streams_that_do_not_drain_are_cut(agent):
     with socket.create_connection(("127.0.0.1", port)) as peer:
         peer.sendall(hello(1, 0, token))
         assert peer.recv(1) == b"G"
-        sink = agent.hear(timeout_s=3)
+        sink = agent.receive(timeout_s=3)
     assert (sink["status"], sink["code"]) == ("timeout", "timeout")
 
 
@@ -394,7 +394,7 @@ def test_a_stalled_run_without_end_is_cut(agent):
         peer.sendall(hello(1, 0, token) + b"")
         assert peer.recv(1) == b"G"
         peer.sendall(b"x" * 100)
-        sink = agent.hear(timeout_s=4)
+        sink = agent.receive(timeout_s=4)
     assert sink["status"] == "timeout" and sink["total_bytes"] == 100
 
 
@@ -418,7 +418,7 @@ def test_end_of_input_under_load_ends_within_3_s(start_agent):
     assert time.monotonic() - start < 3
 
 
-def test_an_output_that_nobody_reads_ends_it(start_agent):
+def test_an_output_without_a_reader_ends_it(start_agent):
     agent = start_agent()
     port, token = agent.sink(streams=4, window_ms=60_000)
     agent.gen(port, token, streams=4, window_ms=60_000)
@@ -455,21 +455,21 @@ def test_meter_and_ping(agent):
 
 
 def test_50_runs_leave_no_files_or_threads_behind(agent):
-    def held() -> tuple[int, int]:
+    def in_use() -> tuple[int, int]:
         proc = Path(f"/proc/{agent.process.pid}")
         return len(list((proc / "fd").iterdir())), len(list((proc / "task").iterdir()))
 
     def one_run(run: int) -> None:
         port, token = agent.sink(run=run, streams=5, window_ms=20, interval_ms=10)
         agent.gen(port, token, run=run, streams=5, window_ms=20, interval_ms=10)
-        assert_ledger_closes(*(r for _, r in sorted(agent.hear_results().items(), reverse=True)))
+        assert_ledger_closes(*(r for _, r in sorted(agent.receive_results().items(), reverse=True)))
 
     one_run(0)
     time.sleep(0.5)  # the run's own thread goes after its result
-    before = held()
+    before = in_use()
     for run in range(1, 51):
         one_run(run)
     deadline = time.monotonic() + 5
-    while held() != before and time.monotonic() < deadline:
+    while in_use() != before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert held() == before
+    assert in_use() == before

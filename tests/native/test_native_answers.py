@@ -1,4 +1,4 @@
-"""Answers that nobody reads, and answers that are large: the agent stores little of either."""
+"""Unread answers and large answers: the agent stores little of either."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def resident_MiB(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4 / 1024
 
 
-def test_answers_that_nobody_reads_are_bounded(start_agent):
+def test_unread_answers_are_bounded(start_agent):
     """A reader that pauses gets every answer; the agent stores little of them meanwhile."""
     agent, requests = start_agent(), 20_000
 
@@ -27,7 +27,7 @@ def test_answers_that_nobody_reads_are_bounded(start_agent):
     assert asking.is_alive(), "the agent reads requests without a reader of its answers"
     assert resident_MiB(agent.process.pid) < 24
     for _ in range(requests):
-        assert agent.hear()["event"] == "meter"
+        assert agent.receive()["event"] == "meter"
     asking.join()
     assert agent.ask("ping")["event"] == "pong"
 
@@ -40,7 +40,7 @@ def test_a_large_trace_comes_in_parts(agent):
     agent.gen(port, token, **options, trace=1, pacing_Bps=20_000, connect_ms=20_000)
     parts, results = [], {}
     while len(results) < 2:
-        answer = agent.hear(timeout_s=40)
+        answer = agent.receive(timeout_s=40)
         if answer["event"] == "samples":
             parts.append(answer)
         else:

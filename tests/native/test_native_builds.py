@@ -19,7 +19,10 @@ from netlab.hosts.push import _sources
 
 NATIVE = Path(__file__).parents[2] / "native"
 HERE = Path(__file__).parent
-FUZZ_TARGETS = ("cc_table", "request", "hello", "procfs", "rtnl", "superpacket", "emulate")
+FUZZ_TARGETS = (
+    *("cc_table", "request", "hello", "journal", "options", "procfs", "rtnl", "superpacket"),
+    "emulate",
+)
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.
@@ -121,7 +124,7 @@ def test_a_sanitized_agent_moves_20_streams_both_ways(
     for i, (port, token) in enumerate(ends, start=1):
         # a long tail: the end of the sink's window may come late under a sanitizer
         agent.gen(port, token, run=i, send=send, tail_ms=1000, **shared)
-    results = agent.hear_results(4)
+    results = agent.receive_results(4)
     for i in (1, 2):
         sink, gen = results["sink_result", i], results["gen_result", i]
         assert (sink["status"], gen["status"]) == ("ok", "ok")
@@ -142,7 +145,7 @@ def test_a_sanitized_agent_places_threads_and_sets_sockets(request, start_agent,
     port, token = agent.sink(**asked, follow_incoming_cpu=1)
     cpu = min(os.sched_getaffinity(0))
     agent.gen(port, token, **asked, cpus=cpu, pacing_Bps=20_000_000, mss_B=1400)
-    results = agent.hear_results()
+    results = agent.receive_results()
     assert {end["status"] for end in results.values()} == {"ok"}
     assert {row["cpu"] for row in results["gen_result", 1]["per_stream"]} == {cpu}
     agent.process.stdin.close()
@@ -186,7 +189,7 @@ def test_the_installed_sources_compile_with_one_command(tmp_path, gensink):
 
 
 def test_a_host_receives_the_sources_of_every_room():
-    """What is packed for a host that compiles the agent is what BUILD names, and the headers."""
+    """The sources packed for a host that compiles the agent are those in BUILD, and the headers."""
     with tarfile.open(fileobj=io.BytesIO(_sources(core.source_dir()))) as archive:
         packed = set(archive.getnames())
     installed = {

@@ -43,7 +43,7 @@ def free_port() -> int:
 
 
 def wait_listening(port: int) -> None:
-    """Until a socket listens on the port; connecting would take the one place there is."""
+    """Wait until a socket listens on the port; connecting would take the only place."""
     deadline = time.monotonic() + 10
     listens = re.compile(rf":{port:04X} \S+ 0A ")
     while time.monotonic() < deadline:
@@ -98,11 +98,11 @@ def test_sink_and_gen_take_the_options_of_sockets_and_threads(gensink):
             (10, 988, 1)
         }
     assert {(row["cpu"], row["pacing_Bps"]) for row in ends[1]["per_stream"]} == {(cpu, 5_000_000)}
-    # a thread that follows its packets is held to one CPU at any moment
+    # a thread that follows its packets is pinned to one CPU at any moment
     assert all(row["cpu"] is not None for row in ends[0]["per_stream"])
 
 
-def test_what_the_kernel_refuses_is_one_message_that_names_the_option(gensink):
+def test_a_refusal_by_the_kernel_is_one_message_that_names_the_option(gensink):
     done = run(gensink, "sink", "--bind", "127.0.0.1", "--mss-B", 20)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
     assert "(mss_B)" in done.stderr and "Invalid argument" in done.stderr
@@ -230,7 +230,7 @@ def test_a_port_in_use_is_said_once(gensink, classic):
             assert len(done.stderr.splitlines()) == 1 and "in use" in done.stderr
 
 
-def test_meter_prints_what_the_program_of_2003_printed(gensink):
+def test_meter_prints_the_report_of_the_program_of_2003(gensink):
     meter = start(gensink, "meter", "lo", "--seconds", 1)
     time.sleep(0.2)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

@@ -1,4 +1,4 @@
-"""The path emulator, between two hosts of its own: what it is asked for is what packets see.
+"""The path emulator, between two hosts of its own: packets see the settings that were requested.
 
 Other work on the machine can only add to a round trip, lower a rate or hold a packet back, so
 where time is measured the best of a few tries counts, some of them apart from the others.
@@ -23,7 +23,7 @@ TRIES = 12
 PINGS, PING_S = 15, 0.02
 OVERHEAD_B = 14
 EARLY_MS = 0.05
-"""What the emulator takes off for its own waking up may be this much more than waking took."""
+"""The compensation for the wake-up latency may exceed the latency by this much."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def links(path: Emulated, side: str) -> str:
 
 
 def wait_until_drained(path: Emulated) -> None:
-    """Until what was sent has come out; the last retransmission may take a while."""
+    """Wait until all packets have left; the last retransmission may take a while."""
     for _ in range(50):
         before = path.report()["directions"]
         time.sleep(0.1)
@@ -55,7 +55,7 @@ def wait_until_drained(path: Emulated) -> None:
     ("there_us", "back_us"),
     [(0, 0), (250, 250), (500, 1500), (5000, 5000), (20_000, 20_000), (60_000, 123_200)],
 )
-def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
+def test_an_idle_round_trip_takes_the_requested_time(path, there_us, back_us):
     path.set("ab", delay_us=there_us)
     path.set("ba", delay_us=back_us)
     path.open()
@@ -66,7 +66,7 @@ def test_an_idle_round_trip_takes_what_was_asked(path, there_us, back_us):
             least_ms, mean_ms = path.pings_ms(PINGS, PING_S)
         if trips.settled(mean_ms, least_ms, stolen_s() / (PINGS * PING_S)):
             break
-    assert trips.held, trips
+    assert trips.confirmed, trips
     assert min(mean_ms for mean_ms, _, _ in trips.seen) > rtt_ms - EARLY_MS
 
 
@@ -85,12 +85,12 @@ def test_a_round_trip_is_as_long_under_load(path, rtt_ms):
         near = trips.settled(mean_ms, least_ms, stolen_s() / 2.5)
         if loads.settled(result["window"]["bytes"] * 8 / 2.5 / 500e6, stolen_s() / 2.5) and near:
             break
-    assert trips.held and loads.held, (trips, loads)
+    assert trips.confirmed and loads.confirmed, (trips, loads)
 
 
 @pytest.mark.timing
 def test_a_round_trip_between_bursts_is_no_longer(path):
-    """A window of some MB over 40 ms comes in one piece: what falls into it waits, the rest not."""
+    """A window of some MB over 40 ms arrives as one burst: only packets within it wait."""
     path.both(delay_us=20_000)
     path.open(9000)
     load = {"warmup_ms": 700, "window_ms": 1500, "buffer_B": 4_000_000}
@@ -103,7 +103,7 @@ def test_a_round_trip_between_bursts_is_no_longer(path):
     assert least_ms == pytest.approx(40, abs=tolerance_ms(40))
 
 
-def test_an_emulator_kept_from_its_processor_lets_nothing_come_early(gensink, build):
+def test_an_emulator_without_a_processor_sends_no_packet_early(gensink, build):
     """A sender that paces itself goes on meanwhile, and TCP's least round trip tells."""
     halting = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "tests/halting"
     with emulated(gensink, "setarch", platform.machine(), "-R", binary=halting) as path:
@@ -119,7 +119,7 @@ def test_an_emulator_kept_from_its_processor_lets_nothing_come_early(gensink, bu
 
 @contextmanager
 def beside(path: Emulated, load: dict, **gen_settings: int) -> Iterator[dict]:
-    """While a stream passes from a to b, from its window on; what the sink said is there after."""
+    """A stream from a to b during the block, from its window on; the sink's result comes after."""
     settings = {**load, "congestion": "reno", "force_buffer": 1}
     said: dict = {}
     with path.agents() as (gen, sink):
@@ -127,7 +127,7 @@ def beside(path: Emulated, load: dict, **gen_settings: int) -> Iterator[dict]:
         gen.gen(port, token, to=ADDRESS["b"], **gen_settings, **settings)
         time.sleep(load["warmup_ms"] / 1e3 + 0.3)
         yield said
-        said |= sink.hear(30)
+        said |= sink.receive(30)
     assert said["status"] == "ok"
 
 
@@ -148,11 +148,11 @@ def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
             share = window["bytes"] * 8 / window_s / carried_bps
             if shares.settled(share, stolen_s() / window_s):
                 break
-    assert shares.held, shares.seen
+    assert shares.confirmed, shares.seen
 
 
 @pytest.mark.parametrize("limit", [{"queue_packets": 40}, {"queue_B": 40 * (1028 + OVERHEAD_B)}])
-def test_the_tail_is_dropped_where_the_queue_says(gensink, limit):
+def test_the_tail_is_dropped_at_the_limit_of_the_queue(gensink, limit):
     """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by.
 
     On a busy machine the device's own queue may overflow before the emulator reads the burst, and
@@ -164,19 +164,22 @@ def test_the_tail_is_dropped_where_the_queue_says(gensink, limit):
             path.set("ab", rate_bps=1_000_000, **limit)
             path.open()
             arrived = path.datagrams(300, 1000)
-            lane = path.report()["directions"][0]
-        ours = lane["dropped"]["queue"] == 300 - len(arrived) and lane["max_queue_packets"] == 40
+            direction = path.report()["directions"][0]
+        ours = (
+            direction["dropped"]["queue"] == 300 - len(arrived)
+            and direction["max_queue_packets"] == 40
+        )
         if ours or attempt == TRIES:
             break
-    assert lane["dropped"]["queue"] == 300 - len(arrived)
-    assert lane["max_queue_packets"] == 40
-    assert lane["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)
-    assert len(arrived) >= 40 and lane["dropped"]["queue"] > 100
-    # what came first is kept, not what came last
+    assert direction["dropped"]["queue"] == 300 - len(arrived)
+    assert direction["max_queue_packets"] == 40
+    assert direction["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)
+    assert len(arrived) >= 40 and direction["dropped"]["queue"] > 100
+    # tail drop: the first packets arrive, not the last
     assert arrived[:40] == list(range(40))
 
 
-def test_loss_is_random_as_asked_and_the_same_for_a_seed(gensink):
+def test_loss_has_the_requested_rate_and_is_the_same_for_a_seed(gensink):
     """3,000 packets at 5 %: 150 lost, standard deviation 11.9."""
     arrived = {}
     for trial, seed in (("first", 7), ("again", 7), ("other", 8)):
@@ -184,9 +187,9 @@ def test_loss_is_random_as_asked_and_the_same_for_a_seed(gensink):
             path.set("ab", loss_ppb=50_000_000, seed=seed)
             path.open()
             arrived[trial] = path.datagrams(3000, 100, 20)
-            lane = path.report()["directions"][0]
-        assert lane["dropped"]["loss"] == 3000 - len(arrived[trial])
-        assert abs(lane["dropped"]["loss"] - 150) < 4 * 11.9
+            direction = path.report()["directions"][0]
+        assert direction["dropped"]["loss"] == 3000 - len(arrived[trial])
+        assert abs(direction["dropped"]["loss"] - 150) < 4 * 11.9
     assert arrived["first"] == arrived["again"] != arrived["other"]
 
 
@@ -196,37 +199,37 @@ def test_jitter_keeps_the_order_and_reorder_does_not(path):
     assert path.datagrams(1000, 100, 100) == list(range(1000))
     path.set("ab", jitter_us=0, reorder_ppb=50_000_000, reorder_us=2000)
     arrived = path.datagrams(1000, 100, 100)
-    lane = path.report()["directions"][0]
+    direction = path.report()["directions"][0]
     assert sorted(arrived) == list(range(1000)) != arrived
-    assert 20 < lane["reordered"] < 90
+    assert 20 < direction["reordered"] < 90
 
 
-def test_a_scripted_drop_costs_a_stream_one_segment(path):
+def test_a_forced_drop_costs_a_stream_one_segment(path):
     path.both(rate_bps=200_000_000, delay_us=5000)
     path.open()
     with path.agents() as agents:
         path.set("ab", drop_at=200)
         gen = transfer(path, agents, bytes=3_000_000, buffer_B=1_000_000)["gen"]
     wait_until_drained(path)
-    lane = path.report()["directions"][0]
-    dropped = lane["dropped"]
-    assert dropped == dict.fromkeys(dropped, 0) | {"scripted": 1}
+    direction = path.report()["directions"][0]
+    dropped = direction["dropped"]
+    assert dropped == dict.fromkeys(dropped, 0) | {"forced": 1}
     assert gen["status"] == "ok" and gen["per_stream"][0]["tcp"]["retransmits"] >= 1
-    assert lane["in_packets"] == lane["out_packets"] + 1
+    assert direction["in_packets"] == direction["out_packets"] + 1
 
 
 def test_each_of_the_packets_named_is_dropped_once(path):
     path.open()
-    assert path.report()["directions"][0]["scripted_ns"] is None
+    assert path.report()["directions"][0]["forced_ns"] is None
     path.set("ab", drop_at="1,7,8,500")
     arrived = path.datagrams(600, 100, 20)
-    # only what carries data counts, so what the kernel sends of its own does not
+    # only packets with data count, so the kernel's own do not
     assert arrived == [number for number in range(600) if number + 1 not in (1, 7, 8, 500)]
     path.set("ab", drop_at=5, drop_at_ms=0)
     path.set("ab", drop_at=0)
     assert path.datagrams(10, 100) == list(range(10))
-    lane = path.report()["directions"][0]
-    assert lane["dropped"]["scripted"] == 4 and lane["scripted_ns"] > 0
+    direction = path.report()["directions"][0]
+    assert direction["dropped"]["forced"] == 4 and direction["forced_ns"] > 0
 
 
 def test_a_drop_at_a_time_counts_from_the_first_data(path):
@@ -236,22 +239,22 @@ def test_a_drop_at_a_time_counts_from_the_first_data(path):
     time.sleep(0.3)
     arrived = path.datagrams(400, 100, 1000)
     (missing,) = set(range(400)) - set(arrived)
-    # about the 200th; the sender, or the emulator at its first packet, may be held up
+    # about the 200th; the sender, or the emulator at its first packet, may be delayed
     assert 0 < missing < 399
 
 
-def test_the_report_tells_queue_lateness_and_cpu(path):
+def test_the_report_has_queue_lateness_and_cpu(path):
     path.both(rate_bps=10_000_000, delay_us=1000, queue_packets=500)
     path.open(sample_ms=10, late_us=5000)
     path.datagrams(200, 1000)
     report = path.report(samples=1)
-    samples, lane = report["samples"], report["directions"][0]
+    samples, direction = report["samples"], report["directions"][0]
     assert max(samples["ab_queue_packets"]) > 50 and max(samples["ba_queue_B"]) == 0
-    assert max(samples["ab_queue_B"]) <= lane["max_queue_B"]
+    assert max(samples["ab_queue_B"]) <= direction["max_queue_B"]
     assert samples["t_ns"] == sorted(samples["t_ns"]) and samples["interval_ms"] == 10
-    assert sum(lane["lateness"]["count"]) == lane["out_writes"] == 200
-    assert len(lane["lateness"]["count"]) == len(lane["lateness"]["below_us"]) + 1
-    assert 0 <= lane["lateness"]["late"] <= 200 and lane["lateness"]["max_ns"] > 0
+    assert sum(direction["lateness"]["count"]) == direction["out_writes"] == 200
+    assert len(direction["lateness"]["count"]) == len(direction["lateness"]["below_us"]) + 1
+    assert 0 <= direction["lateness"]["late"] <= 200 and direction["lateness"]["max_ns"] > 0
     assert sum(report["process"].values()) > 0
     assert set(report["flags"]) <= {"emulator_late", "emulator_short_of_cpu"}
     assert samples["ab_dropped"] == [0] * len(samples["t_ns"])
@@ -265,17 +268,17 @@ def test_samples_and_maxima_begin_anew_and_counts_do_not(path):
     path.datagrams(200, 1000)
     wait_until_drained(path)
     before = path.report(samples=1, restart_ms=20)
-    lane = before["directions"][0]
-    assert before["samples"]["ab_dropped"][-1] == lane["dropped"]["queue"] > 0
+    direction = before["directions"][0]
+    assert before["samples"]["ab_dropped"][-1] == direction["dropped"]["queue"] > 0
     path.datagrams(5, 1000, 5000)
     after = path.report(samples=1)
-    lane, old = after["directions"][0], lane
+    direction, old = after["directions"][0], direction
     assert after["samples"]["interval_ms"] == 20
     assert after["samples"]["t_ns"][0] > before["t_ns"]
     assert set(after["samples"]["ab_dropped"]) == {old["dropped"]["queue"]}
-    assert lane["max_queue_packets"] < old["max_queue_packets"] == 100
-    assert lane["in_packets"] >= old["in_packets"] + 5
-    assert sum(lane["lateness"]["count"]) >= sum(old["lateness"]["count"]) + 5
+    assert direction["max_queue_packets"] < old["max_queue_packets"] == 100
+    assert direction["in_packets"] >= old["in_packets"] + 5
+    assert sum(direction["lateness"]["count"]) >= sum(old["lateness"]["count"]) + 5
 
 
 @pytest.mark.parametrize(
@@ -319,7 +322,7 @@ def test_its_devices_end_with_it(path, end):
     process = path.emulator.process
     if end == "input":
         process.stdin.close()
-        assert path.emulator.hear()["final"] is True
+        assert path.emulator.receive()["final"] is True
         assert process.wait(5) == 0
     else:
         process.terminate() if end == "signal" else process.kill()
@@ -330,13 +333,13 @@ def test_its_devices_end_with_it(path, end):
 def test_it_ends_when_a_host_is_gone(path):
     path.open()
     run("ip", "-n", path.names["b"], "link", "delete", DEVICE)
-    event = path.emulator.hear(5)
+    event = path.emulator.receive(5)
     assert event["event"] == "error" and "device b is gone" in event["message"]
-    assert path.emulator.hear(5)["final"] is True
+    assert path.emulator.receive(5)["final"] is True
     assert path.emulator.process.wait(5) == 1
 
 
-def test_it_sleeps_when_nothing_happens(path):
+def test_it_sleeps_while_no_packet_arrives(path):
     path.both(delay_us=1000)
     path.open()
     before = path.report()

@@ -56,7 +56,7 @@ def run_both(agent, timeout_s=60, **settings):
         sink["window_ms"] = 0
     port, token = agent.sink(**sink)
     agent.gen(port, token, **gen)
-    results = agent.hear_results(timeout_s=timeout_s)
+    results = agent.receive_results(timeout_s=timeout_s)
     return results["sink_result", 1], results["gen_result", 1]
 
 
@@ -67,13 +67,13 @@ def assert_says_what_was_used(sink, gen, engine, send, receive, streams):
         assert end["threads"] == (min(cpus, streams) if engine == "epoll" else streams)
     assert (gen["send"], sink["receive"]) == (send, receive)
     if send == "zerocopy":
-        told = gen["zerocopy"]
-        assert told["completed_bytes"] == gen["total_bytes"] >= told["copied_bytes"]
+        counts = gen["zerocopy"]
+        assert counts["completed_bytes"] == gen["total_bytes"] >= counts["copied_bytes"]
     else:
         assert gen["zerocopy"] is None
     if receive == "zerocopy":
-        told = sink["zerocopy"]
-        assert told["mapped_bytes"] + told["copied_bytes"] == sink["total_bytes"]
+        counts = sink["zerocopy"]
+        assert counts["mapped_bytes"] + counts["copied_bytes"] == sink["total_bytes"]
     else:
         assert sink["zerocopy"] is None
 
@@ -119,7 +119,7 @@ def connect_two_ends(agent, gen, sink):
     """A run whose ends have engines of their own."""
     port, token = agent.sink(streams=5, window_ms=0, **sink)
     agent.gen(port, token, streams=5, bytes=2_000_003, **gen)
-    results = agent.hear_results()
+    results = agent.receive_results()
     assert_ledger_closes(results["sink_result", 1], results["gen_result", 1])
     return results
 
@@ -182,7 +182,7 @@ def test_auto_takes_threads_for_few_streams_and_epoll_for_many(agent):
         ("sink threads=1025", "threads"),
     ],
 )
-def test_what_an_engine_lacks_is_refused_by_name(agent, line, key):
+def test_a_method_that_an_engine_lacks_is_refused_by_name(agent, line, key):
     verb, _, rest = line.partition(" ")
     base = f"run=1 streams=1 record_B=1 token={'0' * 32} window_ms=1"
     end = "bind=127.0.0.1" if verb == "sink" else "to=127.0.0.1 port=1"
@@ -196,7 +196,7 @@ def test_stop_in_the_middle_ends_both_ends(agent, engine, send, receive):
     agent.gen(port, token, engine=engine, send=send, streams=7, window_ms=60_000)
     time.sleep(0.2)
     agent.say("stop run=1")
-    results = agent.hear_results(timeout_s=5)
+    results = agent.receive_results(timeout_s=5)
     assert {r["status"] for r in results.values()} == {"stopped"}
     for end in results.values():
         assert end["interval_sum_bytes"] == end["total_bytes"] > 0
@@ -223,7 +223,7 @@ def test_a_peer_that_resets_is_an_error(agent, engine):
         assert peer.recv(1) == b"G"
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         peer.close()
-    sink = agent.hear(timeout_s=5)
+    sink = agent.receive(timeout_s=5)
     assert (sink["status"], sink["code"]) == ("error", "peer")
 
 
@@ -238,7 +238,7 @@ def test_a_sink_that_never_reads_ends_the_gen_in_time(agent, engine):
         peer, _ = listener.accept()
         with peer:
             peer.sendall(b"G")
-            gen = agent.hear(timeout_s=5)
+            gen = agent.receive(timeout_s=5)
     assert (gen["status"], gen["code"]) == ("timeout", "timeout")
     if send == "zerocopy":
         assert gen["zerocopy"]["completed_bytes"] <= gen["total_bytes"]
@@ -254,7 +254,7 @@ def face_end(gensink, *argv):
 class Peak(threading.Thread):
     """The most memory a process has had, read while it runs.
 
-    What ``wait4`` tells also holds what the process was a copy of before it became gensink.
+    The value of ``wait4`` includes the parent's memory before the exec of gensink.
     """
 
     def __init__(self, pid: int):
@@ -268,11 +268,11 @@ class Peak(threading.Thread):
                 lines = self.status.read_text().splitlines()
             except OSError:
                 return
-            told = dict(line.split(":\t", 1) for line in lines)
-            if told["State"].startswith("Z"):
+            status = dict(line.split(":\t", 1) for line in lines)
+            if status["State"].startswith("Z"):
                 return
-            if told["Name"] == "gensink" and "VmHWM" in told:
-                self.peak_B = max(self.peak_B, 1024 * int(told["VmHWM"].split()[0]))
+            if status["Name"] == "gensink" and "VmHWM" in status:
+                self.peak_B = max(self.peak_B, 1024 * int(status["VmHWM"].split()[0]))
             time.sleep(0.01)
 
 
@@ -309,12 +309,12 @@ def test_10000_streams_take_less_than_64_KiB_each(gensink):
     assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
     assert gen["total_bytes"] == sink["total_bytes"] == sink["interval_sum_bytes"] == 200_110_000
     assert sink["engine"] == "epoll"
-    # a process that was never read would pass as one that needs nothing
+    # a process that was never read would pass as one without memory
     assert 1 << 20 < gen_B < 10_000 << 16 and 1 << 20 < sink_B < 10_000 << 16, (gen_B, sink_B)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has the privilege that is dropped here")
-def test_too_few_files_are_said_with_the_need(gensink):
+def test_too_few_files_are_reported_with_the_number_needed(gensink):
     done = subprocess.run(
         ("setpriv", "--bounding-set", "-sys_resource", gensink, "sink", "--bind", "127.0.0.1",
          "--streams", "1000"),
@@ -325,8 +325,8 @@ def test_too_few_files_are_said_with_the_need(gensink):
     assert "open files are needed and 300 are allowed" in done.stderr
 
 
-def test_plain_does_nothing_but_send_and_receive(agent):
-    nothing = {
+def test_plain_only_sends_and_receives(agent):
+    none = {
         "batch_B": None,
         "yield_B": None,
         "read_delay": False,
@@ -336,11 +336,40 @@ def test_plain_does_nothing_but_send_and_receive(agent):
     for streams in (1, 5):
         sink, gen = run_both(agent, engine="plain", streams=streams, bytes=100_003)
         assert_ledger_closes(sink, gen)
-        assert sink["policy"] == gen["policy"] == nothing
+        assert sink["policy"] == gen["policy"] == none
         assert {sink["engine"], gen["engine"]} == {"plain"}
 
 
-def test_a_report_says_how_its_threads_behaved(agent):
+def test_options_take_the_place_of_the_rules(agent):
+    given = {"batch_B": 65536, "sched_batch": "off", "spread": "on"}
+    both = {"engine": "epoll", "threads": 2, "streams": 4, "bytes": 1_000_003}
+    sink, gen = run_both(agent, **both, **given, yield_B="never", read_delay="off")
+    assert_ledger_closes(sink, gen)
+    wanted = {"batch_B": 65536, "sched_batch": False, "spread": True, "read_delay": False}
+    for end in (sink, gen):
+        assert {name: end["policy"][name] for name in wanted} == wanted
+        assert all(stream["cpu"] is not None for stream in end["per_stream"])
+    assert gen["policy"]["yield_B"] is None
+    sink, gen = run_both(agent, **both, batch_B="none", spread="off")
+    assert gen["policy"]["batch_B"] is None and gen["policy"]["spread"] is False
+    assert gen["policy"]["yield_B"] is not None or len(os.sched_getaffinity(0)) >= 4
+
+
+def test_the_metered_interface_does_not_change_how_bytes_are_sent(agent):
+    policies = [
+        run_both(agent, engine="epoll", streams=3, bytes=10_007, **more)[1]["policy"]
+        for more in ({}, {"interface": "lo"})
+    ]
+    assert policies[0] == policies[1]
+
+
+def test_a_read_delay_needs_an_engine_that_has_one(agent):
+    words = "run=1 bind=127.0.0.1 streams=1 record_B=1 window_ms=1 engine=epoll read_delay=on"
+    answer = agent.ask(f"sink {words} token={'0' * 32}")
+    assert (answer["code"], answer["key"]) == ("bad_request", "read_delay")
+
+
+def test_a_report_has_the_policy_of_its_threads(agent):
     sink, gen = run_both(agent, engine="auto", streams=100, bytes=10_007)
     cpus = len(os.sched_getaffinity(0))
     for end in (sink, gen):
@@ -383,7 +412,7 @@ def test_an_agent_that_waits_uses_no_cpu(agent):
     agent.sink(streams=20, engine="epoll", accept_ms=60_000)
     assert used_in_a_second_ns(agent.process.pid) == 0
     agent.say("stop run=1")
-    assert agent.hear()["status"] == "stopped"
+    assert agent.receive()["status"] == "stopped"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -414,7 +443,7 @@ def best_MBps(streams: int) -> float:
 def test_1000_streams_keep_most_of_the_goodput_of_20():
     """Interleaved, and again while other work on this machine may be why they do not.
 
-    What the share is on a machine that does nothing else is measured with
+    The share on an otherwise idle machine is measured with
     ``NETLAB_SCALE_SHARE=0.9``: caches that others fill cost many streams more than few.
     """
     shares = []

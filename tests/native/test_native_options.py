@@ -1,4 +1,4 @@
-"""What a run asks of its sockets and threads is held, read back and seen on the wire."""
+"""Options of sockets and threads take effect, read back, and show on the wire."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="takes privileges that on
 
 
 def transfer(agent, *, address: str = "127.0.0.1", sink=(), gen=(), **both) -> tuple[dict, dict]:
-    """A run between two ends of one agent; what the sink and the gen say."""
+    """A run between two ends of one agent; the results of sink and gen."""
     port, token = agent.sink(bind=address, **{**both, **dict(sink)})
     agent.gen(port, token, to=address, **{**both, **dict(gen)})
-    results = agent.hear_results()
+    results = agent.receive_results()
     ends = results["sink_result", 1], results["gen_result", 1]
     assert [end["status"] for end in ends] == ["ok", "ok"], [end["message"] for end in ends]
     return ends
 
 
-def held(end: dict, *names: str) -> list:
+def in_force(end: dict, *names: str) -> list:
     return [tuple(row[name] for name in names) for row in end["per_stream"]]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_every_option_is_held_by_every_stream_and_reported(agent, address):
+def test_every_option_takes_effect_on_every_stream_and_is_reported(agent, address):
     ends = transfer(
         agent,
         address=address,
@@ -41,27 +41,27 @@ def test_every_option_is_held_by_every_stream_and_reported(agent, address):
         gen={"pacing_Bps": 50_000_000},
     )
     for end in ends:
-        assert held(end, "dscp", "nodelay") == [(MARKED_DSCP, 1)] * 3
+        assert in_force(end, "dscp", "nodelay") == [(MARKED_DSCP, 1)] * 3
         # the timestamps option takes 12 of the 1000
-        assert held(end, "mss_B") == [(988,)] * 3
+        assert in_force(end, "mss_B") == [(988,)] * 3
         assert [row["tcp"]["mss_B"] for row in end["per_stream"]] == [988] * 3
-    assert held(ends[1], "pacing_Bps") == [(50_000_000,)] * 3
-    assert held(ends[0], "pacing_Bps") == [(0,)] * 3
+    assert in_force(ends[1], "pacing_Bps") == [(50_000_000,)] * 3
+    assert in_force(ends[0], "pacing_Bps") == [(0,)] * 3
 
 
-def test_what_is_not_asked_for_is_left_as_it_was(agent):
+def test_an_omitted_option_keeps_the_kernels_default(agent):
     for end in transfer(agent):
         names = ("dscp", "nodelay", "busy_poll_us", "pacing_Bps", "cpu", "moves")
-        assert held(end, *names) == [(0, 0, 0, 0, None, 0)]
+        assert in_force(end, *names) == [(0, 0, 0, 0, None, 0)]
 
 
 @AS_ROOT
-def test_busy_polling_is_held(agent):
+def test_busy_polling_takes_effect(agent):
     for end in transfer(agent, busy_poll_us=50):
-        assert held(end, "busy_poll_us") == [(50,)]
+        assert in_force(end, "busy_poll_us") == [(50,)]
 
 
-def test_congestion_controls_are_dealt_to_the_streams_in_turn(agent):
+def test_congestion_controls_are_assigned_to_the_streams_round_robin(agent):
     for end in transfer(agent, streams=5, congestion="cubic,reno"):
         assert [row["congestion"] for row in end["per_stream"]] == [
             "cubic", "reno", "cubic", "reno", "cubic",
@@ -76,7 +76,7 @@ def test_congestion_controls_are_dealt_to_the_streams_in_turn(agent):
         ("cpus=0,4095", "bad_request", "CPU 4095 does not exist"),
     ],
 )
-def test_what_cannot_be_had_names_the_option_and_the_reason(agent, word, code, reason):
+def test_a_refusal_names_the_option_and_the_reason(agent, word, code, reason):
     line = f"sink run=5 bind=127.0.0.1 streams=1 token={'1' * 32} record_B=1 window_ms=1 {word}"
     answer = agent.ask(line)
     assert (answer["event"], answer["run"], answer["code"]) == ("error", 5, code)
@@ -104,7 +104,7 @@ def test_a_paced_stream_is_no_faster_than_its_rate(agent, address):
     ):
         duration_s = (end["t_last_byte_ns"] - end["t_go_ns"]) / 1e9
         for row in end["per_stream"]:
-            # what a socket buffers is given to send() at once; pacing never waits for its first
+            # send() fills the socket's buffer at once; pacing never delays its first bytes
             buffered = row["sndbuf_B"] if end["event"] == "gen_result" else 0
             assert row["bytes"] < 1.25 * rate_Bps * duration_s + 500_000 + buffered
             assert row["bytes"] > 100_000
@@ -119,7 +119,7 @@ def test_the_code_point_is_on_every_data_packet(agent, own_network, family):
         port, token = agent.sink(bind={4: "127.0.0.1", 6: "::1"}[family], window_ms=0)
         agent.gen(port, token, to={4: "127.0.0.1", 6: "::1"}[family], bytes=200_000,
                   dscp=MARKED_DSCP)  # fmt: skip
-        results = agent.hear_results()
+        results = agent.receive_results()
         assert {end["status"] for end in results.values()} == {"ok"}
         wire.settimeout(0.5)
         seen = []
@@ -139,38 +139,38 @@ def test_the_code_point_is_on_every_data_packet(agent, own_network, family):
     assert set(seen) == {MARKED_DSCP}
 
 
-def test_threads_take_the_listed_cpus_in_turn(agent):
+def test_threads_take_the_listed_cpus_round_robin(agent):
     allowed = sorted(os.sched_getaffinity(0))
     cpus = [allowed[-1], allowed[0]] if len(allowed) > 1 else allowed
     before = os.sched_getaffinity(agent.process.pid)
     for end in transfer(agent, streams=4, cpus=",".join(map(str, cpus))):
-        assert [cpu for (cpu,) in held(end, "cpu")] == (cpus * 4)[:4]
+        assert [cpu for (cpu,) in in_force(end, "cpu")] == (cpus * 4)[:4]
     assert os.sched_getaffinity(agent.process.pid) == before
 
 
 def test_threads_of_a_run_without_cpus_are_free(agent):
     if len(os.sched_getaffinity(0)) == 1:
-        pytest.skip("on a single CPU every thread is held to it")
+        pytest.skip("on a single CPU every thread is pinned to it")
     for end in transfer(agent, streams=2):
-        assert held(end, "cpu") == [(None,)] * 2
+        assert in_force(end, "cpu") == [(None,)] * 2
 
 
 @pytest.mark.parametrize("engine", ["epoll", "auto"])
 def test_threads_that_are_one_a_cpu_keep_to_one(agent, engine):
     allowed = sorted(os.sched_getaffinity(0))
     streams = 33 if engine == "auto" else os.cpu_count() + 1
-    # where this process may not run everywhere there is no CPU for each thread, and they are free
-    kept = allowed if len(allowed) in (1, os.cpu_count()) else [None]
+    # with fewer CPUs than the machine has, threads are not pinned
+    expected = allowed if len(allowed) in (1, os.cpu_count()) else [None]
     before = os.sched_getaffinity(agent.process.pid)
     for end in transfer(agent, streams=streams, engine=engine):
         assert end["threads"] == os.cpu_count()
-        assert [cpu for (cpu,) in held(end, "cpu")] == (kept * streams)[:streams]
+        assert [cpu for (cpu,) in in_force(end, "cpu")] == (expected * streams)[:streams]
     assert os.sched_getaffinity(agent.process.pid) == before
 
 
 @AS_ROOT
 def test_a_thread_follows_its_packets_to_another_cpu(start_agent, gensink):
-    """Receive packet steering of the loopback says where packets come in, and changes its mind."""
+    """Receive packet steering of the loopback selects the CPU of arrival, and then another."""
     if os.cpu_count() < 2:
         pytest.skip("there is one CPU to come in on")
     steering = "/sys/class/net/lo/queues/rx-0/rps_cpus"
@@ -182,9 +182,9 @@ def test_a_thread_follows_its_packets_to_another_cpu(start_agent, gensink):
     time.sleep(0.8)
     inside = ("nsenter", "-t", str(agent.process.pid), "--net", "--mount")
     subprocess.run((*inside, "sh", "-c", f"echo 2 >{steering}"), check=True)
-    results = agent.hear_results()
+    results = agent.receive_results()
     sink = results["sink_result", 1]
     assert sink["status"] == "ok", sink["message"]
-    assert held(sink, "cpu", "incoming_cpu") == [(1, 1)] * 2
-    assert all(moves >= 1 for (moves,) in held(sink, "moves"))
-    assert held(results["gen_result", 1], "moves") == [(0,)] * 2
+    assert in_force(sink, "cpu", "incoming_cpu") == [(1, 1)] * 2
+    assert all(moves >= 1 for (moves,) in in_force(sink, "moves"))
+    assert in_force(results["gen_result", 1], "moves") == [(0,)] * 2

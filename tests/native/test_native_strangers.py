@@ -18,7 +18,7 @@ RATE_HZ = 1000
 
 
 class Storm:
-    """Connects to a port at a rate; each connection stays for half a second and sends nothing."""
+    """Connects to a port at a rate; each connection stays for half a second and stays silent."""
 
     def __init__(self, port: int):
         self._port, self._stop = port, threading.Event()
@@ -61,7 +61,7 @@ def goodput_MBps(agent, run: int, *, storm: bool) -> tuple[float, dict]:
             while strangers.tried < RATE_HZ // 5:
                 time.sleep(0.01)
         agent.gen(port, token, **options, pacing_Bps=PACING_BPS, tail_ms=100)
-        results = [agent.hear(timeout_s=20) for _ in range(2)]
+        results = [agent.receive(timeout_s=20) for _ in range(2)]
     (sink,) = [answer for answer in results if answer["event"] == "sink_result"]
     assert sink["status"] == "ok" and sink["accepted"] == STREAMS
     if storm:

@@ -1,4 +1,4 @@
-"""A fixed-byte run is timed by its bytes, whatever the sampling interval."""
+"""A fixed-byte run is timed by its bytes at any sampling interval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def paced(agent, interval_ms: int, streams: int = 2) -> tuple[dict, dict]:
     shared = {"streams": streams, "interval_ms": interval_ms}
     port, token = agent.sink(window_ms=0, **shared)
     agent.gen(port, token, bytes=BYTES, pacing_Bps=RATE_BPS, **shared)
-    results = agent.hear_results()
+    results = agent.receive_results()
     return results["gen_result", 1], results["sink_result", 1]
 
 
@@ -65,7 +65,7 @@ def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
         time.sleep(0.5)
         before_end_ns = time.monotonic_ns()
         peer.shutdown(socket.SHUT_WR)
-        sink = agent.hear()
+        sink = agent.receive()
     (row,) = sink["per_stream"]
     assert sink["status"] == "ok" and row["bytes"] == 2000
     assert before_first_ns <= row["t_first_ns"] < before_last_ns
@@ -76,7 +76,7 @@ def test_the_last_byte_is_timed_when_it_is_read_and_not_at_the_streams_end(
 def test_a_timed_run_has_no_last_byte_of_its_own(agent):
     port, token = agent.sink()
     agent.gen(port, token)
-    for end in agent.hear_results().values():
+    for end in agent.receive_results().values():
         (row,) = end["per_stream"]
         assert row["t_last_ns"] == 0
         assert end["t_last_byte_ns"] == row["t_end_ns"] > row["t_first_ns"]

@@ -1,4 +1,4 @@
-"""Notebooks are kept without what an execution leaves in them."""
+"""Notebooks in git have no outputs and no traces of an execution."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_a_parameter_that_is_gone_is_refused():
         check({}, a=int)
 
 
-def test_only_what_papermill_wrote_is_held_to_the_names():
+def test_only_the_cell_of_papermill_is_validated():
     history = ["", "b = 2", "# Parameters\na = 1\n"]
     check({"In": history, "a": 1, "b": 2}, a=int)
     with pytest.raises(BadInput, match="parameters: b: the notebook has no such parameter"):
@@ -143,7 +143,7 @@ def test_names_assigned_together_are_all_declared(tmp_path):
     assert declared(path) == {"a", "b", "c", "d", "e"}
 
 
-def test_a_notebook_without_a_tagged_cell_declares_nothing(tmp_path):
+def test_a_notebook_without_a_tagged_cell_declares_no_parameter(tmp_path):
     path = tmp_path / "n.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("a = 1")]), path)
     assert declared(path) == frozenset()
@@ -179,7 +179,7 @@ EVIL = [
 
 
 @pytest.mark.parametrize("name", EVIL, ids=repr)
-def test_a_name_that_is_no_parameter_never_reaches_papermill(notebook, name):
+def test_an_unknown_parameter_never_reaches_papermill(notebook, name):
     with pytest.raises(BadInput) as caught:
         names_checked(notebook, {name: 1})
     assert str(notebook) in str(caught.value)
@@ -217,10 +217,10 @@ def test_whatever_name_passes_is_one_of_the_notebooks(tmp_path_factory, name):
         "\xff",
     ],
 )
-def test_what_is_no_notebook_is_refused_in_one_line(tmp_path, content):
+def test_an_invalid_notebook_is_refused_in_one_line(tmp_path, content):
     path = tmp_path / "n.ipynb"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(BadInput, match="is no notebook") as caught:
+    with pytest.raises(BadInput, match="is not a notebook") as caught:
         declared(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -232,9 +232,9 @@ def test_a_missing_notebook_or_a_directory_is_refused(tmp_path):
             declared(path)
 
 
-def test_a_parameters_cell_that_is_no_python_is_refused(tmp_path):
+def test_a_parameters_cell_that_is_not_python_is_refused(tmp_path):
     path = tmp_path / "n.ipynb"
     cell = new_code_cell("%time a = 1", metadata={"tags": ["parameters"]})
     nbformat.write(new_notebook(cells=[cell]), path)
-    with pytest.raises(BadInput, match="is no plain Python"):
+    with pytest.raises(BadInput, match="is not plain Python"):
         declared(path)

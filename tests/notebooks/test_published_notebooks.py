@@ -84,18 +84,18 @@ def test_every_figure_has_alt_text(executed):
 
 
 def test_it_takes_less_than_thirty_seconds(executed):
-    """CPU time, which is what it takes alone: on a busy machine the clock says nothing."""
+    """CPU time, since wall time depends on the load of the machine."""
     assert 0 < executed[3] < 30
 
 
-def test_it_writes_its_tables_where_it_is_told(executed):
+def test_it_writes_its_tables_to_the_directory_requested(executed):
     name, _, place, _ = executed
     assert (place / "tables" / PROMISED[name][3]).stat().st_size > 100
     assert {path.name for path in place.iterdir()} == {"out.ipynb", "tables"}
 
 
 @pytest.mark.parametrize("name", PROMISED)
-def test_it_is_kept_clean_in_git(name):
+def test_it_is_stored_without_outputs(name):
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
     assert notebook.metadata.kernelspec.name == "python3"
@@ -107,7 +107,7 @@ def test_it_is_kept_clean_in_git(name):
 
 
 @pytest.mark.parametrize("name", PROMISED)
-def test_it_opens_with_what_it_shows_and_has_parameters(name):
+def test_it_opens_with_a_summary_and_has_parameters(name):
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
     opening = notebook.cells[0].source
     for promise in (

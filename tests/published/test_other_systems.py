@@ -53,7 +53,7 @@ def test_every_system_has_settings(system):
 @pytest.mark.parametrize(
     "where", [{"system": "Plan 9"}, {"document": "another"}, {"colour": "blue"}]
 )
-def test_what_is_not_there_is_refused_with_the_choices(where):
+def test_an_unknown_name_is_refused_with_the_choices(where):
     with pytest.raises(BadInput, match="must be one of"):
         other_systems.settings(**where)
 
@@ -75,7 +75,7 @@ def test_no_value_breaks_out_of_its_word(value):
         SystemSetting("Linux", "ndd", "/dev/tcp", "A", "1"),
     ],
 )
-def test_what_a_system_cannot_take_is_refused(setting):
+def test_a_setting_that_a_system_lacks_is_refused(setting):
     with pytest.raises(BadInput):
         setting.command()
 

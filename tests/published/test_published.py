@@ -1,6 +1,7 @@
 """The published figures: complete, as printed, and read into the right numbers."""
 
 import hashlib
+import json
 import shutil
 
 import pandas as pd
@@ -10,7 +11,7 @@ from netlab import published
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 
-# Held here too, so that a file and its description cannot change together unnoticed.
+# Stored here too, so that a file and its description cannot change together unnoticed.
 SHA256_OF_RAW = {
     "gigabit-settings": "9de5793215990ce30bae62e447e5a4bf97ccadef2556e35163faebde7d443eac",
     "gigabit-tuning": "7ecffb18a78c8829ca298fc4054fc8d43059855ea7dc6f2bad90cc1a112c47e9",
@@ -223,3 +224,28 @@ class TestGigabit:
             "Windows": 4,
             "Solaris": 3,
         }
+
+
+def test_a_data_set_of_ones_own_is_read_without_code(tmp_path, monkeypatch):
+    shutil.copytree(data_dir(), tmp_path / "data")
+    where = tmp_path / "data" / "published"
+    (where / "mine.csv").write_text("mtu_B,host,goodput_MBps\n1500,a,12.5\n9000,b,\n")
+    described = json.loads((where / "slac-2003-rapid.json").read_text())
+    columns = [
+        {"name": name, "unit": "", "description": name}
+        for name in ("mtu_B", "host", "goodput_MBps")
+    ]
+    described |= {
+        "name": "mine",
+        "file": "mine.csv",
+        "raw_rows": 2,
+        "sha256": hashlib.sha256((where / "mine.csv").read_bytes()).hexdigest(),
+        "columns": columns,
+        "tidy_columns": columns,
+    }
+    (where / "mine.json").write_text(json.dumps(described))
+    monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "data"))
+    assert "mine" in published.names()
+    frame = published.load("mine")
+    assert frame["mtu_B"].tolist() == [1500, 9000] and frame["host"].tolist() == ["a", "b"]
+    assert frame["goodput_MBps"].iloc[0] == 12.5 and frame["goodput_MBps"].isna().iloc[1]

@@ -50,13 +50,13 @@ def test_a_value_that_is_not_there_is_refused():
         layout.preliminary_set("extra")
 
 
-def test_the_best_cells_say_whether_the_goal_is_met():
+def test_the_best_cells_are_compared_with_the_goal():
     frame = layout.best_cells().frame
     assert list(frame["MB/s"]) == [755, 744, 774, 283, 444, 415]
     assert list(frame["Goal of 80 %"]) == ["missed", "missed", "–", "–", "–", "–"]
 
 
-def test_the_goal_is_judged_on_the_data(monkeypatch):
+def test_the_verdict_on_the_goal_follows_the_data(monkeypatch):
     assert "was not met: the most is 755 MB/s (table 1), 71.0 %" in layout.goal_sentence()
     faster = published.load("openlab-2003")
     faster[["throughput_MBps", "percent_of_bus"]] *= 1.2

@@ -11,7 +11,7 @@ def test_the_path_needs_fifty_seven_megabytes():
     assert figures["rtt_near_ms"] == 64.879
 
 
-def test_each_configuration_has_what_is_needed_and_given():
+def test_each_configuration_has_window_needed_and_given():
     frame = windows.windows()
     assert len(frame) == len(windows.windows_each_table().frame) == 26
     assert frame["given_B"].isna().sum() == 3

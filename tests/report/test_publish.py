@@ -1,4 +1,4 @@
-"""Executed copies of the published notebooks are kept with the results."""
+"""Executed copies of the published notebooks are stored with the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from netlab.files import paths
 from netlab.report import publish
 
 
-def test_a_published_notebook_is_executed_once_and_kept_with_the_results(tmp_path, monkeypatch):
+def test_a_published_notebook_is_executed_once_and_stored_with_the_results(tmp_path, monkeypatch):
     executed = []
 
     def execute(notebook, output, parameters):

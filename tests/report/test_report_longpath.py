@@ -5,21 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from long_path import short_study, store_of
 
-from netlab.analysis.longpath_study import LongPath, samples_of
-from netlab.analysis.measured import load_measured
 from netlab.report import longpath as tables
 from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
-from netlab.study.frozen import freeze
-
-
-@pytest.fixture(scope="module")
-def lp(tmp_path_factory) -> LongPath:
-    directory = tmp_path_factory.mktemp("long")
-    study = short_study()
-    store_of(directory, study)
-    return samples_of(load_measured(directory, freeze(study, directory)))
 
 
 def test_the_short_form_says_that_it_is_short(lp):
@@ -28,7 +16,7 @@ def test_the_short_form_says_that_it_is_short(lp):
     assert "runs of 6 s" in said and "604 s" in said
 
 
-def test_the_paths_are_what_the_study_asks_for(lp):
+def test_the_paths_are_those_of_the_study(lp):
     frame = tables.paths(lp).frame.set_index("path")
     assert frame.loc["wide-area", "RTT, ms"] == "183.022"
     assert frame.loc["wide-area", "window needed, MB"] == "57.2"
@@ -44,7 +32,7 @@ def test_all_stacks_and_both_frames_are_compared(lp):
     assert not frame["Mb/s"].str.contains("nan").any()
 
 
-def test_the_ten_configurations_show_what_was_set(lp):
+def test_the_ten_configurations_show_their_settings(lp):
     frame = tables.configurations(lp).frame
     assert frame["plot"].tolist() == [f"plot {number}" for number in range(1, 11)]
     assert frame["txqueuelen"].tolist() == [
@@ -65,7 +53,7 @@ def test_fast_is_shown_with_either_memory_setting_and_window(lp):
     ]
 
 
-def test_a_loss_is_told_beside_its_law(lp):
+def test_a_loss_is_shown_beside_its_law(lp):
     rows = tables.recoveries(lp, "recovery").frame.set_index("stack")
     assert rows.loc["Reno", "kept"] == "0.500" and rows.loc["Reno", "law"] == "0.500"
     assert rows.loc["Reno", "recovery, s"].startswith("not within 2.0")
@@ -76,14 +64,14 @@ def test_a_loss_is_told_beside_its_law(lp):
     )
 
 
-def test_two_flows_and_what_the_short_form_leaves_out(lp):
+def test_two_flows_are_shown_and_the_short_form_names_its_omissions(lp):
     frame = tables.fairness(lp, "fairness (scaled down)").frame
     assert len(frame) == 7
     assert "Scalable" in frame["Mb/s"].iloc[5] and "Reno" in frame["Mb/s"].iloc[5]
     assert "Only the whole study" in repr(tables.fairness(lp, "fairness"))
 
 
-def test_the_transfer_speaks_as_rapid_did(lp):
+def test_the_transfer_is_printed_as_rapid_did(lp):
     said = repr(tables.transfer(lp))
     assert "983316480.0 bytes" in said and "16388608000.0 bytes" in said
     assert "total time          4.000 seconds" in said

@@ -60,7 +60,7 @@ def test_the_tables_show_both_sides_and_their_intervals(measured, compared):
     assert "<strong>recurs</strong>" in whole._repr_html_()
 
 
-def test_a_direction_is_judged_by_throughput_where_the_ceiling_doubles(measured, compared):
+def test_a_direction_is_compared_by_throughput_where_the_ceiling_doubles(measured, compared):
     row = compared[compared["factor"] == "direction"].iloc[-1]
     assert row.now_ratio == pytest.approx(2.0, rel=0.1) and row.verdict == "recurs"
     assert row.now_to_percent / row.now_from_percent == pytest.approx(1.0, rel=0.1)
@@ -68,7 +68,7 @@ def test_a_direction_is_judged_by_throughput_where_the_ceiling_doubles(measured,
     assert "ratio of throughput" in note and "twice that of one" in note
 
 
-def test_a_study_without_comparable_cells_is_told_so_and_escaped(nothing):
+def test_a_study_without_comparable_cells_has_the_reason_escaped(nothing):
     compared = tn.compare(nothing)
     for said in (
         tables.opening(nothing),

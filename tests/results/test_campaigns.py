@@ -53,7 +53,7 @@ def test_without_a_campaign_the_last_record_of_a_run_counts(tmp_path):
     assert len(store.runs(superseded=True)) == 3
 
 
-def test_a_later_campaign_supersedes_and_deletes_nothing(tmp_path):
+def test_a_later_campaign_supersedes_without_deleting(tmp_path):
     store = Store(tmp_path)
     begin(tmp_path, FIRST)
     add(store, f"{FIRST}~b@r1", run("r", 0, FIRST), run("q", 1, FIRST))

@@ -28,7 +28,7 @@ def store(tmp_path):
     return store
 
 
-def test_every_campaign_is_listed_with_what_counts_of_it(store):
+def test_every_campaign_is_listed_with_its_counting_records(store):
     found = {one.campaign: one for one in summaries(store.directory)}
     assert list(found) == [OLDER, IMPORTS, FIRST, SECOND]
     numbers = {name: (one.runs, one.valid, one.superseded) for name, one in found.items()}
@@ -58,7 +58,7 @@ def test_only_parts_without_a_record_that_counts_go(store):
     assert planned(store.directory).files == ()
 
 
-def test_a_campaign_of_which_nothing_is_left_goes_with_its_log(tmp_path):
+def test_a_campaign_without_records_is_removed_with_its_log(tmp_path):
     store = Store(tmp_path)
     begin(tmp_path, FIRST)
     add(store, f"{FIRST}~b@r1", run("r", 0, FIRST))
@@ -77,7 +77,7 @@ def test_the_latest_campaign_stays_though_it_has_no_run_yet(tmp_path):
     assert campaigns.ids(tmp_path) == [SECOND]
 
 
-def test_a_plan_that_is_out_of_date_removes_nothing(store):
+def test_an_outdated_plan_removes_no_file(store):
     plan = planned(store.directory)
     add(store, f"{SECOND}~b@r2", run("i2", 20, SECOND))
     begin(store.directory, "20260303T030303Z")
@@ -129,7 +129,7 @@ def test_the_commands_list_and_show(store):
     assert missing.exit_code == 2 and "E-CLI-021" in missing.stderr
 
 
-def test_prune_says_what_goes_and_asks(store):
+def test_prune_lists_the_removals_and_asks(store):
     kept = len(store.runs(superseded=True))
     for typed in ("n\n", "", None):
         refused = command("prune", str(store.directory), typed=typed)

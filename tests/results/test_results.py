@@ -91,10 +91,10 @@ def test_the_file_says_its_version_and_every_columns_unit_and_meaning(columns, t
     results.write_atomically(frame_of([record(columns)], columns), path, columns)
     metadata = pyarrow.parquet.read_schema(path).metadata
     assert metadata[b"netlab.schema_version"] == str(results.SCHEMA_VERSION).encode()
-    told = json.loads(metadata[b"netlab.columns"])
-    assert list(told) == [column.name for column in columns]
+    described = json.loads(metadata[b"netlab.columns"])
+    assert list(described) == [column.name for column in columns]
     for column in columns:
-        assert told[column.name] == {"unit": column.unit, "meaning": column.meaning}
+        assert described[column.name] == {"unit": column.unit, "meaning": column.meaning}
         assert column.meaning
 
 
@@ -235,7 +235,7 @@ def test_a_parquet_file_of_something_else_is_refused(stored):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"text", b"PAR1" + bytes(100) + b"PAR1"])
-def test_a_file_that_is_no_parquet_is_refused(stored, content):
+def test_a_file_that_is_not_parquet_is_refused(stored, content):
     stored.write_bytes(content)
     with refused(NetlabError, "E-RESULTS-007", match=r"a\.parquet cannot be read as results"):
         read(stored, RUN_COLUMNS)
@@ -284,7 +284,7 @@ def test_a_frame_that_does_not_fit_leaves_the_old_file(stored):
     assert [path.name for path in stored.parent.iterdir()] == ["a.parquet"]
 
 
-def test_what_a_killed_writer_left_is_removed_and_a_live_writers_is_not(stored):
+def test_only_a_dead_writers_temporary_files_are_removed(stored):
     with subprocess.Popen(["true"]) as gone:
         gone.wait()
     abandoned = stored.with_name(f".a.parquet.{gone.pid}.partial")
@@ -445,7 +445,7 @@ def test_a_block_without_runs_does_not_change_the_types_of_the_others(tmp_path):
     pd.testing.assert_frame_equal(store.intervals(), interval_frame("r"))
 
 
-def test_half_written_files_are_no_part_of_the_store(tmp_path):
+def test_half_written_files_are_not_part_of_the_store(tmp_path):
     store = Store(tmp_path)
     store.write("a", frame_of([record()]), interval_frame("r"))
     (tmp_path / "runs" / ".b.parquet.1.partial").write_bytes(b"half")
@@ -468,7 +468,7 @@ def test_interval_frames_from_numpy_fit(tmp_path):
     assert Store(tmp_path).intervals()["bytes"].tolist() == [1, 2, 3]
 
 
-def test_a_table_that_a_block_has_no_rows_of_is_no_file_and_reads_as_empty(tmp_path):
+def test_a_table_without_rows_has_no_file_and_reads_as_empty(tmp_path):
     store = Store(tmp_path)
     runs, intervals = frame_of([record()]), frame_of([record(INTERVAL_COLUMNS)], INTERVAL_COLUMNS)
     traces = frame_of([record(TRACE_COLUMNS)], TRACE_COLUMNS)

@@ -21,7 +21,7 @@ def test_a_budget_is_a_duration(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["", "20", "min", "20 minutes", "-1s", "1e3s", "20min 3s"])
-def test_another_text_is_no_duration(text):
+def test_another_text_is_not_a_duration(text):
     with pytest.raises(ValueError, match="20min"):
         duration_s(text)
 
@@ -59,7 +59,7 @@ def test_a_part_of_a_precision_leaves_the_rest():
     assert study.precision.half_width_percent == 2.5 and study.precision.min_rounds == 4
 
 
-def test_a_study_that_says_nothing_has_three_rounds():
+def test_a_study_without_rounds_has_three():
     content = {**CONTENT, "timing": {"seconds": 1.0}}
     study = validated(Study, content, "my.yml")
     assert (study.min_rounds, study.max_rounds) == (3, 3)

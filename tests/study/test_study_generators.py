@@ -31,7 +31,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("generator", ["netlab", "iperf3", "iperf2", "nuttcp"])
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_a_generator_cannot_do_is_refused_and_no_other_is(what, generator):
+def test_only_options_that_a_generator_lacks_are_refused(what, generator):
     change, unable, sentence = REFUSED[what]
     content = study_of(generator, **change)
     if generator not in unable:

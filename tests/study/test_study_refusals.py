@@ -1,4 +1,4 @@
-"""Whatever is wrong in a study is refused in one message that names file, key and value."""
+"""A mistake in a study is refused in one message that names file, key and value."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_bad_value_is_named_with_its_key(name):
 
 
 @pytest.mark.parametrize("place", [("timing", "seconds"), ("confidence",)])
-def test_nan_is_no_number(place):
+def test_nan_is_refused(place):
     error = refusal(changed(*place, math.nan))
     assert error.key == ".".join(place)
     assert math.isnan(error.value)
@@ -220,7 +220,7 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-def test_what_does_not_fit_together_is_named(name):
+def test_contradicting_keys_are_named(name):
     change, sentence = SENTENCES[name]
     assert sentence in str(refusal(changed(*change)))
 
@@ -251,7 +251,7 @@ def test_a_loss_is_forced_before_a_run_is_over():
     ("key", "value"),
     [("engine", "epoll"), ("threads", 1), ("send", "splice"), ("socket", {"nodelay": True})],
 )
-def test_what_only_netlabs_generator_takes_is_refused_for_another(key, value):
+def test_options_of_netlabs_generator_are_refused_for_another(key, value):
     content = changed(key, value)
     content["groups"][0]["generator"] = "iperf3"
     said = str(refusal(content))
@@ -325,7 +325,7 @@ def test_only_a_lab_path_has_a_link():
     assert "only a lab path has a link" in str(refusal(content))
 
 
-# Mutations: whatever is done to a valid study, it loads or is refused.
+# Mutations: a valid study with a random change loads or is refused.
 
 KEYS = st.sampled_from(["name", "kind", "ends", "host", "a b", "", "0", "<<"])
 SCALARS = st.one_of(

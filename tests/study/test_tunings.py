@@ -221,7 +221,7 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
     assert all(word in str(caught.value) for word in words)
 
 
-# What is refused.
+# Refusals.
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
         ),
     ],
 )
-def test_what_is_unknown_or_contradicts_itself_is_refused_with_the_nearest_names(changes, words):
+def test_unknown_or_contradicting_tunings_are_refused_with_the_nearest_names(changes, words):
     said = refusal(**changes)
     assert all(word in said for word in words), said
 
@@ -326,6 +326,6 @@ def test_a_frozen_copy_runs_without_the_files_its_tunings_came_from(write, tmp_p
 
 def test_a_frozen_copy_of_the_openlab_study_holds_the_tunings_of_2003(tmp_path):
     frozen = freeze(validated(Study, copy.deepcopy(CONTENT), "x"), tmp_path)
-    held = yaml.safe_load(frozen.read_text())["profiles"]
+    profiles = yaml.safe_load(frozen.read_text())["profiles"]
     names = ("normal", "kernel", "full", "kernel-linux32", "full-linux32")
-    assert set(held) == {f"openlab-2003-{name}" for name in names}
+    assert set(profiles) == {f"openlab-2003-{name}" for name in names}

@@ -37,7 +37,7 @@ def test_without_floyd_increase_and_decrease_are_its_own():
     assert entry.overridden() == {}
 
 
-def test_what_is_left_out_is_reno():
+def test_omitted_parameters_are_those_of_reno():
     assert parse_wad("[any]\n")[0].stack() == Stack(law="aimd")
 
 
@@ -137,7 +137,7 @@ entries = st.builds(
 
 
 @given(st.lists(entries, min_size=1, max_size=4, unique_by=lambda entry: entry.name))
-def test_what_is_written_reads_back(wanted):
+def test_a_written_wad_conf_reads_back_equal(wanted):
     lines = []
     for entry in wanted:
         values = asdict(entry)

@@ -24,13 +24,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NATIVE = ROOT / "native"
+NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
 _counter = itertools.count()
 SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
 
 
 def compile_program(main: str, to: Path, *flags: str) -> Path:
-    """Compile the sources of gensink and one file with a main, with nothing but a C compiler."""
+    """Compile the sources of gensink and one file with a main, with only a C compiler."""
     objects = to.with_name(f"{to.name}-objects")
     header = objects / "nl_digest.h"
     digest = (sys.executable, NATIVE / "cmake" / "digest.py", NATIVE, "0", header)
@@ -195,7 +195,7 @@ class Namespace:
         return self.inside(run)
 
     def dump(self) -> str:
-        """Everything a tuning could touch."""
+        """Every setting that a tuning could change."""
         return self.sh(
             "sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key -e random "
             "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]';"
@@ -210,7 +210,7 @@ class Namespace:
         return [*enter, *tune, *options]
 
     def tune(self, *options: str, journal: Path | None = None, ready: bool = True):
-        """A `gensink tune` in here, greeted."""
+        """A ready `gensink tune` in here."""
         channel = ProcessChannel(self.argv(*options, journal=journal))
         self.channels.append(channel)
         if ready:
@@ -219,7 +219,7 @@ class Namespace:
         return channel
 
     def settled(self, timeout_s: float = 20.0) -> None:
-        """Wait until nobody tunes in here: the guard of a dead session has done its work."""
+        """Wait until no session is left in here: the guard of a dead one has reverted it."""
         until = time.monotonic() + timeout_s
 
         while not self.lock_is_free():

@@ -1,4 +1,4 @@
-"""System calls of `gensink tune` that fail on demand, and what its journals say is missing."""
+"""System calls of `gensink tune` that fail on demand, and the changes left in its journals."""
 
 from __future__ import annotations
 

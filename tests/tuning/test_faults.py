@@ -56,6 +56,19 @@ def test_a_knob_that_cannot_be_read_at_revert_fails_and_stays_in_the_journal(nam
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
 
 
+@pytest.mark.parametrize("knob", [SACK, MTU])
+def test_a_change_whose_record_is_not_durable_is_not_made(namespace, faults, knob):
+    before = namespace.dump()
+    channel = begun(namespace)
+    faults.arm("fsync", error=errno.EIO)
+    answer = channel.ask(f"set {knob} value={'0' if knob == SACK else '9000'}")
+    assert answer["status"] == "refused" and "nothing was changed" in answer["reason"]
+    assert faults.failures > 0
+    assert namespace.dump() == before
+    faults.disarm()
+    assert channel.close() == 0 and namespace.journals() == []
+
+
 @pytest.mark.parametrize("knob", [SACK, MTU, TIMEOUT, CHECKSUM])
 @pytest.mark.parametrize("call", ["open", "read", "write", "ioctl", "socket", "malloc"])
 def test_the_guard_tries_again_after_a_shortage(namespace, faults, knob, call):

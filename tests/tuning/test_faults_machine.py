@@ -1,5 +1,4 @@
-"""Whatever call fails, and whoever is killed: a knob has its original value, or a journal has the
-knob.
+"""Any call fails, any process is killed: a knob has its original value, or is in a journal.
 
 The machine sets, reverts, renames interfaces, kills processes and recovers, while calls of one kind
 or several fail. It compares the host with its state at the start and with the journals."""
@@ -72,12 +71,12 @@ class FaultMachine(RuleBasedStateMachine):
         return {knob for knob in KNOBS if now[knob] != self.first[knob]}
 
     def kept(self):
-        """What the journals name; an interface under either name."""
+        """Knobs in the journals; an interface under either name."""
         found = missing(self.namespace.journals())
         return {(k, n, "v0" if i in NAMES else i) for k, n, i in found}
 
     def check(self, *, clean=False):
-        """The promise; `clean`: netlab said that nothing of this session is left."""
+        """The promise; `clean`: netlab reported a complete revert of this session."""
         differing = self.differing()
         assert differing <= self.kept()
         if clean:
@@ -99,7 +98,7 @@ class FaultMachine(RuleBasedStateMachine):
         self.check()
 
     def session(self):
-        """Whether a session is open; opens one if the failures allow it."""
+        """True if a session is open; opens one if the failures allow it."""
         if self.channel is None:
             self.channel = self.namespace.tune(ready=False)
             try:

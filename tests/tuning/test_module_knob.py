@@ -99,7 +99,7 @@ def test_a_module_is_loaded_for_a_session_and_gone_after_it(namespace, machine):
     assert channel.close() == 0
 
 
-def test_one_that_was_there_before_stays(namespace, machine):
+def test_a_module_loaded_before_stays(namespace, machine):
     (machine.modules / "tcp_scalable").mkdir()
     (machine.modules / "tcp_scalable/initstate").write_text("live\n")
     channel = begun(namespace)
@@ -109,7 +109,7 @@ def test_one_that_was_there_before_stays(namespace, machine):
     assert not (machine.root / "said").exists()
 
 
-def test_one_that_is_built_in_is_read_and_left(namespace, machine):
+def test_a_built_in_control_is_read_and_left(namespace, machine):
     (machine.modules / "tcp_cubic").mkdir()
     channel = namespace.tune()
     answer = channel.ask("read knob=module name=tcp_cubic")
@@ -117,7 +117,7 @@ def test_one_that_is_built_in_is_read_and_left(namespace, machine):
     assert answer["reason"] == "built into the kernel"
 
 
-def test_one_that_the_kernel_does_not_have_is_refused_in_modprobes_words(namespace, machine):
+def test_a_missing_module_is_refused_with_modprobes_message(namespace, machine):
     channel = begun(namespace)
     answer = channel.ask("set knob=module name=tcp_none value=loaded")
     assert answer["status"] == "refused"
@@ -145,7 +145,7 @@ def test_only_modules_of_congestion_controls_are_named(namespace, request_line):
 
 
 def test_a_module_still_in_use_is_waited_for(namespace, machine):
-    """Connections that are closing hold it for a moment; another is tried until it is free."""
+    """Closing connections use it for a moment; the removal is retried until it is free."""
     channel = begun(namespace)
     channel.ask(f"set {KNOB} value=loaded")
     busy = machine.root / "in_use"
@@ -160,7 +160,7 @@ def test_a_module_still_in_use_is_waited_for(namespace, machine):
     assert len(machine.said()) > 2
 
 
-def test_a_module_in_use_for_good_is_reported_and_kept_for_recovery(namespace, machine):
+def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(namespace, machine):
     channel = begun(namespace)
     channel.ask(f"set {KNOB} value=loaded")
     (machine.root / "in_use").touch()

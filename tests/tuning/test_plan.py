@@ -11,7 +11,7 @@ from netlab.tuning.profiles import Knob, Profile, load_profile
 
 
 class Host:
-    """Answers reads from a table; what is not in it is missing."""
+    """Answers reads from a table; a knob that is not in it is missing."""
 
     def __init__(self, values, read_only=(), reason="no such setting in this kernel"):
         self.values, self.read_only, self.reason = values, read_only, reason
@@ -36,7 +36,7 @@ def sysctl(value, name="net.ipv4.tcp_sack", **more):
     return Knob(kind="sysctl", name=name, value=value, source="appendix C", **more)
 
 
-def test_a_change_an_equal_value_and_a_missing_knob_are_told_apart():
+def test_a_plan_distinguishes_a_change_an_equal_value_and_a_missing_knob():
     gone = sysctl("1", "net.ipv4.tcp_tw_recycle", when_missing="left Linux in 4.12")
     host = Host({"net.ipv4.tcp_sack": "1", "mtu": "1500"})
     plan = make_plan(host, profile(sysctl("0"), gone), "eth0", mtu_B=1500)
@@ -54,7 +54,7 @@ def test_a_change_an_equal_value_and_a_missing_knob_are_told_apart():
     )
 
 
-def test_a_read_only_knob_that_has_the_value_is_no_failure():
+def test_a_read_only_knob_that_has_the_value_is_not_a_failure():
     host = Host({"net.ipv4.tcp_sack": "1"}, read_only=("net.ipv4.tcp_sack",))
     (same,) = make_plan(host, profile(sysctl("1")), "eth0")
     (other,) = make_plan(host, profile(sysctl("0")), "eth0")

@@ -1,4 +1,4 @@
-"""The tunings of the documents as data, and what is refused as one."""
+"""The tunings of the documents as data, and the refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_every_value_has_a_source(name):
         assert all("appendix" in knob.source for knob in knobs)
 
 
-def test_every_tuning_sets_the_same_knobs_so_that_none_shines_through():
+def test_every_tuning_sets_the_same_knobs():
     labels = [set(values(load_profile(name))) for name in OPENLAB]
     assert all(one == labels[0] for one in labels)
     assert len(labels[0]) == 17
@@ -98,18 +98,20 @@ def test_buffer_limits_are_the_tunings_own(name, limit):
     assert load_profile(name).buffer_clamp_B() == (limit, limit)
 
 
-def test_a_profile_without_limits_clips_nothing(write):
+def test_a_profile_without_limits_does_not_clip(write):
     assert load_profile("x", write("knobs: []")).buffer_clamp_B() == (None, None)
 
 
 def test_commands_are_quoted():
-    lines = load_profile("openlab-2003-normal").as_commands("eth2")
+    def commands(interface: str, way: int) -> list[str]:
+        options = load_profile("openlab-2003-normal").options(software_deferral=True)
+        return [knob.command(interface) for ways in options if ways for knob in ways[way].knobs]
+
+    lines = commands("eth2", 0)
     assert "sysctl -w 'net.ipv4.tcp_rmem=4096 87380 174760'" in lines
     assert "ethtool -C eth2 rx-usecs 52" in lines and "ethtool -K eth2 tx off" in lines
-    assert "echo 52429 > /sys/class/net/eth2/gro_flush_timeout" in load_profile(
-        "openlab-2003-normal"
-    ).as_commands("eth2", software_deferral=True)
-    for line in load_profile("openlab-2003-normal").as_commands("a;b", software_deferral=True):
+    assert "echo 52429 > /sys/class/net/eth2/gro_flush_timeout" in commands("eth2", -1)
+    for line in commands("a;b", -1):
         assert "a;b" not in line or any("a;b" in word for word in shlex.split(line))
         assert "'" in line if ";" in line else True
     queue = Knob(kind="txqueuelen", value=10000, source="SLAC")
@@ -177,14 +179,14 @@ def test_the_name_in_the_file_is_the_files(write):
         load_profile("y", directory)
 
 
-def test_an_unknown_tuning_names_those_there_are():
+def test_an_unknown_tuning_is_refused_with_the_known_names():
     with pytest.raises(
         BadInput, match="openlab-2003-full, openlab-2003-full-linux32, openlab-2003-kernel"
     ):
         load_profile("fast")
 
 
-def test_data_are_found_where_they_are_said_to_be(write, monkeypatch, tmp_path):
+def test_data_are_read_from_the_directory_of_the_environment(write, monkeypatch, tmp_path):
     directory = write("knobs: []")
     monkeypatch.setenv("NETLAB_DATA", str(directory))
     assert profile_names() == ["x"]

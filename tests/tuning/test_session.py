@@ -1,4 +1,4 @@
-"""A session applies a profile, holds it, and puts everything back, whatever happens."""
+"""A session applies a profile, maintains it, and reverts it in any case."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_interrupt_delay_is_deferred_in_software_on_veth(namespace):
     assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "0"
 
 
-def test_a_plan_alone_changes_nothing_and_takes_nothing(namespace):
+def test_a_plan_alone_neither_changes_a_knob_nor_takes_the_lock(namespace):
     before = namespace.dump()
     channel = ungreeted(namespace)
     changes = session(channel).plan()
@@ -139,13 +139,13 @@ def test_drift_and_conflicts_are_data(namespace):
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
 
 
-def test_the_host_hears_from_us_between_runs(namespace):
+def test_a_session_sends_keepalives_between_runs(namespace):
     with session(ungreeted(namespace, "--hold-s", "3"), hold_s=3.0) as tuned:
         time.sleep(4)
         assert tuned.drift() == ()
 
 
-def test_a_host_that_gave_up_waiting_says_so(namespace):
+def test_a_host_that_reverted_after_silence_reports_it(namespace):
     before = namespace.dump()
     with (
         pytest.raises(TuningError, match="no request arrived"),
@@ -154,6 +154,21 @@ def test_a_host_that_gave_up_waiting_says_so(namespace):
         namespace.settled_journals(0)
         tuned.drift()
     assert namespace.dump() == before
+
+
+def test_a_session_that_waits_says_once_for_whom_and_since_when(namespace):
+    other = namespace.tune()
+    assert other.ask("begin owner=other") == {"event": "begun"}
+    said = []
+
+    def sleep(_seconds):
+        if len(said) == 1 and other.process.poll() is None:
+            assert other.close() == 0
+
+    with session(ungreeted(namespace), on_wait=said.append, sleep=sleep):
+        pass
+    (text,) = said
+    assert f"process {other.pid} of user root" in text and " since 20" in text
 
 
 def test_a_lost_connection_is_an_error_and_the_guard_reverts(namespace):
@@ -174,7 +189,7 @@ def test_a_host_that_is_being_tuned_is_refused_after_a_while(namespace):
         assert namespace.link("mtu") == 9000
 
 
-def test_what_a_dead_session_left_is_put_back_first(namespace):
+def test_the_changes_of_a_dead_session_are_reverted_first(namespace):
     before = namespace.dump()
     channel = ungreeted(namespace)
     session(channel, hold_s=0).__enter__()
@@ -200,7 +215,7 @@ with TuningSession(channel, load_profile("openlab-2003-full"), "v0", 9000, softw
 
 
 @pytest.mark.parametrize("wait_ms", [0, 3, 6, 10, 20, None])
-def test_a_controller_killed_at_any_moment_leaves_nothing(namespace, wait_ms):
+def test_a_controller_killed_at_any_moment_leaves_no_change(namespace, wait_ms):
     before = namespace.dump()
     script = CONTROLLER.format(root=str(ROOT), argv=namespace.argv())
     controller = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
@@ -219,7 +234,7 @@ def test_a_controller_killed_at_any_moment_leaves_nothing(namespace, wait_ms):
 
 
 class Silent:
-    """A channel on which nothing comes."""
+    """A channel without answers."""
 
     def send(self, line):
         pass
@@ -237,7 +252,7 @@ def test_values_are_encoded_so_that_no_blank_or_newline_passes():
     assert request_line("set", value="4096  1%\nend", name=None) == "set value=4096%20%201%25%0Aend"
 
 
-class Told:
+class Recording:
     """A channel that notes every request."""
 
     def __init__(self, channel):
@@ -258,12 +273,12 @@ def as_found(channel, **options):
 def test_as_found_only_reads_and_records_what_it_finds(namespace):
     namespace.link("mtu", 3000)
     before = namespace.dump()
-    told = Told(ungreeted(namespace))
-    with as_found(told) as tuned:
+    recording = Recording(ungreeted(namespace))
+    with as_found(recording) as tuned:
         assert namespace.dump() == before
         assert tuned.drift() == () and tuned.plan() == ()
     assert namespace.dump() == before and namespace.journals() == []
-    assert set(told.verbs) == {"read"}
+    assert set(recording.verbs) == {"read"}
     record = json.loads(json.dumps(tuned.result.record()))
     assert not record["applied"] and not record["unchanged"] and not record["unsupported"]
     found = {(entry["knob"], entry["name"]): entry["value"] for entry in record["found"]}

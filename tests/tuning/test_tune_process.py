@@ -1,4 +1,4 @@
-"""`gensink tune`: what it says to whom, and that nothing stays changed."""
+"""`gensink tune`: its answers, and the revert of every change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def applied(channel, request):
     return answer
 
 
-def test_a_session_sets_verifies_reverts_and_leaves_nothing(namespace):
+def test_a_session_sets_verifies_and_reverts_without_a_trace(namespace):
     before = namespace.dump()
     channel = begin(namespace)
     assert applied(channel, f"{SACK} value=0")["old"] == "1"
@@ -70,7 +70,7 @@ def test_a_signal_means_end_and_failure(namespace, number):
     assert namespace.journals() == []
 
 
-def test_unsupported_knobs_are_said_with_the_reason(namespace):
+def test_unsupported_knobs_are_reported_with_the_reason(namespace):
     channel = begin(namespace)
     gone = channel.ask("read knob=sysctl name=net.ipv4.tcp_tw_recycle")
     assert not gone["supported"] and gone["value"] is None
@@ -88,7 +88,7 @@ def test_unsupported_knobs_are_said_with_the_reason(namespace):
     assert answer["status"] == "refused" and "no such interface" in answer["reason"]
 
 
-def test_what_the_kernel_refuses_is_refused_with_its_word(namespace):
+def test_a_refusal_by_the_kernel_has_its_reason(namespace):
     channel = begin(namespace)
     answer = channel.ask(f"set {MTU} value=99999")
     assert answer["status"] == "refused" and "Invalid argument" in answer["reason"]
@@ -140,7 +140,7 @@ def test_setting_twice_goes_back_to_the_first_value(namespace):
     assert namespace.link("mtu") == 1500
 
 
-def test_what_somebody_else_changed_is_a_drift_and_then_a_conflict(namespace):
+def test_a_foreign_change_is_a_drift_and_then_a_conflict(namespace):
     channel = begin(namespace)
     applied(channel, f"{MTU} value=9000")
     applied(channel, f"{SACK} value=0")
@@ -153,7 +153,7 @@ def test_what_somebody_else_changed_is_a_drift_and_then_a_conflict(namespace):
     assert namespace.link("mtu") == 3000
 
 
-def test_a_foreign_value_overwritten_on_request_is_what_comes_back(namespace):
+def test_a_foreign_value_overwritten_on_request_is_restored(namespace):
     channel = begin(namespace)
     applied(channel, f"{MTU} value=9000")
     namespace.link("mtu", 3000)
@@ -294,7 +294,7 @@ def test_a_wrong_command_line_is_bad_input(program, options):
     assert run.returncode == 2 and '"code":"bad_request"' in run.stdout
 
 
-def test_an_output_that_nobody_reads_ends_it_in_three_seconds(namespace):
+def test_an_output_without_a_reader_ends_it_in_three_seconds(namespace):
     channel = begin(namespace)
     applied(channel, f"{SACK} value=0")
     flood = b"read knob=sysctl name=net.ipv4.tcp_rmem\n" * 600

@@ -1,7 +1,7 @@
-"""Whatever sequence of settings, foreign changes and kills: no value of netlab's stays behind.
+"""After any sequence of settings, foreign changes and kills no value of netlab's stays.
 
-Originals, netlab's values and the foreigner's come from three sets that share nothing, so that
-what is found at the end says whose it is."""
+Originals, netlab's values and the foreigner's come from three disjoint sets, so that the value at
+the end identifies its writer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FOREIGN = {
 
 
 class TuningMachine(RuleBasedStateMachine):
-    """One host, one controller that may die, and somebody else."""
+    """One host, one controller that may die, and a foreign process."""
 
     namespace = None
 

@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { UNREAD_MAX_B = 1 << 20 }; /* of answers that nobody reads; results come on top */
+enum { UNREAD_MAX_B = 1 << 20 }; /* of unread answers; results come on top */
 enum { END_MS = 2500 }; /* for runs to stop and results to be written; gone within 3 s */
 
 struct agent {
@@ -233,7 +233,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
 	nl_host_lock_release(&lock);
-	if (busy) /* a thread is blocked, probably in a write: free nothing it uses */
+	if (busy) /* a thread is blocked, probably in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);

@@ -1,6 +1,6 @@
 /* run_table: the runs of an agent, each in a thread of its own.
  *
- * A run writes its result to the async_out and frees its entry; nobody joins its thread. All
+ * A run writes its result to the async_out and frees its entry; its thread is detached. All
  * functions are for the one thread that reads requests. */
 #ifndef NL_RUN_TABLE_H
 #define NL_RUN_TABLE_H

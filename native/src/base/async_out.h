@@ -1,7 +1,7 @@
 /* async_out: write whole lines to a descriptor from a thread of its own.
  *
  * Callers never block on the reader: lines are queued, and the writer thread writes them in order.
- * A failed write or a full queue (nobody reads) breaks the writer for good and signals broken_fd.
+ * A failed write or a full queue (without a reader) breaks the writer for good and signals broken_fd.
  */
 #ifndef NL_ASYNC_OUT_H
 #define NL_ASYNC_OUT_H

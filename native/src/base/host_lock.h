@@ -10,7 +10,7 @@
 #include "netlab.h"
 
 struct nl_host_lock {
-	int fd;         /* -1: not held */
+	int fd;         /* -1: not locked */
 	char path[128];
 };
 
@@ -20,7 +20,7 @@ int nl_host_lock_take(struct nl_host_lock *lock, const char *kind, const char *w
 		      struct nl_err *err);
 
 /* Remove the file and release the lock, in this process and in those that inherited it. Does nothing
- * if it is not held. */
+ * without the lock. */
 void nl_host_lock_release(struct nl_host_lock *lock);
 
 #endif

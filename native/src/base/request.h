@@ -52,7 +52,7 @@ const char *nl_request_get(struct nl_request *r, const char *key);
 int nl_request_u64(struct nl_request *r, const char *key, uint64_t min, uint64_t max,
 		   uint64_t *out);
 
-/* Whether the key is present; does not mark it read. */
+/* True if the key is present; does not mark it read. */
 int nl_request_has(const struct nl_request *r, const char *key);
 
 /* Parse the whole text as a decimal in [min, max]. 0, or -1. */

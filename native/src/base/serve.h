@@ -1,8 +1,9 @@
 /* serve: the loop of a subcommand that answers request lines, one answer or error a request.
  *
- * The loop ends with the input, on a signal, when a handler sets `stop`, when nobody reads the output,
- * or after a time without input. An empty line is input without an answer: a sign of life. nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own
- * loop of nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
+ * The loop ends with the input, on a signal, when a handler sets `stop`, when its output has no
+ * reader, or after a time without input. An empty line is input without an answer: a sign of life.
+ * nl_serve_run is the whole loop. A subcommand that polls more descriptors makes its own loop of
+ * nl_serve_fds, nl_serve_check and nl_serve_input. One thread. */
 #ifndef NL_SERVE_H
 #define NL_SERVE_H
 
@@ -16,7 +17,7 @@ enum nl_serve_end {
 	NL_SERVE_GOING = 0,
 	NL_SERVE_INPUT_ENDED,
 	NL_SERVE_STOPPED,     /* a handler set `stop` */
-	NL_SERVE_OUTPUT_LOST, /* nobody reads the output */
+	NL_SERVE_OUTPUT_LOST, /* the output has no reader */
 	NL_SERVE_SIGNALLED,
 	NL_SERVE_FAILED, /* poll() failed */
 	NL_SERVE_SILENT, /* no input for silence_ns */
@@ -32,7 +33,7 @@ struct nl_serve {
 	int broken_fd; /* of an nl_async_out, or -1 */
 	int signal_fd; /* or -1 */
 	int stop;
-	/* Whether too many answers are unread: requests stay in the input meanwhile. May be NULL. */
+	/* True if too many answers are unread: requests stay in the input meanwhile. May be NULL. */
 	int (*is_full)(void *context);
 	uint64_t silence_ns; /* end after this time without input; 0: never */
 	struct nl_line_reader reader;

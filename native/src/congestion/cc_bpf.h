@@ -13,7 +13,7 @@ enum { NL_CC_NAME_MAX = 15 };
 
 struct nl_cc_loaded; /* a registered congestion control */
 
-/* Whether this build and this kernel support it; if not, why. */
+/* True if this build and this kernel support it; otherwise why has the reason. */
 int nl_cc_supported(char why[NL_MESSAGE_MAX]);
 
 /* sha256 of the object code, hex; static storage. NULL in a build without BPF. */

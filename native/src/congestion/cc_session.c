@@ -48,10 +48,10 @@ static void send_ready(struct cc_session *s)
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "supported", supported);
 	nl_json_text(j, "reason", supported ? NULL : why);
-	nl_json_array(j, "laws");
+	nl_json_array(j, "controls");
 	for (int i = 0; i < NL_CC_COUNT; i++) {
 		nl_json_open(j, NULL);
-		nl_json_text(j, "law", nl_cc_table[i].name);
+		nl_json_text(j, "cc", nl_cc_table[i].name);
 		nl_json_u64(j, "revision", nl_cc_table[i].revision);
 		nl_json_text(j, "sha256", nl_cc_sha256(i));
 		nl_json_close(j);
@@ -88,7 +88,7 @@ static int request_load(void *context, struct nl_request *request, struct nl_err
 		return err->code;
 	j = event(s, "loaded");
 	nl_json_text(j, "name", nl_cc_name(s->loaded[s->count++]));
-	nl_json_text(j, "law", nl_cc_table[cc].name);
+	nl_json_text(j, "cc", nl_cc_table[cc].name);
 	nl_json_u64(j, "revision", nl_cc_table[cc].revision);
 	nl_json_text(j, "sha256", nl_cc_sha256(cc));
 	for (size_t i = 0; i < nl_cc_table[cc].options; i++)

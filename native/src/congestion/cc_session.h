@@ -1,4 +1,4 @@
-/* cc_session: `gensink stacks`: register BPF congestion controls for as long as it runs. */
+/* cc_session: `gensink cc`: register BPF congestion controls for as long as it runs. */
 #ifndef NL_CC_SESSION_H
 #define NL_CC_SESSION_H
 

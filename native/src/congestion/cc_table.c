@@ -77,14 +77,14 @@ void nl_cc_highspeed_rows(struct nl_cc_row row[NL_CC_HIGHSPEED_ROWS])
 
 int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, struct nl_err *err)
 {
-	const char *name = nl_request_get(request, "law"), *key;
+	const char *name = nl_request_get(request, "cc"), *key;
 	int cc = -1;
 
 	for (int i = 0; name && i < NL_CC_COUNT; i++)
 		if (strcmp(nl_cc_table[i].name, name) == 0)
 			cc = i;
 	if (cc < 0) {
-		nl_fail_key(err, "law", "law: expected scalable, highspeed, aimd or fast");
+		nl_fail_key(err, "cc", "cc: expected scalable, highspeed, aimd or fast");
 		return -1;
 	}
 	memset(params, 0, sizeof(*params));

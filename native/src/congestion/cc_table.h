@@ -26,7 +26,7 @@ struct nl_cc {
 
 extern const struct nl_cc nl_cc_table[NL_CC_COUNT];
 
-/* Parse the congestion control named by `law=` and its options. The index into nl_cc_table, or -1
+/* Parse the congestion control named by `cc=` and its options. The index into nl_cc_table, or -1
  * and *err. */
 int nl_cc_from_request(struct nl_request *request, struct nl_cc_params *params, struct nl_err *err);
 

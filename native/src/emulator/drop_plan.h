@@ -27,7 +27,7 @@ void nl_drop_plan_moment(struct nl_drop_plan *s, uint64_t after_ns);
 /* Cancel both plans. */
 void nl_drop_plan_forget(struct nl_drop_plan *s);
 
-/* Whether to drop the data packet that arrives now. */
+/* True if the data packet that arrives now is to be dropped. */
 int nl_drop_plan_drops(struct nl_drop_plan *s, uint64_t now_ns);
 
 #endif

@@ -359,7 +359,7 @@ int nl_emulate_serve(int in_fd, int out_fd)
 	}
 	unwritten = nl_async_out_flush(e->out, nl_now_ns() + END_MS * NL_NS_PER_MS) != 0;
 	failed = e->failed;
-	if (unwritten) /* the writer is blocked in a write: free nothing it uses */
+	if (unwritten) /* the writer is blocked in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(e->out);
 	nl_json_free(&e->json);

@@ -14,7 +14,7 @@ struct nl_emulate_ends {
 	uint64_t late_us;
 };
 
-/* The part of a `set` that is no lasting option. */
+/* The part of a `set` that is not a lasting option. */
 struct nl_emulate_drops {
 	uint64_t drop_at[NL_DROP_PLAN_MAX];
 	uint32_t drops;      /* 0: none */

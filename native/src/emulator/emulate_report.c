@@ -153,15 +153,15 @@ static void link_json(const struct nl_emulate_report *r, int i, struct nl_link *
 	nl_json_open(j, "dropped");
 	nl_json_u64(j, "queue", c->dropped_queue);
 	nl_json_u64(j, "loss", c->dropped_loss);
-	nl_json_u64(j, "scripted", c->dropped_scripted);
+	nl_json_u64(j, "forced", c->dropped_forced);
 	nl_json_u64(j, "memory", c->dropped_memory);
 	nl_json_u64(j, "malformed", c->dropped_malformed);
 	nl_json_u64(j, "refused", c->dropped_refused);
 	nl_json_close(j);
 	if (link->drop_plan.last_ns)
-		nl_json_u64(j, "scripted_ns", link->drop_plan.last_ns);
+		nl_json_u64(j, "forced_ns", link->drop_plan.last_ns);
 	else
-		nl_json_null(j, "scripted_ns");
+		nl_json_null(j, "forced_ns");
 	nl_json_u64(j, "reordered", c->reordered);
 	nl_link_queue(link, now_ns, &bytes, &packets);
 	nl_json_u64(j, "queue_B", bytes);

@@ -113,7 +113,7 @@ void nl_link_queue(struct nl_link *link, uint64_t now_ns, uint64_t *bytes, uint6
 	*packets = link->waiting_packets;
 }
 
-/* Transmit so many bytes: returns the time of their end. */
+/* Transmit bytes; returns the time of their end. */
 static uint64_t send_ns(struct nl_link *link, uint64_t now_ns, uint64_t bytes)
 {
 	uint64_t begin_ns = link->free_ns, units;
@@ -205,7 +205,7 @@ static uint64_t piece_ns(const struct nl_link_opts *o)
 static uint32_t admit(struct nl_link *link, uint64_t now_ns, const struct nl_superpacket *sp,
 		      unsigned char *block)
 {
-	uint64_t *const dropped[] = {NULL, &link->count.dropped_scripted,
+	uint64_t *const dropped[] = {NULL, &link->count.dropped_forced,
 				     &link->count.dropped_loss, &link->count.dropped_queue};
 	struct run run = {0};
 	uint32_t pieces = 0;
@@ -316,7 +316,7 @@ uint64_t nl_link_dropped(const struct nl_link *link)
 {
 	const struct nl_link_count *c = &link->count;
 
-	return c->dropped_queue + c->dropped_loss + c->dropped_scripted + c->dropped_memory +
+	return c->dropped_queue + c->dropped_loss + c->dropped_forced + c->dropped_memory +
 	       c->dropped_malformed + c->dropped_refused;
 }
 

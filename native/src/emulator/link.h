@@ -32,7 +32,7 @@ struct nl_link_opts {
 	uint64_t overhead_B; /* bytes of a packet on the link beyond its IP bytes */
 	uint64_t delay_ns;
 	uint64_t jitter_ns;     /* uniform within +- this; the delay is never below 0 */
-	uint64_t queue_B;       /* tail drop above so many queued bytes; 0: no limit */
+	uint64_t queue_B;       /* tail drop above this many queued bytes; 0: no limit */
 	uint64_t queue_packets; /* the same in packets; includes those in transmission */
 	uint64_t loss_ppb, reorder_ppb;
 	uint64_t reorder_ns; /* additional delay of a reordered packet */
@@ -42,7 +42,7 @@ struct nl_link_opts {
 struct nl_link_count {
 	uint64_t reads, packets, data_packets, bytes;     /* arrivals; IP bytes */
 	uint64_t out_writes, out_packets, out_bytes;      /* delivered */
-	uint64_t dropped_queue, dropped_loss, dropped_scripted; /* packets */
+	uint64_t dropped_queue, dropped_loss, dropped_forced; /* packets */
 	uint64_t dropped_memory, dropped_malformed, dropped_refused;
 	uint64_t reordered;
 	uint64_t max_queue_B, max_queue_packets;

@@ -41,7 +41,7 @@ static inline uint64_t nl_prng_below(struct nl_prng *d, uint64_t bound)
 	return ((nl_prng_u64(d) >> 32) * bound) >> 32;
 }
 
-/* Whether an event of that probability occurs. */
+/* True with that probability. */
 static inline int nl_prng_happens(struct nl_prng *d, uint64_t ppb)
 {
 	return ppb && nl_prng_below(d, NL_PPB) < ppb;

@@ -128,7 +128,7 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 	return trial.errnum ? fail_cpu(affinity->cpu[trial.failed], trial.errnum, err) : NL_OK;
 }
 
-int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
+int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int always)
 {
 	size_t count = 0;
 	struct set set;
@@ -146,6 +146,8 @@ int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads)
 		count++;
 	}
 	affinity->count = count == threads ? count : 0;
+	if (always)
+		affinity->count = count < threads ? count : (size_t)threads;
 	return affinity->count > 0;
 }
 

@@ -23,8 +23,8 @@ int nl_affinity_open(struct nl_affinity *affinity, const struct nl_run_opts *opt
 
 /* Pin threads with many streams each to one CPU each, if the number of allowed CPUs equals the
  * number of threads and no option says otherwise. A gen and a sink on one machine then share
- * caches. 1 if they are to be pinned. */
-int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads);
+ * caches. With always, pin them whatever the numbers, round robin. 1 if they are to be pinned. */
+int nl_affinity_spread(struct nl_affinity *affinity, uint64_t threads, int always);
 
 /* Number of CPUs that the calling thread may use; 0 if unknown. */
 uint64_t nl_affinity_allowed(void);

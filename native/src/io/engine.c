@@ -49,33 +49,46 @@ static uint64_t threads_of(const struct nl_run_opts *opts, const struct nl_engin
 static struct nl_batch batch_of(const struct nl_run_opts *opts, uint64_t threads)
 {
 	struct nl_egress egress = {.packet_B = NL_EGRESS_LARGE_B, .queues = 1};
+	char name[IFNAMSIZ];
 
-	if (opts->role == NL_GEN)
-		egress = nl_egress_of(opts->interface);
+	if (opts->role == NL_GEN && opts->egress[0]) {
+		egress = nl_egress_of(opts->egress);
+	} else if (opts->role == NL_GEN) {
+		nl_egress_name(opts->address, opts->from, name);
+		egress = nl_egress_of(name);
+	}
 	return nl_batch_of(opts->streams, threads, cpus_allowed(), egress);
 }
 
 /* Delay reads only where every sink may have a CPU without a gen. Not where the run measures the
  * buffer, and so the window, or the time of the last byte. */
-static int delays_reads_of(const struct nl_run_opts *opts)
+static int delays_reads_of(const struct nl_run_opts *opts, const struct nl_engine *engine)
 {
-	return opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
+	return engine->one_stream && opts->role == NL_SINK && opts->window_ms > 0 && !opts->buffer_B &&
 	       (opts->receive == NL_RECEIVE_COPY || opts->receive == NL_RECEIVE_DISCARD) &&
 	       opts->streams < cpus_allowed();
 }
 
-/* The rules of PROTOCOL.md. */
-static struct nl_policy policy_of(const struct nl_run_opts *opts, uint64_t threads)
+static int switched(uint64_t word, int by_rule)
+{
+	return word == NL_SWITCH_AUTO ? by_rule : word == NL_SWITCH_ON;
+}
+
+/* The rules of PROTOCOL.md, where the options leave a choice. */
+static struct nl_policy policy_of(const struct nl_run_opts *opts, const struct nl_engine *engine,
+				  uint64_t threads)
 {
 	struct nl_batch batch = batch_of(opts, threads);
 
 	if (opts->engine == NL_ENGINE_PLAIN)
 		return (struct nl_policy){.batch_B = UINT64_MAX, .yield_B = UINT64_MAX};
-	return (struct nl_policy){.batch_B = batch.stream_B,
-				  .yield_B = batch.yield_B,
-				  .read_delay = delays_reads_of(opts),
-				  .sched_batch = 1,
-				  .spread = opts->streams > threads};
+	return (struct nl_policy){
+		.batch_B = opts->batch_B ? opts->batch_B : batch.stream_B,
+		.yield_B = opts->yield_B ? opts->yield_B : batch.yield_B,
+		.read_delay = switched(opts->read_delay, delays_reads_of(opts, engine)),
+		.sched_batch = switched(opts->sched_batch, 1),
+		.spread = switched(opts->spread, opts->streams > threads),
+	};
 }
 
 int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, struct nl_err *err)
@@ -84,18 +97,16 @@ int nl_engine_choose(const struct nl_run_opts *opts, struct nl_choice *out, stru
 	const struct nl_io_method *method = nl_io_method_of(opts);
 	uint64_t threads = threads_of(opts, engine);
 	const char *what = "";
-	int code;
 
 	if (method->probe && method->probe(&what))
 		return nl_fail_errno(err, errno, "%s %s: this kernel refuses %s",
 				     opts->role == NL_GEN ? "send" : "receive", method->name, what);
-	code = engine->probe ? engine->probe(opts, err) : NL_OK;
-	if (code)
-		return code;
+	if (opts->read_delay == NL_SWITCH_ON && !engine->one_stream)
+		return nl_fail_key(err, "read_delay", "read_delay: the %s engine has none", engine->name);
 	*out = (struct nl_choice){.engine = engine,
 				  .method = method,
 				  .threads = threads,
 				  .blocking = engine->one_stream,
-				  .policy = policy_of(opts, threads)};
+				  .policy = policy_of(opts, engine, threads)};
 	return NL_OK;
 }

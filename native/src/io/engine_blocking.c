@@ -1,15 +1,9 @@
-/* The blocking engines: one thread per stream, blocking calls. The policy of a run makes `plain` do
- * nothing but send() and recv(). */
+/* The blocking engines: one thread per stream, blocking calls. `plain` has a policy without
+ * batches, delays or yields: send() and recv() only. */
 #include "io/read_delay.h"
 #include "io/worker.h"
 
 #include <errno.h>
-
-static int nothing_to_do(struct nl_worker *worker)
-{
-	(void)worker;
-	return 0;
-}
 
 static int send_all(struct nl_worker *worker, struct nl_stream *stream)
 {
@@ -61,25 +55,14 @@ static void transfer(struct nl_worker *worker)
 		nl_worker_await_close(worker, stream);
 }
 
-static void finish(struct nl_worker *worker)
-{
-	(void)worker;
-}
-
 const struct nl_engine nl_engine_blocking = {
 	.name = "blocking",
 	.one_stream = 1,
-	.prepare = nothing_to_do,
-	.wait = nothing_to_do,
 	.transfer = transfer,
-	.finish = finish,
 };
 
 const struct nl_engine nl_engine_plain = {
 	.name = "plain",
 	.one_stream = 1,
-	.prepare = nothing_to_do,
-	.wait = nothing_to_do,
 	.transfer = transfer,
-	.finish = finish,
 };

@@ -1,7 +1,7 @@
 /* read_delay: sleep between reads, for a sink that is faster than its stream.
  *
  * A sink blocked in recv() on another CPU is woken for every packet, which costs the receiving CPU
- * more than the copy. A sleeping sink costs it nothing. At most an eighth of the socket's buffer
+ * more than the copy. A sleeping sink has no such cost. At most an eighth of the socket's buffer
  * arrives during a sleep. A read that left data, or returned more than a few packets, is never
  * followed by a sleep: the sink may be the bottleneck. A slow stream blocks in recv() as usual. */
 #ifndef NL_READ_DELAY_H
@@ -22,7 +22,7 @@ struct nl_read_delay {
 	uint64_t wait_ns; /* the sleep in force */
 };
 
-/* Whether a read of read_B bytes into room_B was small and left nothing. */
+/* True if a read of read_B bytes into room_B was small and emptied the socket's buffer. */
 static inline int nl_read_delay_allowed(uint64_t read_B, uint64_t room_B)
 {
 	return read_B < room_B && read_B <= NL_READ_DELAY_READ_B;

@@ -97,7 +97,9 @@ static int prepare(struct nl_worker *worker)
 	errnum = nl_io_ctx_open(&worker->ctx, method, transfer->opts->record_B, buffer, transfer->file);
 	for (uint64_t i = 0; !errnum && method->attach && i < nl_worker_streams(worker); i++)
 		errnum = method->attach(&worker->ctx, nl_worker_stream(worker, i));
-	return errnum ? errnum : transfer->engine->prepare(worker);
+	if (!errnum && transfer->engine->prepare)
+		errnum = transfer->engine->prepare(worker);
+	return errnum;
 }
 
 /* The engine failed: end all streams. */
@@ -177,13 +179,14 @@ static void *work(void *argument)
 	if (errnum)
 		give_up(worker, errnum);
 	while (worker->open > 0) {
-		errnum = engine->wait(worker);
+		errnum = engine->wait ? engine->wait(worker) : 0;
 		if (errnum)
 			give_up(worker, errnum);
 		else
 			engine->transfer(worker);
 	}
-	engine->finish(worker);
+	if (engine->finish)
+		engine->finish(worker);
 	await_zc_completions(worker);
 	nl_io_ctx_close(&worker->ctx);
 

@@ -57,10 +57,7 @@ struct nl_worker {
 struct nl_engine {
 	const char *name;
 	int one_stream; /* one thread per stream, on blocking sockets */
-	/* Test for support by this kernel, with the method chosen. NL_OK, or a code and the reason.
-	 * NULL: always supported. */
-	int (*probe)(const struct nl_run_opts *opts, struct nl_err *err);
-	/* Allocate before the start. 0 or errno. */
+	/* Allocate before the start. 0 or errno. NULL, as wait and finish: nothing to do. */
 	int (*prepare)(struct nl_worker *worker);
 	/* Block until a stream is ready, or has completed. 0 or errno. */
 	int (*wait)(struct nl_worker *worker);

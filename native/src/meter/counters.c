@@ -20,7 +20,7 @@ static struct growth grow(uint64_t before, uint64_t after)
 	return (struct growth){.by = (UINT64_C(1) << 32) - before + after, .wrapped = 1};
 }
 
-/* Whether a wrap explains the change of one direction's counters. */
+/* True if a wrap explains the change of one direction's counters. */
 static int fit(const struct growth *bytes, const struct growth *packets)
 {
 	if (bytes->backwards || packets->backwards)

@@ -25,7 +25,7 @@ void nl_meter_poll_read(struct nl_meter_poll *meter_poll)
 	if (!meter_poll->interface[0])
 		return;
 	errnum = nl_rtnl_interface(meter_poll->interface, &ifindex, &now);
-	/* a failure other than ENODEV, such as lack of memory, says nothing about the interface */
+	/* a failure other than ENODEV, such as lack of memory, is not one of the interface */
 	if (errnum == 0 || errnum == ENODEV)
 		nl_counters_follow(&meter_poll->counters, ifindex, &now);
 }

@@ -1,7 +1,7 @@
 /* processes: CPU time of the other processes of this host between two scans of /proc.
  *
  * /proc/stat samples at clock ticks and counts packet processing apart, so that work of others
- * cannot be told from that of a run that fills the CPUs. The time of each process is exact, in
+ * cannot be distinguished from that of a run that fills the CPUs. The time of each process is exact, in
  * units of 10 ms. Kernel threads are left out: most of their work is the run's own. */
 #ifndef NL_PROCESSES_H
 #define NL_PROCESSES_H

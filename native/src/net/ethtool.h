@@ -5,7 +5,7 @@
 /* Execute the command at the start of data. The call's result, 0 or more, or -errno. */
 int nl_ethtool(const char *interface, void *data);
 
-/* Whether TCP passes down multi-segment packets (TSO or GSO); true if unknown, as on almost every
+/* True if TCP passes down multi-segment packets (TSO or GSO), or if unknown, as on almost every
  * device. */
 int nl_ethtool_segments(const char *interface);
 

@@ -16,7 +16,7 @@ struct nl_address {
  * if_nametoindex(). */
 int nl_address_parse(const char *text, uint64_t port, struct nl_address *out);
 
-/* Whether both are one host's: family and address equal, whatever the ports. */
+/* True if family and address are equal; the ports may differ. */
 int nl_address_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* Bind a gen's socket to opts->from before it connects; the kernel chooses the port. */

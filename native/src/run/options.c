@@ -77,6 +77,18 @@ static const struct nl_option table[] = {
 	{"send", "copy", "copy, zerocopy, sendfile or splice", NL_KIND_SEND, NL_GEN, 0, 0, 0, AT(send)},
 	{"receive", "copy", "copy to memory, discard in the kernel, splice, or zerocopy",
 	 NL_KIND_RECEIVE, NL_SINK, 0, 0, 0, AT(receive)},
+	{"batch_B", "auto", "bytes of a stream before the next one of its thread; auto or none",
+	 NL_KIND_LIMIT, BOTH, 0, 1, UINT64_C(1) << 40, AT(batch_B)},
+	{"yield_B", "auto", "bytes after which a thread yields its CPU; auto or never",
+	 NL_KIND_LIMIT, NL_GEN, 0, 1, UINT64_C(1) << 40, AT(yield_B)},
+	{"read_delay", "auto", "sleep after small reads: auto, on or off", NL_KIND_SWITCH, NL_SINK, 0,
+	 0, 0, AT(read_delay)},
+	{"sched_batch", "auto", "threads as SCHED_BATCH: auto, on or off", NL_KIND_SWITCH, BOTH, 0, 0,
+	 0, AT(sched_batch)},
+	{"spread", "auto", "pin each thread to a CPU of its own: auto, on or off", NL_KIND_SWITCH,
+	 BOTH, 0, 0, 0, AT(spread)},
+	{"egress", "", "interface that batches fit; empty: that of the local address",
+	 NL_KIND_INTERFACE, NL_GEN, 0, 0, 0, AT(egress)},
 };
 
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
@@ -102,6 +114,23 @@ static int set_count(const struct nl_option *option, const char *text, uint64_t 
 
 	if (nl_decimal_parse(text, option->min, option->max, &n))
 		return nl_fail_key(err, option->name, "%s: expected an integer from %llu to %llu",
+				   option->name, (unsigned long long)option->min,
+				   (unsigned long long)option->max);
+	*out = n;
+	return NL_OK;
+}
+
+static int set_limit(const struct nl_option *option, const char *text, uint64_t *out,
+		     struct nl_err *err)
+{
+	uint64_t n;
+
+	if (strcmp(text, "auto") == 0)
+		n = 0;
+	else if (strcmp(text, "none") == 0 || strcmp(text, "never") == 0)
+		n = UINT64_MAX;
+	else if (nl_decimal_parse(text, option->min, option->max, &n))
+		return nl_fail_key(err, option->name, "%s: expected auto, none or %llu to %llu",
 				   option->name, (unsigned long long)option->min,
 				   (unsigned long long)option->max);
 	*out = n;
@@ -191,10 +220,11 @@ static const struct {
 	uint32_t kind;
 	const char *choices; /* for the message */
 	const char *word[4]; /* in the order of the kind's enum */
-} words_of[] = {
+} word_lists[] = {
 	{NL_KIND_ENGINE, "auto, blocking, epoll or plain", {"auto", "blocking", "epoll", "plain"}},
 	{NL_KIND_SEND, "copy, zerocopy, sendfile or splice", {"copy", "zerocopy", "sendfile", "splice"}},
 	{NL_KIND_RECEIVE, "copy, discard, splice or zerocopy", {"copy", "discard", "splice", "zerocopy"}},
+	{NL_KIND_SWITCH, "auto, on or off", {"auto", "on", "off"}},
 };
 
 static int set_word(const struct nl_option *option, const char *text, uint64_t *out,
@@ -202,15 +232,15 @@ static int set_word(const struct nl_option *option, const char *text, uint64_t *
 {
 	size_t k = 0;
 
-	while (words_of[k].kind != option->kind)
+	while (word_lists[k].kind != option->kind)
 		k++;
-	for (uint64_t i = 0; i < sizeof(words_of[k].word) / sizeof(words_of[k].word[0]); i++) {
-		if (strcmp(words_of[k].word[i], text) == 0) {
+	for (uint64_t i = 0; i < sizeof(word_lists[k].word) / sizeof(word_lists[k].word[0]); i++) {
+		if (word_lists[k].word[i] && strcmp(word_lists[k].word[i], text) == 0) {
 			*out = i;
 			return NL_OK;
 		}
 	}
-	return nl_fail_key(err, option->name, "%s: expected %s", option->name, words_of[k].choices);
+	return nl_fail_key(err, option->name, "%s: expected %s", option->name, word_lists[k].choices);
 }
 
 static int set(struct nl_run_opts *opts, const struct nl_option *option, const char *text,
@@ -233,7 +263,10 @@ static int set(struct nl_run_opts *opts, const struct nl_option *option, const c
 	case NL_KIND_ENGINE:
 	case NL_KIND_SEND:
 	case NL_KIND_RECEIVE:
+	case NL_KIND_SWITCH:
 		return set_word(option, text, field, err);
+	case NL_KIND_LIMIT:
+		return set_limit(option, text, field, err);
 	case NL_KIND_CPUS:
 		return set_cpus(option, text, field, err);
 	}
@@ -295,6 +328,32 @@ static int check_engine(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
+/* How threads behave; the engine plain has no such options. */
+static int check_policy(const struct nl_run_opts *opts, struct nl_err *err)
+{
+	const struct {
+		const char *name;
+		uint64_t value, max;
+	} given[] = {
+		{"batch_B", opts->batch_B == UINT64_MAX ? 1 : opts->batch_B, UINT64_C(1) << 40},
+		{"yield_B", opts->yield_B == UINT64_MAX ? 1 : opts->yield_B, UINT64_C(1) << 40},
+		{"read_delay", opts->read_delay, NL_SWITCH_OFF},
+		{"sched_batch", opts->sched_batch, NL_SWITCH_OFF},
+		{"spread", opts->spread, NL_SWITCH_OFF},
+	};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		if (given[i].value > given[i].max)
+			return nl_fail_key(err, given[i].name, "%s: out of range", given[i].name);
+		if (given[i].value && opts->engine == NL_ENGINE_PLAIN)
+			return nl_fail_key(err, given[i].name, "%s: the plain engine has none",
+					   given[i].name);
+	}
+	if (opts->spread == NL_SWITCH_ON && (opts->cpus[0] || opts->follow_incoming_cpu))
+		return nl_fail_key(err, "spread", "spread excludes cpus and follow_incoming_cpu");
+	return NL_OK;
+}
+
 int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	int code;
@@ -316,6 +375,8 @@ int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 		return nl_fail_key(err, "follow_incoming_cpu",
 				   "cpus and follow_incoming_cpu exclude each other");
 	code = check_engine(opts, err);
+	if (!code)
+		code = check_policy(opts, err);
 	if (code)
 		return code;
 	if (opts->record_B > buffers_max_B / opts->streams)

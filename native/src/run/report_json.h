@@ -8,7 +8,7 @@
 /* Write a sink_result or gen_result, its samples and trace included. */
 void nl_json_report(struct nl_json *j, const struct nl_report *report);
 
-/* Whether the samples and the trace of a report are too many for one line. */
+/* True if the samples and the trace of a report are too many for one line. */
 int nl_report_is_large(const struct nl_report *report);
 
 /* Write the next line of a large report: `samples` events, then the result without samples. *at is 0

@@ -128,7 +128,8 @@ static int open_all(struct nl_run *run, struct nl_err *err)
 	code = nl_affinity_open(&run->transfer.affinity, &run->opts, err);
 	if (!code && run->report.policy.spread)
 		run->report.policy.spread =
-			nl_affinity_spread(&run->transfer.affinity, run->report.threads);
+			nl_affinity_spread(&run->transfer.affinity, run->report.threads,
+					   run->opts.spread == NL_SWITCH_ON);
 	if (!code)
 		code = open_streams(run, err);
 	if (!code)

@@ -37,14 +37,14 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 int nl_guard_start(struct nl_guard *g, int dir, const char *file,
 		   const struct nl_host_lock *session, struct nl_err *why);
 
-/* Whether the child is alive; reaps a dead one. */
+/* True if the child is alive; reaps a dead one. */
 int nl_guard_alive(struct nl_guard *g);
 
 void nl_guard_keepalive(struct nl_guard *g); /* restart the hold time */
 int nl_guard_lock(struct nl_guard *g);   /* 0, or -1 with errno */
 void nl_guard_unlock(struct nl_guard *g);
 
-/* Under the lock: whether the guard took over, and whether it has finished. */
+/* Under the lock: true if the guard took over; true if it has finished. */
 int nl_guard_taken(const struct nl_guard *g);
 int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum);
 /* Under the lock: mark the session as ended, so that the guard does nothing. */

@@ -232,7 +232,7 @@ static size_t field(const char **text, const char **start)
 	return len;
 }
 
-/* Whether each number of found equals that of before or of wanted. */
+/* True if each number of found equals that of before or of wanted. */
 static int is_mixture(const char *found, const char *before, const char *wanted)
 {
 	while (*found) {

@@ -74,7 +74,7 @@ struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k, 
 /* A new zeroed entry, or NULL (out of memory, or too many). Invalidates older pointers. */
 struct nl_entry *nl_journal_add(struct nl_journal *j);
 
-/* Whether netlab wrote the value found, according to the entry. With `at_once` the write has only
+/* True if netlab wrote the value found, according to the entry. With `at_once` the write has only
  * just happened, so a pending entry's value must be netlab's. */
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once);
 

@@ -382,7 +382,7 @@ static const char *damage_of(const struct nl_journal *j)
 	return j->bad_lines ? "some of its records are damaged" : NULL;
 }
 
-/* Whether it was stale, and of this namespace. */
+/* True if it was stale, and of this namespace. */
 static int visit(int dir, const char *file, const struct nl_place *here,
 		 void (*found)(void *context, const struct nl_stale *stale), void *context)
 {
@@ -390,7 +390,7 @@ static int visit(int dir, const char *file, const struct nl_place *here,
 	struct nl_journal j;
 	enum stale code = open_stale(dir, file, &stale.fd, &stale.damage);
 	uint64_t netns = netns_of(file);
-	int told = 0;
+	int reported = 0;
 
 	if (code == STALE && nl_journal_load(stale.fd, &j) < 0) {
 		stale.damage = strerror(errno);
@@ -401,18 +401,18 @@ static int visit(int dir, const char *file, const struct nl_place *here,
 		if (j.has_open)
 			stale.match = nl_place_compare(&j.place, here);
 	}
-	/* The name tells the namespace of a file without a readable first record. */
+	/* The name has the namespace of a file without a readable first record. */
 	if (code != NOT_STALE && (!stale.journal || !j.has_open) && netns && netns != here->netns)
 		stale.match = NL_PLACE_ELSEWHERE;
 	if (code != NOT_STALE && stale.match != NL_PLACE_ELSEWHERE) {
 		found(context, &stale);
-		told = 1;
+		reported = 1;
 	}
 	if (stale.journal)
 		nl_journal_free(&j);
 	if (stale.fd >= 0)
 		close(stale.fd);
-	return told;
+	return reported;
 }
 
 int nl_journal_stale(int dir, const struct nl_place *here,

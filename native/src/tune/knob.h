@@ -33,7 +33,7 @@ enum nl_knob_code {
 	NL_KNOB_UNSUPPORTED, /* the device lacks the setting, or it cannot be read */
 	NL_KNOB_REFUSED,     /* the kernel rejected the value or this user */
 	NL_KNOB_GONE,        /* no such interface */
-	NL_KNOB_FAILED,      /* out of files or memory: nothing is known about the knob */
+	NL_KNOB_FAILED,      /* out of files or memory: the state of the knob is unknown */
 };
 
 enum nl_knob_access {
@@ -67,9 +67,9 @@ struct nl_knob_ops {
 	/* Write back an earlier value. Applies no checks of its own: the kernel decides. */
 	enum nl_knob_code (*restore)(const struct nl_knob *k, const char *exact,
 				     struct nl_err *why);
-	/* Whether restore would be accepted, found out by writing the present value again. */
+	/* Probe by writing the present value again: a value that is refused could not be restored. */
 	int restore_probe;
-	int (*value_ok)(const char *text); /* whether the text has the form of a value */
+	int (*value_ok)(const char *text); /* true if the text has the form of a value */
 	const char *value_form;            /* that form, as a message */
 };
 
@@ -91,18 +91,18 @@ int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
 /* Fold every run of blanks to one blank, and remove those at the ends; in place. */
 void nl_knob_fold(char *text);
 
-/* Whether this process has CAP_NET_ADMIN over its own user namespace. */
+/* True if this process has CAP_NET_ADMIN over its own user namespace. */
 int nl_knob_may_write(void);
 /* WRITABLE, or NO_PRIVILEGE with *why filled. */
 enum nl_knob_access nl_knob_privilege(struct nl_err *why);
 
-/* Whether errnum is a shortage of files or memory, which says nothing about the knob. */
+/* True if errnum is a shortage of files or memory: the state of the knob is unknown. */
 int nl_knob_is_shortage(int errnum);
 
 /* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
 enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);
 
-/* Whether text is a decimal number: no sign, no leading zero, up to u32. */
+/* True if text is a decimal number: no sign, no leading zero, up to u32. */
 int nl_knob_is_number(const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* tune_cmd: state and answers of `gensink tune`, shared by its answers, requests and process.
  *
- * One thread. An answer is one line on standard output. When nobody reads the output any more,
+ * One thread. An answer is one line on standard output. When the output loses its reader,
  * `output_lost` is set and later answers are dropped. */
 #ifndef NL_TUNE_CMD_H
 #define NL_TUNE_CMD_H

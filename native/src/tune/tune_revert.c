@@ -72,7 +72,7 @@ static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob 
 	return NL_ABSENT;
 }
 
-/* Whether the entry's interface is there under its index, or has none. */
+/* True if the entry's interface is there under its index, or has none. */
 static int is_same_interface(const struct nl_entry *e)
 {
 	char name[IFNAMSIZ];

@@ -31,7 +31,7 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
 				   nl_reverted_fn *report, void *context);
 
-/* Whether nothing is left to revert, so that the journal may be removed. */
+/* True if all is reverted, so that the journal may be removed. */
 int nl_revert_complete(const struct nl_journal *j, const struct nl_revert_sum *sum);
 
 /* Reserve descriptors for reverting; call it early, so that they have low numbers and stay below a

@@ -71,7 +71,7 @@ static void add_leftovers(void *context, const struct nl_stale *stale)
 	}
 }
 
-/* What dead sessions left. NL_OK, or why it cannot be known. */
+/* Read the stale journals of dead sessions. NL_OK, or the reason why that failed. */
 static int load_leftovers(struct nl_session *s, struct nl_err *why)
 {
 	struct leftovers l = {.into = &s->left, .why = why};

@@ -82,7 +82,7 @@ def run_bench(
     Raises
     ------
     NetlabError
-        There are no peers, or all of netlab's own transfers failed.
+        No peer is installed, or all of netlab's own transfers failed.
     Unsupported
         This machine cannot make a lab.
     HostError

@@ -1,4 +1,4 @@
-"""A/A: cells that differ in nothing, and how many pairs of them are told apart."""
+"""A/A: identical cells, and the number of pairs of them that are found different."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from netlab.study import Study
 
 LEVEL = 0.95
 APART_PERCENT = 100 * (1 - LEVEL)
-"""Most pairs that may be told apart, per cent."""
+"""Most pairs that may be found different, per cent."""
 
 LINK = {"interrupt_delay_us": 0.0, "segmentation_offload": False, "checksum_offload": False}
 """As fast as the processors, so that what else takes CPU time moves the goodput. With offloads a
@@ -35,12 +35,12 @@ COLUMNS = (
 HEADS = {
     "load": "load",
     "injected": "injected",
-    "apart": "told apart",
+    "apart": "found different",
     "percent": "%",
     "low_percent": "95 % from",
     "high_percent": "to",
     "all_pairs": "with flagged runs: pairs",
-    "all_apart": "told apart",
+    "all_apart": "found different",
     "all_percent": "%",
 }
 
@@ -110,7 +110,7 @@ class AaPlan:
         ]
         return lab_pair(
             "calibration-aa",
-            "Cells that differ in nothing",
+            "Identical cells",
             dict.fromkeys(names, LINK),
             groups,
             tunings=tunings,
@@ -130,7 +130,7 @@ QUICK_AA = AaPlan(
 
 
 def pairs(runs: pd.DataFrame) -> Iterator[bool]:
-    """Whether each pair of cells with enough common rounds is told apart at 5 %.
+    """Test each pair of cells with enough common rounds for a difference at 5 %.
 
     Yields
     ------
@@ -138,8 +138,8 @@ def pairs(runs: pd.DataFrame) -> Iterator[bool]:
         True if the interval of the mean ratio within a round does not hold 1.
     """
     cells = [
-        part.set_index("round")["goodput_MBps"].astype(float)
-        for _, part in runs.groupby(list(CELL), sort=True)
+        part["goodput_MBps"].astype(float)
+        for _, part in runs.set_index("round")[[*CELL, "goodput_MBps"]].groupby(list(CELL))
     ]
     for before, after in combinations(cells, 2):
         if len(within_rounds(before, after)) >= COMMON_ROUNDS:
@@ -166,7 +166,7 @@ def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class AaResult:
-    """Pairs told apart under each load.
+    """Pairs found different under each load.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class AaResult:
 
     @property
     def note(self) -> str:
-        """How it was counted."""
+        """The method of counting."""
         plan = self.plan
         return (
             f"{plan.paths} paths, {plan.tunings} tunings, {plan.groups} groups, all alike; "
@@ -213,7 +213,7 @@ class AaResult:
     def tables(self) -> dict[str, Table]:
         """The table, by the name of its file."""
         formats = dict.fromkeys(("percent", "low_percent", "high_percent", "all_percent"), ".1f")
-        caption = "Pairs of cells that differ in nothing, told apart"
+        caption = "Pairs of identical cells found different"
         return {
             "calibration-aa": Table(
                 self.cells.set_index("load"), caption, HEADS, formats, self.note

@@ -24,7 +24,7 @@ KEPT = (
 def calibrate_aa(
     plan: AaPlan, *, progress: Callable[[dict, int], None] = lambda sample, visits: None
 ) -> AaResult:
-    """Measure cells that differ in nothing, and compare all pairs.
+    """Measure identical cells, and compare all pairs.
 
     Parameters
     ----------

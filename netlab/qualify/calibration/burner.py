@@ -45,9 +45,9 @@ class Load:
 
     @property
     def text(self) -> str:
-        """What is injected, for a table."""
+        """The injected load, for a table."""
         if not self.on_s:
-            return "nothing"
+            return "none"
         return f"{self.duty_percent:g} % of each CPU, {self.on_s:g} s on, {self.off_s:g} s off"
 
     @contextmanager

@@ -193,7 +193,7 @@ class InterferenceResult:
 
     @property
     def note(self) -> str:
-        """How it was counted."""
+        """The method of counting."""
         return (
             f"Runs of {self.plan.seconds:g} s of one stream that fills the CPUs; a burst is a busy "
             "process on a CPU at a random moment of the window. Its cost is estimated from the "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.lock import take
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
 from netlab.results.imports.formats import ReadFile, read_file
 from netlab.results.imports.rows import Facts, interval_rows_of, row_of
@@ -27,7 +27,7 @@ class Imported:
     run_ids : tuple of str
         Runs written.
     known : tuple of Path
-        Files whose content had been imported before; nothing was done about them.
+        Files whose content had been imported before; they were skipped.
     """
 
     block_id: str | None
@@ -42,7 +42,7 @@ def import_files(files: Iterable[Path], facts: Facts, directory: Path) -> Import
     ------
     BadInput
         A file is damaged, of no known format, given twice, lacks a fact that was not given, or
-        contradicts one that was. Nothing is written then.
+        contradicts one that was. No file is written then.
     """
     read = [read_file(path) for path in files]
     _each_once(read)
@@ -129,16 +129,15 @@ def _held(directory: Path) -> Iterator[None]:
     """Lock the results directory against another import or a campaign."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = open(directory / ".lock", "w", encoding="ascii")  # noqa: SIM115
+        lock = open(directory / ".lock", "a+b")  # noqa: SIM115
     except OSError as error:
         raise NetlabError(
             f"cannot write {directory}: {error.strerror}", code="E-IMPORT-003"
         ) from None
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        holder = take(lock.fileno())
+        if holder is not None:
             raise NetlabError(
-                f"another netlab is writing into {directory}", code="E-IMPORT-004"
-            ) from None
+                f"another netlab is writing into {directory}: {holder}", code="E-IMPORT-004"
+            )
         yield

@@ -1,4 +1,4 @@
-/* `load` requests of gensink stacks: parsed parameters are always within their bounds. */
+/* `load` requests of gensink cc: parsed parameters are always within their bounds. */
 #include "congestion/cc_table.h"
 
 #include <stdlib.h>
@@ -11,21 +11,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct nl_cc_params params;
 	struct nl_request request;
 	struct nl_err err;
-	int law;
+	int cc;
 
 	if (nl_request_parse(&request, (const char *)data, len) != NL_REQUEST_OK)
 		return 0;
 	memset(&err, 0, sizeof(err));
-	law = nl_cc_from_request(&request, &params, &err);
-	if (law < 0) {
+	cc = nl_cc_from_request(&request, &params, &err);
+	if (cc < 0) {
 		if (err.code != NL_BAD_REQUEST || !err.message[0])
 			abort();
 		return 0;
 	}
-	if (law >= NL_CC_COUNT || nl_request_unread(&request))
+	if (cc >= NL_CC_COUNT || nl_request_unread(&request))
 		abort();
-	for (size_t i = 0; i < nl_cc_table[law].options; i++) {
-		const struct nl_cc_option *o = &nl_cc_table[law].option[i];
+	for (size_t i = 0; i < nl_cc_table[cc].options; i++) {
+		const struct nl_cc_option *o = &nl_cc_table[cc].option[i];
 		uint32_t value = nl_cc_option_value(&params, o);
 
 		if (value < o->min || value > o->max)

@@ -29,19 +29,19 @@ static void options_have_defaults_and_bounds(void)
 	struct nl_cc_params p;
 	struct nl_err err;
 
-	CHECK(parse("load law=scalable", &p, &err) == 0);
+	CHECK(parse("load cc=scalable", &p, &err) == 0);
 	CHECK(p.increase_millionths == 10000 && p.decrease_millionths == 125000);
 	CHECK(p.legacy_window_segments == 16 && p.max_ssthresh_segments == 0);
-	CHECK(parse("load law=aimd increase_millionths=6000000 decrease_millionths=300000 "
+	CHECK(parse("load cc=aimd increase_millionths=6000000 decrease_millionths=300000 "
 		    "max_ssthresh_segments=100", &p, &err) == 2);
 	CHECK(p.increase_millionths == 6000000 && p.decrease_millionths == 300000);
 	CHECK(p.max_ssthresh_segments == 100);
-	CHECK(parse("load law=fast", &p, &err) == 3);
+	CHECK(parse("load cc=fast", &p, &err) == 3);
 	CHECK(p.alpha_packets == 200 && p.gamma_millionths == 500000);
-	for (int law = 0; law < NL_CC_COUNT; law++)
-		for (size_t i = 0; i < nl_cc_table[law].options; i++)
-			CHECK(nl_cc_table[law].option[i].min <= nl_cc_table[law].option[i].otherwise &&
-			      nl_cc_table[law].option[i].otherwise <= nl_cc_table[law].option[i].max);
+	for (int cc = 0; cc < NL_CC_COUNT; cc++)
+		for (size_t i = 0; i < nl_cc_table[cc].options; i++)
+			CHECK(nl_cc_table[cc].option[i].min <= nl_cc_table[cc].option[i].otherwise &&
+			      nl_cc_table[cc].option[i].otherwise <= nl_cc_table[cc].option[i].max);
 }
 
 static void invalid_options_name_the_key(void)
@@ -49,11 +49,11 @@ static void invalid_options_name_the_key(void)
 	struct nl_cc_params p;
 	struct nl_err err;
 
-	CHECK(parse("load", &p, &err) < 0 && strcmp(err.key, "law") == 0);
-	CHECK(parse("load law=reno", &p, &err) < 0 && strcmp(err.key, "law") == 0);
-	CHECK(parse("load law=aimd alpha_packets=3", &p, &err) < 0 &&
+	CHECK(parse("load", &p, &err) < 0 && strcmp(err.key, "cc") == 0);
+	CHECK(parse("load cc=reno", &p, &err) < 0 && strcmp(err.key, "cc") == 0);
+	CHECK(parse("load cc=aimd alpha_packets=3", &p, &err) < 0 &&
 	      strcmp(err.key, "alpha_packets") == 0);
-	CHECK(parse("load law=fast gamma_millionths=0", &p, &err) < 0 &&
+	CHECK(parse("load cc=fast gamma_millionths=0", &p, &err) < 0 &&
 	      strcmp(err.key, "gamma_millionths") == 0);
 }
 
@@ -69,7 +69,7 @@ static void the_highspeed_table_equals_that_of_the_rfc(void)
 	struct nl_cc_params p;
 	struct nl_err err;
 
-	CHECK(parse("load law=highspeed", &p, &err) == 1);
+	CHECK(parse("load cc=highspeed", &p, &err) == 1);
 	CHECK(p.highspeed[0].window_segments == 0 && p.highspeed[1].window_segments == 38);
 	for (int i = 1; i < NL_CC_HIGHSPEED_ROWS; i++) {
 		CHECK(p.highspeed[i].window_segments > p.highspeed[i - 1].window_segments);

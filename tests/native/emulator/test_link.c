@@ -248,13 +248,13 @@ static void a_forced_drop_takes_one_data_packet(void)
 	opened(&link, &opts);
 	nl_drop_plan_numbers(&link.drop_plan, (uint64_t[]){5}, 1);
 	arrive(&link, 0, 10, 0);
-	CHECK(link.count.dropped_scripted == 1);
+	CHECK(link.count.dropped_forced == 1);
 	take(&link, &seq, &payload_B);
 	CHECK(seq == 0 && payload_B == 4 * GSO_B);
 	take(&link, &seq, &payload_B);
 	CHECK(seq == 5 * GSO_B && payload_B == 5 * GSO_B);
 	arrive(&link, MS, 40, 0);
-	CHECK(link.count.dropped_scripted == 1);
+	CHECK(link.count.dropped_forced == 1);
 	nl_link_close(&link);
 }
 
@@ -272,16 +272,16 @@ static void each_number_of_a_drop_plan_is_dropped_once(void)
 	take(&link, &seq, &payload_B);
 	CHECK(seq == 2 * GSO_B && payload_B == 8 * GSO_B);
 	arrive(&link, 0, 9, 0);
-	CHECK(link.count.dropped_scripted == 2);
+	CHECK(link.count.dropped_forced == 2);
 	arrive(&link, 7, 1, 0);
-	CHECK(link.count.dropped_scripted == 3 && link.drop_plan.last_ns == 7);
+	CHECK(link.count.dropped_forced == 3 && link.drop_plan.last_ns == 7);
 	/* a new plan counts from its own start and replaces the old one */
 	nl_drop_plan_numbers(&link.drop_plan, first, 3);
 	nl_drop_plan_numbers(&link.drop_plan, second, 1);
 	arrive(&link, 0, 2, 0);
-	CHECK(link.count.dropped_scripted == 3);
+	CHECK(link.count.dropped_forced == 3);
 	arrive(&link, 0, 30, 0);
-	CHECK(link.count.dropped_scripted == 4);
+	CHECK(link.count.dropped_forced == 4);
 	nl_link_close(&link);
 }
 
@@ -294,10 +294,10 @@ static void a_moment_is_counted_from_the_first_data_packet(void)
 	nl_drop_plan_moment(&link.drop_plan, 10 * MS);
 	arrive(&link, 100 * MS, 2, 0);
 	arrive(&link, 109 * MS, 2, 0);
-	CHECK(link.count.dropped_scripted == 0);
+	CHECK(link.count.dropped_forced == 0);
 	arrive(&link, 111 * MS, 3, 0);
 	arrive(&link, 112 * MS, 3, 0);
-	CHECK(link.count.dropped_scripted == 1 && link.drop_plan.last_ns == 111 * MS);
+	CHECK(link.count.dropped_forced == 1 && link.drop_plan.last_ns == 111 * MS);
 	nl_link_close(&link);
 }
 

@@ -78,26 +78,30 @@ static void one_thread_per_cpu_is_pinned(void)
 
 	CHECK(sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
 	cpus = (uint64_t)CPU_COUNT(&allowed);
-	nl_affinity_spread(&affinity, cpus + 1);
+	nl_affinity_spread(&affinity, cpus + 1, 0);
 	CHECK(affinity.count == 0);
 	if (cpus > 1) {
-		nl_affinity_spread(&affinity, cpus - 1);
+		nl_affinity_spread(&affinity, cpus - 1, 0);
 		CHECK(affinity.count == 0);
 	}
-	nl_affinity_spread(&affinity, NL_CPUS_MAX + 1);
+	nl_affinity_spread(&affinity, NL_CPUS_MAX + 1, 0);
 	CHECK(affinity.count == 0);
 	if (cpus > NL_CPUS_MAX)
 		return;
-	nl_affinity_spread(&affinity, cpus);
+	nl_affinity_spread(&affinity, cpus, 0);
 	CHECK(affinity.count == cpus);
 	for (size_t i = 0; i < affinity.count; i++)
 		CHECK(CPU_ISSET(affinity.cpu[i], &allowed) && (i == 0 || affinity.cpu[i] > affinity.cpu[i - 1]));
 	affinity.cpu[0] = 4321; /* an explicit list is unchanged */
-	nl_affinity_spread(&affinity, cpus);
+	nl_affinity_spread(&affinity, cpus, 0);
 	CHECK(affinity.cpu[0] == 4321);
 	affinity = (struct nl_affinity){.follow = 1};
-	nl_affinity_spread(&affinity, cpus);
+	nl_affinity_spread(&affinity, cpus, 0);
 	CHECK(affinity.count == 0);
+	affinity = (struct nl_affinity){0};
+	CHECK(nl_affinity_spread(&affinity, cpus + 1, 1) == 1 && affinity.count == cpus); /* always */
+	affinity = (struct nl_affinity){0};
+	CHECK(nl_affinity_spread(&affinity, 1, 1) == 1 && affinity.count == 1);
 }
 
 static const struct nl_test tests[] = {

@@ -51,6 +51,28 @@ static void unknown_properties_have_defaults(void)
 	CHECK(nl_egress_of("lo").queues == 1); /* it reports no queues */
 }
 
+static void the_egress_interface_has_the_local_address(void)
+{
+	char name[IFNAMSIZ];
+	struct ifreq ifr = {.ifr_name = "lo"};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	nl_egress_name("198.18.0.1", "", name);
+	CHECK(name[0] == '\0'); /* no route */
+	nl_egress_name("nowhere", "", name);
+	CHECK(name[0] == '\0');
+	CHECK(fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &ifr) == 0);
+	ifr.ifr_flags |= IFF_UP;
+	CHECK(ioctl(fd, SIOCSIFFLAGS, &ifr) == 0);
+	close(fd);
+	nl_egress_name("127.0.0.1", "", name);
+	CHECK(strcmp(name, "lo") == 0);
+	nl_egress_name("127.0.0.1", "127.0.0.1", name);
+	CHECK(strcmp(name, "lo") == 0);
+	nl_egress_name("127.0.0.1", "192.0.2.1", name);
+	CHECK(name[0] == '\0'); /* not an address of this host */
+}
+
 static void new_network(void)
 {
 	static int flags = CLONE_NEWUSER | CLONE_NEWNET;
@@ -63,6 +85,7 @@ static void new_network(void)
 static const struct nl_test tests[] = {
 	TEST_WITH(packets_are_large_with_an_offload_and_otherwise_one_mtu, new_network, NULL),
 	TEST_WITH(unknown_properties_have_defaults, new_network, NULL),
+	TEST_WITH(the_egress_interface_has_the_local_address, new_network, NULL),
 };
 
 int main(int argc, char **argv)

@@ -27,7 +27,26 @@ static void requests_fill_the_options(void)
 	CHECK(parse(NL_GEN, GEN " bytes=1 congestion=a,b,c,d,e,f,g,h cpus=1,0 pacing_Bps=1000000000000 "
 			    "dscp=63 mss_B=32767 nodelay=1 busy_poll_us=1000000", &opts, &err) == NL_OK);
 	CHECK(strcmp(opts.congestion, "a,b,c,d,e,f,g,h") == 0 && strcmp(opts.cpus, "1,0") == 0);
+	CHECK(opts.batch_B == 0 && opts.yield_B == 0 && opts.spread == NL_SWITCH_AUTO);
 	CHECK(opts.pacing_Bps == 1000000000000 && opts.dscp == 63 && opts.mss_B == 32767);
+}
+
+static void the_policy_is_by_the_rules_or_as_given(void)
+{
+	struct nl_run_opts opts;
+	struct nl_err err;
+
+	CHECK(parse(NL_GEN, GEN " bytes=1 batch_B=65536 yield_B=never sched_batch=off spread=on egress=lo",
+		    &opts, &err) == NL_OK);
+	CHECK(opts.batch_B == 65536 && opts.yield_B == UINT64_MAX && strcmp(opts.egress, "lo") == 0);
+	CHECK(opts.sched_batch == NL_SWITCH_OFF && opts.spread == NL_SWITCH_ON);
+	CHECK(parse(NL_SINK, SINK " batch_B=none read_delay=auto", &opts, &err) == NL_OK);
+	CHECK(opts.batch_B == UINT64_MAX && opts.read_delay == NL_SWITCH_AUTO);
+	opts.batch_B = (UINT64_C(1) << 40) + 1; /* set as a plain field */
+	CHECK(nl_run_opts_check(&opts, &err) == NL_BAD_REQUEST && strcmp(err.key, "batch_B") == 0);
+	opts.batch_B = 0;
+	opts.spread = 3;
+	CHECK(nl_run_opts_check(&opts, &err) == NL_BAD_REQUEST && strcmp(err.key, "spread") == 0);
 }
 
 static void bad_requests_name_the_key(void)
@@ -50,6 +69,16 @@ static void bad_requests_name_the_key(void)
 		{NL_SINK, SINK " congestion=,reno", "congestion"},
 		{NL_SINK, SINK " congestion=a,b,c,d,e,f,g,h,i", "congestion"},
 		{NL_SINK, SINK " interface=a/b", "interface"},
+		{NL_SINK, SINK " egress=lo", "egress"},
+		{NL_SINK, SINK " yield_B=1", "yield_B"},
+		{NL_SINK, SINK " batch_B=0", "batch_B"},
+		{NL_SINK, SINK " batch_B=much", "batch_B"},
+		{NL_SINK, SINK " batch_B=1099511627777", "batch_B"},
+		{NL_SINK, SINK " read_delay=1", "read_delay"},
+		{NL_SINK, SINK " sched_batch=perhaps", "sched_batch"},
+		{NL_SINK, SINK " spread=on cpus=0", "spread"},
+		{NL_SINK, SINK " engine=plain spread=off", "spread"},
+		{NL_SINK, SINK " engine=plain batch_B=none", "batch_B"},
 		{NL_SINK, SINK " pacing_Bps=5", "pacing_Bps"},
 		{NL_SINK, SINK " dscp=64", "dscp"},
 		{NL_SINK, SINK " mss_B=32768", "mss_B"},
@@ -104,6 +133,7 @@ static void more_memory_than_allowed_is_a_limit(void)
 
 static const struct nl_test tests[] = {
 	TEST(requests_fill_the_options),
+	TEST(the_policy_is_by_the_rules_or_as_given),
 	TEST(bad_requests_name_the_key),
 	TEST(the_defaults_are_within_the_table_s_bounds),
 	TEST(more_memory_than_allowed_is_a_limit),

@@ -55,7 +55,7 @@ def test_being_slower_is_stated_as_plainly():
     assert compared(samples(0.01, gensink=900.0, iperf3=1000.0)).loc["iperf3", "verdict"] == SLOWER
 
 
-def test_equal_contenders_are_seldom_told_apart():
+def test_equal_contenders_are_seldom_found_different():
     verdicts = [
         compared(samples(0.05, seed=seed, gensink=1000.0, iperf3=1000.0)).loc["iperf3", "verdict"]
         for seed in range(40)
@@ -70,7 +70,7 @@ def test_noise_larger_than_the_difference_refuses_to_conclude():
     assert row["noise_percent"] > 5
 
 
-def test_a_drift_that_meets_all_contenders_alike_is_no_noise():
+def test_a_drift_common_to_all_contenders_is_not_noise():
     frame = samples(0.0, gensink=1100.0, iperf3=1000.0)
     frame["goodput_MBps"] *= 1 + 0.3 * frame["round"]
     row = compared(frame).loc["iperf3"]
@@ -79,8 +79,9 @@ def test_a_drift_that_meets_all_contenders_alike_is_no_noise():
     assert row["verdict"] == FASTER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [3, 5, 7])
-def test_an_interval_of_few_rounds_covers_as_often_as_it_says(rounds):
+def test_an_interval_of_few_rounds_has_its_nominal_coverage(rounds):
     tried = 400
     frames = (
         compared(samples(0.05, rounds=rounds, seed=seed, gensink=1200.0, iperf3=1000.0))

@@ -21,7 +21,7 @@ def test_all_run_alike_where_they_are_to_and_choose_between_two_at_least_where_t
     assert same.record_length_B == 131072
     best = one.variants("best")
     assert len({variant.record_length_B for variant in best}) >= 2
-    # heats are told apart by their labels
+    # labels distinguish the heats
     assert len({variant.label for variant in best}) == len(best)
 
 
@@ -31,6 +31,6 @@ def test_only_at_its_best_does_gensink_spare_itself_copies():
     assert {one.receive for one in OWN_VARIANTS} == {"discard"}
 
 
-def test_a_label_says_all_that_sets_a_variant_of_gensink_apart():
+def test_a_label_identifies_a_variant_of_gensink():
     assert OwnVariant(MIB, "splice").label == "splice/discard 1 MiB"
     assert OwnVariant(1000, engine="plain").label == "plain copy/discard 1000 B"

@@ -72,8 +72,8 @@ def conclusions() -> Conclusions:
         ):
             heats.append(heat(len(heats), cell, "gensink", variant, rate, error))
             found = math.nan if error else rate
-            told = (1, int(error != ""), found, not error, error)
-            stood.append(Standing(cell, "gensink", variant, *told))
+            result = (1, int(error != ""), found, not error, error)
+            stood.append(Standing(cell, "gensink", variant, *result))
     bench = Bench(
         matrix=MATRIX,
         machine=machine,
@@ -88,7 +88,7 @@ def conclusions() -> Conclusions:
     return Conclusions.of(bench)
 
 
-def test_the_text_names_machine_versions_limits_load_and_what_was_left_out(conclusions):
+def test_the_text_names_machine_versions_limits_load_and_exclusions(conclusions):
     text = conclusions.to_text()
     for part in (
         *("a CPU", "6.1", "iperf3 1", "2026-01-01", "40000 hot", "9000 cold"),
@@ -102,14 +102,14 @@ def test_the_text_names_machine_versions_limits_load_and_what_was_left_out(concl
     ("queues", "says"),
     [(1, "one pair of queues"), (2, "a pair of queues for each CPU"), (3, "3 pairs of queues")],
 )
-def test_the_text_says_how_many_queues_the_links_have(conclusions, queues, says):
+def test_the_text_has_the_number_of_queues_of_the_links(conclusions, queues, says):
     bench = replace(conclusions.bench, matrix=replace(MATRIX, queues=queues))
     other = Conclusions.of(bench)
     assert f"cubic; {says}; same settings" in other.conditions()
     assert other.as_json()["settings"]["queues"] == queues
 
 
-def test_the_text_says_what_each_chose_and_which_variant_was_refused(conclusions):
+def test_the_text_has_the_chosen_and_the_refused_variants(conclusions):
     text = conclusions.to_text()
     for part in (
         "gensink: copy/discard 1 MiB in 2 of 2 cells",
@@ -144,7 +144,7 @@ def without_heats(bench: Bench) -> Bench:
     return replace(bench, heats=(), standings=())
 
 
-def test_the_document_holds_every_sample_and_says_null_for_what_is_not_known(conclusions, tmp_path):
+def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, tmp_path):
     path = conclusions.save(tmp_path / "out")
     document = json.loads(path.read_text())
     assert document["netlab_bench"] == 2
@@ -174,7 +174,7 @@ def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
     assert "iperf3: 1.33 to 1.33 in 2 cells" in show(figure, alt).alt
 
 
-def test_a_chart_of_nothing_is_refused(conclusions):
+def test_a_chart_without_cells_is_refused(conclusions):
     with pytest.raises(BadInput, match="no cell"):
         ratios_figure(conclusions.ratios.assign(ratio=float("nan")))
 
@@ -187,7 +187,7 @@ def meter(t_ns: int, rx_bytes: int, rx_packets: int, user_us: int, steal_us: int
     return {"event": "meter", "t_ns": t_ns, "interface": interface, "cpu": [cpu]}
 
 
-def test_a_transfer_costs_what_the_machine_spent_on_the_payload_that_arrived():
+def test_the_cost_of_a_transfer_is_cpu_time_per_received_payload():
     found = machine_use(meter(0, 0, 0, 0), meter(10**9, 10**9 + 52_000, 1000, 500_000, 100_000))
     row = found.row(own_s=0.4)
     assert row["payload_B"] == 10**9
@@ -205,5 +205,5 @@ def test_the_limits_are_of_one_core_and_of_all():
     limits = copy_limits(budget_ms=20)
     assert limits.cores >= 1
     assert min(limits.one_hot_MBps, limits.one_cold_MBps) > 0
-    # whatever else runs, all cores together are not far below one of them
+    # under any load all cores together are not far below one of them
     assert limits.all_cold_MBps > 0.3 * limits.one_cold_MBps

@@ -45,13 +45,13 @@ def test_the_variant_with_the_highest_median_runs_not_the_one_with_the_highest_h
     }
     samples = heats(stage, lambda heat: rates.get(heat.variant.label, {}).get(heat.heat, 500.0))
     assert choose(stage, samples)[pair] is steady
-    told = {
+    standing = {
         one.variant: one
         for one in standings(stage, samples, choose(stage, samples))
         if one.contender == GENSINK
     }
-    assert told[first.label].goodput_MBps == 1100.0
-    assert [label for label, one in told.items() if one.chosen] == [steady.label]
+    assert standing[first.label].goodput_MBps == 1100.0
+    assert [label for label, one in standing.items() if one.chosen] == [steady.label]
 
 
 def test_each_contender_chooses_for_itself_and_in_each_cell():
@@ -69,7 +69,7 @@ def test_each_contender_chooses_for_itself_and_in_each_cell():
         assert variant is (some[-1] if cell.streams == 4 else some[0])
 
 
-def test_a_refused_variant_loses_and_its_reason_is_kept(stage):
+def test_a_refused_variant_loses_and_its_reason_is_recorded(stage):
     samples = heats(stage, lambda heat: REFUSED if "splice" in heat.variant.label else 1000.0)
     assert choose(stage, samples)[own_best(stage)].send == "copy"
     refused = [
@@ -81,7 +81,7 @@ def test_a_refused_variant_loses_and_its_reason_is_kept(stage):
         assert math.isnan(one.goodput_MBps)
 
 
-def test_one_failed_heat_counts_for_nothing_against_the_others_of_its_variant(stage):
+def test_one_failed_heat_does_not_exclude_its_variant(stage):
     pair = own_best(stage)
     best = stage.variants[pair][-1]
     samples = heats(
@@ -91,12 +91,12 @@ def test_one_failed_heat_counts_for_nothing_against_the_others_of_its_variant(st
         ),
     )
     assert choose(stage, samples)[pair] is best
-    (told,) = (
+    (standing,) = (
         one
         for one in standings(stage, samples, choose(stage, samples))
         if one.chosen and one.contender == GENSINK
     )
-    assert (told.heats, told.failed, told.goodput_MBps) == (3, 1, 1200.0)
+    assert (standing.heats, standing.failed, standing.goodput_MBps) == (3, 1, 1200.0)
 
 
 def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
@@ -104,9 +104,16 @@ def test_of_a_contender_whose_heats_all_failed_the_first_variant_runs(stage):
     assert all(variant is stage.variants[pair][0] for pair, variant in chosen.items())
 
 
-def test_where_there_is_no_choice_there_is_no_standing(stage):
+def test_a_contender_without_variants_has_no_standing(stage):
     samples = heats(stage, lambda _: 1.0)
-    told = standings(stage, samples, choose(stage, samples))
-    assert {one.cell.mode for one in told} == {"best"}
-    assert len(told) == sum(len(some) for some in stage.variants.values() if len(some) > 1)
-    assert set(told[0].as_dict()) >= {"mode", "mtu_B", "contender", "variant", "chosen", "reason"}
+    standing = standings(stage, samples, choose(stage, samples))
+    assert {one.cell.mode for one in standing} == {"best"}
+    assert len(standing) == sum(len(some) for some in stage.variants.values() if len(some) > 1)
+    assert set(standing[0].as_dict()) >= {
+        "mode",
+        "mtu_B",
+        "contender",
+        "variant",
+        "chosen",
+        "reason",
+    }

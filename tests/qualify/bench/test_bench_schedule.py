@@ -142,7 +142,7 @@ def test_contenders_are_interleaved_and_not_always_in_one_order():
     assert firsts == {GENSINK, "iperf3"}
 
 
-def test_a_tool_is_left_out_of_cells_with_more_streams_than_it_can_run_and_that_is_said():
+def test_a_tool_is_left_out_of_cells_beyond_its_streams_with_the_reason():
     stages, left_out = schedule(MATRIX, ALL)
     limited = {"iperf3", "nuttcp"}
     assert {(out.contender, out.cell.streams) for out in left_out} == {(n, 200) for n in limited}

@@ -26,7 +26,7 @@ def outcome(percent_off: float, flags: str = "") -> dict:
     return {name: run(percent_off, flags)[name] for name in ("goodput_MBps", "flags")}
 
 
-def judged(*runs: dict, plan: RatePlan = ONE) -> dict:
+def cell_of(*runs: dict, plan: RatePlan = ONE) -> dict:
     (row,) = judge(plan, list(runs)).to_dict("records")
     return row
 
@@ -53,7 +53,7 @@ def test_a_window_holds_a_thousand_frames_however_long_they_are():
     assert RateCell(1000.0, 1500).window_s(2.0) == 2.0
 
 
-def test_offloads_are_on_only_where_frames_come_too_fast_for_a_small_machine():
+def test_offloads_are_on_only_at_high_frame_rates():
     assert RateCell(10_000.0, 1500).offloads
     assert not RateCell(10_000.0, 9000).offloads
     assert not RateCell(100.0, 576).offloads
@@ -69,15 +69,15 @@ def test_the_lab_has_one_path_a_rate_shaped_to_it():
 @pytest.mark.parametrize(
     ("percent", "verdict"), [(0.4, "within"), (-0.4, "within"), (0.6, "outside"), (-3, "outside")]
 )
-def test_a_cell_is_judged_by_its_error(percent, verdict):
-    row = judged(run(percent))
+def test_the_verdict_of_a_cell_follows_its_error(percent, verdict):
+    row = cell_of(run(percent))
     assert row["verdict"] == verdict
     assert row["error_percent"] == pytest.approx(percent)
     assert list(row) == list(CELL_COLUMNS)
 
 
 def test_every_run_counts_flagged_or_not_and_the_figure_is_the_median():
-    row = judged(run(0.1), run(-9.0, "interference"), run(0.3))
+    row = cell_of(run(0.1), run(-9.0, "interference"), run(0.3))
     assert (row["verdict"], row["runs"], row["failed"]) == ("within", 3, 0)
     assert row["error_percent"] == pytest.approx(0.1) and row["flags"] == "interference"
     assert row["least_percent"] == pytest.approx(-9.0)
@@ -85,35 +85,35 @@ def test_every_run_counts_flagged_or_not_and_the_figure_is_the_median():
 
 
 def test_one_run_near_enough_does_not_save_a_cell():
-    assert judged(run(0.0), run(-2.0), run(-3.0))["verdict"] == "outside"
-    assert judged(run(0.0), run(0.1), run(-30.0))["verdict"] == "within"
+    assert cell_of(run(0.0), run(-2.0), run(-3.0))["verdict"] == "outside"
+    assert cell_of(run(0.0), run(0.1), run(-30.0))["verdict"] == "within"
 
 
-def test_a_cell_off_its_bound_under_foreign_load_alone_says_nothing_of_netlab():
-    assert judged(run(-9.0, "interference"))["verdict"] == "disturbed"
-    assert judged(run(-9.0, "interference"), run(-9.0))["verdict"] == "outside"
-    assert judged(run(-9.0, "ledger_mismatch"))["verdict"] == "outside"
-    assert judged(run(+9.0, "interference"))["verdict"] == "outside"
+def test_a_cell_off_its_bound_under_foreign_load_alone_is_disturbed():
+    assert cell_of(run(-9.0, "interference"))["verdict"] == "disturbed"
+    assert cell_of(run(-9.0, "interference"), run(-9.0))["verdict"] == "outside"
+    assert cell_of(run(-9.0, "ledger_mismatch"))["verdict"] == "outside"
+    assert cell_of(run(+9.0, "interference"))["verdict"] == "outside"
 
 
 @pytest.mark.parametrize("percent", [0.0, -3.0, 2.0])
 def test_every_cell_is_measured_as_often_whatever_its_figure(percent):
     samples = repeated(ONE, ONE.cells[0], lambda: outcome(percent))
     assert [sample["repeat"] for sample in samples] == list(range(1, ONE.repeats + 1))
-    assert judged(*samples)["error_percent"] == pytest.approx(percent)
+    assert cell_of(*samples)["error_percent"] == pytest.approx(percent)
 
 
 def test_failed_runs_are_counted():
-    row = judged(run(0.1, "failed"), run(0.2))
+    row = cell_of(run(0.1, "failed"), run(0.2))
     assert (row["runs"], row["failed"], row["flags"]) == (2, 1, "failed")
 
 
 def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
-    assert judged(run(0.0, "failed"))["verdict"] == "not measured"
-    assert judged()["verdict"] == "not measured"
+    assert cell_of(run(0.0, "failed"))["verdict"] == "not measured"
+    assert cell_of()["verdict"] == "not measured"
 
 
-def test_the_calibration_says_itself_as_text_table_and_json():
+def test_the_calibration_has_text_table_and_json():
     runs = [run(0.1), run(0.7)]
     done = Calibration(ONE, judge(ONE, runs), runs, {"kernel": "6.1"})
     assert "+0.40" in done.to_text()

@@ -1,4 +1,4 @@
-"""Pairs of cells that differ in nothing: how many are told apart, and under which load."""
+"""A/A calibration: the number of identical pairs that are found different, by load."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def samples(*, spread=0.01, of_load=0.0, of_cell=0.0, flags="", seed=1, loads=("
     return found
 
 
-def test_cells_that_differ_in_nothing_are_alike_whatever_a_round_does():
+def test_identical_cells_are_alike_under_any_effect_of_a_round():
     apart = pairs = 0
     for seed in range(20):
         done = AaResult.of(PLAN, samples(of_load=0.3, seed=seed), {})
@@ -48,14 +48,14 @@ def test_cells_that_differ_in_nothing_are_alike_whatever_a_round_does():
     assert 0.01 < apart / pairs < 0.09
 
 
-def test_cells_that_do_differ_are_told_apart_and_the_verdict_says_so():
+def test_cells_that_differ_are_found_different():
     done = AaResult.of(PLAN, samples(of_cell=0.2), {})
     assert (done.cells["percent"] > 90).all()
     assert done.verdicts == ["outside", "outside"]
     assert "are not within their bound" in Document("now", aa=done).complaint
 
 
-def test_flagged_runs_are_counted_apart_and_few_rounds_tell_nothing():
+def test_flagged_runs_are_counted_separately_and_few_rounds_give_no_verdict():
     done = AaResult.of(PLAN, samples(flags="interference"), {})
     assert done.verdicts == ["not measured", "not measured"]
     assert done.cells["flagged"].tolist() == [48, 48] and done.cells["pairs"].tolist() == [0, 0]
@@ -73,7 +73,7 @@ def test_a_count_is_outside_only_with_its_whole_interval():
     assert wilson(0, 50)[0] == 0.0 and wilson(50, 50)[1] == 1.0
 
 
-def test_the_plan_has_blocks_that_differ_in_nothing_and_visits_them_in_rounds():
+def test_the_plan_has_identical_blocks_and_visits_them_in_rounds():
     study = PLAN.study()
     assert study.congestion == "cubic"
     assert (
@@ -96,9 +96,12 @@ def test_a_plan_that_cannot_be_is_refused_by_name(wrong):
     assert caught.value.code == "E-CALIBRATION-005"
 
 
-def test_the_result_says_itself_as_text_table_and_json(tmp_path):
+def test_the_result_has_text_table_and_json(tmp_path):
     done = AaResult.of(PLAN, samples(), {"kernel": "6.1"})
-    assert "told apart" in done.to_text() and "12 % of each CPU, 7 s on, 7 s off" in done.to_text()
+    assert (
+        "found different" in done.to_text()
+        and "12 % of each CPU, 7 s on, 7 s off" in done.to_text()
+    )
     written = json.loads(Document("now", aa=done).save(tmp_path).read_text())
     assert len(written["aa"]["samples"]) == 96 and written["machine"] == {"kernel": "6.1"}
     assert (tmp_path / "calibration-aa.csv").is_file()

@@ -45,7 +45,7 @@ def test_every_table_is_saved(tmp_path):
     }
 
 
-def test_cells_off_their_bound_are_counted_by_what_they_are():
+def test_cells_off_their_bound_are_counted_by_verdict():
     assert Document(AT, emulator=accuracy()).complaint is None
     assert Document(AT, rates(), accuracy(900)).complaint == (
         "4 of 5 cells are not within their bound: 1 not measured, 3 outside"

@@ -64,7 +64,7 @@ def test_the_load_lasts_longer_than_the_pings_and_fills_no_more_than_its_pace():
     assert link.link["emulator"]["queue_B"] >= 2 * link.stream(2.0).buffer_B
 
 
-def test_a_rate_is_held_to_what_tcp_can_carry_and_has_room_for_all_its_window():
+def test_a_rate_is_compared_with_tcps_maximum_and_the_buffers_fit_the_window():
     assert RATE.expected_MBps == pytest.approx(12.5 * 1448 / 1514)
     assert RATE.stream(1.0).buffer_B >= 12.5e6 * 0.02
     assert RATE.link["emulator"]["queue_B"] >= 2 * RATE.buffer_B - 12.5e6 * 0.02
@@ -81,7 +81,7 @@ def test_every_try_counts_and_the_median_decides():
     assert judge(BUSY, [pinged(BUSY, 0, "load_short"), pinged(BUSY, 900)]) == "outside"
 
 
-def test_what_is_off_under_foreign_load_alone_says_nothing_of_the_emulator():
+def test_an_error_under_foreign_load_alone_is_disturbed():
     disturbed = [
         pinged(QUIET, 900, "interference"),
         pinged(QUIET, 400, "interference,emulator_late"),
@@ -103,7 +103,7 @@ def test_a_cell_without_a_figure_is_not_measured():
     assert judge(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
 
 
-def test_every_cell_has_its_row_with_what_was_measured():
+def test_every_cell_has_a_row_with_its_measurements():
     samples = [
         pinged(QUIET, 900, "interference"),
         pinged(QUIET, 50),
@@ -127,7 +127,7 @@ def test_every_cell_has_its_row_with_what_was_measured():
     assert done.verdicts == ["within", "within", "outside", "within"]
 
 
-def test_the_accuracy_says_itself_as_text_tables_and_json_whatever_is_missing():
+def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     samples = [pinged(QUIET, 50), filled(RATE, 0, "failed", goodput_MBps=None)]
     done = EmulatorAccuracy.of(PLAN, samples, {})
     text = done.to_text()

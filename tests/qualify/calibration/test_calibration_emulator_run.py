@@ -1,4 +1,4 @@
-"""Every cell of the emulator's calibration is measured as often, whatever its figures."""
+"""Every cell of the emulator's calibration is measured the same number of times."""
 
 import pytest
 from emulator_samples import filled, pinged

@@ -1,4 +1,4 @@
-"""Whatever happens to a file, it is imported whole or refused with a line and a reason."""
+"""A damaged file is imported whole or refused with a line and a reason."""
 
 import gzip
 import re
@@ -81,7 +81,7 @@ def test_a_file_with_other_bytes(name, other, data):
     imports_or_refuses(content[:at] + other + content[at + len(other) :])
 
 
-@bounded
+@settings(bounded, max_examples=75)
 @given(
     names,
     st.sampled_from(
@@ -147,7 +147,7 @@ def test_deep_and_repeated_json(text):
     st.integers(1, 900),
     st.sampled_from(["bits", "Bytes"]),
 )
-def test_what_iperf2_prints_comes_back_in_bytes(amount, unit, seconds, what):
+def test_amounts_of_iperf2_are_converted_to_bytes(amount, unit, seconds, what):
     bytes_ = amount * {"K": 2**10, "M": 2**20, "G": 2**30}[unit]
     rate = bytes_ / seconds
     shown = f"{rate / 2**10:.6f} K" if what == "Bytes" else f"{rate * 8 / 1e3:.6f} K"

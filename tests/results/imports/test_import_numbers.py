@@ -49,7 +49,7 @@ def test_iperf3_gives_its_exact_bytes(name, part):
     assert (record.version, record.congestion, record.mss_B) == ("3.12", "cubic", 8948)
 
 
-def test_iperf3_keeps_streams_apart_and_their_intervals_sum_to_what_was_sent():
+def test_iperf3_streams_stay_separate_and_their_intervals_sum_to_the_bytes_sent():
     record = one("iperf3-parallel.json")
     assert record.streams == 4
     assert {sample.stream for sample in record.forward.samples} == {0, 1, 2, 3}
@@ -159,7 +159,7 @@ def test_iperf2_says_at_which_end_it_counted():
     assert [flow.goodput_MBps for flow in both.flows] == [9.35e3 / 8, 19.3e3 / 8]
 
 
-def test_iperf2_enhanced_reports_tell_the_time_and_the_record_length():
+def test_iperf2_enhanced_reports_have_the_time_and_the_record_length():
     record = one("iperf2-enhanced.txt")
     assert record.started_unix_s == 1795228184
     assert record.record_length_B == 131072
@@ -209,7 +209,7 @@ def test_nuttcp_amounts_are_binary_and_rates_decimal():
     assert (verbose.version, verbose.streams, verbose.mss_B) == ("6.1.2", 1, 8948)
 
 
-def test_nuttcp_rates_tell_the_time_of_an_interval_closer_than_its_two_digits():
+def test_nuttcp_rates_refine_the_time_of_an_interval_beyond_its_two_digits():
     samples = one("nuttcp-verbose-parallel.txt").forward.samples
     rates = [sample.bytes * 8 / sample.interval_s / 1e6 for sample in samples]
     assert rates == pytest.approx([19316.5801, 11147.9204], rel=1e-6)
@@ -254,12 +254,12 @@ def test_flent_streams_are_counted_by_direction(name, streams, both):
     assert all(flow.samples for flow in record.flows)
 
 
-def test_text_past_its_bound_is_refused_before_it_is_held(monkeypatch):
+def test_text_beyond_its_limit_is_refused_before_it_is_read(monkeypatch):
     monkeypatch.setattr("netlab.results.imports.formats.MAX_TEXT_B", 1000)
     with refused(BadInput, "E-IMPORT-018", match="more than 1000 bytes"):
         text_of(gzip.compress(b"0" * 10**6))
 
 
-def test_an_unknown_format_is_named_with_what_is_known():
+def test_an_unknown_format_is_named_with_the_known_ones():
     with refused(BadInput, "E-IMPORT-021", match=r"line 1: .*iperf3 JSON"):
         parse("hello\n")

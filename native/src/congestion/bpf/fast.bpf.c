@@ -3,7 +3,7 @@
  * Algorithms, Performance", IEEE/ACM Transactions on Networking 14(6), 2006, section IV:
  *   each round trip: w = min(2 w, (1 - gamma) w + gamma (baseRTT / RTT * w + alpha)),
  * where RTT is the average that each sample enters with the weight min(3 / w, 1 / 4), and baseRTT
- * the least that was seen. It rests where alpha packets are queued. A loss halves the window.
+ * the least that was seen. The window is in equilibrium with alpha packets queued. A loss halves it.
  * Slow start is left when the queue is estimated at alpha packets. */
 #include "congestion/bpf/cc.h"
 

@@ -1,16 +1,15 @@
 """Each stack against its published window law, on a path without loss and with one.
 
-What is compared is the window against acknowledged segments, not against time: a law says what an
-acknowledgement adds, and a busy machine only makes them come later. Known is what had arrived at
-the sink; what the sender had heard of is less by what was in flight, a window at most. Bounds:
+The window is compared with acknowledged segments, not with time: a law is a gain per
+acknowledgement, and a busy machine only delays these. The sink's arrivals are known; the sender had
+acknowledgements of fewer, by the segments in flight, a window at most. Bounds:
 slow start, by that window; growth in avoidance, 5 per cent and 3 segments of the law's; a loss,
-1 per cent and a segment of what the law takes from the window, which may have grown by what
-arrived between two samples.
+1 per cent and a segment of the law's decrease of the window, which may have grown by the arrivals
+between two samples.
 
 A law bounds growth from above, whatever else happens. From below it does so only while the sender
-fills its window, and a busy machine may keep it from that, upon which the kernel raises the
-threshold too (RFC 2861): so growth and loss are asked of the best of three runs, and that growth is
-never exceeded of each.
+fills its window. A busy machine may prevent that, and then the kernel raises the threshold too
+(RFC 2861). So growth and loss are tested on the best of three runs, the upper bound on each.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from law_runs import Trace, grown, load, stacks, trace_of
+from cc_runs import Trace, cc_session, grown, load, trace_of
 from noise import tries
 
 from netlab import core
@@ -93,7 +92,7 @@ def measured(core_gensink: Path) -> Callable[..., Trace]:
     done: dict[tuple[str, str], Trace] = {}
 
     def run(case: Case, kernel: str) -> Trace:
-        with stacks(core_gensink) as holder:
+        with cc_session(core_gensink) as holder:
             name = kernel or load(holder, case.name, **dict(case.parameters))
             settings = {"ssthresh": case.ssthresh, "drop_at_ms": LOSS_MS, **PATH}
             return trace_of(core_gensink, name, seconds=MEASURED_S, **settings)
@@ -115,7 +114,7 @@ def measured(core_gensink: Path) -> Callable[..., Trace]:
 
 
 def growth(trace: Trace, case: Case) -> tuple[float, float]:
-    """Segments gained between slow start and the loss, and what the law says of it."""
+    """Segments gained between slow start and the loss: measured, and by the law."""
     first, last = avoidance(trace, case.ssthresh)
     window = trace.window[first]
     acked = trace.acked[last] - trace.acked[first]
@@ -124,17 +123,17 @@ def growth(trace: Trace, case: Case) -> tuple[float, float]:
 
 
 def threshold(trace: Trace, case: Case) -> tuple[float, float]:
-    """Bounds of the threshold after the loss, from the window before it and what came since."""
+    """Bounds of the threshold after the loss, from the window before it and the arrivals since."""
     before = trace.before_loss()
     window = trace.window[before]
-    heard = np.interp(trace.t_s[before] - PATH["rtt_ms"] / 1e3, trace.t_s, trace.acked)
-    most = grown(window, trace.acked[before + 1] - heard, lambda w: case.law.growth(w) / w)
+    acked = np.interp(trace.t_s[before] - PATH["rtt_ms"] / 1e3, trace.t_s, trace.acked)
+    most = grown(window, trace.acked[before + 1] - acked, lambda w: case.law.growth(w) / w)
     kept = case.law.kept
     return window * kept(window) * 0.99 - 1, most * kept(most) * 1.01 + 1
 
 
 def lost(trace: Trace) -> dict[str, int]:
-    """What the path dropped from a to b, and why."""
+    """Packets that the path dropped from a to b, by reason."""
     dropped = trace.emulation["directions"][0]["dropped"]
     return {why: count for why, count in dropped.items() if count}
 
@@ -161,23 +160,23 @@ def test_slow_start_adds_each_acknowledged_segment_and_ends_at_its_threshold(mea
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_window_grows_as_the_law_says(measured, name):
+def test_the_window_grows_by_its_law(measured, name):
     gained, expected = growth(measured(name), CASES[name])
     assert gained == pytest.approx(expected, rel=0.05, abs=3)
     assert expected > 10
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_loss_takes_the_share_that_the_law_says(measured, name):
+def test_one_loss_decreases_the_window_by_its_law(measured, name):
     trace, case = measured(name), CASES[name]
-    assert lost(trace) == {"scripted": 1}
+    assert lost(trace) == {"forced": 1}
     least, most = threshold(trace, case)
     assert least <= trace.ssthresh <= most
     assert most < least * 1.15 + 5, "the samples are too far apart to tell"
     before = trace.before_loss()
-    heard = np.interp(trace.t_s[before] - PATH["rtt_ms"] / 1e3, trace.t_s, trace.acked)
+    acked = np.interp(trace.t_s[before] - PATH["rtt_ms"] / 1e3, trace.t_s, trace.acked)
     # from there it goes on
-    later = grown(trace.ssthresh, trace.acked[-1] - heard, lambda w: case.law.growth(w) / w)
+    later = grown(trace.ssthresh, trace.acked[-1] - acked, lambda w: case.law.growth(w) / w)
     assert 0.98 * trace.ssthresh <= trace.window[-1] <= later * 1.01 + 1
 
 
@@ -205,11 +204,11 @@ def test_a_law_agrees_with_the_kernels_own_where_it_has_one(measured, case):
 
 def test_a_loss_in_slow_start_ends_it(core_gensink):
     """The 1000th packet is missed when the 999 before it have each added 1, at most: a sender that
-    the machine kept from filling its window does not grow it."""
-    with stacks(core_gensink) as holder:
+    does not fill its window does not grow it."""
+    with cc_session(core_gensink) as holder:
         name = load(holder, "scalable")
         trace = trace_of(core_gensink, name, seconds=1.5, drop_at=1000, **PATH)
-    assert lost(trace) == {"scripted": 1}
+    assert lost(trace) == {"forced": 1}
     before = trace.before_loss()
     assert trace.ssthresh >= 0.875 * trace.window[before] * 0.99 - 1
     assert trace.ssthresh <= 0.875 * (INITIAL_WINDOW + 999) * 1.01 + 1
@@ -222,12 +221,12 @@ def test_limited_slow_start_adds_at_most_half_its_threshold_a_round_trip(core_ge
     limit = 100
 
     def run() -> Trace:
-        with stacks(core_gensink) as holder:
+        with cc_session(core_gensink) as holder:
             name = load(holder, "highspeed", max_ssthresh_segments=limit)
             return trace_of(core_gensink, name, seconds=2.0, **PATH)
 
     def reached(trace: Trace) -> float:
-        """The last window, as a share of what the law makes of all that arrived."""
+        """The last window, as a share of the law's window for all arrivals."""
         first = int(np.flatnonzero(trace.window > limit + 20)[0])
         begin, arrived = trace.window[first], trace.acked[first:] - trace.acked[first]
         assert grown(begin, arrived[-1], gain) > 500
@@ -247,7 +246,7 @@ ALPHA_PATH = {"rate_bps": 100_000_000, "rtt_ms": 20}
 
 
 @pytest.mark.parametrize(("alpha", "gamma"), [(40, 0.5), (120, 0.2)])
-def test_fast_rests_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink, alpha, gamma):
+def test_fast_settles_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink, alpha, gamma):
     """Bounds: the median queue within 15 per cent and 4 packets of alpha.
 
     A super-packet leaves and a burst of acknowledgements refills the queue, so a single look at it
@@ -257,7 +256,7 @@ def test_fast_rests_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink,
     parameters = {"alpha_packets": alpha, "gamma_millionths": round(gamma * 1e6)}
 
     def run() -> Trace:
-        with stacks(core_gensink) as holder:
+        with cc_session(core_gensink) as holder:
             name = load(holder, "fast", **parameters)
             return trace_of(core_gensink, name, seconds=3.5, drop_at_ms=2500, **ALPHA_PATH)
 
@@ -267,7 +266,7 @@ def test_fast_rests_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink,
 
     trace = undisturbed(run, rests)
     assert rests(trace), np.median(queue(trace, resting(trace)))
-    assert lost(trace) == {"scripted": 1}
+    assert lost(trace) == {"forced": 1}
     rest = np.median(trace.window[resting(trace)])
     bdp = 100e6 / 8 / 1514 * 0.020
     assert rest == pytest.approx(bdp + alpha, rel=0.05, abs=4)
@@ -278,7 +277,7 @@ def test_fast_rests_with_alpha_packets_queued_and_halves_at_a_loss(core_gensink,
 
 
 def resting(trace: Trace) -> slice:
-    """Samples from when it has settled until the loss."""
+    """Samples from the equilibrium until the loss."""
     return trace.between(1.2, trace.t_s[trace.before_loss()] - 0.05)
 
 

@@ -1,4 +1,4 @@
-"""`gensink stacks`: each law passes the verifier, is held, and is gone however its holder ends."""
+"""`gensink cc`: each control passes the verifier, works, and is gone however the session ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from law_runs import load, stacks
+from cc_runs import cc_session, load
 from spoken_agent import Agent, request
 
 from netlab import core
@@ -26,7 +26,7 @@ LIST = {
     name: Path(f"/proc/sys/net/ipv4/tcp_{name}_congestion_control")
     for name in ("available", "allowed")
 }
-LAWS = ("scalable", "highspeed", "aimd", "fast")
+CONTROLS = ("scalable", "highspeed", "aimd", "fast")
 GONE_S = 10.0
 BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
 BPF_PROG_GET_FD_BY_ID = 13
@@ -37,7 +37,7 @@ def listed(name: str = "available") -> list[str]:
 
 
 def programs(holder: Agent) -> set[int]:
-    """Ids of the BPF programs that a holder has open."""
+    """Ids of the BPF programs that a session has open."""
     found = set()
     for file in Path(f"/proc/{holder.process.pid}/fdinfo").iterdir():
         # a descriptor of the moment may be gone again
@@ -49,7 +49,7 @@ def programs(holder: Agent) -> set[int]:
 
 
 def is_there(program: int) -> bool:
-    """Whether the kernel still has a BPF program of that id."""
+    """True if the kernel still has a BPF program of that id."""
     attributes = struct.pack("=III52x", program, 0, 0)
     libc = ctypes.CDLL(None, use_errno=True)
     opened = libc.syscall(BPF_SYSCALL, BPF_PROG_GET_FD_BY_ID, attributes, len(attributes))
@@ -61,21 +61,21 @@ def is_there(program: int) -> bool:
 
 
 def wait_gone(names: list[str], ids: set[int]) -> None:
-    """Until no list names them and their programs are freed, which comes a grace period later."""
+    """Wait until no list names them and their programs are freed, a grace period later."""
     until = time.monotonic() + GONE_S
     while set(names) & {*listed(), *listed("allowed")} or any(map(is_there, ids)):
         assert time.monotonic() < until, (listed(), ids)
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_this_kernel_takes_each_law_for_any_user(gensink, law):
-    """The verifier has said yes; the machine's list of what any user may choose is not written."""
+@pytest.mark.parametrize("cc", CONTROLS)
+def test_this_kernel_accepts_each_control_for_any_user(gensink, cc):
+    """The verifier accepts it; the machine's list of allowed controls is not written."""
     before = listed()
-    with stacks(gensink) as holder:
+    with cc_session(gensink) as holder:
         assert holder.ready["supported"], holder.ready
-        name = load(holder, law)
-        assert name.startswith(f"nl_{law}_") and len(name) <= 15
+        name = load(holder, cc)
+        assert name.startswith(f"nl_{cc}_") and len(name) <= 15
         assert name in listed() and name in listed("allowed")
         ids = programs(holder)
         assert len(ids) >= 4 and all(map(is_there, ids))
@@ -91,18 +91,18 @@ def test_this_kernel_takes_each_law_for_any_user(gensink, law):
     assert {name for name in before if not name.startswith("nl_")} <= set(listed())
 
 
-def test_what_it_says_of_a_law_is_what_it_was_told(gensink):
-    with stacks(gensink) as holder:
-        digests = {law["law"]: law["sha256"] for law in holder.ready["laws"]}
-        assert list(digests) == list(LAWS)
+def test_an_answer_repeats_the_parameters_of_the_request(gensink):
+    with cc_session(gensink) as holder:
+        digests = {cc["cc"]: cc["sha256"] for cc in holder.ready["controls"]}
+        assert list(digests) == list(CONTROLS)
         event = holder.ask(
-            "load law=aimd increase_millionths=6000000 decrease_millionths=300000 "
+            "load cc=aimd increase_millionths=6000000 decrease_millionths=300000 "
             "max_ssthresh_segments=100"
         )
         assert event.pop("name").startswith("nl_aimd_")
         assert event == {
             "event": "loaded",
-            "law": "aimd",
+            "cc": "aimd",
             "revision": 1,
             "sha256": digests["aimd"],
             "increase_millionths": 6_000_000,
@@ -114,46 +114,46 @@ def test_what_it_says_of_a_law_is_what_it_was_told(gensink):
 @pytest.mark.parametrize(
     ("line", "key"),
     [
-        ("load", "law"),
-        ("load law=vegas", "law"),
-        ("load law=fast alpha_packets=0", "alpha_packets"),
-        ("load law=fast gamma_millionths=1000001", "gamma_millionths"),
-        ("load law=aimd decrease_millionths=1000000", "decrease_millionths"),
-        ("load law=highspeed increase_millionths=1", "increase_millionths"),
-        ("load law=scalable legacy_window_segments=x", "legacy_window_segments"),
+        ("load", "cc"),
+        ("load cc=vegas", "cc"),
+        ("load cc=fast alpha_packets=0", "alpha_packets"),
+        ("load cc=fast gamma_millionths=1000001", "gamma_millionths"),
+        ("load cc=aimd decrease_millionths=1000000", "decrease_millionths"),
+        ("load cc=highspeed increase_millionths=1", "increase_millionths"),
+        ("load cc=scalable legacy_window_segments=x", "legacy_window_segments"),
         ("unload name=cubic", "name"),
         ("ping loud=1", "loud"),
         ("sing", None),
     ],
 )
 def test_a_bad_request_changes_nothing(gensink, line, key):
-    with stacks(gensink) as holder:
+    with cc_session(gensink) as holder:
         event = holder.ask(line)
         assert (event["event"], event["code"], event["key"]) == ("error", "bad_request", key)
         assert programs(holder) == set()
 
 
-def test_holders_on_one_machine_take_names_of_their_own(gensink):
-    with stacks(gensink) as one, stacks(gensink) as other:
+def test_sessions_on_one_machine_use_distinct_names(gensink):
+    with cc_session(gensink) as one, cc_session(gensink) as other:
         names = [load(holder, "scalable") for holder in (one, one, other, other)]
         assert len(set(names)) == 4
         assert set(names) <= set(listed())
 
 
-def test_a_holder_takes_32_and_says_so_of_the_33rd(gensink):
-    with stacks(gensink) as holder:
+def test_a_session_loads_32_and_refuses_the_33rd(gensink):
+    with cc_session(gensink) as holder:
         names = [load(holder, "aimd") for _ in range(32)]
         ids = programs(holder)
         assert len(set(names)) == 32
-        assert holder.ask("load law=aimd")["code"] == "limit"
+        assert holder.ask("load cc=aimd")["code"] == "limit"
     wait_gone(names, ids)
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate", "input", "output"])
-def test_they_are_gone_however_the_holder_ends(gensink, how):
+def test_they_are_gone_however_the_session_ends(gensink, how):
     before, allowed = listed(), listed("allowed")
-    with stacks(gensink) as holder:
-        names = [load(holder, law) for law in LAWS]
+    with cc_session(gensink) as holder:
+        names = [load(holder, cc) for cc in CONTROLS]
         ids = programs(holder)
         if how == "input":
             assert holder.close() == 0
@@ -174,9 +174,9 @@ def test_they_are_gone_however_the_holder_ends(gensink, how):
 
 
 def test_a_connection_outlives_the_name_it_was_made_under(gensink, start_agent):
-    """The holder is killed under a run, which ends well; then all of it is gone."""
+    """The session is killed during a run, which ends well; then all of it is gone."""
     agent = start_agent()
-    with stacks(gensink) as holder:
+    with cc_session(gensink) as holder:
         name = load(holder, "scalable")
         port, token = agent.sink(congestion=name, window_ms=600)
         agent.gen(port, token, congestion=name, window_ms=600)
@@ -185,36 +185,36 @@ def test_a_connection_outlives_the_name_it_was_made_under(gensink, start_agent):
         holder.process.kill()
         holder.process.wait(10)
     assert name not in listed()
-    results = agent.hear_results()
+    results = agent.receive_results()
     assert {event["status"] for event in results.values()} == {"ok"}
     sent = results["gen_result", 1]["per_stream"][0]
     assert sent["congestion"] == name
     wait_gone([name], ids)
 
 
-def test_a_kernel_without_its_types_is_told_from_one_that_refuses(gensink):
-    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$1" stacks'
+def test_a_kernel_without_btf_is_distinguished_from_one_that_refuses(gensink):
+    hide = 'mount -t tmpfs none /sys/kernel/btf && exec "$1" cc'
     holder = Agent("unshare", "-m", "sh", "-c", hide, "hide", gensink)
     try:
-        ready = holder.hear()
+        ready = holder.receive()
         assert ready["supported"] is False
         assert ready["reason"].startswith("unsupported: the kernel describes no types (BTF)")
-        event = holder.ask("load law=scalable")
+        event = holder.ask("load cc=scalable")
         assert (event["code"], event["message"]) == ("refused", ready["reason"])
     finally:
         holder.close()
 
 
-def test_a_user_without_privilege_is_told_so(gensink):
-    with stacks(gensink, "setpriv", "--bounding-set", "-all", "--inh-caps", "-all") as holder:
-        event = holder.ask("load law=scalable")
+def test_a_user_without_privilege_gets_the_reason(gensink):
+    with cc_session(gensink, "setpriv", "--bounding-set", "-all", "--inh-caps", "-all") as holder:
+        event = holder.ask("load cc=scalable")
         assert event["code"] == "refused"
         assert "only from root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN)" in event["message"]
 
 
 @pytest.fixture(scope="module")
 def without_bpf(tmp_path_factory) -> Path:
-    """What a host of another architecture compiles: the installed sources, with one command."""
+    """The build of a host of another architecture: the installed sources, with one command."""
     where = tmp_path_factory.mktemp("sources") / "src"
     shutil.copytree(core.source_dir(), where)
     subprocess.run(("sh", "BUILD"), cwd=where, check=True, capture_output=True)
@@ -222,20 +222,20 @@ def without_bpf(tmp_path_factory) -> Path:
 
 
 def test_a_build_without_bpf_says_so(without_bpf):
-    with stacks(without_bpf) as holder:
+    with cc_session(without_bpf) as holder:
         assert holder.ready["supported"] is False
         assert holder.ready["reason"] == "unsupported: built without BPF"
-        assert {law["sha256"] for law in holder.ready["laws"]} == {None}
-        for law in LAWS:
-            event = holder.ask(request("load", {"law": law}))
+        assert {cc["sha256"] for cc in holder.ready["controls"]} == {None}
+        for cc in CONTROLS:
+            event = holder.ask(request("load", {"cc": cc}))
             assert event["message"] == "unsupported: built without BPF"
 
 
-def test_a_sanitized_holder_loads_and_frees_every_law(build):
+def test_a_sanitized_session_loads_and_frees_every_control(build):
     binary = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "gensink"
-    with stacks(binary) as holder:
-        names = [load(holder, law) for law in LAWS]
-        holder.ask("load law=none")
+    with cc_session(binary) as holder:
+        names = [load(holder, cc) for cc in CONTROLS]
+        holder.ask("load cc=none")
         holder.ask(f"unload name={names[1]}")
         holder.process.stdin.close()
         said = holder.process.stderr.read().decode()

@@ -1,4 +1,4 @@
-"""One stream over an emulated path, and what its congestion window did for each acknowledgement."""
+"""One stream over an emulated path, with its congestion window at each acknowledgement."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spoken_agent import Agent, request
 
 
 @contextlib.contextmanager
-def stacks(gensink: Path, *wrapper: str) -> Iterator[Agent]:
-    """A `gensink stacks` that has said it is ready; `ready` is what it said."""
-    holder = Agent(*wrapper, gensink, "stacks")
+def cc_session(gensink: Path, *wrapper: str) -> Iterator[Agent]:
+    """A `gensink cc` that is ready; `ready` is its first event."""
+    holder = Agent(*wrapper, gensink, "cc")
     try:
-        holder.ready = holder.hear()
+        holder.ready = holder.receive()
         assert holder.ready["event"] == "ready", holder.ready
         yield holder
     finally:
@@ -25,16 +25,16 @@ def stacks(gensink: Path, *wrapper: str) -> Iterator[Agent]:
             holder.close()
 
 
-def load(holder: Agent, law: str, **parameters: int) -> str:
-    """Load a law; the name that sockets take."""
-    event = holder.ask(request("load", {"law": law, **parameters}))
+def load(holder: Agent, cc: str, **parameters: int) -> str:
+    """Load a congestion control; returns the name for TCP_CONGESTION."""
+    event = holder.ask(request("load", {"cc": cc, **parameters}))
     assert event["event"] == "loaded", event
     return event["name"]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A run as its law sees it, one value a sample.
+    """A run as its congestion control sees it, one value a sample.
 
     ``acked`` counts segments that arrived since the start, ``window`` is the congestion window
     in segments, ``t_s`` seconds since the start, which was at ``t0_ns`` of CLOCK_MONOTONIC,
@@ -70,7 +70,7 @@ def trace_of(
     drop_at_ms: int = 0,
     ssthresh: int = 0,
 ) -> Trace:
-    """Run one stream and look at it every 10 ms."""
+    """Run one stream and sample it every 10 ms."""
     with emulated(gensink) as path:
         path.both(rate_bps=rate_bps, delay_us=rtt_ms * 500, queue_packets=queue_packets)
         path.open(sample_ms=10)
@@ -79,7 +79,7 @@ def trace_of(
         drops = {"drop_at": drop_at, "drop_at_ms": drop_at_ms}
         with path.agents() as agents:
             if ssthresh:
-                # the kernel looks at what the route says when a first connection has closed
+                # the kernel reads the route's metrics after a first connection has closed
                 transfer(path, agents, bytes=1000)
             if any(drops.values()):
                 path.set("ab", **{key: value for key, value in drops.items() if value})
@@ -97,7 +97,7 @@ def trace_of(
     gen, sink = said["gen"], said["sink"]
     assert (gen["status"], sink["status"]) == ("ok", "ok"), (gen["message"], sink["message"])
     t_ns = np.array(gen["samples"]["t_ns"])
-    # nothing is said after the window: the sender only empties its buffer
+    # drop the samples after the window: the sender only empties its buffer
     t_ns = t_ns[t_ns <= gen["window"]["t1_ns"]]
     count = len(t_ns)
     # at the end of the window: a sender that then runs dry has its threshold raised (RFC 2861)
@@ -115,7 +115,7 @@ def trace_of(
 
 
 def _begin_with(path: Emulated, ssthresh: int) -> None:
-    """Let the route of the sender say where slow start ends, so that it needs no loss."""
+    """Set the end of slow start in the sender's route, so that it needs no loss."""
     off = "echo 0 > /proc/sys/net/ipv4/tcp_no_ssthresh_metrics_save"
     run(*path.inside("a", "sh", "-c", off))
     route = ("ip", "-n", path.names["a"], "route", "replace", ADDRESS["b"], "dev", DEVICE)
@@ -134,7 +134,7 @@ def _begin_with(path: Emulated, ssthresh: int) -> None:
 
 
 def grown(window: float, acked: float, gain: Callable[[float], float], step: float = 10.0) -> float:
-    """Window after so many acknowledged segments, of which each adds ``gain(window)``."""
+    """Window after `acked` segments were acknowledged, each of which adds ``gain(window)``."""
     while acked > 0:
         part = min(step, acked)
         window += part * gain(window)

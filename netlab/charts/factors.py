@@ -1,0 +1,169 @@
+"""Cells over any factor, with lines for another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from netlab.analysis import factors, printed
+from netlab.charts.cells import LINEAR_UP_TO, QUANTITIES, SIZE_IN
+from netlab.charts.style import CEILING_COLOUR, describe, label_lines, line_style, theme
+from netlab.errors import BadInput
+from netlab.study import Study
+from netlab.study.factors import level_text
+
+MOST_TICKS = 12
+"""Levels of an axis that all get a tick."""
+
+
+def over_factor(
+    cells: pd.DataFrame,
+    x: str,
+    hue: str = "",
+    *,
+    at: Mapping[str, object] | None = None,
+    y: str = "goodput_MBps",
+    study: Study | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw cells over one factor, a line for each level of another.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    x, hue : str
+        Factors of the axis and of the lines; the second may be empty.
+    at : mapping, optional
+        Levels of the other factors, where they vary.
+    y : str
+        One of :data:`netlab.charts.cells.QUANTITIES`.
+    study : Study, optional
+        Gives the order and the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones, in netlab's theme, by default.
+
+    Returns
+    -------
+    Axes
+        Bars are the cells' intervals; the grey line is the bus where all cells have the same.
+
+    Raises
+    ------
+    BadInput
+        Unknown factors, levels or quantity, or other factors vary.
+    """
+    if y not in QUANTITIES:
+        raise BadInput(
+            f"choose from {', '.join(QUANTITIES)}", key="y", value=y, code="E-CHARTS-009"
+        )
+    part = factors.of_two(cells, x, hue, at, study)
+    levels = factors.ordered(x, part[x], study)
+    lines = factors.ordered(hue, part[hue], study) if hue else [None]
+    labels = printed.tuning_labels(part, study)
+    numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
+    places = {level: float(level) if numeric else float(i) for i, level in enumerate(levels)}
+    words = []
+    with theme() if ax is None else nullcontext():
+        if ax is None:
+            _, ax = plt.subplots(figsize=SIZE_IN)
+        for number, level in enumerate(lines):
+            line = part if level is None else part[part[hue] == level]
+            label = "" if level is None else _label(hue, level, labels)
+            words.append(_line(ax, line, x, y, places, label, line_style(number)))
+        _axis(ax, x, levels, places, labels, numeric=numeric)
+        ax.set_ylabel(QUANTITIES[y][2])
+        _bus(ax, part, y)
+        ax.set_ylim(bottom=0)
+        ax.set_title(_title(at or {}, labels))
+        if hue:
+            label_lines(ax)
+    alt = f"Line chart of {QUANTITIES[y][2]} over {factors.unit_of(x)}"
+    if hue:
+        alt += f", a line for each {factors.unit_of(hue)}"
+    return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.")
+
+
+def _label(name: str, level: object, labels: Mapping[str, str]) -> str:
+    """A level at the end of its line: ``MTU 9000 B``, ``send zerocopy``, the label of a tuning."""
+    if name == "tuning":
+        return labels[str(level)].lstrip("+ ")
+    if name == "group":
+        return str(level)
+    stem, comma, unit = factors.unit_of(name).partition(", ")
+    text = level_text(level)
+    return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
+
+
+def _title(at: Mapping[str, object], labels: Mapping[str, str]) -> str:
+    return ", ".join(
+        _label(name, level, labels)
+        for name, level in at.items()
+        if not isinstance(level, list | tuple)
+    )
+
+
+def _line(
+    ax: Axes,
+    line: pd.DataFrame,
+    x: str,
+    y: str,
+    places: Mapping[object, float],
+    label: str,
+    style: dict,
+) -> str:
+    """Draw the cells of one line that have a value; return its range in words."""
+    line = line[line[y].notna()]
+    if line.empty:
+        return f"{label or 'the line'}: no valid cell"
+    line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
+    low, high, _ = QUANTITIES[y]
+    values = line[y].to_numpy(dtype=float)
+    reach = np.array([values - line[low], line[high] - values], dtype=float)
+    at = line["place"].to_numpy()
+    ax.plot(at, values, label=label or None, **style)
+    ax.errorbar(
+        *(at, values, np.nan_to_num(reach)),
+        fmt="none",
+        ecolor=style["color"],
+        elinewidth=1.1,
+        capsize=3,
+    )
+    text = f"{printed.number(values.min())} to {printed.number(values.max())}"
+    return f"{label}: {text}" if label else text
+
+
+def _axis(
+    ax: Axes,
+    x: str,
+    levels: list,
+    places: Mapping[object, float],
+    labels: Mapping[str, str],
+    *,
+    numeric: bool,
+) -> None:
+    ticks = [places[level] for level in levels]
+    if numeric and ticks[0] > 0 and ticks[-1] / ticks[0] > LINEAR_UP_TO:
+        ax.set_xscale("log", base=2)
+        ax.minorticks_off()
+    if len(levels) <= MOST_TICKS or not numeric:
+        texts = [labels.get(str(v), str(v)) if x == "tuning" else level_text(v) for v in levels]
+        ax.set_xticks(ticks, texts)
+        longest = max(map(len, texts))
+        if longest * len(texts) > MOST_TICKS * 6:
+            ax.tick_params(axis="x", rotation=45)
+    ax.set_xlabel(factors.unit_of(x))
+
+
+def _bus(ax: Axes, part: pd.DataFrame, y: str) -> None:
+    """Draw the bus where it is in reach of the lines."""
+    if part["bus_MBps"].nunique() != 1:
+        return
+    bus = 100.0 if y == "percent_of_bus" else float(part["bus_MBps"].max())
+    if bus < 3 * part[y].max():
+        ax.axhline(bus, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1)), zorder=1)

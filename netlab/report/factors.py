@@ -1,0 +1,90 @@
+"""Tables and charts of a study with further factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from netlab.analysis import factors
+from netlab.analysis.measured import Measured
+from netlab.charts.factors import over_factor
+from netlab.charts.style import Gallery
+from netlab.files.tables import Table
+from netlab.report.tables import UNITS, Sentence, Tables
+from netlab.study.factors import level_text
+
+MOST = 12
+"""Tables or charts on one page; the other combinations stand in the tables of the groups."""
+
+QUANTITIES = {"goodput": "goodput_MBps", "percent": "percent_of_bus"}
+
+
+def of_two(
+    m: Measured,
+    rows: str,
+    columns: str,
+    at: Mapping[str, object] | None = None,
+    quantity: str = "goodput",
+) -> Table:
+    """Cells by two factors, at levels of the others; see :func:`netlab.analysis.factors.table`."""
+    frame = factors.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study)
+    where = ", ".join(
+        level_text(level) if name == "group" else f"{name} {level_text(level)}"
+        for name, level in (at or {}).items()
+        if not isinstance(level, list | tuple)
+    )
+    caption = f"{factors.unit_of(rows)} by {factors.unit_of(columns)}"
+    level = f"{100 * m.study.confidence:g} %"
+    return Table(
+        frame,
+        f"{where + ': ' if where else ''}{caption}, {UNITS[quantity]}",
+        note=f"Mean ± half width of the {level} interval.",
+    )
+
+
+def pages(m: Measured) -> tuple[str, str, list[dict]]:
+    """Factors of the axis and of the lines, and the combinations of the others."""
+    axis, lines = factors.layout(m.cells, m.study)
+    held = (axis, lines) if lines else (axis,)
+    return axis, lines, factors.slices(m.cells, held, m.study)
+
+
+def stack(m: Measured, quantity: str = "goodput") -> Tables:
+    """A table of the two factors with the most levels for each combination of the others."""
+    axis, lines, each = pages(m)
+    if not lines:
+        return Tables((Sentence("The cells differ in one factor; the tables of groups show it."),))
+    shown = [of_two(m, axis, lines, at, quantity) for at in each[:MOST]]
+    return Tables((*shown, *_left_out(each)))
+
+
+def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
+    """A chart of the two factors with the most levels for each combination of the others."""
+    axis, lines, each = pages(m)
+    y = QUANTITIES[quantity]
+    return Gallery.of(
+        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in each[:most])
+    )
+
+
+def levels(m: Measured) -> Table:
+    """Factors of the study that vary, with their levels."""
+    found = factors.varying(m.cells, m.study)
+    rows = [
+        {"factor": factors.unit_of(name), "levels": ", ".join(map(level_text, known))}
+        for name, known in found.items()
+    ]
+    return Table(pd.DataFrame(rows, columns=["factor", "levels"]), "Factors and their levels")
+
+
+def has_factors(m: Measured) -> bool:
+    """Whether the study crosses anything besides tuning, MTU and streams."""
+    return bool(factors.names(m.cells))
+
+
+def _left_out(each: list[dict]) -> tuple[Sentence, ...]:
+    more = len(each) - MOST
+    if more <= 0:
+        return ()
+    return (Sentence(f"{more} further combinations are in the tables of the groups."),)

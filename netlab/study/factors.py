@@ -1,0 +1,282 @@
+"""Factors that a study crosses beside tuning, MTU and streams, and what is left out of that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from netlab.study.base import Buffer, Congestion, Generator, Megabytes, Model, Name, RecordLength
+from netlab.study.link import (
+    Emulator,
+    InterruptDelay,
+    Jitter,
+    LabLink,
+    Path,
+    Probability,
+    QueueBytes,
+    QueuePackets,
+    Queues,
+    Rate,
+    ReadBurst,
+    RoundTrip,
+)
+from netlab.study.socket import (
+    Batch,
+    BusyPoll,
+    Cpus,
+    Dscp,
+    Engine,
+    Policy,
+    Receive,
+    Segment,
+    Send,
+    Socket,
+    Switch,
+    Threads,
+    Yield,
+)
+
+T = TypeVar("T")
+Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
+Level = bool | int | float | str
+Levels = tuple[tuple[str, Level], ...]
+"""Names of factors with one level of each, in the order of :class:`Factors`, outer ones last."""
+
+OuterLevel = Annotated[int, Field(ge=-(2**53), le=2**53)] | Name
+
+Offloads = Literal["none", "segmentation", "checksum", "all"]
+"""Offloads of a lab link: TSO, GSO and GRO merging, checksums by the device, or both."""
+
+
+class Factors(Model):
+    """Levels of factors, each a list; every one is crossed with all the others.
+
+    The factors of a run are set anew for each run of a block. Those of a link (:data:`OF_LINK`) are
+    set between blocks: each combination of them is a link of its own in the lab.
+
+    Parameters
+    ----------
+    record_length_B, buffer_B, receive_buffer_B, congestion, generator : list, optional
+        In place of the group's.
+    engine, threads, send, receive, force_buffer : list, optional
+        In place of the study's.
+    pacing_MBps, dscp, mss_B, nodelay, busy_poll_us, cpus_sender, cpus_receiver,
+    follow_incoming_cpu : list, optional
+        In place of the study's ``socket``.
+    batch_B, yield_B, read_delay, sched_batch, spread : list, optional
+        In place of the study's ``policy``.
+    rtt_ms, queue_B, queue_packets, loss, jitter_ms : list, optional
+        Of the path's emulator; one is added to a link without.
+    rate_Mbps : list, optional
+        Of the path's emulator where it has one, else of its link.
+    queues, interrupt_delay_us, read_burst_B : list, optional
+        Of the path's link.
+    offloads : list, optional
+        Offloads of the path's link: ``none``, ``segmentation``, ``checksum`` or ``all``.
+    """
+
+    record_length_B: Several[RecordLength] | None = None
+    buffer_B: Several[Buffer] | None = None
+    receive_buffer_B: Several[Buffer] | None = None
+    congestion: Several[Congestion] | None = None
+    generator: Several[Generator] | None = None
+    engine: Several[Engine] | None = None
+    threads: Several[Threads] | None = None
+    send: Several[Send] | None = None
+    receive: Several[Receive] | None = None
+    force_buffer: Several[bool] | None = None
+    pacing_MBps: Several[Megabytes] | None = None
+    dscp: Several[Dscp] | None = None
+    mss_B: Several[Segment] | None = None
+    nodelay: Several[bool] | None = None
+    busy_poll_us: Several[BusyPoll] | None = None
+    cpus_sender: Several[Cpus] | None = None
+    cpus_receiver: Several[Cpus] | None = None
+    follow_incoming_cpu: Several[bool] | None = None
+    batch_B: Several[Batch] | None = None
+    yield_B: Several[Yield] | None = None
+    read_delay: Several[Switch] | None = None
+    sched_batch: Several[Switch] | None = None
+    spread: Several[Switch] | None = None
+    rtt_ms: Several[RoundTrip] | None = None
+    rate_Mbps: Several[Rate] | None = None
+    queue_B: Several[QueueBytes] | None = None
+    queue_packets: Several[QueuePackets] | None = None
+    loss: Several[Probability] | None = None
+    jitter_ms: Several[Jitter] | None = None
+    queues: Several[Queues] | None = None
+    offloads: Several[Offloads] | None = None
+    interrupt_delay_us: Several[InterruptDelay] | None = None
+    read_burst_B: Several[ReadBurst] | None = None
+
+    @model_serializer(mode="wrap")
+    def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        return {name: levels for name, levels in serialize(self).items() if levels is not None}
+
+    @model_validator(mode="after")
+    def _each_level_once(self) -> Factors:
+        for name, levels in self.given().items():
+            twice = [level for index, level in enumerate(levels) if level in levels[:index]]
+            if twice:
+                raise ValueError(f"{name}: the level {twice[0]!r} is given twice")
+        return self
+
+    def given(self) -> dict[str, tuple[Level, ...]]:
+        """The factors that have levels, in the order of the class."""
+        found = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: levels for name, levels in found if levels is not None}
+
+    def over(self, others: Factors) -> Factors:
+        """These factors, and those of others that are not among them."""
+        return self.model_copy(update={**others.given(), **self.given()})
+
+
+OF_GROUP = ("record_length_B", "buffer_B", "receive_buffer_B", "congestion", "generator")
+OF_STUDY = ("engine", "threads", "send", "receive", "force_buffer")
+OF_SOCKET = tuple(Socket.model_fields)
+OF_POLICY = tuple(Policy.model_fields)
+OF_EMULATOR = ("rtt_ms", "queue_B", "queue_packets", "loss", "jitter_ms")
+OF_LINK = (
+    *OF_EMULATOR,
+    *("rate_Mbps", "queues", "offloads", "interrupt_delay_us", "read_burst_B"),
+)
+"""Factors that are set between blocks."""
+
+NAMES = tuple(Factors.model_fields)
+ALWAYS = ("tuning", "mtu_B", "streams")
+"""Factors that every study has."""
+RESERVED = {*NAMES, *ALWAYS, "group", "path", "direction", "sender", "receiver", "round", "order"}
+"""Names that an outer factor may not have."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One level of every factor of a group: what its runs in all rounds share.
+
+    ``mtu_B`` is None where the MTU stays as found. ``levels`` has all factors besides tuning, MTU
+    and streams.
+    """
+
+    tuning: str
+    mtu_B: int | None
+    streams: int
+    levels: Levels = ()
+
+    @property
+    def of_link(self) -> Levels:
+        """Factors that make another link."""
+        return tuple(pair for pair in self.levels if pair[0] in OF_LINK)
+
+    @property
+    def of_run(self) -> Levels:
+        """Factors that are set for each run."""
+        return tuple(pair for pair in self.levels if pair[0] in NAMES and pair[0] not in OF_LINK)
+
+    @property
+    def outer(self) -> Levels:
+        """Factors that a person sets."""
+        return tuple(pair for pair in self.levels if pair[0] not in NAMES)
+
+
+Excluded = dict[str, Annotated[tuple[Level, ...], Field(strict=False, min_length=1)] | Level]
+"""Factors with a level or several of each: every combination of them is left out."""
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two levels are the same: numbers by value, truth values apart from numbers."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def left_out(excluded: Mapping[str, Any], levels: Mapping[str, object]) -> bool:
+    """Whether an entry of ``exclude`` leaves out a combination; not if that lacks a factor."""
+    return all(
+        name in levels and any(same(level, levels[name]) for level in listed(wanted))
+        for name, wanted in excluded.items()
+    )
+
+
+def listed(wanted: object) -> tuple:
+    """A level as a tuple of one; several as they are."""
+    return tuple(wanted) if isinstance(wanted, list | tuple) else (wanted,)
+
+
+def crossed(factors: Mapping[str, tuple[Level, ...]]) -> Iterator[Levels]:
+    """Every combination of levels, the last factor changing first; one empty without factors."""
+    for levels in product(*factors.values()):
+        yield tuple(zip(factors, levels, strict=True))
+
+
+def level_text(level: object) -> str:
+    """A level in ids and labels: ``1024``, ``183.022``, ``zerocopy``, ``true``."""
+    if isinstance(level, bool):
+        return str(level).lower()
+    return f"{level:.12g}" if isinstance(level, float) else str(level)
+
+
+def levels_text(levels: Levels, separator: str = ", ") -> str:
+    """``send zerocopy, rtt_ms 10``."""
+    return separator.join(f"{name} {level_text(level)}" for name, level in levels)
+
+
+def id_part(levels: Levels, mark: str) -> str:
+    """The part of an id that levels add, each after a mark: ``@send=zerocopy``."""
+    return "".join(f"{mark}{name}={level_text(level)}" for name, level in levels)
+
+
+def levels_json(levels: Levels) -> str:
+    """Levels as the column ``factors`` of results has them; empty without any."""
+    return json.dumps(dict(levels), separators=(",", ":")) if levels else ""
+
+
+def link_name(path: str, levels: Levels) -> str:
+    """Name of a path's link at some levels: ``wan+rtt_ms=10``; the path's own without any."""
+    return path + id_part(levels, "+")
+
+
+def path_of_link(link: str) -> str:
+    """Name of the path that a link belongs to."""
+    return link.partition("+")[0]
+
+
+def link_levels(link: str, known: Mapping[str, tuple[Level, ...]]) -> Levels | None:
+    """Levels in the name of a link, among those known; None if it names another."""
+    found = []
+    for part in link.split("+")[1:]:
+        name, _, text = part.partition("=")
+        fitting = [level for level in known.get(name, ()) if level_text(level) == text]
+        if name not in OF_LINK or not fitting:
+            return None
+        found.append((name, fitting[0]))
+    return tuple(found)
+
+
+def path_at(path: Path, levels: Levels) -> Path:
+    """A path whose link has some levels of its factors.
+
+    Raises
+    ------
+    ValueError
+        Such a link cannot be.
+    """
+    if not levels:
+        return path
+    link, wanted = path.link or LabLink(), dict(levels)
+    content = link.model_dump()
+    emulates = link.emulator is not None or any(name in wanted for name in OF_EMULATOR)
+    if emulates:
+        emulator = (link.emulator or Emulator()).model_dump()
+        for name in (*OF_EMULATOR, "rate_Mbps"):
+            if name in wanted:
+                emulator[name] = wanted.pop(name)
+        if "rtt_ms" in dict(levels):
+            emulator["delay_ms"] = None
+        content["emulator"] = emulator
+    if (offloads := wanted.pop("offloads", None)) is not None:
+        content["segmentation_offload"] = offloads in ("segmentation", "all")
+        content["checksum_offload"] = offloads in ("checksum", "all")
+    return Path.model_validate({**path.model_dump(), "link": {**content, **wanted}})

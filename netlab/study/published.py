@@ -1,0 +1,136 @@
+"""A published table beside a study: a CSV file, and a few lines of YAML that describe it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from netlab.errors import BadInput
+from netlab.files.yaml_file import read_yaml, validated
+from netlab.study.base import Model
+from netlab.study.factors import Level
+
+RATES = {"goodput_MBps": 1.0, "goodput_Mbps": 1 / 8, "goodput_Gbps": 125.0}
+"""Columns that may have the published rate, and the factor to MB/s."""
+
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+MOST_CELLS = 10_000
+
+
+class Published(Model):
+    """A published table, as a study has it after its CSV file was read.
+
+    Parameters
+    ----------
+    title, source : str
+        Name of the table, and where it was published.
+    fluctuation_percent : float
+        How far a published value may be off, either way.
+    cells : tuple of dict
+        One a value: levels of factors, and ``goodput_MBps``.
+    """
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    source: Annotated[str, Field(min_length=1, max_length=500)]
+    fluctuation_percent: Annotated[float, Field(gt=0, lt=50)] = 3.0
+    cells: Annotated[tuple[dict[str, Level], ...], Field(strict=False, min_length=1)]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Columns of the table besides the rate."""
+        return tuple(name for name in self.cells[0] if name != "goodput_MBps")
+
+
+class _Described(Model):
+    """The lines of YAML.
+
+    ``columns`` renames headings of the CSV file to factors of the study, or to a rate.
+    """
+
+    title: str
+    source: str
+    file: Annotated[str, Field(pattern=r"^[^/]+$")]
+    columns: dict[str, str] = Field(default_factory=dict)
+    fluctuation_percent: float = 3.0
+
+
+def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Read the table that a study names under ``published``, and put its cells there.
+
+    ``published`` is the name of a YAML file beside the study's, or its content.
+
+    Raises
+    ------
+    BadInput
+        A file that cannot be read or used, with its line.
+    """
+    given = content.get("published")
+    if isinstance(given, str):
+        if "/" in given:
+            raise BadInput(
+                "name a file beside the study's",
+                where=str(file),
+                key="published",
+                value=given,
+                code="E-STUDY-077",
+            )
+        path = file.parent / given
+        described = validated(_Described, read_yaml(path), str(path))
+    elif isinstance(given, Mapping) and "file" in given:
+        described = validated(_Described, dict(given), f"{file}: published")
+    else:
+        return content
+    cells = _cells(file.parent / described.file, described.columns)
+    kept = {"title": described.title, "source": described.source}
+    kept |= {"fluctuation_percent": described.fluctuation_percent, "cells": cells}  # type: ignore[dict-item]
+    content["published"] = kept
+    return content
+
+
+def _cells(path: Path, columns: Mapping[str, str]) -> list[dict[str, Level]]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as lines:
+            rows = list(csv.reader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"cannot be read: {error}", where=str(path), code="E-STUDY-078") from None
+    heads = [columns.get(head.strip(), head.strip()) for head in rows[0]] if rows else []
+    rates = [head for head in heads if head in RATES]
+    if len(rates) != 1 or len(set(heads)) < len(heads):
+        raise BadInput(
+            f"needs each column once and one of {', '.join(RATES)}; it has {', '.join(heads)}",
+            where=f"{path}:1",
+            code="E-STUDY-079",
+        )
+    found = []
+    for number, row in enumerate(rows[1 : MOST_CELLS + 1], 2):
+        if not any(value.strip() for value in row):
+            continue
+        if len(row) != len(heads):
+            raise BadInput(
+                f"has {len(row)} values for {len(heads)} columns",
+                where=f"{path}:{number}",
+                code="E-STUDY-080",
+            )
+        cell = {head: _value(text.strip()) for head, text in zip(heads, row, strict=True)}
+        rate = cell.pop(rates[0])
+        if isinstance(rate, str) or rate <= 0:
+            raise BadInput(
+                "is not a positive number",
+                where=f"{path}:{number}",
+                key=rates[0],
+                value=rate,
+                code="E-STUDY-081",
+            )
+        found.append({**cell, "goodput_MBps": rate * RATES[rates[0]]})
+    return found
+
+
+def _value(text: str) -> Level:
+    if not NUMBER.fullmatch(text):
+        return text
+    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)

@@ -1,0 +1,161 @@
+"""Factors of a study are columns; any two of them make a table, and each has an effect."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from refusals import refused
+
+from netlab.analysis import factors
+from netlab.analysis.cells import CELL_KEYS, Cells
+from netlab.analysis.compare import compare
+from netlab.analysis.effects import effects
+from netlab.analysis.findings import target
+from netlab.analysis.measured import from_frames
+from netlab.analysis.printed import as_printed
+from netlab.analysis.sides import Side, split
+from netlab.errors import BadInput
+from netlab.report import tables
+from netlab.report.factors import charts, has_factors, levels, stack
+from netlab.results import frame_of
+from netlab.study import Study
+from netlab.study.schedule import visits
+
+HOST = {"kind": "lab"}
+STUDY = {
+    "netlab": 1,
+    "name": "crossed",
+    "title": "Crossed",
+    "hosts": {"left": HOST, "right": HOST},
+    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+    "groups": [{"name": "one", "path": "cable", "sender": "left", "target_Gbps": 1.6}],
+    "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
+    "streams": [1],
+    "factors": {"record_length_B": [1024, 65536], "send": ["copy", "zerocopy"], "rtt_ms": [0, 10]},
+    "exclude": [{"send": "zerocopy", "record_length_B": 1024}],
+    "outer": {"kernel": ["smp", "up"]},
+    "timing": {"rounds": 4, "seconds": 0.5},
+}
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return Study.model_validate(STUDY)
+
+
+def goodput_MBps(run, mtu_B, noise) -> float:
+    """100 MB/s, twice that for a long record, half for 10 ms, 1.5 times for ``up``."""
+    at = dict(run.levels)
+    value = 100.0 * (2 if at["record_length_B"] == 65536 else 1) * (0.5 if at["rtt_ms"] else 1)
+    return value * (1.5 if at["kernel"] == "up" else 1) * mtu_B / 9000 * noise
+
+
+@pytest.fixture(scope="module")
+def measured(study, tmp_path_factory):
+    from synthetic import record
+
+    rng = np.random.default_rng(1)
+    digest = study.digest()
+    rows = []
+    for block in visits(study):
+        for run in block.runs:
+            value = goodput_MBps(run, block.mtu_B, rng.normal(1, 0.002))
+            row = record(study, digest, block, run, rng, (value, "CPU"))
+            rows.append(row | {"factors": run.factors})
+    runs = frame_of(rows)
+    return from_frames(study, runs, None, tmp_path_factory.mktemp("results"))
+
+
+def test_cells_are_apart_by_every_factor(measured, study):
+    cells = measured.cells
+    assert len(cells) == len(study.combinations(study.groups[0])) == 2 * 6 * 2
+    assert (cells["n_valid"] == 4).all()
+    assert not cells.duplicated(list(CELL_KEYS)).any()
+    wide = factors.expanded(cells, study)
+    assert wide[["record_length_B", "send", "rtt_ms", "kernel"]].notna().all(axis=None)
+    assert wide["record_length_B"].dtype == "int64"
+
+
+def test_a_cell_that_was_not_measured_is_in_the_design(measured, study):
+    runs = measured.runs[
+        [factors.levels_of(text)["kernel"] == "smp" for text in measured.runs.factors]
+    ]
+    cells = Cells.of(study)(runs, None, study)
+    assert len(cells) == 24
+    missing = factors.expanded(cells[cells["n_valid"] == 0])
+    assert set(missing["kernel"]) == {"up"} and len(missing) == 12
+    assert set(missing["missing_because"]) == {"not measured"}
+
+
+def test_any_two_factors_make_a_table(measured):
+    at = {"mtu_B": 9000, "kernel": "up", "rtt_ms": 0.0}
+    found = factors.table(measured.cells, "record_length_B", "send", at=at, study=measured.study)
+    assert found.index.tolist() == ["1024", "65536"]
+    assert found.columns.tolist() == ["send copy", "send zerocopy"]
+    assert found.loc["1024", "send zerocopy"] == ""  # left out of the design
+    assert float(found.loc["65536", "send copy"].split()[0]) == pytest.approx(300, rel=0.02)
+
+
+def test_a_factor_that_varies_needs_a_level(measured):
+    with refused(BadInput, "E-ANALYSIS-035", match="mtu_B, rtt_ms, kernel"):
+        factors.table(measured.cells, "record_length_B", "send")
+    with refused(BadInput, "E-ANALYSIS-032", match="smp, up"):
+        factors.at_levels(measured.cells, {"kernel": "xen"})
+    with refused(BadInput, "E-ANALYSIS-033", match="rtt_ms"):
+        factors.of_two(measured.cells, "colour", "send")
+    with refused(BadInput, "E-ANALYSIS-034"):
+        factors.of_two(measured.cells, "send", "send")
+
+
+def test_the_effect_of_a_factor_is_within_equal_levels_of_the_others(measured):
+    found = effects(measured.runs, "rtt_ms")
+    assert len(found) == 12 and np.allclose(found["ratio"], 0.5, rtol=0.02)
+    kernel = effects(measured.runs, "kernel", levels=("smp", "up"))
+    assert len(kernel) == 12 and np.allclose(kernel["ratio"], 1.5, rtol=0.02)
+    assert len(effects(measured.runs, "send")) == 8
+    mtu = effects(measured.runs, "mtu_B")
+    assert len(mtu) == 12 and np.allclose(mtu["ratio"], 6.0, rtol=0.02)
+    with refused(BadInput, "E-ANALYSIS-006"):
+        effects(measured.runs, "colour")
+
+
+def test_levels_of_a_factor_are_compared_cell_by_cell(measured):
+    side = Side("all", measured.study, measured.runs, measured.results, "")
+    column, (a, b) = split(side, "kernel=smp,up")
+    found = compare(a.runs, b.runs, by=column, one_store=True)
+    assert len(found.frame) == 12 and found.only.empty
+    assert set(found.frame["verdict"]) == {"faster"}
+    assert np.allclose(found.frame["ratio"], 1.5, rtol=0.02)
+    _, (short, long) = split(side, "record_length_B=1024,65536")
+    found = compare(short.runs, long.runs, by="record_length_B", one_store=True)
+    assert len(found.frame) == 8 and len(found.only) == 8
+
+
+def test_groups_are_printed_with_a_row_for_each_level(measured):
+    frame = as_printed(measured.cells, "one", study=measured.study)
+    assert list(frame.index.names)[2:] == ["record_length_B", "send", "rtt_ms", "kernel"]
+    assert len(frame) == 24
+
+
+def test_a_target_in_gigabits_is_tested_on_the_best_cell(measured):
+    row = target(measured.cells, measured.study).iloc[0]
+    assert (row["unit"], row["target"], row["verdict"]) == ("Gb/s", 1.6, "met")
+    assert row["reached"] == pytest.approx(2.4, rel=0.02)
+    assert "2.4" in repr(tables.target(measured))
+
+
+def test_the_report_shows_the_two_factors_with_the_most_levels(measured):
+    assert has_factors(measured)
+    assert len(levels(measured).frame) == 5
+    shown = stack(measured)
+    assert len(shown.tables) == 8
+    drawn = charts(measured)
+    assert len(drawn.charts) == 8
+    assert "Line chart of goodput, MB/s over" in drawn.charts[0].alt
+
+
+def test_every_effect_is_in_the_report(measured):
+    frame = tables.effects(measured).frame
+    assert {"kernel", "send", "RTT, ms", "record length, B", "MTU, B"} <= set(frame["factor"])
+    row = frame[frame["factor"] == "kernel"].iloc[0]
+    assert (row["from"], row["to"]) == ("smp", "up") and row["ratio"].startswith("×1.5")

@@ -1,0 +1,337 @@
+"""What causes each fault of docs/promises.md: exit code and standard error of the command.
+
+Each cause ends with the site as it was, so that the next run completes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from .site import ADDRESSES, Site, run, until
+
+HERE = Path(__file__).parent
+GONE_S = 45.0
+"""Time for hosts to notice a silent controller, end and revert."""
+STOPPED_S = 60.0
+Result = tuple[int, str]
+
+
+def none(site: Site) -> Result:
+    return site.finished(site.measure())
+
+
+def under_way(site: Site, **options) -> subprocess.Popen[str]:
+    """A run whose data flow."""
+    process = site.measure(**options)
+    until(site.sending, 60)
+    return process
+
+
+# --- the way to the hosts ---
+
+
+def unreachable(site: Site, *names: str) -> Result:
+    for name in names:
+        site.ip(name, "link set mgmt down")
+    result = site.finished(site.measure())
+    for name in names:
+        site.ip(name, "link set mgmt up")
+    return result
+
+
+@contextlib.contextmanager
+def changed(path: Path, text: str) -> Iterator[None]:
+    before = path.read_text()
+    path.write_text(text)
+    yield
+    path.write_text(before)
+
+
+def unknown_key(site: Site) -> Result:
+    known = site.state / "home" / ".ssh" / "known_hosts"
+    with changed(known, known.read_text().splitlines(keepends=True)[0]):
+        return site.finished(site.measure())
+
+
+def no_key(site: Site) -> Result:
+    with changed(site.study, re.sub(r", identity_file: [^}]*", "", site.study.read_text())):
+        return site.finished(site.measure(prefix="unset SSH_AUTH_SOCK; exec"))
+
+
+def links_cut(site: Site) -> Result:
+    process = under_way(site)
+    for name in ADDRESSES:
+        site.ip(name, "link set mgmt down")
+    result = site.finished(process)
+    for name in ADDRESSES:
+        until(lambda name=name: not site.processes(name), GONE_S)
+        site.ip(name, "link set mgmt up")
+    return result
+
+
+def links_down_for_5_s(site: Site) -> Result:
+    process = under_way(site)
+    for state in ("down", "up"):
+        for name in ADDRESSES:
+            site.ip(name, f"link set mgmt {state}")
+        time.sleep(5 if state == "down" else 0)
+    return site.finished(process)
+
+
+def data_link(site: Site, seconds: float) -> Result:
+    """Take the data link down; for good, or for some seconds of a run."""
+    process = under_way(site)
+    site.ip("mid", "link set to-b down")
+    time.sleep(seconds)
+    result = None if seconds else site.finished(process)
+    site.ip("mid", "link set to-b up")
+    return result or site.finished(process)
+
+
+@contextlib.contextmanager
+def black_hole(site: Site) -> Iterator[None]:
+    """A link between the hosts drops packets above 1,500 B without an answer."""
+    for name in ADDRESSES:
+        site.ip("mid", f"link set to-{name} mtu 1500")
+    yield
+    for name in ADDRESSES:
+        site.ip("mid", f"link set to-{name} mtu 16000")
+
+
+def run_in_black_hole(site: Site) -> Result:
+    """Without GSO: veth carries super-packets through links of any MTU."""
+    offloads = ("gso", "tso")
+    for state in ("off", "on"):
+        words = [word for offload in offloads for word in (offload, state)]
+        run(*site.inside("a", "ethtool", "-K", "data0", *words))
+        if state == "off":
+            with black_hole(site):
+                result = site.finished(site.measure())
+    return result
+
+
+def check_in_black_hole(site: Site) -> Result:
+    """With GSO, which must not hide it; a sound path passes."""
+    assert "packets of 9000 B pass both ways" in said(site)[1]
+    with black_hole(site):
+        return said(site)
+
+
+def said(site: Site) -> Result:
+    process = site.start("check", str(site.study))
+    out, complaint = process.communicate(timeout=90)
+    return process.returncode, out + complaint
+
+
+def hostile_peer(site: Site) -> Result:
+    """The sender is stopped until the attacker has found the data port."""
+    process = site.measure()
+    site.only("a", "tune")  # the agents are ready
+    attack = subprocess.Popen(
+        [sys.executable, HERE / "hostile.py", *(site.namespaces[name] for name in ADDRESSES)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    agent = site.harm("a", "agent", signal.SIGSTOP)
+    try:
+        assert attack.stdout.readline() == "connected\n"
+    finally:
+        os.kill(agent, signal.SIGCONT)
+        result = site.finished(process)
+        attack.communicate()
+    return result
+
+
+# --- processes of the hosts ---
+
+
+def killed(site: Site, *kinds: str) -> Result:
+    process = under_way(site)
+    site.kill("a", *kinds)
+    return site.finished(process)
+
+
+def tune_killed(site: Site) -> Result:
+    before = len(site.rows())
+    result = killed(site, "tune")
+    rows = site.rows()
+    failed = rows[rows["flags"] == "failed"]
+    assert len(failed) == 1 and len(rows) <= before + 1, rows[["run_id", "flags", "message"]]
+    assert "the connection to the host is gone" in failed["message"].iloc[0]
+    return result
+
+
+def tune_and_guard_killed(site: Site) -> Result:
+    result = killed(site, "tune", "guard")
+    assert len(site.journals()) == 1
+    recovering = site.start("tune", "recover", str(site.study))
+    out, complaint = recovering.communicate(timeout=60)
+    assert recovering.returncode == 0, complaint
+    assert "a: mtu restored" in out and "a: sysctl net.ipv4.tcp_sack restored" in out
+    return result
+
+
+def stopped(site: Site, kind: str) -> Result:
+    """Stop a process of a host for a minute."""
+    process = under_way(site)
+    began = time.monotonic()
+    pid = site.harm("a", kind, signal.SIGSTOP)
+    try:
+        result = site.finished(process)
+        time.sleep(max(0.0, began + STOPPED_S - time.monotonic()))
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    return result
+
+
+# --- the controller ---
+
+
+def controller(site: Site, number: int) -> Result:
+    process = under_way(site)
+    os.killpg(process.pid, number) if number == signal.SIGKILL else process.send_signal(number)
+    return site.finished(process)
+
+
+def controller_stopped(site: Site) -> Result:
+    process = under_way(site)
+    site.signal_controller(signal.SIGSTOP)
+    for name in ADDRESSES:
+        until(lambda name=name: not site.processes(name), GONE_S)
+    site.signal_controller(signal.SIGKILL)
+    return site.finished(process)
+
+
+def two_controllers(site: Site, results: str) -> Result:
+    first = under_way(site, seconds=30)
+    into = ("--results", str(site.state / results), "--rounds", "1")
+    result = site.finished(site.start("run", str(site.study), *into))
+    first.send_signal(signal.SIGTERM)
+    assert site.finished(first)[0] == 143
+    if results == site.results.name:
+        assert f"process {first.pid} of user root since 20" in result[1], result[1]
+    return result
+
+
+def limited(site: Site, limit: str) -> Result:
+    return site.finished(site.measure(prefix=f"ulimit {limit}; exec"))
+
+
+def mounted(site: Site, options: str) -> Result:
+    """`ip netns exec` has given the process a mount namespace of its own."""
+    return site.finished(site.measure(prefix=f"mount -t tmpfs -o {options} x {site.results}; exec"))
+
+
+def clock_of_controller_set(site: Site) -> Result:
+    """Its wall clock jumps by hours, forth and back, during the run."""
+    library, offset = site.state / "shifted_clock.so", site.state / "offset"
+    run("cc", "-shared", "-fPIC", "-O2", "-o", library, HERE / "shifted_clock.c")
+    offset.write_bytes(bytes(8))
+    process = under_way(site, prefix=f"export LD_PRELOAD={library} NL_OFFSET={offset}; exec")
+    for hours in (5, -7, 0, 24 * 400):
+        offset.write_bytes((hours * 3600).to_bytes(8, sys.byteorder, signed=True))
+        time.sleep(0.5)
+    return site.finished(process)
+
+
+# --- the machine of a host ---
+
+
+@contextlib.contextmanager
+def served(site: Site, prefix: str) -> Iterator[None]:
+    """Host b's sshd, started otherwise."""
+    site.serve("b", prefix)
+    yield
+    site.serve("b")
+
+
+def cache_mounted(site: Site, options: str) -> Result:
+    cache = site.state / "b" / "cache"
+    cache.mkdir()
+    with served(site, f"mount -t tmpfs -o {options} x {cache}; exec"):
+        return site.finished(site.measure())
+
+
+def clocks_differ(site: Site) -> Result:
+    """Host b has been up for longer, by its own clock."""
+    with served(site, "exec unshare --time --monotonic 9000000 --boottime 9000000 --kill-child"):
+        return site.finished(site.measure())
+
+
+def wrapped(site: Site, setting: str) -> Result:
+    site.wrap("b", setting)
+    try:
+        return site.finished(site.measure())
+    finally:
+        site.wrap("b")
+
+
+def other_architecture(site: Site) -> Result:
+    """A host without a compiler that says it is a RISC-V."""
+    tools = site.state / "tools"
+    tools.mkdir()
+    for place in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for tool in Path(place).iterdir():
+            if tool.name not in ("cc", "gcc", "clang", "uname"):
+                with contextlib.suppress(FileExistsError):
+                    (tools / tool.name).symlink_to(tool)
+    fake = tools / "uname"
+    fake.write_text('#!/bin/sh\n[ "$1" = -m ] && echo riscv64 || exec /bin/uname "$@"\n')
+    fake.chmod(0o755)
+    return wrapped(site, f"PATH={tools}")
+
+
+FAULTS: dict[str, Callable[[Site], Result]] = {
+    # the long ones first: they wait beside the others
+    "the agent is stopped for 60 s": lambda site: stopped(site, "agent"),
+    "tune is stopped for 60 s": lambda site: stopped(site, "tune"),
+    "the guard is stopped for 60 s": lambda site: stopped(site, "guard"),
+    "the controller is stopped": controller_stopped,
+    "both management links are cut": links_cut,
+    "none": none,
+    "a host is unreachable": lambda site: unreachable(site, "b"),
+    "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
+    "the host key is unknown": unknown_key,
+    "the user has no SSH key": no_key,
+    "both management links are down for 5 s": links_down_for_5_s,
+    "the data link is cut": lambda site: data_link(site, 0),
+    "the data link is down for 1 s": lambda site: data_link(site, 1),
+    "a link of the path drops large packets": run_in_black_hole,
+    "`check`: a link of the path drops large packets": check_in_black_hole,
+    "a hostile peer connects to the data port": hostile_peer,
+    "the agent is killed": lambda site: killed(site, "agent"),
+    "tune is killed": tune_killed,
+    "the guard is killed": lambda site: killed(site, "guard"),
+    "tune and its guard are killed": tune_and_guard_killed,
+    "the controller gets SIGTERM": lambda site: controller(site, signal.SIGTERM),
+    "the controller gets SIGHUP": lambda site: controller(site, signal.SIGHUP),
+    "the controller is killed": lambda site: controller(site, signal.SIGKILL),
+    "another controller is at work": lambda site: two_controllers(site, "other"),
+    "another controller writes into the same results": lambda site: two_controllers(
+        site, "results"
+    ),
+    "32 open files are allowed": lambda site: limited(site, "-n 32"),
+    "600 MB of memory are allowed": lambda site: limited(site, "-v 600000"),
+    "the results are read-only": lambda site: mounted(site, "ro"),
+    "the disk of the results is full": lambda site: mounted(site, "size=4k"),
+    "the results have no inode left": lambda site: mounted(site, "nr_inodes=3"),
+    "the clock of the controller is set": clock_of_controller_set,
+    "the monotonic clocks of the hosts differ": clocks_differ,
+    "the disk of a host is full": lambda site: cache_mounted(site, "size=64k"),
+    "a host has no inode left": lambda site: cache_mounted(site, "nr_inodes=2"),
+    "the cache of a host is read-only": lambda site: cache_mounted(site, "ro"),
+    "a host allows 40 open files": lambda site: wrapped(site, "ulimit -n 40"),
+    "the agent has 3 MB of memory": lambda site: wrapped(
+        site, 'case $SSH_ORIGINAL_COMMAND in *" agent "*) ulimit -v 3000;; esac'
+    ),
+    "a host has another architecture and no compiler": other_architecture,
+}

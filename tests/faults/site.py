@@ -1,0 +1,323 @@
+"""Two hosts with a listening sshd each and a controller, in network namespaces of their own.
+
+The data path goes through a bridge in a fourth namespace, which drops packets above its MTU."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from netlab.results import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+ADDRESSES = {
+    "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),
+    "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
+}
+"""Of each host: its management address, the controller's, and its data address."""
+_counter = itertools.count()
+LIVE = re.compile(
+    r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
+)
+
+CONFIG = """\
+ListenAddress {address}
+HostKey {state}/{name}/host_key
+AuthorizedKeysFile {state}/{name}/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+UseDNS no
+PidFile none
+MaxSessions 64
+SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}
+Subsystem sftp internal-sftp
+"""
+
+SFTP_SERVER = "/usr/lib/openssh/sftp-server"
+WRAPPER = """\
+case $SSH_ORIGINAL_COMMAND in internal-sftp) exec {sftp};; esac
+{setting}
+eval "$SSH_ORIGINAL_COMMAND"
+"""
+
+STUDY = """\
+netlab: 1
+name: faulty
+title: A study that meets faults
+hosts:
+  a: {{kind: ssh, address: 192.0.2.2, user: root, identity_file: {state}/key}}
+  b: {{kind: ssh, address: 192.0.2.6, user: root, identity_file: {state}/key}}
+paths:
+  cable:
+    ends:
+      - {{host: a, address: 198.18.0.1, interface: data0}}
+      - {{host: b, address: 198.18.0.2, interface: data0}}
+groups: [{{name: only, path: cable, sender: a}}]
+tunings:
+  - name: big
+    mtus_B: [9000]
+    knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
+streams: [1]
+socket: {{pacing_MBps: 200}}
+noise: {{steal_percent: 100, foreign_cpu_percent: 100, retries: 0}}
+"""
+SECONDS = 3.0
+"""Window of a run: time to do harm in it."""
+ATTEMPTS = 4
+
+
+def run(*argv: object, check: bool = True) -> str:
+    words = [str(word) for word in argv]
+    return subprocess.run(words, capture_output=True, text=True, check=check).stdout
+
+
+def until(condition: Callable[[], object], timeout_s: float = 20.0) -> float:
+    """Wait for a condition; the seconds it took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() < began + timeout_s, f"not in {timeout_s:g} s"
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+def disturbed(code: int, complaint: str) -> bool:
+    """Whether a run was flagged because other programs of this machine took its CPUs."""
+    return code == 1 and "foreign CPU load" in complaint
+
+
+class Site:
+    """The controller, the hosts a and b, their links, and the study of both."""
+
+    def __init__(self, state: Path):
+        self.state, self.study = state, state / "faulty.yml"
+        tag = f"nf{os.getpid()}-{next(_counter)}"
+        self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
+        self.servers: dict[str, subprocess.Popen[bytes]] = {}
+        self.controllers: list[subprocess.Popen[str]] = []
+        self.study.write_text(STUDY.format(state=state))
+
+    def up(self) -> None:
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
+        ssh = self.state / "home" / ".ssh"
+        ssh.mkdir(parents=True, mode=0o700)
+        for name in self.namespaces:
+            run("ip", "netns", "add", self.namespaces[name])
+            self.ip(name, "link set lo up")
+        self.ip("mid", "link add bridge type bridge")
+        self.ip("mid", "link set bridge up")
+        known, middle = [], self.namespaces["mid"]
+        for name, (address, controller, data) in ADDRESSES.items():
+            inside = self.namespaces[name]
+            self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
+            self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
+            self.ip("ctl", f"link set to-{name} up")
+            self.ip(name, f"addr add {address}/30 dev mgmt")
+            self.ip(name, "link set mgmt addrgenmode none up")
+            self.ip(name, f"link add data0 type veth peer name to-{name} netns {middle}")
+            self.ip("mid", f"link set to-{name} mtu 16000 master bridge up")
+            self.ip(name, f"addr add {data}/24 dev data0")
+            self.ip(name, "link set data0 addrgenmode none up")
+            (self.state / name).mkdir()
+            key = self.state / name / "host_key"
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+            known.append(f"{address} {key.with_suffix('.pub').read_text()}")
+            self.wrap(name)
+            config = self.state / name / "sshd_config"
+            config.write_text(CONFIG.format(address=address, state=self.state, name=name))
+            self.serve(name)
+        (ssh / "known_hosts").write_text("".join(known))
+
+    def serve(self, name: str, prefix: str = "exec") -> None:
+        """Start the host's sshd in place of the present one, and wait until it listens.
+
+        `ip netns exec` gives it a mount namespace of its own, which a prefix may change.
+        """
+        if name in self.servers:
+            self.servers[name].kill()
+            self.servers[name].wait()
+            until(lambda: ":22 " not in run(*self.inside(name, "ss", "-Htln")))
+        config, log = self.state / name / "sshd_config", self.state / name / "sshd.log"
+        sshd = f"{prefix} {SSHD} -D -f {config} -E {log}"
+        self.servers[name] = subprocess.Popen(self.inside(name, "sh", "-c", sshd))
+        until(lambda: ":22 " in run(*self.inside(name, "ss", "-Htln")))
+
+    def wrap(self, name: str, setting: str = "") -> None:
+        """Run each command of a host's SSH sessions after a setting; without one, as it is."""
+        key = (self.state / "key.pub").read_text()
+        wrapper, options = self.state / name / "wrapper", ""
+        if setting:
+            wrapper.write_text(WRAPPER.format(sftp=SFTP_SERVER, setting=setting))
+            options = f'command="sh {wrapper}" '
+        (self.state / name / "authorized_keys").write_text(options + key)
+
+    def inside(self, name: str, *argv: str) -> list[str]:
+        return ["ip", "netns", "exec", self.namespaces[name], *argv]
+
+    def ip(self, name: str, words: str) -> None:
+        run("ip", "-n", self.namespaces[name], *words.split())
+
+    # --- the controller ---
+
+    def start(self, *words: str, prefix: str = "exec") -> subprocess.Popen[str]:
+        """Start netlab on the controller, in a session of its own."""
+        script = f'{prefix} "$@"'
+        netlab = [sys.executable, "-m", "netlab", *words]
+        process = subprocess.Popen(
+            self.inside("ctl", "sh", "-c", script, "sh", *netlab),
+            env={**os.environ, "HOME": str(self.state / "home"), "PYTHONPATH": str(ROOT)},
+            cwd=self.state,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self.controllers.append(process)
+        return process
+
+    def measure(self, *, seconds: float = SECONDS, prefix: str = "exec") -> subprocess.Popen[str]:
+        """Start a run of the study with one round."""
+        results = ("--results", str(self.results))
+        options = ("--rounds", "1", "--seconds", f"{seconds:g}")
+        return self.start("run", str(self.study), *results, *options, prefix=prefix)
+
+    def finished(self, process: subprocess.Popen[str], timeout_s: float = 150) -> tuple[int, str]:
+        """Exit code and standard error."""
+        _, complaint = process.communicate(timeout=timeout_s)
+        return process.returncode, complaint
+
+    def completed(self, seconds: float = SECONDS) -> None:
+        """Run the study to its end; again while other programs of this machine disturb it."""
+        for _ in range(ATTEMPTS):
+            code, complaint = self.finished(self.measure(seconds=seconds))
+            if not disturbed(code, complaint):
+                break
+        assert code == 0, complaint
+
+    # --- the hosts ---
+
+    def processes(self, name: str, what: str = "") -> list[int]:
+        """Processes of netlab on a host whose command line contains the text."""
+        found = []
+        for pid in map(int, run("ip", "netns", "pids", self.namespaces[name]).split()):
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                comm = Path(f"/proc/{pid}/comm").read_text().strip()
+                if "sshd" in words or not words:
+                    continue
+                if what in f"{comm}: {words}":
+                    found.append(pid)
+        return found
+
+    def only(self, name: str, what: str) -> int:
+        """The one process of a kind, once it is there: agent, tune or guard."""
+        pattern = {"agent": " agent ", "tune": " tune ", "guard": "netlab-guard: "}[what]
+
+        def found() -> list[int]:
+            pids = self.processes(name, pattern)
+            if what == "tune":
+                guards = self.processes(name, "netlab-guard: ")
+                pids = [pid for pid in pids if pid not in guards]
+            return pids
+
+        until(lambda: len(found()) == 1, 40)
+        return found()[0]
+
+    def kill(self, name: str, *kinds: str, number: int = signal.SIGKILL) -> None:
+        """Kill processes of a host so that none can act on another's death."""
+        pids = [self.only(name, kind) for kind in kinds]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in pids:
+            os.kill(pid, number)
+
+    def harm(self, name: str, kind: str, number: int) -> int:
+        """Signal a process of a host; its id."""
+        pid = self.only(name, kind)
+        os.kill(pid, number)
+        return pid
+
+    def signal_controller(self, number: int) -> None:
+        """Signal netlab and the kernels of its notebooks, as a machine that stops."""
+        for pid in run("ip", "netns", "pids", self.namespaces["ctl"]).split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), number)
+
+    def sending(self) -> bool:
+        """Whether data flow from a to b."""
+        counter = "cat /sys/class/net/data0/statistics/tx_bytes"
+        return int(run(*self.inside("a", "sh", "-c", counter))) > 10_000_000
+
+    def dump(self) -> dict[str, str]:
+        """Every setting of both hosts."""
+        seen = {}
+        for name in ADDRESSES:
+            lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
+            seen[f"{name} sysctl"] = "\n".join(line for line in lines if not LIVE.search(line))
+            script = (
+                "ip -d link | sed 's/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//'; ip -o addr"
+                " | sed 's/valid_lft.*//'; tc qdisc; for i in mgmt data0; do ethtool -k $i;"
+                " cat /sys/class/net/$i/gro_flush_timeout; done; ip route; ip -6 route"
+            )
+            seen[f"{name} rest"] = run(*self.inside(name, "sh", "-c", script), check=False)
+        return seen
+
+    def journals(self) -> list[Path]:
+        return sorted(self.state.glob("[ab]/cache/netlab/journal/*"))
+
+    def down(self) -> None:
+        for process in self.controllers:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            process.stdout.close()
+            process.stderr.close()
+        for server in self.servers.values():
+            server.kill()
+            server.wait()
+        for namespace in self.namespaces.values():
+            for pid in run("ip", "netns", "pids", namespace, check=False).split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            run("ip", "netns", "del", namespace, check=False)
+
+    # --- the results ---
+
+    @property
+    def results(self) -> Path:
+        return self.state / "results"
+
+    def rows(self) -> pd.DataFrame:
+        """The runs that count."""
+        return Store(self.results).runs()
+
+    def tables(self) -> dict[str, bytes]:
+        """Content of every Parquet file of the results."""
+        files = sorted(self.results.rglob("*.parquet"))
+        return {str(path.relative_to(self.results)): path.read_bytes() for path in files}
+
+
+@contextlib.contextmanager
+def standing(state: Path) -> Iterator[Site]:
+    """A site that is up."""
+    site = Site(state)
+    try:
+        site.up()
+        yield site
+    finally:
+        site.down()

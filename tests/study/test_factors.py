@@ -1,0 +1,443 @@
+"""Factors of a study: crossed, left out, set within or between blocks, and refused with a line."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+
+import pytest
+from refusals import refused
+
+from netlab.errors import BadInput
+from netlab.files.paths import data_dir
+from netlab.files.yaml_file import validated
+from netlab.study import Study, load
+from netlab.study.levels import chosen_outer
+from netlab.study.schedule import provenance_key, rounds, visit, visits
+
+CONTEXT = {"version": "0.1.0"}
+HOST = {"kind": "lab"}
+BASE = {
+    "netlab": 1,
+    "name": "crossed",
+    "title": "Crossed",
+    "hosts": {"left": HOST, "right": HOST},
+    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+    "groups": [{"name": "one", "path": "cable", "sender": "left"}],
+    "tunings": [{"name": "plain", "mtus_B": [1500, 9000], "knobs": []}],
+    "streams": [1, 4],
+    "timing": {"rounds": 2, "seconds": 0.5, "warmup_s": 0.1},
+}
+
+
+def crossed(**changes) -> Study:
+    return validated(Study, {**copy.deepcopy(BASE), **changes}, "my.yml")
+
+
+def grouped(**changes) -> Study:
+    return crossed(groups=[{**BASE["groups"][0], **changes}])
+
+
+def runs_of(study: Study) -> list:
+    return [run for each in rounds(study)[0] for run in each.runs]
+
+
+def test_every_factor_is_crossed_with_all_the_others():
+    study = crossed(factors={"record_length_B": [1024, 65536], "send": ["copy", "zerocopy"]})
+    runs = runs_of(study)
+    assert len(runs) == 2 * 2 * 2 * 2
+    taken = {
+        (b.mtu_B, r.streams, r.group.record_length_B, r.study(study).send)
+        for b in rounds(study)[0]
+        for r in b.runs
+    }
+    assert len(taken) == 16
+    assert {run.levels[0] for run in runs} == {
+        ("record_length_B", 1024),
+        ("record_length_B", 65536),
+    }
+    assert {run.factors for run in runs} >= {'{"record_length_B":1024,"send":"zerocopy"}'}
+
+
+def test_the_factors_of_a_run_share_a_block_and_those_of_a_link_do_not():
+    within = crossed(factors={"buffer_B": [0, 65536], "engine": ["plain", "blocking"]})
+    assert [len(v.runs) for v in rounds(within)[0]] == [8, 8]
+    between = crossed(factors={"rtt_ms": [10, 50], "rate_Mbps": [100, 200]})
+    blocks = rounds(between)[0]
+    assert [len(v.runs) for v in blocks] == [2] * 8
+    assert {v.link for v in blocks} == {
+        f"cable+rtt_ms={rtt}+rate_Mbps={rate}" for rtt in (10, 50) for rate in (100, 200)
+    }
+    assert {v.path for v in blocks} == {"cable"}
+    assert set(between.links) == {v.link for v in blocks}
+
+
+def test_a_link_has_the_levels_of_its_factors():
+    study = crossed(factors={"rtt_ms": [10.5, 50], "rate_Mbps": [100]})
+    emulator = study.path("cable+rtt_ms=10.5+rate_Mbps=100").link.emulator
+    assert (emulator.rtt_ms, emulator.rate_Mbps) == (10.5, 100)
+    card = crossed(factors={"offloads": ["none", "all"], "queues": [1, 2]})
+    link = card.path("cable+queues=2+offloads=all").link
+    assert (link.queues, link.segmentation_offload, link.checksum_offload) == (2, True, True)
+    assert card.path("cable").link.queues == 1
+    with refused(BadInput, "E-STUDY-076", match="queues=3"):
+        card.path("cable+queues=3+offloads=all")
+
+
+def test_groups_add_factors_and_replace_those_of_the_study():
+    group = BASE["groups"][0]
+    study = crossed(
+        factors={"send": ["copy", "zerocopy"]},
+        groups=[
+            {**group, "factors": {"record_length_B": [1024, 2048]}},
+            {**group, "name": "two", "factors": {"send": ["copy"]}},
+        ],
+    )
+    first, second = study.groups
+    assert len(study.combinations(first)) == 2 * 2 * 4
+    assert {one.levels for one in study.combinations(second)} == {(("send", "copy"),)}
+
+
+@pytest.mark.parametrize(
+    ("entry", "left"),
+    [
+        ({"send": "zerocopy", "mtu_B": 1500}, 6),
+        ({"send": ["copy", "zerocopy"], "streams": 4}, 4),
+        ({"group": "one", "send": "copy"}, 4),
+        ({"tuning": "plain", "mtu_B": [1500], "streams": [1, 4], "send": "copy"}, 6),
+    ],
+)
+def test_combinations_are_left_out(entry, left):
+    study = crossed(factors={"send": ["copy", "zerocopy"]}, exclude=[entry])
+    found = study.combinations(study.groups[0])
+    assert len(found) == left == len(runs_of(study))
+
+
+def test_a_group_leaves_out_combinations_of_its_own():
+    group = BASE["groups"][0]
+    study = crossed(
+        groups=[{**group, "exclude": [{"mtu_B": 1500}]}, {**group, "name": "two"}],
+    )
+    assert [len(study.combinations(g)) for g in study.groups] == [2, 4]
+
+
+def test_run_ids_and_keys_are_all_different():
+    study = crossed(
+        factors={
+            "record_length_B": [1024, 65536],
+            "congestion": ["reno", "cubic+reno"],
+            "nodelay": [False, True],
+            "rtt_ms": [0.5, 10],
+            "batch_B": ["auto", 65536],
+        },
+        outer={"kernel": ["smp", "up"]},
+    )
+    planned = [(b, run) for b in visits(study) for run in b.runs]
+    assert len(planned) == 4 * 32 * 2 * 2
+    assert len({run.run_id for _, run in planned}) == len(planned)
+    assert len({provenance_key(study, b, run, CONTEXT) for b, run in planned}) == len(planned)
+    assert len({b.visit_id for b in visits(study)}) == 2 * 2 * 2 * 2
+    allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@-._=+")
+    for b, run in planned:
+        assert not set(run.run_id) - allowed and len(b.visit_id) < 200
+        assert run.cell_id + f"@{run.round}" == run.run_id
+
+
+def test_a_schedule_with_factors_is_the_same_for_the_same_seed():
+    study = crossed(factors={"send": ["copy", "zerocopy"], "rtt_ms": [0, 10]})
+    again = crossed(factors={"rtt_ms": [0, 10], "send": ["copy", "zerocopy"]})
+    assert visits(study) == visits(again)
+    assert study.digest() == again.digest()
+    other = study.model_copy(update={"seed": 7})
+    assert [b.visit_id for b in visits(other)] != [b.visit_id for b in visits(study)]
+    one = visits(study)[3]
+    assert visit(study, one.block_id, one.round) == one
+
+
+def test_a_level_changes_the_key_of_its_runs_and_no_others():
+    few = crossed(factors={"send": ["copy"]})
+    more = crossed(factors={"send": ["copy", "zerocopy"], "buffer_B": [262144]})
+    plain = crossed()
+
+    def keys(study: Study) -> set:
+        return {provenance_key(study, b, run, CONTEXT) for b in visits(study) for run in b.runs}
+
+    assert keys(few) == keys(plain) < keys(more)
+
+
+TIMES = {
+    **{"rounds": 2, "seconds": 20.0, "warmup_s": 0.5, "interval_ms": 100, "drain_s": 5.0},
+    "seed": 1,
+}
+"""Given here, so that other times in the studies' files are no change of ids and keys."""
+
+DIGESTS = {
+    "openlab-2003": "dc7941e76281adfecdf4d4f5fcbea349e3223191f893603551a68edfaa1e10df",
+    "slac-2003": "6fc4dd46c4b8fcb198108b7718aebcee33168e8574f9c5d82806e537dfa9c4ce",
+    "agreement": "825728c37947634fcb65314b4a3022ddfe8c462ac88af4e7d8be645fe1102987",
+}
+"""Of all run ids, places in the order and keys, taken before studies had factors."""
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_a_study_without_factors_has_the_ids_and_keys_it_always_had(name):
+    study = load(data_dir() / "studies" / f"{name}.yml", **TIMES)
+    lines = [
+        f"{run.run_id} {run.order} {provenance_key(study, b, run, CONTEXT)}"
+        for b in visits(study)
+        for run in b.runs
+    ]
+    assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == DIGESTS[name]
+
+
+def test_a_study_without_factors_has_the_digest_it_always_had():
+    before = "b982ada38824c2f0b1acb4d19f2cc13c60c6ae0e997d5a9d31a087469ddefc74"
+    assert crossed().digest() == before
+
+
+def test_a_frozen_study_with_factors_plans_the_same(tmp_path):
+    from netlab.study.frozen import freeze
+
+    study = crossed(
+        factors={"send": ["copy", "zerocopy"], "rtt_ms": [0, 10]},
+        exclude=[{"send": "zerocopy", "rtt_ms": 10}],
+        outer={"kernel": ["smp", "up"]},
+        groups=[{**BASE["groups"][0], "timing": {"seconds": 2.0}, "target_Gbps": 3}],
+    )
+    again = load(freeze(study, tmp_path))
+    assert visits(again) == visits(study)
+    assert again.digest() == study.digest()
+
+
+def test_the_short_form_keeps_the_factors():
+    study = crossed(
+        factors={"send": ["copy", "zerocopy"]}, exclude=[{"send": "copy", "streams": 1}]
+    )
+    short = load({**copy.deepcopy(BASE), "factors": {"send": ["copy", "zerocopy"]}}, quick=True)
+    assert len(runs_of(short)) == 8
+    assert len(runs_of(study)) == 6
+
+
+# Timing by group.
+
+
+def test_a_group_has_a_timing_of_its_own():
+    group = BASE["groups"][0]
+    study = crossed(
+        groups=[{**group, "timing": {"seconds": 9.0, "interval_ms": 500}}, {**group, "name": "two"}]
+    )
+    by_name = {run.group.name: run.study(study).timing for run in runs_of(study)}
+    assert (by_name["one"].seconds, by_name["one"].interval_ms) == (9.0, 500)
+    assert by_name["one"].warmup_s == by_name["two"].warmup_s == 0.1
+    assert by_name["two"].seconds == 0.5
+
+
+def test_a_groups_timing_changes_the_keys_of_its_runs_alone():
+    group = BASE["groups"][0]
+
+    def keys(**changes) -> list[str]:
+        study = crossed(groups=[{**group, **changes}, {**group, "name": "two"}])
+        planned = [(b, run) for b in rounds(study)[0] for run in b.runs]
+        planned.sort(key=lambda pair: pair[1].run_id)
+        return [provenance_key(study, b, run, CONTEXT) for b, run in planned]
+
+    plain, longer, alike = keys(), keys(timing={"seconds": 9.0}), keys(timing={"seconds": 0.5})
+    assert alike == plain
+    assert sum(a != b for a, b in zip(plain, longer, strict=True)) == 4
+
+
+def test_the_short_form_shortens_a_groups_timing_too():
+    group = {**BASE["groups"][0], "timing": {"seconds": 20.0}}
+    content = {**copy.deepcopy(BASE), "groups": [group]}
+    short = load(content, quick=True)
+    assert runs_of(short)[0].study(short).timing.seconds == 5.0
+    content["groups"] = [{**group, "quick": {"seconds": 0.25, "warmup_s": 0.0}}]
+    short = load(content, quick=True)
+    timing = runs_of(short)[0].study(short).timing
+    assert (timing.seconds, timing.warmup_s) == (0.25, 0.0)
+
+
+def test_seconds_given_at_the_call_replace_those_of_groups():
+    group = {**BASE["groups"][0], "timing": {"seconds": 20.0, "warmup_s": 2.0}}
+    study = load({**copy.deepcopy(BASE), "groups": [group]}, seconds=0.3)
+    timing = runs_of(study)[0].study(study).timing
+    assert (timing.seconds, timing.warmup_s) == (0.3, 2.0)
+
+
+def test_a_forced_loss_must_come_within_the_groups_own_timing():
+    content = {
+        "paths": {"cable": {**BASE["paths"]["cable"], "link": {"emulator": {"rtt_ms": 1}}}},
+        "groups": [{**BASE["groups"][0], "force_loss_at_s": 5.0, "timing": {"seconds": 9.0}}],
+    }
+    assert crossed(**content).groups[0].force_loss_at_s == 5.0
+    content["groups"][0].pop("timing")
+    with pytest.raises(BadInput, match=r"a run is over after 0\.6 s"):
+        crossed(**content)
+
+
+# Factors that a person sets.
+
+
+def test_outer_factors_are_blocks_of_their_own():
+    study = crossed(outer={"kernel": ["smp", "up"], "mmrbc": [512, 4096]})
+    blocks = rounds(study)[0]
+    assert len(blocks) == 2 * 4
+    assert {b.outer for b in blocks} == {
+        (("kernel", kernel), ("mmrbc", size)) for kernel in ("smp", "up") for size in (512, 4096)
+    }
+    assert "cable@plain@1500@kernel=up@mmrbc=512" in {b.block_id for b in blocks}
+    assert blocks[0].runs[0].levels == blocks[0].outer
+
+
+def test_outer_levels_are_taken_as_a_person_gives_them():
+    study = crossed(outer={"kernel": ["smp", "up"], "mmrbc": [512, 4096]})
+    assert chosen_outer(study, {"mmrbc": "512", "kernel": "up"}) == (
+        ("kernel", "up"),
+        ("mmrbc", 512),
+    )
+    assert chosen_outer(crossed(), {}) == ()
+    with refused(BadInput, "E-STUDY-073", match="outer.kernel.*smp, up"):
+        chosen_outer(study, {"mmrbc": 512})
+    with refused(BadInput, "E-STUDY-074", match="no-such|smp, up"):
+        chosen_outer(study, {"mmrbc": 512, "kernel": "no-such"})
+    with refused(BadInput, "E-STUDY-072", match="firmware"):
+        chosen_outer(study, {"firmware": "1"})
+
+
+# What cannot be.
+
+FILE = """\
+netlab: 1
+name: crossed
+title: Crossed
+hosts: {left: {kind: lab}, right: {kind: lab}}
+paths:
+  cable: {ends: [{host: left}, {host: right}], link: {}}
+groups:
+  - {name: one, path: cable, sender: left}
+tunings: [{name: plain, mtus_B: [1500, 9000], knobs: []}]
+streams: [1, 4]
+"""
+
+REFUSED = {
+    "unknown factor": ("factors: {colour: [red]}", "E-YAML-020", 11, "factors.colour"),
+    "close name": ("factors: {record_length: [64]}", "E-YAML-020", 11, "factors.record_length"),
+    "bad level": ("factors:\n  send: [copy, memcpy]", "E-YAML-022", 12, "factors.send.1"),
+    "empty": ("factors: {send: []}", "E-YAML-022", 11, "factors.send"),
+    "twice": ("factors: {send: [copy, copy]}", "E-YAML-022", 11, "factors"),
+    "unknown excluded": (
+        "factors: {send: [copy, zerocopy]}\nexclude:\n  - {sendd: copy}",
+        "E-STUDY-067",
+        13,
+        "exclude.0.sendd",
+    ),
+    "unknown excluded level": (
+        "factors: {send: [copy, zerocopy]}\nexclude:\n  - {send: copy, streams: 1}\n"
+        "  - {send: splice}",
+        "E-STUDY-068",
+        14,
+        "exclude.1.send",
+    ),
+    "empty exclusion": ("exclude: [{}]", "E-STUDY-066", 11, "exclude.0"),
+    "nothing left": ("exclude: [{group: one}]", "E-STUDY-069", 11, "exclude"),
+    "outer of another name": ("outer: {streams: [a]}", "E-STUDY-062", 11, "outer.streams"),
+    "outer twice": ("outer: {kernel: [a, a]}", "E-STUDY-063", 11, "outer.kernel"),
+    "option and factor": ("engine: epoll\nfactors: {engine: [plain]}", "E-STUDY-065", 11, "engine"),
+    "socket option and factor": (
+        "socket:\n  nodelay: true\nfactors: {nodelay: [true, false]}",
+        "E-STUDY-065",
+        12,
+        "socket.nodelay",
+    ),
+    "combination": (
+        "factors: {engine: [plain, blocking], send: [copy, zerocopy]}",
+        "E-STUDY-071",
+        8,
+        "groups.0.name",
+    ),
+    "link that cannot be": (
+        "factors: {queues: [1, 2], rate_Mbps: [100]}",
+        "E-STUDY-071",
+        8,
+        "groups.0.name",
+    ),
+    "too many": (
+        "factors: {buffer_B: [" + ", ".join(map(str, range(400))) + "], record_length_B: ["
+        + ", ".join(map(str, range(1, 401))) + "]}",
+        "E-STUDY-061",
+        11,
+        "factors",
+    ),
+    "congestion": ("factors: {congestion: [nosuch]}", "E-YAML-022", 1, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_mistake_is_named_with_its_line_and_key(name, tmp_path):
+    text, code, line, key = REFUSED[name]
+    path = tmp_path / "my.yml"
+    path.write_text(FILE + text + "\n", encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        load(path)
+    assert caught.value.code == code
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert (caught.value.key or "") == key
+
+
+def test_an_option_of_a_group_that_is_a_factor_too_is_refused():
+    with refused(BadInput, "E-STUDY-064", match="groups.0.buffer_B.*0"):
+        crossed(factors={"buffer_B": [0, 65536]}, groups=[{**BASE["groups"][0], "buffer_B": 0}])
+
+
+def test_only_the_lab_has_links_to_set():
+    end = {"address": "192.0.2.1", "interface": "eth0"}
+    other = {"address": "192.0.2.2", "interface": "eth0"}
+    hosts = {name: {"kind": "ssh", "address": f"{name}.example"} for name in ("left", "right")}
+    ends = [{"host": "left", **end}, {"host": "right", **other}]
+    content = {"hosts": hosts, "paths": {"cable": {"ends": ends}}}
+    assert crossed(**content, factors={"send": ["copy", "zerocopy"]})
+    with refused(BadInput, "E-STUDY-070", match="groups.0.path.*rtt_ms"):
+        crossed(**content, factors={"rtt_ms": [1, 2]})
+
+
+def test_a_link_with_a_given_interface_cannot_be_several():
+    ends = [{"host": "left", "interface": "a0"}, {"host": "right"}]
+    paths = {"cable": {"ends": ends, "link": {}}}
+    assert crossed(paths=paths, factors={"queues": [2]})
+    with refused(BadInput, "E-STUDY-075", match=r"paths\.cable\.ends"):
+        crossed(paths=paths, factors={"queues": [1, 2]})
+
+
+# Policy.
+
+
+def test_a_policy_is_by_the_rules_where_nothing_is_given():
+    assert crossed().policy.model_dump() == {}
+    given = crossed(policy={"batch_B": "none", "yield_B": 65536, "spread": False})
+    assert given.policy.model_dump() == {"batch_B": "none", "yield_B": 65536, "spread": False}
+    plain, other = (
+        [provenance_key(study, b, run, CONTEXT) for b in visits(study) for run in b.runs]
+        for study in (crossed(), given)
+    )
+    assert not set(plain) & set(other)
+    levels = crossed(factors={"batch_B": ["auto", 65536], "sched_batch": ["auto", False]})
+    found = {run.study(levels).policy.batch_B for run in runs_of(levels)}
+    assert found == {"auto", 65536}
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"engine": "plain", "policy": {"batch_B": 1}}, "the plain engine"),
+        ({"engine": "epoll", "policy": {"read_delay": True}}, "the epoll engine"),
+        ({"socket": {"cpus_sender": "0"}, "policy": {"spread": True}}, "CPU lists"),
+        ({"engine": "plain", "send": "zerocopy"}, "copy only"),
+        ({"engine": "blocking", "threads": 2}, "one per stream"),
+        ({"policy": {"batch_B": 0}}, "auto, none or 1 to"),
+        ({"policy": {"yield_B": "none"}}, "never"),
+        ({"factors": {"batch_B": [1]}, "policy": {"batch_B": 2}}, "factor too"),
+    ],
+)
+def test_a_policy_that_cannot_be_is_refused(changes, match):
+    with pytest.raises(BadInput, match=match):
+        crossed(**changes)
