@@ -23,6 +23,7 @@ PROVENANCE = {
         "linux64-a": {
             "kernel": "6.12.0",
             "cpu": "Some CPU",
+            "cpus": 2,
             "nic": "veth",
             "driver": "veth",
             "firmware": None,

@@ -123,6 +123,7 @@ def test_only_core_touches_the_c_library():
         ("seaborn", {"charts"}),
         ("papermill", {"notebooks"}),
         ("ruamel", {"files"}),
+        ("typst", {"report"}),
         ("yaml", set()),
         ("pydantic", {"study", "tuning", "files", "results"}),
         ("pyarrow", {"results"}),

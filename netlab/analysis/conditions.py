@@ -1,4 +1,4 @@
-"""Conditions of the measurement: flags, unsupported knobs, provenance, overhead and noise."""
+"""Conditions of the measurement: flags, unsupported knobs, overhead and noise."""
 
 from __future__ import annotations
 
@@ -17,13 +17,6 @@ OVERHEAD_LIMIT_S = 0.3
 
 PAUSE_S = 30.0
 """Longest gap between runs of a visit; a longer one means that the visit was interrupted."""
-
-PROVENANCE_LABELS = {
-    "netlab": "netlab version",
-    "version": "netlab version",
-    "agent": "agent digest (SHA-256)",
-    "agent_digest": "agent digest (SHA-256)",
-}
 
 
 def _parsed(runs: pd.DataFrame, column: str) -> Iterable[tuple[str, Any]]:
@@ -164,60 +157,3 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
         what = "standard deviation of a cell's rounds, of its mean"
         rows.append((what, "%", variation.median(), variation.max()))
     return pd.DataFrame.from_records(rows, columns=["quantity", "unit", "median", "worst"])
-
-
-def provenance(runs: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
-    """Versions, digests, machines, time and seed of the measurement.
-
-    Several values of one item mean that the study was measured in parts, on changed machines.
-
-    Returns
-    -------
-    DataFrame
-        ``item, value``.
-    """
-    items: dict[str, list[str]] = {}
-
-    def add(item: str, value: object) -> None:
-        text = "not recorded" if value is None else str(value)
-        if text not in items.setdefault(item, []):
-            items[item].append(text)
-
-    for name in runs["study"].unique():
-        add("study", name)
-    for digest in runs["study_digest"].unique():
-        same = study is None or digest == study.digest()
-        note = "" if same else " (the study file has changed since, or its timing was overridden)"
-        add("study digest (SHA-256)", digest + note)
-    if len(runs):
-        add("first run", f"{runs['started_at'].min():%Y-%m-%d %H:%M:%S} UTC")
-        add("last run", f"{runs['started_at'].max():%Y-%m-%d %H:%M:%S} UTC")
-        add("runs", f"{len(runs)}, of which {len(valid(runs))} valid")
-    for column, item in (
-        ("seed", "seed"),
-        ("congestion", "congestion control"),
-        ("engine", "engine"),
-    ):
-        for value in runs[column].unique():
-            add(item, value)
-    for value in runs["congestion_source"].dropna().unique():
-        add("congestion control, name in the kernel", value)
-    for _, content in _parsed(runs, "provenance"):
-        for item, value in _flat(content):
-            add(item, value)
-    return pd.DataFrame(
-        {"item": list(items), "value": ["; ".join(values) for values in items.values()]}, dtype=str
-    )
-
-
-def _flat(content: object, prefix: str = "") -> Iterable[tuple[str, object]]:
-    """Leaves of nested JSON; ``hosts`` is omitted from the names."""
-    if isinstance(content, dict):
-        for key, value in content.items():
-            own = "" if key == "hosts" and not prefix else PROVENANCE_LABELS.get(key, str(key))
-            yield from _flat(value, f"{prefix}, {own}" if prefix and own else prefix or own)
-    elif isinstance(content, list):
-        if content:
-            yield prefix, ", ".join(str(v) for v in content)
-    elif prefix:
-        yield prefix, content

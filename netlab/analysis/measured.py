@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,8 @@ from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import Cells
+from netlab.analysis.findings import findings
+from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import Store
@@ -34,6 +37,8 @@ class Measured:
         From :func:`~netlab.analysis.bottleneck.verdicts`.
     results : Path
         Directory of the store.
+    intervals : DataFrame, optional
+        Interval samples of the runs.
     """
 
     study: Study
@@ -41,6 +46,17 @@ class Measured:
     cells: pd.DataFrame
     bottlenecks: pd.DataFrame
     results: Path
+    intervals: pd.DataFrame | None = None
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
+        return findings(self.runs, self.study)
+
+    @cached_property
+    def stability(self) -> pd.DataFrame:
+        """Order effects of the campaign, from :func:`netlab.analysis.stability.stability`."""
+        return stability(self.runs)
 
     @property
     def groups(self) -> list[str]:
@@ -63,7 +79,7 @@ def from_frames(
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
     cells = Cells.of(study)(runs, intervals, study)
-    return Measured(study, runs, cells, verdicts(runs), results)
+    return Measured(study, runs, cells, verdicts(runs), results, intervals)
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 
 import pandas as pd
 
+from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.intervals import is_symmetric
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text
+from netlab.study.schedule import slug
 
-QUANTITIES = ("goodput", "percent", "both", "bottleneck")
+QUANTITIES = ("goodput", "percent", "both", "bottleneck", "address")
 MISSING = "–"
 
 
@@ -92,6 +95,11 @@ def caption(cells: pd.DataFrame, group: str) -> str:
     return group if pd.isna(table) else f"Table {int(table)}: {group}"
 
 
+def cell_address(row: Mapping) -> str:
+    """Name of a cell within its group, for an address: ``full-9000-4``."""
+    return "-".join(filter(None, (slug(str(row[key])) for key in CELL_KEYS if key != "group")))
+
+
 def as_printed(
     cells: pd.DataFrame,
     group: str,
@@ -111,7 +119,8 @@ def as_printed(
     study : Study, optional
         Gives the labels of the tunings.
     quantity : str
-        ``goodput`` in MB/s, ``percent`` of the bus, ``both``, or ``bottleneck``.
+        ``goodput`` in MB/s, ``percent`` of the bus, ``both``, ``bottleneck``, or ``address``: the
+        name of the cell within its group.
     bottlenecks : DataFrame, optional
         From :func:`netlab.analysis.bottleneck.verdicts`; needed for ``bottleneck``.
 
@@ -132,6 +141,8 @@ def as_printed(
         keys = ["group", "tuning", "mtu_B", "streams", "factors"]
         part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
         texts = part["bottleneck"].fillna(MISSING).tolist()
+    elif quantity == "address":
+        texts = [cell_address(row) for row in part.to_dict("records")]
     else:
         texts = _texts(part, quantity)
     labels = tuning_labels(part, study)

@@ -30,6 +30,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.typing import ColorType
 
+from netlab.charts.figure_data import annotate, data_of, mark
 from netlab.errors import BadInput
 
 PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
@@ -329,7 +330,7 @@ class Chart:
         alt = html.escape(self.alt, quote=True)
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
-            '<figure class="netlab-figure" style="margin:0.5em 0">'
+            '<figure class="netlab-figure" tabindex="0" style="margin:0.5em 0">'
             f'<img role="img" alt="{alt}" aria-label="{alt}" '
             'style="max-width:100%;height:auto;background:white" '
             f'src="data:image/svg+xml;base64,{data}"/>{caption}</figure>'
@@ -399,6 +400,11 @@ class Gallery:
         return "\n".join(map(repr, self.charts))
 
 
+def font_folder() -> Path:
+    """Directory of the fonts that come with matplotlib, for programs that render a figure."""
+    return Path(mpl.get_data_path()) / "fonts" / "ttf"
+
+
 def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
     """Write a figure as an SVG file with its alt text; the same figure gives the same bytes.
 
@@ -427,8 +433,9 @@ def _svg(fig: Figure, alt: str) -> str:
         raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
     buffer = io.StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
+    hover = mark(fig)
     with theme():
         fig.savefig(buffer, format="svg", metadata=metadata)
     label = html.escape(alt, quote=True)
-    svg = buffer.getvalue()
+    svg = annotate(buffer.getvalue(), hover, data_of(fig))
     return svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from netlab.cli.exitcodes import guarded
+from netlab.cli.exitcodes import BELOW_GATE, guarded
 from netlab.cli.options import quick_option, results_option, site_option, study_argument
 from netlab.cli.validation import load_study
 
 if TYPE_CHECKING:
     from netlab.experiment.progress import Bar
+    from netlab.report.publish import Published
     from netlab.study import Study
 
 
@@ -29,20 +31,36 @@ def report_command(
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file. The report is of the study as it was
-    measured last, whatever its file says by now.
+    measured last, whatever its file says by now. Exit code 4: it is written, and below the quality
+    gate: cells are empty or less precise than asked, or more than 5 % of the runs are flagged.
     """
     loaded = load_study(study, quick=quick)
     from netlab.experiment.progress import Bar
 
     with Bar() as bar:
-        index = publish_site(loaded, results, site, bar, against)
-    click.echo(index)
+        published = publish_site(loaded, results, site, bar, against)
+    click.echo(published.index)
+    sys.exit(gate_code(published))
+
+
+def gate_code(published: Published) -> int:
+    """0, or 4 below the quality gate; then say why on standard error.
+
+    A short form alone gives 0, since it was asked for.
+    """
+    from netlab.analysis.trust import SHORT
+    from netlab.report.gate import in_words
+
+    concerns = [concern for concern in published.concerns if concern.kind != SHORT]
+    for concern in concerns:
+        click.echo(f"netlab: below the quality gate: {in_words(concern)}", err=True)
+    return BELOW_GATE if concerns else 0
 
 
 def publish_site(
     loaded: Study, results: Path | None, site: Path | None, bar: Bar, against: str = ""
-) -> Path:
-    """Write the site of a measured study; its first page."""
+) -> Published:
+    """Write the site of a measured study."""
     from netlab.files import paths
     from netlab.report.publish import publish
 

@@ -16,7 +16,7 @@ from netlab.cli.options import (
     study_argument,
     timing_options,
 )
-from netlab.cli.report import publish_site
+from netlab.cli.report import gate_code, publish_site
 from netlab.cli.run import exit_code, measure
 from netlab.cli.validation import asked_outer, load_measurable
 
@@ -33,7 +33,8 @@ def study_command(
 ) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
-    Print the path of the report. STUDY is the name of a study or the path of its file.
+    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 1:
+    a cell has no valid run; 4: the report is below the quality gate, see `netlab report`.
     """
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
@@ -41,6 +42,7 @@ def study_command(
 
     with Bar() as bar:
         campaign = measure(loaded, results, bar, outer)
-        index = publish_site(loaded, campaign.directory, site, bar)
-    click.echo(index)
-    sys.exit(exit_code(campaign))
+        published = publish_site(loaded, campaign.directory, site, bar)
+    click.echo(published.index)
+    below = gate_code(published)
+    sys.exit(exit_code(campaign) or below)

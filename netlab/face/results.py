@@ -64,7 +64,7 @@ class Results:
     >>> results.name
     'openlab-2003-quick'
     >>> results
-    The study in short
+    Below the quality gate.
     ...
     """
 
@@ -389,12 +389,13 @@ class Results:
         """
         from netlab.report.publish import publish
 
-        return Site(publish(self.directory, paths.given_path(site)))
+        return Site(publish(self.directory, paths.given_path(site)).index)
 
     def _tables(self):
+        from netlab.report.gate import banner
         from netlab.report.tables import Tables, groups, summary
 
-        return Tables((summary(self.measured), groups(self.measured)))
+        return Tables((banner(self.measured), summary(self.measured), groups(self.measured)))
 
     def _repr_html_(self) -> str:
         return self._tables()._repr_html_()

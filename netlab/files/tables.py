@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,10 @@ class Table:
         Text below the table.
     bold : DataFrame or callable, optional
         Boolean frame like ``frame``, or a function from the frame to one: cells to show bold.
+    links : DataFrame, optional
+        Frame of addresses like ``frame``: what a cell links to in HTML; empty for no link.
+    data : DataFrame, optional
+        Numbers to export as CSV in place of ``frame``, where that holds formatted text.
     """
 
     frame: pd.DataFrame
@@ -69,6 +73,8 @@ class Table:
     formats: Mapping[str, Formatter] | Formatter = field(default_factory=dict)
     note: str = ""
     bold: pd.DataFrame | Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    links: pd.DataFrame | None = None
+    data: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         if not self.caption.strip():
@@ -86,20 +92,19 @@ class Table:
     def _repr_html_(self) -> str:
         align = self._alignment()
         rows = [
-            "<tr>"
-            + "".join(
-                f'<th scope="{"colgroup" if span > 1 else "col"}" colspan="{span}" '
-                f'style="{_STYLE["head"].format(align=align[at])}">{html.escape(text)}</th>'
-                for at, span, text in head
-            )
-            + "</tr>"
+            f"<tr>{''.join(_head_cell(*cell, align[cell[0]]) for cell in head)}</tr>"
             for head in self._head_rows()
         ]
         body = []
-        for cells, bold in zip(self._body(), self._bold_rows(), strict=True):
+        links = self._link_rows()
+        for row, (cells, bold) in enumerate(
+            zip(self._body(repeat=True), self._bold_rows(), strict=True)
+        ):
             parts = []
             for at, (text, strong) in enumerate(zip(cells, bold, strict=True)):
                 inner = html.escape(text)
+                if href := links[row][at]:
+                    inner = f'<a href="{html.escape(href, quote=True)}">{inner}</a>'
                 inner = f"<strong>{inner}</strong>" if strong else inner
                 tag, scope = ("th", ' scope="row"') if at < self._index_width else ("td", "")
                 weight = ";font-weight:normal" if tag == "th" else ""
@@ -113,7 +118,16 @@ class Table:
             f'aria-label="{html.escape(self.caption, quote=True)}">'
             f'<table style="{_STYLE["table"]}">'
             f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
-            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}</div>"
+            f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}"
+            f"{self._carried()}</div>"
+        )
+
+    def _carried(self) -> str:
+        """CSV and LaTeX in elements that no browser shows; a site makes files of them."""
+        name = html.escape(self.caption, quote=True)
+        return (
+            f'<template class="netlab-csv" data-name="{name}">{html.escape(self.csv_text())}'
+            f'</template><template class="netlab-tex">{html.escape(self.to_latex())}</template>'
         )
 
     def __repr__(self) -> str:
@@ -131,10 +145,16 @@ class Table:
         -------
         Path
         """
+        return _write(path, self.csv_text())
+
+    def csv_text(self) -> str:
+        """The data, unrounded, as CSV."""
+        if self.data is not None:
+            return self.data.to_csv(index=False, lineterminator="\n")
         flat = self.frame.copy()
         if flat.columns.nlevels > 1:
             flat.columns = [" ".join(str(part) for part in column) for column in flat.columns]
-        return _write(path, flat.to_csv(index=self._index_width > 0, lineterminator="\n"))
+        return flat.to_csv(index=self._index_width > 0, lineterminator="\n")
 
     def to_latex(self, path: str | Path | None = None) -> str:
         r"""The table as LaTeX (``booktabs``), rounded as shown; written if a path is given.
@@ -190,6 +210,25 @@ class Table:
         csv = self.to_csv(base.with_name(base.name + ".csv"))
         self.to_latex(tex)
         return csv, tex
+
+    def texts(self) -> tuple[list[list[str]], list[list[str]]]:
+        """Rows of heads and rows of cells as text; a head that spans columns stands in each."""
+        heads = [[text for _, span, text in row for _ in range(span)] for row in self._head_rows()]
+        return heads, self._body(repeat=True)
+
+    def head(self, rows: int, note: str) -> Table:
+        """The table cut after so many rows, with a note that says so; itself if it is shorter."""
+        if len(self.frame) <= rows:
+            return self
+        said = f"The first {rows} of {len(self.frame)} rows. {note}"
+        bold = self._marked()
+        return replace(
+            self,
+            frame=self.frame.head(rows),
+            note=f"{self.note} {said}".strip(),
+            bold=None if bold is None else bold.head(rows),
+            links=None,
+        )
 
     def _latex_columns(self, body: list[list[str]]) -> str:
         """Column letters; columns of long text share the width by the length of their text."""
@@ -249,7 +288,11 @@ class Table:
             rows.append(row)
         return rows
 
-    def _body(self) -> list[list[str]]:
+    def _body(self, *, repeat: bool = False) -> list[list[str]]:
+        """Text of all cells. `repeat` gives every row all its labels, so that rows can be sorted.
+
+        Otherwise a repeated outer label is shown once, as printed tables do.
+        """
         index = self.frame.index
         formatted = [
             [self._format(column, value) for value in self.frame.iloc[:, at]]
@@ -261,9 +304,8 @@ class Table:
             keys: list[str] = []
             if self._index_width:
                 key = index[at] if index.nlevels > 1 else (index[at],)
-                # Show a repeated outer level once, as printed tables do.
                 same = 0
-                while before and same < len(key) - 1 and key[same] == before[same]:
+                while not repeat and before and same < len(key) - 1 and key[same] == before[same]:
                     same += 1
                 keys = ["" if i < same else str(part) for i, part in enumerate(key)]
                 before = key
@@ -276,6 +318,12 @@ class Table:
         if marked is None:
             return [blank + [False] * self.frame.shape[1]] * len(self.frame)
         return [blank + [bool(cell) for cell in row] for row in marked.to_numpy()]
+
+    def _link_rows(self) -> list[list[str]]:
+        width = self._index_width
+        if self.links is None:
+            return [[""] * (width + self.frame.shape[1])] * len(self.frame)
+        return [[""] * width + [str(href) for href in row] for row in self.links.to_numpy()]
 
     def _marked(self) -> pd.DataFrame | None:
         return self.bold(self.frame) if callable(self.bold) else self.bold
@@ -295,6 +343,15 @@ class Table:
     def _alignment(self) -> list[str]:
         numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in self.frame.dtypes]
         return ["left"] * self._index_width + ["right" if n else "left" for n in numeric]
+
+
+def _head_cell(at: int, span: int, text: str, align: str) -> str:
+    """A head, or an empty data cell where there is no text: a head must have a name."""
+    style = _STYLE["head"].format(align=align)
+    if not text:
+        return f'<td colspan="{span}" style="{style}"></td>'
+    scope = "colgroup" if span > 1 else "col"
+    return f'<th scope="{scope}" colspan="{span}" style="{style}">{html.escape(text)}</th>'
 
 
 def _latex_bold(strong: bool) -> str:

@@ -6,6 +6,7 @@ import glob
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
+from netlab.analysis.trust import Concern, gate
 from netlab.errors import NetlabError
 from netlab.files import paths
 from netlab.notebooks.execution import execute
@@ -62,13 +64,29 @@ PUBLISHED = (
 AT_ONCE = 2
 
 
+@dataclass(frozen=True)
+class Published:
+    """A report that was written.
+
+    Attributes
+    ----------
+    index : Path
+        Its first page.
+    concerns : tuple of Concern
+        From :func:`netlab.analysis.trust.gate`; empty if the report passes the quality gate.
+    """
+
+    index: Path
+    concerns: tuple[Concern, ...]
+
+
 def publish(
     directory: Path,
     site: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
     against: str = "",
-) -> Path:
+) -> Published:
     """Execute the analysis notebooks and build the site.
 
     Parameters
@@ -85,8 +103,8 @@ def publish(
 
     Returns
     -------
-    Path
-        The site's ``index.html``.
+    Published
+        The site's ``index.html``, and what keeps the report below the quality gate.
 
     Raises
     ------
@@ -137,7 +155,7 @@ def publish(
     pages += _block_pages(measured, executed)
     index = build_site(pages, site, measured=measured, built_at=datetime.now(UTC))
     step("site", 0.2)
-    return index
+    return Published(index, gate(measured))
 
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
@@ -166,7 +184,8 @@ def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
             title = f"Block: {visit.path}, {visit.tuning}, {visit.mtu_text}"
             runs, times = made.loc[visit.block_id]
             summary = f"{runs} runs in {times} rounds; the notebook of the last visit"
-            pages.append(ExecutedNotebook(path, title, summary, part="Blocks, as measured"))
+            part = "Blocks, as measured"
+            pages.append(ExecutedNotebook(path, title, summary, part, visit.block_id))
     return pages
 
 

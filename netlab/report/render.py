@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from netlab.errors import BadInput
+from netlab.report.page import anchor
 
 TEMPLATES = Path(__file__).parent / "templates"
 DISPLAY_PRIORITY = [
@@ -27,6 +29,9 @@ DISPLAY_PRIORITY = [
 
 UNDESCRIBED = "Figure without a description; the text around it says what it shows."
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HTML_HEADING = re.compile(r"<h([1-6])((?:\s[^>]*)?)>(.*?)</h\1>", re.DOTALL)
+_ID = re.compile(r'\sid="([^"]+)"')
+_MENTION = re.compile(r"(?<!\">)<code>([\w-]+)\.ipynb</code>")
 _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 
@@ -42,11 +47,14 @@ class Rendered:
         The cells, without a page around them.
     failed : bool
         A cell ended in an error.
+    contents : tuple of (str, str)
+        Id and text of the headings of level 2.
     """
 
     title: str
     body: str
     failed: bool
+    contents: tuple[tuple[str, str], ...] = ()
 
 
 def _as_base64(text: str | list[str]) -> str:
@@ -153,4 +161,52 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
         if cell.cell_type == "code"
         for output in cell.outputs
     )
-    return Rendered(title_of(notebook, path), _LINK.sub(follow, body), failed)
+    body = _MENTION.sub(lambda found: _mention(found[1], pages), _LINK.sub(follow, body))
+    body, contents = with_ids(body)
+    return Rendered(title_of(notebook, path), body, failed, contents)
+
+
+def _mention(name: str, pages: dict[str, str]) -> str:
+    """The name of a notebook in a text: a link where the notebook is a page of the site."""
+    code = f"<code>{name}.ipynb</code>"
+    return f'<a href="{pages[name]}">{code}</a>' if name in pages else code
+
+
+def with_ids(body: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Give each heading an id of its own words; list those of level 2.
+
+    Parameters
+    ----------
+    body : str
+        HTML of a page.
+
+    Returns
+    -------
+    body : str
+        With an id on every heading that had none.
+    contents : tuple of (str, str)
+        Id and text of each heading of level 2.
+    """
+    taken: set[str] = set(_ID.findall(body))
+    contents = []
+
+    def mark(heading: re.Match) -> str:
+        level, attributes, inner = heading[1], heading[2], heading[3]
+        text = html.unescape(re.sub(r"<[^>]*>", "", inner)).strip()
+        own = _ID.search(attributes)
+        name = own[1] if own else _free(anchor(text), taken)
+        taken.add(name)
+        if level == "2":
+            contents.append((name, text))
+        kept = attributes if own else f'{attributes} id="{name}"'
+        return f"<h{level}{kept}>{inner}</h{level}>"
+
+    return _HTML_HEADING.sub(mark, body), tuple(contents)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -9,39 +12,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
-from netlab.analysis.conditions import flagged
-from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
-from netlab.charts import longpath as longpath_charts
-from netlab.charts import measured as charts
-from netlab.charts.style import Chart, Gallery, show
+from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
-from netlab.report import longpath as longpath_tables
-from netlab.report import tables
+from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
-from netlab.report.factors import charts as factor_charts
-from netlab.report.factors import has_factors
-from netlab.report.factors import stack as factor_tables
-from netlab.report.pdf import print_pdf
+from netlab.report.export import Exporter
+from netlab.report.front import front
+from netlab.report.page import Page, as_html
+from netlab.report.pages import OWN_FILES, measured_pages
 from netlab.report.render import TEMPLATES, render
+from netlab.report.runs import run_pages, write_records
 from netlab.study.schedule import slug
 
 MARKER = ".netlab-site"
 """Marker file of a site, so that building may replace the directory."""
 
 PDF_NAME = "report.pdf"
+NOTEBOOKS = "notebooks"
 
-PRINTED_NOTE = (
-    "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."
-)
-FACTORS_NOTE = "Goodput in MB/s = 10⁶ bytes of payload per second, by the two largest factors."
-LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow start."
+INDEX = Page("index.html", "Overview", "Overview", "", Markup(""))
 
 
 @dataclass(frozen=True)
@@ -58,26 +53,16 @@ class ExecutedNotebook:
         One line for the index.
     part : str
         Heading on the index for numerous pages, such as the blocks of a study. These are not in
-        the navigation or the PDF.
+        the navigation.
+    block_id : str
+        Block that the notebook measured, if it is one of a block.
     """
 
     path: Path
     title: str | None = None
     summary: str = ""
     part: str = ""
-
-
-@dataclass(frozen=True)
-class Page:
-    """A rendered notebook in the site."""
-
-    file: str
-    title: str
-    short: str
-    summary: str
-    part: str
-    body: Markup
-    failed: bool
+    block_id: str = ""
 
 
 def build_site(
@@ -88,12 +73,12 @@ def build_site(
     title: str | None = None,
     built_at: datetime | None = None,
     pdf: bool = True,
-    chromium: str | None = None,
 ) -> Path:
     """Build the site and replace the old one.
 
-    The site needs no network and no scripts. It is built beside `out_dir` and moved there when
-    complete; a failure leaves the old site unchanged.
+    The site needs no network. Its one script sorts and filters tables; all is readable without.
+    The site is built beside `out_dir` and moved there when complete; a failure leaves the old one
+    unchanged.
 
     Parameters
     ----------
@@ -108,9 +93,7 @@ def build_site(
     built_at : datetime, optional
         Time for the footer; without it the same input gives the same bytes.
     pdf : bool
-        Also print ``report.pdf`` with Chromium; without one the index gives the reason.
-    chromium : str, optional
-        Browser for printing.
+        Also write ``report.pdf`` of the measured study; if it fails, the index gives the reason.
 
     Returns
     -------
@@ -137,7 +120,13 @@ def build_site(
     try:
         work.chmod(0o755)
         pages = [_page(notebook, file, files) for notebook, file in files.items()]
-        _write(work, pages, measured, title, built_at, pdf=pdf, chromium=chromium)
+        if measured:
+            blocks = {n.block_id: file for n, file in files.items() if n.block_id}
+            pages += run_pages(measured, blocks)
+            write_records(measured, work)
+        _copy_notebooks(files, work)
+        exporter = Exporter(work, target)
+        _write(work, pages, measured, title, built_at, exporter, pdf=pdf)
         _swap(work, target)
     except OSError as error:
         raise NetlabError(
@@ -166,7 +155,7 @@ def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook,
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
-        if name in files.values() or name == "index.html":
+        if name in files.values() or name in OWN_FILES:
             raise BadInput(
                 "another page of the site has this name",
                 where=str(notebook.path),
@@ -187,8 +176,21 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
         summary=notebook.summary,
         part=notebook.part,
         body=Markup(rendered.body),
+        contents=rendered.contents,
+        notebook=f"{NOTEBOOKS}/{Path(file).stem}.ipynb",
         failed=rendered.failed,
     )
+
+
+def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
+    """Copy the executed notebooks, without the paths that papermill noted in them."""
+    folder = site / NOTEBOOKS
+    folder.mkdir()
+    for notebook, file in files.items():
+        content = json.loads(Path(notebook.path).read_text(encoding="utf-8"))
+        content.get("metadata", {}).pop("papermill", None)
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{Path(file).stem}.ipynb").write_text(text, encoding="utf-8")
 
 
 def _environment() -> jinja2.Environment:
@@ -206,36 +208,55 @@ def _write(
     measured: Measured | None,
     title: str | None,
     built_at: datetime | None,
+    exporter: Exporter,
     *,
     pdf: bool,
-    chromium: str | None,
 ) -> None:
     environment = _environment()
+    script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
+    own = [exporter.page(page) for page in measured_pages(measured)] if measured else []
+    pages = [exporter.page(page) for page in pages]
+    first = front(measured) if measured else None
+    concerns: tuple[Concern, ...] = gate(measured) if measured else ()
+    shown = [*own, *(page for page in pages if not page.part)]
     common = {
         "site_title": title or (measured.study.title if measured else "netlab report"),
         "description": measured.study.description if measured else "",
         "version": __version__,
         "built_at": f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
+        "script": Markup(script),
+        "script_hash": _csp_hash(script),
         "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
-        "pages": [page for page in pages if not page.part],
-        "measured": _measured_parts(measured) if measured else None,
+        "pages": shown,
+        "concerns": concerns,
+        "front": first,
+        "picture": exporter.body(as_html(first.picture), "index") if first else "",
     }
 
     def write(name: str, template: str, **more: object) -> None:
-        text = environment.get_template(template).render(**common, here=name, **more)
+        context = {"contents": (), "before": None, "after": None, **common, **more}
+        text = environment.get_template(template).render(**context, here=name)
         (site / name).write_text(text, encoding="utf-8")
 
-    for page in pages:
-        write(page.file, "notebook.html.j2", page=page)
+    order = [*own, *pages]
+    for place, page in enumerate(order):
+        write(
+            page.file,
+            "notebook.html.j2",
+            page=page,
+            contents=page.contents,
+            before=order[place - 1] if place else INDEX,
+            after=order[place + 1] if place + 1 < len(order) else None,
+        )
     made: list[Download] = write_downloads(measured, site) if measured else []
-    no_pdf = "not requested"
-    if pdf:
-        write("print.html", "print.html.j2")
-        no_pdf = print_pdf(site / "print.html", site / PDF_NAME, chromium)
-        (site / "print.html").unlink()
+    no_pdf = "no measured study is part of this site" if pdf else "not requested"
+    if pdf and measured:
+        no_pdf = write_pdf(measured, site, site / PDF_NAME, str(common["site_title"]))
     write(
         "index.html",
         "index.html.j2",
+        after=order[0] if order else None,
+        measured_pages=own,
         downloads=made,
         pdf="" if no_pdf else PDF_NAME,
         no_pdf=no_pdf,
@@ -245,67 +266,18 @@ def _write(
     (site / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
 
 
+def _csp_hash(script: str) -> str:
+    """Source expression of a Content-Security-Policy that allows this one inline script."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
 def _parts(pages: list[Page]) -> dict[str, list[Page]]:
     """Pages by their heading on the index; those without one first."""
     parts: dict[str, list[Page]] = {"": []}
     for page in pages:
         parts.setdefault(page.part, []).append(page)
     return parts
-
-
-class _Shown(Protocol):
-    def _repr_html_(self) -> str: ...
-
-
-def _html(shown: _Shown) -> Markup:
-    return Markup(shown._repr_html_())
-
-
-def _picture(measured: Measured) -> Chart | Gallery:
-    """Panel of the group with a target, else of the first; on a long path the summary."""
-    if on_long_path(measured):
-        return longpath_charts.opening(samples_of(measured))
-    if has_factors(measured):
-        return factor_charts(measured, most=1)
-    wanted = [g.name for g in measured.study.groups if g.target_percent_of_bus is not None]
-    names = [name for name in wanted if name in measured.groups] or measured.groups
-    return show(charts.panel(measured.cells, names[0], study=measured.study))
-
-
-def _tables(m: Measured) -> tables.Tables:
-    """Every group in the layout of 2003; on a long path the goodput of its runs."""
-    if on_long_path(m):
-        return tables.Tables(longpath_tables.opening(samples_of(m)))
-    if has_factors(m):
-        return factor_tables(m)
-    return tables.stack(m, "both")
-
-
-def _tables_note(m: Measured) -> str:
-    if on_long_path(m):
-        return LONG_PATH_NOTE
-    return FACTORS_NOTE if has_factors(m) else PRINTED_NOTE
-
-
-def _measured_parts(m: Measured) -> dict[str, Markup | int | str]:
-    return {
-        "n_missing": int((m.cells["n_valid"] == 0).sum()),
-        "n_flagged": len(flagged(m.runs)),
-        "n_wide": tables.wide_cells(m),
-        "summary": _html(tables.summary(m)),
-        "picture": _html(_picture(m)),
-        "target": _html(tables.target(m)),
-        "tables": _html(_tables(m)),
-        "tables_note": _tables_note(m),
-        "missing": _html(tables.missing(m)),
-        "findings": _html(tables.findings(m)),
-        "flagged": _html(tables.flagged(m)),
-        "unsupported": _html(tables.unsupported(m)),
-        "provenance": _html(tables.provenance(m)),
-        "overhead": _html(tables.overhead(m)),
-        "precision": _html(tables.precision(m)),
-        "stability": _html(tables.stability(m)),
-    }
 
 
 def _citation(m: Measured) -> dict[str, str]:

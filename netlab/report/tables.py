@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -13,7 +14,7 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
-from netlab.analysis.cells import FROM_BATCHES, FROM_NOTHING
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, FROM_NOTHING
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Table
 
@@ -30,7 +31,7 @@ FACTORS = {"streams": "streams", "mtu_B": "MTU, B", "tuning": "tuning", "directi
 class Tables:
     """Several tables in a column."""
 
-    tables: tuple[Table | Sentence, ...]
+    tables: tuple[Any, ...]
 
     def _repr_html_(self) -> str:
         return "".join(table._repr_html_() for table in self.tables)
@@ -132,8 +133,22 @@ def _unbroken(text: str) -> str:
     return text.replace(" ", "\u00a0")
 
 
-def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
-    """One group in the table layout of the report of 2003."""
+def of_group(
+    m: Measured, group: str, quantity: str = "goodput", *, links: pd.DataFrame | None = None
+) -> Table:
+    """One group in the table layout of the report of 2003.
+
+    Parameters
+    ----------
+    m : Measured
+        The measured study.
+    group : str
+        Name of the group.
+    quantity : str
+        One of :data:`netlab.analysis.printed.QUANTITIES`.
+    links : DataFrame, optional
+        Address of each cell, in the same layout.
+    """
     frame = m.table(group, quantity)
     part = printed.of_group(m.cells, group)
     notes = []
@@ -146,7 +161,16 @@ def of_group(m: Measured, group: str, quantity: str = "goodput") -> Table:
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
-    return Table(frame, text, formats=_unbroken, note=" ".join(notes))
+    return Table(
+        frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=_numbers(m, part)
+    )
+
+
+def _numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells as they are exported: unrounded numbers, and the bottleneck of each."""
+    found = m.bottlenecks[[*CELL_KEYS, "bottleneck"]]
+    whole = cells.merge(found, on=list(CELL_KEYS), how="left")
+    return whole.dropna(axis="columns", how="all")
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:
@@ -163,8 +187,8 @@ def missing(m: Measured) -> Table | Sentence:
     return Table(frame, "Cells without a valid run", heads=heads)
 
 
-def effects(m: Measured) -> Table | Sentence:
-    """Pooled effect of each factor's steps."""
+def steps(m: Measured) -> pd.DataFrame:
+    """Pooled effect of each step of each factor, as numbers."""
     parts = []
     more = further.names(m.runs, m.study)
     for factor in (*FACTORS, *(name for name in more if name not in FACTORS)):
@@ -173,7 +197,12 @@ def effects(m: Measured) -> Table | Sentence:
             levels = tuple(further.varying(m.cells, m.study).get(factor, ()))
         frame = factor_effects.effects(m.runs, factor, levels=levels, confidence=m.study.confidence)
         parts.append(factor_effects.pooled(frame, m.study.confidence))
-    frame = pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+    return pd.concat([p for p in parts if len(p)] or parts[:1], ignore_index=True)
+
+
+def effects(m: Measured) -> Table | Sentence:
+    """Pooled effect of each factor's steps."""
+    frame = steps(m)
     if frame.empty:
         return Sentence("No factor varies between comparable runs of this study.")
     labels = printed.tuning_labels(m.cells, m.study)
@@ -182,7 +211,7 @@ def effects(m: Measured) -> Table | Sentence:
             "factor": [FACTORS.get(name) or further.unit_of(name) for name in frame["factor"]],
             "from": [labels.get(v, v) for v in frame["from_level"]],
             "to": [labels.get(v, v) for v in frame["to_level"]],
-            "ratio": [_ratio(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
+            "ratio": [ratio_text(*row) for row in frame[["ratio", "low", "high"]].to_numpy()],
             "cases": frame["contexts"],
             "higher": frame["higher"],
             "lower": frame["lower"],
@@ -193,17 +222,20 @@ def effects(m: Measured) -> Table | Sentence:
         f"Geometric mean over all cases, with its {_level(m)} interval between cases. Higher, "
         f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it contains 1."
     )
-    return Table(shown, "Effect of each step of a factor on goodput", note=note)
+    return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 
 
-def _ratio(ratio: float, low: float, high: float) -> str:
+def ratio_text(ratio: float, low: float, high: float) -> str:
+    """``×1.20 (1.10 to 1.31)``; a dash without a value."""
+    if math.isnan(ratio):
+        return printed.MISSING
     interval = "" if math.isnan(low) else f" ({low:.2f} to {high:.2f})"
     return f"×{ratio:.2f}{interval}"
 
 
 def findings(m: Measured) -> Table:
     """Findings of 2003 with their verdicts on these runs."""
-    frame = statements.findings(m.runs, m.study)
+    frame = m.findings
     heads = {"source": "in the report of 2003", "finding": "finding of 2003", "verdict": "here"}
     return Table(
         frame,
@@ -319,7 +351,7 @@ def _rounds(value: float) -> str:
 
 def stability(m: Measured) -> Table:
     """Tests for drift, a step and carry-over from the run before."""
-    frame = stable.stability(m.runs)
+    frame = m.stability
     shown = frame[["test", "text"]].rename(columns={"text": "finding"})
     note = f"Permutation tests over visits; a finding has p below {stable.LEVEL:g}."
     return Table(shown, "Stability over the campaign", note=note)
@@ -351,8 +383,3 @@ def overhead(m: Measured) -> Table:
         formats={"median_s": ".3f", "max_s": ".3f"},
         note="Includes the gap to the next run of the block.",
     )
-
-
-def provenance(m: Measured) -> Table:
-    """Versions, digests, machines and times of the measurement."""
-    return Table(conditions.provenance(m.runs, m.study), "Provenance")

@@ -10,7 +10,7 @@ import yaml
 from netlab.analysis.longpath_study import samples_of
 from netlab.analysis.measured import load_measured
 from netlab.results import Store
-from tests.e2e.conftest import measured_through, run_netlab
+from tests.e2e.conftest import below_gate, measured_through, run_netlab
 
 pytestmark = pytest.mark.e2e
 SETTINGS = Path("/proc/sys/net/ipv4")
@@ -67,7 +67,7 @@ def done(tmp_path_factory) -> Path:
     assert machine() == before
     argv = ("report", str(work / "far.yml"), "--results", str(work / "r"))
     report = run_netlab(*argv, "--site", str(work / "site"), timeout_s=300)
-    assert report.returncode == 0, report.stderr
+    assert report.returncode == 0 or below_gate(report), report.stderr
     return work
 
 

@@ -13,7 +13,7 @@ from noise import Shares, tries
 
 from netlab.results import Store
 from tests.e2e import dumps
-from tests.e2e.conftest import ROOT, measured_through, run_netlab, small_study
+from tests.e2e.conftest import ROOT, below_gate, measured_through, run_netlab, small_study
 
 pytestmark = pytest.mark.e2e
 
@@ -47,11 +47,11 @@ def test_a_study_is_measured_then_kept_then_reported(
     report = run_netlab(
         "report", str(study_file), "--results", str(results), "--site", str(site), timeout_s=240
     )
-    assert report.returncode == 0, report.stderr
+    assert report.returncode == 0 or below_gate(report), report.stderr
     assert report.stdout.strip().endswith("site/index.html")
     page = (site / "index.html").read_text()
     assert "A small study" in page
-    assert "left -&gt; right" in page
+    assert "left -&gt; right" in (site / "tables.html").read_text()
 
 
 def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tmp_path: Path):

@@ -31,7 +31,7 @@ class _Tags(HTMLParser):
 
 def _cells(table):
     parser = _Tags()
-    parser.feed(table._repr_html_())
+    parser.feed(re.sub(r"<template.*?</template>", "", table._repr_html_(), flags=re.DOTALL))
     assert parser.open == []
     return parser.text
 
@@ -60,11 +60,28 @@ def test_column_levels_become_head_rows_with_spans():
     assert html.count("<tr>") == 3
 
 
-def test_a_repeated_outer_row_head_is_shown_once():
+def test_every_row_has_all_its_heads_in_html_and_repeated_ones_once_in_latex():
     index = pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)], names=["k", "n"])
-    text = _cells(Table(pd.DataFrame({"v": [1, 2, 3]}, index=index), "c"))
-    assert text.count("a") == 1 and text.count("1") == 3
+    table = Table(pd.DataFrame({"v": [1, 2, 3]}, index=index), "c")
+    text = _cells(table)
+    assert text.count("a") == 2 and text.count("1") == 3
     assert text[1:4] == ["k", "n", "v"]
+    assert table.to_latex().count("a & ") == 1
+
+
+def test_a_head_without_a_text_is_no_head():
+    index = pd.Index(["x", "y"])
+    html = Table(pd.DataFrame({"v": [1, 2]}, index=index), "c")._repr_html_()
+    assert "<thead><tr><td" in html and html.count('scope="col"') == 1
+
+
+def test_cells_link_to_addresses_and_text_gives_its_numbers_as_csv():
+    frame = pd.DataFrame({"v": ["1 ± 2", "–"]})
+    links = pd.DataFrame({"v": ["a.html#<x>", ""]})
+    table = Table(frame, "c", links=links, data=pd.DataFrame({"v": [1.5], "half": [2.0]}))
+    html = table._repr_html_()
+    assert '<a href="a.html#&lt;x&gt;">1 ± 2</a>' in html and html.count("<a ") == 1
+    assert '<template class="netlab-csv" data-name="c">v,half\n1.5,2.0\n</template>' in html
 
 
 def test_marked_cells_are_bold_in_html_and_latex():

@@ -1,0 +1,64 @@
+"""CPU time that a byte of payload costs: all cores of the machines over the goodput."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.study import Study
+
+COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
+
+
+def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
+    """CPU time of the machines at both ends for every GB of payload, cell by cell.
+
+    It is the busy time of all cores in the window, the kernel's included, so other work of a
+    machine counts too. Hosts of a lab share one machine, which is counted once.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table; flagged runs are left out.
+    study : Study
+        Says which paths are within one machine.
+
+    Returns
+    -------
+    DataFrame
+        :data:`COLUMNS`; median, least and greatest of the rounds, s/GB = s per 10^9 B. Cells whose
+        runs lack a CPU meter or the number of CPUs are absent.
+    """
+    good = valid(runs)
+    good = good[good["goodput_MBps"] > 0]
+    cores = {text: _cores(text) for text in good["provenance"].unique()}
+    busy = [_busy_cores(row, cores[row["provenance"]], study) for row in good.to_dict("records")]
+    cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
+    known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]
+    rows = [
+        (*key, part.median(), part.min(), part.max(), len(part))
+        for key, part in known.groupby(list(CELL_KEYS), sort=False)["cost"]
+    ]
+    return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
+
+
+def _cores(provenance: str) -> dict[str, float]:
+    """Number of CPUs by host."""
+    hosts = json.loads(provenance or "{}").get("hosts") or {}
+    counts = {host: facts.get("cpus") for host, facts in hosts.items()}
+    return {host: float(count) for host, count in counts.items() if count}
+
+
+def _busy_cores(row: Mapping, cores: Mapping[str, float], study: Study) -> float:
+    """Cores that were busy in the window, at both ends together; NaN if unknown."""
+    ends = [("sender", row["sender"])]
+    if not study.one_machine(row["path"]):
+        ends.append(("receiver", row["receiver"]))
+    shares = [(row[f"{end}_cpu_percent"], cores.get(host)) for end, host in ends]
+    if any(pd.isna(share) or count is None for share, count in shares):
+        return float("nan")
+    return sum(float(share) / 100 * count for share, count in shares if count is not None)

@@ -1,0 +1,247 @@
+"""How far results can be trusted: precision, flags, empty cells, order effects; the quality gate.
+
+The gate names what a reader must know before any figure: cells without a valid run, a share of
+flagged runs above :data:`FLAGGED_LIMIT`, cells less precise than the study asks, and a short form.
+Each concern comes with its counts, the reason and the command that mends it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from netlab.analysis import conditions
+from netlab.analysis.measured import Measured
+from netlab.errors import BadInput
+from netlab.files import paths
+from netlab.results.campaigns import study_file
+from netlab.study import QUICK
+
+FLAGGED_LIMIT = 0.05
+"""Largest share of flagged runs that raises no concern."""
+
+MOST_ROUNDS_FACTOR = 4
+"""A proposed number of rounds is at most this many times the study's."""
+
+EMPTY, FLAGGED, IMPRECISE, SHORT = "empty cells", "flagged runs", "precision", "short form"
+KINDS = (EMPTY, FLAGGED, IMPRECISE, SHORT)
+
+
+@dataclass(frozen=True)
+class Concern:
+    """One reason for which a report does not pass the quality gate.
+
+    Attributes
+    ----------
+    kind : str
+        One of :data:`KINDS`.
+    text : str
+        The counts, as the beginning of a sentence: ``42 of 140 cells are empty``.
+    reason : str
+        Why, in words.
+    command : str
+        What to run to mend it.
+    """
+
+    kind: str
+    text: str
+    reason: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Half widths of the cells' intervals, in per cent of the mean.
+
+    Attributes
+    ----------
+    asked_percent : float
+        Half width that the study asks; NaN where it asks none.
+    within, wide, none : int
+        Cells within it, wider, and without an interval. Without a limit no cell is wide.
+    median_percent, widest_percent : float
+        NaN where no cell has an interval.
+    """
+
+    asked_percent: float
+    within: int
+    wide: int
+    none: int
+    median_percent: float
+    widest_percent: float
+
+
+def precision(m: Measured) -> Precision:
+    """Precision of the cells that have a valid run."""
+    half = m.cells.loc[m.cells["n_valid"] > 0, "half_width_percent"]
+    asked = math.nan if m.study.precision is None else m.study.precision.half_width_percent
+    limit = math.inf if math.isnan(asked) else asked
+    return Precision(
+        asked_percent=asked,
+        within=int((half <= limit).sum()),
+        wide=int((half > limit).sum()),
+        none=int(half.isna().sum()),
+        median_percent=float(half.median()),
+        widest_percent=float(half.max()),
+    )
+
+
+def counted(count: int, noun: str, verb: tuple[str, str] | None = None) -> str:
+    """``1 cell``, ``1,120 runs``; with `verb` the form that agrees: ``1 cell is``."""
+    text = f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return text if verb is None else f"{text} {verb[0] if count == 1 else verb[1]}"
+
+
+def _of(part: int, whole: int, noun: str, verb: tuple[str, str]) -> str:
+    return f"{part:,} of {counted(whole, noun)} {verb[0] if part == 1 else verb[1]}"
+
+
+IS = ("is", "are")
+
+
+def gate(m: Measured) -> tuple[Concern, ...]:
+    """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
+    found = (_empty(m), _flagged(m), _imprecise(m), _short(m))
+    return tuple(concern for concern in found if concern is not None)
+
+
+def _empty(m: Measured) -> Concern | None:
+    empty = m.cells[m.cells["n_valid"] == 0]
+    if empty.empty:
+        return None
+    reasons = empty["missing_because"].str.replace(r"^\d+ runs?, ", "", regex=True).value_counts()
+    return Concern(
+        EMPTY,
+        _of(len(empty), len(m.cells), "cell", IS) + " empty",
+        "; ".join(f"{reason}: {count}" for reason, count in reasons.items()),
+        command(m, "study", quick=_is_short(m)),
+    )
+
+
+def _flagged(m: Measured) -> Concern | None:
+    flagged = conditions.flagged(m.runs)
+    if len(flagged) <= FLAGGED_LIMIT * len(m.runs):
+        return None
+    share = 100 * len(flagged) / len(m.runs)
+    return Concern(
+        FLAGGED,
+        f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)",
+        flags_in_words(m.runs) + "; quiet the hosts, then measure these runs again",
+        command(m, "study", quick=_is_short(m)),
+    )
+
+
+def flags_in_words(runs: pd.DataFrame) -> str:
+    """``interference 12, stalled 1``; empty without a flag."""
+    counts = conditions.flag_counts(runs)
+    return ", ".join(f"{row.flag} {row.runs}" for row in counts.itertuples())
+
+
+def _imprecise(m: Measured) -> Concern | None:
+    seen, asked = precision(m), m.study.precision
+    open_cells = seen.wide + seen.none
+    if asked is None or not open_cells:
+        return None
+    needed = m.cells["rounds_needed"]
+    wide = ~(m.cells["half_width_percent"] <= asked.half_width_percent)
+    finite = needed[wide & needed.notna() & (needed != math.inf)]
+    most = MOST_ROUNDS_FACTOR * asked.max_rounds
+    rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
+    beyond = int((wide & ~(needed <= most) & (m.cells["n_valid"] > 0)).sum())
+    reason = f"{asked.half_width_percent:g} % was asked"
+    if not math.isnan(seen.widest_percent):
+        reason += f", the widest cell reached {seen.widest_percent:.3g} %"
+    if beyond:
+        verb = ("scatters", "scatter")
+        reason += f"; {counted(beyond, 'cell', verb)} too much for {most} rounds: quiet the hosts"
+    options = ["--max-rounds", str(rounds)]
+    if asked.budget is not None:
+        options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
+    return Concern(
+        IMPRECISE,
+        _of(open_cells, len(m.cells), "cell", IS) + " less precise than asked",
+        reason,
+        command(m, "study", *options),
+    )
+
+
+def _duration(seconds: float) -> str:
+    return f"{math.ceil(seconds / 60)}min" if seconds >= 60 else f"{math.ceil(seconds)}s"
+
+
+def _is_short(m: Measured) -> bool:
+    return m.study.name.endswith(QUICK)
+
+
+def _short(m: Measured) -> Concern | None:
+    if not _is_short(m):
+        return None
+    timing, rounds = m.study.timing, int(m.runs["round"].max()) if len(m.runs) else 0
+    return Concern(
+        SHORT,
+        "Short form of the study",
+        f"{counted(rounds, 'round')} of {timing.seconds:g} s a run: a first look, not a result",
+        command(m, "study"),
+    )
+
+
+def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
+    """A netlab command for the study of these results, to paste into a shell.
+
+    Parameters
+    ----------
+    m : Measured
+        The study; one that netlab does not know by name is given by the copy beside its results.
+    verb : str
+        Subcommand.
+    *options : str
+        More arguments.
+    quick : bool
+        Add ``--quick``.
+    """
+    name = m.study.name.removesuffix(QUICK)
+    words = ["netlab", verb]
+    try:
+        paths.study_file(name)
+        words.append(name)
+        words += ["--quick"] if quick else []
+    except BadInput:
+        # The copy of a short form is the short form itself.
+        words.append(_short_path(study_file(m.results)) if m.results else f"{name}.yml")
+    if m.results and m.results != paths.results_dir(m.study.name):
+        words += ["--results", _short_path(m.results)]
+    return shlex.join([*words, *options])
+
+
+def _short_path(path: Path) -> str:
+    """Relative to the directory that netlab works in where it lies there."""
+    root = paths.root_dir()
+    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
+def calibration(directory: Path | None = None) -> str:
+    """State the calibration kept beside the results, in a sentence.
+
+    Parameters
+    ----------
+    directory : Path, optional
+        Of ``calibration.json``; by default where ``netlab calibrate`` writes it.
+    """
+    file = (directory or paths.results_dir("calibration")) / "calibration.json"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        cells = [*content.get("cells", []), *content.get("emulator", {}).get("rates", [])]
+        verdicts = [cell["verdict"] for cell in cells]
+        at, version = str(content["started_at"])[:10], content["netlab"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        verdicts = []
+    if not verdicts:
+        return "not calibrated here; netlab calibrate compares this machine with known rates"
+    within = verdicts.count("within")
+    return f"{within} of {counted(len(verdicts), 'known rate')} met on {at} (netlab {version})"

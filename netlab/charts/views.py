@@ -1,0 +1,309 @@
+"""Views of a measured study: per cent of ceiling, effects, every repeat, CPU cost."""
+
+from __future__ import annotations
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from netlab.analysis import printed
+from netlab.analysis.cells import valid
+from netlab.charts.style import (
+    CEILING_COLOUR,
+    describe,
+    legend_below,
+    mtu_styles,
+    new_axes,
+    second_style,
+    theme,
+)
+from netlab.study import Study
+
+ROW_IN = 0.36
+JITTER = 0.16
+"""Half the width that dots of one position are spread over."""
+
+RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+
+
+def _row_label(labels: dict[str, str], tuning: str, mtu_B: int) -> str:
+    return f"{labels[tuning].lstrip('+ ')}, {mtu_B} B"
+
+
+@theme()
+def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Axes:
+    """Heat map of one group: per cent of the bus, tuning and MTU over streams.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    group : str
+        Name of the group.
+    study : Study, optional
+        Gives the labels of the tunings.
+
+    Returns
+    -------
+    Axes
+        The scale is 0 to 100 % in all groups; a cell without a valid run is blank.
+    """
+    part = printed.of_group(cells, group)
+    first = part.iloc[0]
+    both = study is not None and first["direction"] == "<->" and not study.bus_shared(first["path"])
+    bus = "twice the bus" if both else "the bus"
+    labels = printed.tuning_labels(part, study)
+    keys = sorted({(row.tuning, row.mtu_B) for row in part.itertuples()}, key=_by(labels))
+    streams = sorted(part["streams"].unique())
+    share = part.set_index(["tuning", "mtu_B", "streams"])["percent_of_bus"]
+    values = np.array([[share.get((*key, n), math.nan) for n in streams] for key in keys])
+    ax = new_axes((6.4, 1.2 + ROW_IN * len(keys)))
+    texts = np.array([["" if math.isnan(v) else f"{v:.0f}" for v in row] for row in values])
+    sns.heatmap(
+        values,
+        ax=ax,
+        vmin=0,
+        vmax=100,
+        cmap="cividis",
+        annot=texts,
+        fmt="",
+        linewidths=1,
+        cbar_kws={"label": f"% of {bus}"},
+        xticklabels=[str(n) for n in streams],
+        yticklabels=[_row_label(labels, *key) for key in keys],
+    )
+    ax.tick_params(axis="y", rotation=0, length=0)
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("TCP streams")
+    ax.set_title(printed.caption(cells, group))
+    words = "; ".join(
+        f"{_row_label(labels, *key)}: "
+        + ", ".join(
+            f"{value:.0f} with {n}" if not math.isnan(value) else f"no value with {n}"
+            for value, n in zip(row, streams, strict=True)
+        )
+        for key, row in zip(keys, values, strict=True)
+    )
+    alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
+    return describe(ax, alt)
+
+
+def _by(labels: dict[str, str]):
+    order = list(labels)
+    return lambda key: (order.index(key[0]), key[1])
+
+
+@theme()
+def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]) -> Axes:
+    """Forest plot: the ratio of goodput for each step of each factor, with its interval.
+
+    Parameters
+    ----------
+    steps : DataFrame
+        Rows of :func:`netlab.analysis.effects.pooled`.
+    labels : dict
+        Level -> name shown.
+    factors : dict
+        Factor -> name shown.
+
+    Returns
+    -------
+    Axes
+        A dot left of 1 is slower, right of 1 faster; the interval is that between cases.
+    """
+    ax = new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
+    names, words = [], []
+    palette = {factor: second_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
+    for place, row in enumerate(steps.itertuples()):
+        style = palette[row.factor]
+        if not math.isnan(row.low):
+            ax.plot([row.low, row.high], [place, place], color=style["color"], linewidth=1.6)
+        ax.plot([row.ratio], [place], **{**style, "linestyle": "none"})
+        name = f"{factors[row.factor]}: {_level(labels, row.from_level)} to "
+        names.append(name + _level(labels, row.to_level))
+        interval = "" if math.isnan(row.low) else f" ({row.low:.2f} to {row.high:.2f})"
+        words.append(f"{names[-1]}: ×{row.ratio:.2f}{interval} in {row.contexts} cases")
+    ax.axvline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(visible=False, axis="y")
+    ax.grid(visible=True, axis="x")
+    ax.set_xscale("log")
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in RATIO_TICKS if low <= tick <= high] or [1]
+    ax.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("ratio of goodput")
+    ax.set_title("Effect of each step of a factor")
+    alt = f"Forest plot of the ratio of goodput by step. {'; '.join(words)}."
+    return describe(ax, alt, "Bars: interval between the cases that differ in this step alone.")
+
+
+def _level(labels: dict[str, str], level: str) -> str:
+    return labels.get(level, level).lstrip("+ ").replace("<->", "↔").replace("->", "→")
+
+
+@theme()
+def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
+    """Draw every repeat of one group as a dot; a flagged run is a cross.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    group : str
+        Name of the group.
+    study : Study
+        Gives the labels of the tunings.
+
+    Returns
+    -------
+    Figure
+        A panel a tuning; dots of one cell are spread sideways, the line is their median.
+    """
+    part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
+    labels = printed.tuning_labels(part, study)
+    styles = mtu_styles(runs["mtu_B"])
+    streams = sorted(part["streams"].unique())
+    mtus = sorted(part["mtu_B"].unique())
+    fig, axes = plt.subplots(
+        1, max(1, len(labels)), figsize=(1.0 + 2.75 * max(1, len(labels)), 3.9), sharey=True,
+        squeeze=False,
+    )  # fmt: skip
+    good = set(valid(part)["run_id"])
+    words = []
+    for ax, (tuning, label) in zip(axes[0], labels.items(), strict=False):
+        of_tuning = part[part["tuning"] == tuning]
+        for (mtu_B, count), cell in of_tuning.groupby(["mtu_B", "streams"]):
+            centre = streams.index(count) + (mtus.index(mtu_B) - (len(mtus) - 1) / 2) * 0.27
+            place = centre + JITTER / 2 * np.linspace(-1, 1, len(cell)) * (len(cell) > 1)
+            valid_ones = cell["run_id"].isin(good).to_numpy()
+            values = cell["goodput_MBps"].to_numpy(dtype=float)
+            style = {**styles[mtu_B], "linestyle": "none", "markersize": 4}
+            first = count == streams[0]
+            ax.plot(
+                place[valid_ones], values[valid_ones], **style,
+                label=f"MTU {mtu_B} B" if first else "_",
+            )  # fmt: skip
+            if not valid_ones.all():
+                crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
+                ax.plot(place[~valid_ones], values[~valid_ones], **crosses, label="_flagged")
+            if valid_ones.any():
+                median = float(np.median(values[valid_ones]))
+                ax.plot(
+                    [centre - JITTER, centre + JITTER], [median, median],
+                    color=style["color"], linewidth=1, label="_median",
+                )  # fmt: skip
+        ax.set_title(label.lstrip("+ "))
+        ax.set_xticks(range(len(streams)), [str(n) for n in streams])
+        ax.set_xlabel("TCP streams")
+        of_good = of_tuning[of_tuning["run_id"].isin(good)]
+        words.append(f"{label.lstrip('+ ')}: {len(of_good)} valid runs of {len(of_tuning)}")
+    axes[0][0].set_ylabel("goodput, MB/s")
+    axes[0][0].set_ylim(bottom=0)
+    found = {
+        name: handle
+        for ax in axes[0]
+        for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    names = [f"MTU {mtu_B} B" for mtu_B in mtus if f"MTU {mtu_B} B" in found]
+    if names:
+        fig.legend([found[n] for n in names], names, loc="outside lower center", ncols=len(names))
+    fig.suptitle(group.replace("<->", "↔").replace("->", "→"), x=0.02, ha="left",
+                 fontweight="bold", fontsize=11)  # fmt: skip
+    alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
+    return describe(fig, alt, "One dot a run, a cross where it is flagged; lines: medians.")
+
+
+@theme()
+def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
+    """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`netlab.analysis.cost.cpu_cost`.
+    group : str
+        Name of the group.
+    study : Study
+        Gives the labels of the tunings.
+
+    Returns
+    -------
+    Axes
+        Medians; bars reach from the least round to the greatest.
+    """
+    part = frame[frame["group"] == group]
+    labels = printed.tuning_labels(part, study)
+    styles = mtu_styles(frame["mtu_B"])
+    dashes = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
+    ax = new_axes((6.4, 4.2))
+    words = []
+    for i, (tuning, label) in enumerate(labels.items()):
+        for mtu_B, line in part[part["tuning"] == tuning].groupby("mtu_B"):
+            line = line.sort_values("streams")
+            middle = line["cpu_s_per_GB"].to_numpy(float)
+            reach = [middle - line["low"].to_numpy(float), line["high"].to_numpy(float) - middle]
+            style = {**styles[mtu_B], "linestyle": dashes[i % len(dashes)]}
+            name = f"{label.lstrip('+ ')}, {mtu_B} B"
+            ax.errorbar(
+                line["streams"].to_numpy(), middle, yerr=reach, label=name, capsize=2,
+                elinewidth=1, **style,
+            )  # fmt: skip
+            listed = ", ".join(
+                f"{v:.3g} with {n}" for v, n in zip(middle, line["streams"], strict=True)
+            )
+            words.append(f"{name}: {listed}")
+    streams = sorted(part["streams"].unique())
+    ax.set_xticks(streams, [str(n) for n in streams])
+    ax.set_xlabel("TCP streams")
+    ax.set_ylabel("CPU time, s/GB")
+    ax.set_ylim(bottom=0)
+    ax.set_title(group.replace("<->", "↔").replace("->", "→"))
+    legend_below(ax, ncols=2)
+    alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
+    return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
+
+
+@theme()
+def trend(frame: pd.DataFrame) -> Axes:
+    """Draw the level of goodput over campaigns, the first at 1, and mark the steps found.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        From :func:`netlab.analysis.trend.trend`.
+
+    Returns
+    -------
+    Axes
+        One dot a campaign; a step is a large dot with its ratio beside it.
+    """
+    ax = new_axes((6.4, 3.2))
+    places = np.arange(len(frame))
+    style = second_style(0)
+    ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")
+    steps = frame["step"].to_numpy(dtype=bool)
+    if steps.any():
+        marks = {**second_style(1), "linestyle": "none", "markersize": 9}
+        ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
+    for place, row in zip(places[steps], frame[steps].itertuples(), strict=True):
+        ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),
+                    textcoords="offset points", fontsize=9)  # fmt: skip
+    ax.axhline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
+    ax.set_xticks(places, [campaign[:13] for campaign in frame["campaign"]], rotation=20)
+    ax.set_ylabel("goodput, first campaign = 1")
+    ax.set_title("Level of goodput over campaigns")
+    legend_below(ax, ncols=2)
+    words = "; ".join(
+        f"{row.campaign}: {row.level:.3f}" + (" (a step)" if row.step else "")
+        for row in frame.itertuples()
+    )
+    return describe(ax, f"Dots of the level of goodput over campaigns. {words}.")

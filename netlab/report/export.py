@@ -1,0 +1,127 @@
+"""Files behind a page: each figure as SVG, PNG and CSV, each table as CSV and LaTeX."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from markupsafe import Markup
+
+from netlab.charts.figure_data import csv_in
+from netlab.report.page import Page
+from netlab.report.picture import Rasteriser
+from netlab.study.schedule import slug
+
+FIGURES, TABLES = "figures", "tables"
+LONGEST_NAME = 60
+
+_FIGURE = re.compile(
+    r'(<figure class="netlab-figure"[^>]*>)<img ([^>]*?)'
+    r'src="data:image/svg\+xml;base64,([^"]+)"([^>]*?)/?>(.*?)</figure>',
+    re.DOTALL,
+)
+_TABLE = re.compile(
+    r'<template class="netlab-csv" data-name="([^"]*)">(.*?)</template>'
+    r'<template class="netlab-tex">(.*?)</template>',
+    re.DOTALL,
+)
+_ALT = re.compile(r'alt="([^"]*)"')
+_IDS = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+class Exporter:
+    """Writes the files of a site's figures and tables, and links to them below each.
+
+    Parameters
+    ----------
+    site : Path
+        Directory of the site that is built.
+    before : Path
+        Site that it replaces: the PNG of a figure that did not change is taken from there.
+    """
+
+    def __init__(self, site: Path, before: Path):
+        self._site, self._before = site, before
+        self._taken: set[str] = set()
+        self._raster = Rasteriser()
+        for folder in (FIGURES, TABLES):
+            (site / folder).mkdir(exist_ok=True)
+
+    def page(self, page: Page) -> Page:
+        """The page with its files written and linked."""
+        return replace(page, body=self.body(page.body, Path(page.file).stem))
+
+    def body(self, body: str, stem: str) -> Markup:
+        """HTML with its figures inline and its files written and linked.
+
+        Parameters
+        ----------
+        body : str
+            With figures and tables as notebooks show them.
+        stem : str
+            Beginning of the names of figures.
+        """
+        figures = iter(range(1, 10_000))
+        body = _FIGURE.sub(lambda found: self._figure(found, f"{stem}-{next(figures)}"), str(body))
+        return Markup(_TABLE.sub(self._table, body))
+
+    def _figure(self, found: re.Match, name: str) -> str:
+        if 'role="img"' not in found[2] + found[4]:
+            return found[0]  # a picture of another program stays a picture
+        svg = base64.b64decode(found[3]).decode()
+        folder = self._site / FIGURES
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        kinds = ["svg"]
+        if self._png(svg, name):
+            kinds.append("png")
+        if data := csv_in(svg):
+            (folder / f"{name}.csv").write_text(data, encoding="utf-8")
+            kinds.append("csv")
+        alt = _ALT.search(found[2] + found[4])
+        words = html.unescape(alt[1]).partition(".")[0] if alt else name
+        links = _links([(f"{FIGURES}/{name}.{kind}", kind.upper()) for kind in kinds], words)
+        return f"{found[1]}{_inline(svg, name)}{found[5]}{links}</figure>"
+
+    def _png(self, svg: str, name: str) -> bool:
+        """Write the PNG; take that of the former site where the SVG is the same."""
+        target, old = (place / FIGURES / name for place in (self._site, self._before))
+        svg_file, png_file = old.with_name(f"{name}.svg"), old.with_name(f"{name}.png")
+        new = target.with_name(f"{name}.png")
+        if png_file.is_file() and svg_file.is_file() and svg_file.read_text("utf-8") == svg:
+            shutil.copyfile(png_file, new)
+            return True
+        made = self._raster.png(svg)
+        if made:
+            new.write_bytes(made)
+        return bool(made)
+
+    def _table(self, found: re.Match) -> str:
+        caption = html.unescape(found[1])
+        name = base = slug(caption)[:LONGEST_NAME].strip("-") or "table"
+        number = 1
+        while name in self._taken:
+            number += 1
+            name = f"{base}-{number}"
+        self._taken.add(name)
+        folder = self._site / TABLES
+        for kind, text in (("csv", found[2]), ("tex", found[3])):
+            (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
+        files = [(f"{TABLES}/{name}.csv", "CSV"), (f"{TABLES}/{name}.tex", "LaTeX")]
+        return _links(files, caption)
+
+
+def _links(files: list[tuple[str, str]], words: str) -> str:
+    name = html.escape(words, quote=True)
+    each = (f'<a download href="{f}" aria-label="{kind}: {name}">{kind}</a>' for f, kind in files)
+    return f'<p class="netlab-files">{" ".join(each)}</p>'
+
+
+def _inline(svg: str, name: str) -> str:
+    """An SVG as part of a page: its ids made unique, its data and description left to the file."""
+    svg = re.sub(r"<metadata.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = svg[svg.index("<svg ") :]
+    return _IDS.sub(lambda found: f"{found[1]}{name}-", svg)

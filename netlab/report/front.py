@@ -1,0 +1,71 @@
+"""First screen of a report: the answer in sentences, a chart, and how far to trust both."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from netlab.analysis.headline import headline
+from netlab.analysis.longpath_study import on_long_path, samples_of
+from netlab.analysis.measured import Measured
+from netlab.charts import longpath as longpath_charts
+from netlab.charts import measured as charts
+from netlab.charts.style import Chart, Gallery, show
+from netlab.report.factors import charts as factor_charts
+from netlab.report.factors import has_factors
+from netlab.report.gate import banner, box
+
+__all__ = ["Answer", "Front", "answer", "banner", "front", "picture"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result in sentences, as a notebook shows it."""
+
+    sentences: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+@dataclass(frozen=True)
+class Front:
+    """First screen of the index.
+
+    Attributes
+    ----------
+    sentences : tuple of str
+        From :func:`netlab.analysis.headline.headline`.
+    box : list of (str, str)
+        Item and sentence of the box "How far to trust this".
+    picture : Chart or Gallery
+        One chart.
+    """
+
+    sentences: tuple[str, ...]
+    box: list[tuple[str, str]]
+    picture: Chart | Gallery
+
+
+def front(m: Measured) -> Front:
+    """The first screen of a measured study."""
+    return Front(headline(m), box(m), picture(m))
+
+
+def answer(m: Measured) -> Answer:
+    """The result of a measured study in sentences."""
+    return Answer(headline(m))
+
+
+def picture(m: Measured) -> Chart | Gallery:
+    """Panel of the group with a target, else of the first; on a long path the summary."""
+    if on_long_path(m):
+        return longpath_charts.opening(samples_of(m))
+    if has_factors(m):
+        return factor_charts(m, most=1)
+    wanted = [g.name for g in m.study.groups if g.target_percent_of_bus is not None]
+    names = [name for name in wanted if name in m.groups] or m.groups
+    return show(charts.panel(m.cells, names[0], study=m.study))

@@ -1,0 +1,156 @@
+"""Pages of runs: one a group, with every cell, its runs, their interval plots and raw records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+from markupsafe import Markup
+
+from netlab.analysis import printed
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.headline import arrows
+from netlab.analysis.measured import Measured
+from netlab.analysis.timeline import timelines
+from netlab.analysis.trust import counted
+from netlab.charts.sparkline import sparkline
+from netlab.files.json_file import json_text
+from netlab.report.page import Page, Section, page_of
+from netlab.study.schedule import slug
+
+PART = "Runs, cell by cell"
+RECORDS = "records"
+JSON_COLUMNS = ("unsupported", "knobs", "provenance")
+"""Columns of a record that hold JSON text."""
+
+HEADS = ("run", "round", "started, UTC", "goodput, MB/s", "over time", "flags", "record", "block")
+
+
+def page_name(group: str) -> str:
+    """Address of the page of a group's runs."""
+    return f"runs-{slug(group)}.html"
+
+
+def addresses(m: Measured, group: str) -> pd.DataFrame:
+    """Address of every cell of a group, laid out as its printed table."""
+    frame = printed.as_printed(m.cells, group, study=m.study, quantity="address")
+    return frame.map(lambda name: f"{page_name(group)}#{name}" if name else "")
+
+
+def run_pages(m: Measured, blocks: Mapping[str, str]) -> list[Page]:
+    """A page of runs for each group.
+
+    Parameters
+    ----------
+    m : Measured
+        The measured study.
+    blocks : mapping
+        Id of a block -> page of its notebook.
+    """
+    samples = None if m.intervals is None else timelines(m.intervals)
+    by_run = {} if samples is None else dict(list(samples.groupby("run_id", sort=False)))
+    return [_page(m, group, by_run, blocks) for group in m.groups]
+
+
+def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> Page:
+    labels = printed.tuning_labels(m.cells, m.study)
+    runs = m.runs[m.runs["group"] == group]
+    of_cell = dict(list(runs.groupby(list(CELL_KEYS), sort=False)))
+    sections = []
+    for cell in printed.of_group(m.cells, group).to_dict("records"):
+        part = of_cell.get(tuple(cell[key] for key in CELL_KEYS), runs.head(0))
+        where = printed.where(cell, labels)
+        sections.append(
+            Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
+        )
+    sections.insert(0, Section("All runs of the group", _csv_link(group)))
+    title = f"Runs of {arrows(group)}"
+    summary = f"{counted(len(runs), 'run')} in {counted(len(sections) - 1, 'cell')}"
+    return page_of(page_name(group), title, title, summary, sections, part=PART)
+
+
+def _csv_link(group: str) -> Markup:
+    """Link to the file that :func:`write_records` makes for the group."""
+    link = '<p class="netlab-files"><a download href="{}/{}.csv">CSV of all these runs</a></p>'
+    return Markup(link).format(RECORDS, slug(group))
+
+
+def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str]) -> Markup:
+    value = printed.with_interval(cell["goodput_MBps"], cell["low_MBps"], cell["high_MBps"])
+    if runs.empty:
+        return Markup("<p>{}.</p>").format(cell["missing_because"] or "No run")
+    said = Markup("<p>Cell: {} MB/s from {}, {} left out.</p>").format(
+        value, counted(cell["n_valid"], "valid run"), counted(cell["n_flagged"], "flagged run")
+    )
+    tops = [by_run[run]["goodput_MBps"].max() for run in runs["run_id"] if run in by_run]
+    top = max(tops, default=0.0)
+    rows = [_row(run, by_run.get(run["run_id"]), top, blocks) for run in runs.to_dict("records")]
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in HEADS)
+    caption = f"Runs of {cell['group']}, {printed.cell_address(cell)}"
+    return said + Markup(
+        '<div class="netlab-table runs" tabindex="0" role="region" aria-label="{}"><table>'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(arrows(caption), head, Markup("").join(rows))
+
+
+def _row(run: dict, line: pd.DataFrame | None, top: float, blocks: Mapping[str, str]) -> Markup:
+    name = record_name(run["run_id"])
+    block = blocks.get(run["block_id"])
+    cells = [
+        Markup('<th scope="row">{}</th>').format(run["run_id"]),
+        _td(run["round"]),
+        _td(f"{run['started_at']:%Y-%m-%d %H:%M:%S}"),
+        _td(printed.number(_float(run["goodput_MBps"]))),
+        _td(_plot(run, line, top)),
+        _td(f"{run['flags']}: {run['message']}" if run["flags"] else "valid"),
+        _td(Markup('<a href="{}/{}.json">record</a>').format(RECORDS, name)),
+        _td(Markup('<a href="{}">notebook</a>').format(block) if block else printed.MISSING),
+    ]
+    return Markup('<tr id="{}">{}</tr>').format(name, Markup("").join(cells))
+
+
+def _td(content: object) -> Markup:
+    return Markup("<td>{}</td>").format(content)
+
+
+def _float(value: object) -> float:
+    return math.nan if pd.isna(value) else float(value)  # type: ignore[arg-type]
+
+
+def _plot(run: dict, line: pd.DataFrame | None, top: float) -> Markup:
+    if line is None or len(line) < 2:
+        return Markup(printed.MISSING)
+    values = line["goodput_MBps"]
+    reach = f"{printed.number(values.min())} to {printed.number(values.max())} MB/s"
+    words = f"Goodput of {run['run_id']} in {len(line)} samples: {reach}"
+    t_s, inside = line["t_s"].tolist(), line["in_window"].tolist()
+    return Markup(sparkline(t_s, values.tolist(), inside, top, words))
+
+
+def record_name(run_id: str) -> str:
+    """File name of a run's record, and its id on the page."""
+    return slug(run_id)
+
+
+def write_records(m: Measured, site: Path) -> None:
+    """Write the record of every run as JSON, its nested columns parsed, and each group's as CSV."""
+    folder = site / RECORDS
+    folder.mkdir()
+    for group in m.groups:
+        part = m.runs[m.runs["group"] == group].drop(columns=list(JSON_COLUMNS))
+        part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
+    for row in m.runs.to_dict("records"):
+        for column in JSON_COLUMNS:
+            row[column] = json.loads(row[column] or "null")
+        row["started_at"] = row["started_at"].isoformat()
+        content = {name: None if _missing(value) else value for name, value in row.items()}
+        (folder / f"{record_name(row['run_id'])}.json").write_text(
+            json_text(content) + "\n", encoding="utf-8"
+        )
+
+
+def _missing(value: object) -> bool:
+    return pd.api.types.is_scalar(value) and bool(pd.isna(value))

@@ -1,0 +1,60 @@
+"""The result in sentences agrees with the cells it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import synthetic
+
+from netlab.analysis import findings
+from netlab.analysis.headline import arrows, headline, listed
+from netlab.analysis.measured import from_frames
+from netlab.study import load
+
+
+def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
+    m = from_frames(openlab, synthetic.runs_of(openlab), None, None)
+    design, machine, best, limits, recur = headline(m)
+    assert (
+        "140 cells in 5 groups" in design
+        and f"420 runs of {openlab.timing.seconds:g} s in up to 3 rounds" in design
+    )
+    assert "3 tunings (No Tuning, Kernel Tuning and Driver Tuning)" in design
+    assert "MTU 1500, 9000 and 16114 B, 1 to 20 TCP streams" in design
+    assert "measured on 2026-01-05" in design
+    assert "emulated lab, not hardware" in machine and "Linux 6.12.0" in machine
+    one = m.cells[m.cells["direction"] == "->"]["goodput_MBps"].max()
+    both = m.cells[m.cells["direction"] == "<->"]["goodput_MBps"].max()
+    assert f"in one direction {one:.0f}" in best and f"both directions together {both:.0f}" in best
+    assert "% of the bus" in best and "% of twice the bus" in best and "->" not in best
+    counts = m.bottlenecks["bottleneck"].value_counts()
+    assert all(f"the {name} in {count}" in limits for name, count in counts.items())
+    frame = findings.findings(m.runs, m.study)
+    assert f"{(frame['verdict'] == 'seen').sum()} recur" in recur
+
+
+def test_a_study_of_today_says_nothing_of_2003_and_names_real_machines(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    said = headline(from_frames(study, synthetic.runs_of(study), None, None))
+    assert len(said) == 4 and "2003" not in " ".join(said)
+    assert "left and right are real machines" in said[1]
+    assert "% of" not in said[2], "no bus is known"
+
+
+def test_cells_less_precise_than_asked_are_not_called_the_best():
+    study = load(synthetic.openlab_file(), max_rounds=4)
+    runs = synthetic.runs_of(study)
+    runs["goodput_MBps"] *= np.exp(np.random.default_rng(3).normal(0, 0.5, len(runs)))
+    best = headline(from_frames(study, runs, None, None))[2]
+    assert best == "No cell is precise enough to be called the best."
+
+
+def test_no_valid_run_leaves_sentences_without_figures(openlab):
+    runs = synthetic.runs_of(openlab, change=lambda row: row.update(flags="stalled"))
+    said = headline(from_frames(openlab, runs, None, None))
+    assert "No cell is precise enough" in said[2] and "No cell shows" in said[3]
+    assert "nan" not in " ".join(said)
+
+
+def test_words_are_joined_and_arrows_drawn():
+    assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
+    assert arrows("a <-> b, a -> b") == "a ↔ b, a → b"

@@ -1,0 +1,114 @@
+"""The quality gate counts what is missing, says why, and names the command that mends it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+
+from netlab.analysis import trust
+from netlab.analysis.measured import from_frames
+from netlab.files import paths
+from netlab.study import load
+
+
+def measured(study, runs, results=None):
+    return from_frames(study, runs, None, results)
+
+
+def flag(count: int, name: str = "interference"):
+    """A change that flags the first `count` runs of the order."""
+
+    def change(row):
+        if row["order"] < count:
+            row |= {"flags": name, "message": "foreign load"}
+
+    return change
+
+
+def test_a_whole_precise_campaign_passes(openlab):
+    assert trust.gate(measured(openlab, synthetic.runs_of(openlab))) == ()
+
+
+def test_empty_cells_are_counted_by_reason(openlab):
+    def change(row):
+        if row["streams"] == 20:
+            return False
+        if row["streams"] == 12:
+            row |= {"flags": "stalled", "message": "nothing for 0.4 s"}
+        return True
+
+    m = measured(openlab, synthetic.runs_of(openlab, change=change))
+    empty, flagged = trust.gate(m)
+    assert (empty.kind, flagged.kind) == (trust.EMPTY, trust.FLAGGED)
+    assert empty.text == "70 of 140 cells are empty"
+    assert "not measured: 35" in empty.reason and "all flagged: stalled: 35" in empty.reason
+    assert empty.command == "netlab study openlab-2003"
+    assert flagged.text == "105 of 315 runs are flagged (33 %)" and "stalled 105" in flagged.reason
+
+
+@pytest.mark.parametrize(("count", "kinds"), [(21, []), (22, [trust.FLAGGED])])
+def test_more_than_five_per_cent_flagged_is_a_concern(openlab, count, kinds):
+    runs = synthetic.runs_of(openlab, change=flag(count))
+    assert len(runs) == 420
+    assert [c.kind for c in trust.gate(measured(openlab, runs))] == kinds
+
+
+def test_a_precision_that_was_not_reached_proposes_rounds_and_a_budget():
+    study = load(synthetic.openlab_file(), max_rounds=4)
+    runs = synthetic.runs_of(study, noise=0.002)
+    scatter = np.random.default_rng(3).normal(0, 0.06, len(runs))
+    wide = runs["group"] == "Linux64 -> Linux64"
+    runs.loc[wide, "goodput_MBps"] *= np.exp(scatter[wide])
+    m = measured(study, runs)
+    (concern,) = trust.gate(m)
+    seen = trust.precision(m)
+    assert concern.kind == trust.IMPRECISE and 0 < seen.wide <= 28
+    assert concern.text == f"{seen.wide} of 140 cells are less precise than asked"
+    assert concern.reason.startswith("5 % was asked, the widest cell reached")
+    words = concern.command.split()
+    rounds = int(words[words.index("--max-rounds") + 1])
+    assert words[:3] == ["netlab", "study", "openlab-2003"] and 4 < rounds <= 16
+    assert words[words.index("--budget") + 1] == f"{math.ceil(20 * rounds / 4)}min"
+
+
+def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
+    seen = trust.precision(measured(openlab, synthetic.runs_of(openlab, noise=0.2)))
+    assert math.isnan(seen.asked_percent) and seen.wide == 0 and seen.widest_percent > 5
+
+
+def test_a_short_form_says_so_and_names_the_whole_study():
+    study = load(synthetic.openlab_file(), quick=True)
+    (concern,) = trust.gate(measured(study, synthetic.runs_of(study)))
+    assert concern.kind == trust.SHORT and concern.command == "netlab study openlab-2003"
+    assert "2 rounds of 0.2 s" in concern.reason
+
+
+def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_know(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    m = measured(study, synthetic.runs_of(study), tmp_path / "other results")
+    said = trust.command(m, "study", "--max-rounds", "9")
+    place = tmp_path / "other results"
+    assert said == f"netlab study '{place}/study.yml' --results '{place}' --max-rounds 9"
+
+
+def test_results_below_the_working_directory_are_named_from_there(monkeypatch, openlab, tmp_path):
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    m = measured(openlab, synthetic.runs_of(openlab), paths.results_root() / "again")
+    assert trust.command(m, "run") == "netlab run openlab-2003 --results results/again"
+    m = measured(openlab, synthetic.runs_of(openlab), paths.results_dir("openlab-2003"))
+    assert trust.command(m, "run") == "netlab run openlab-2003"
+
+
+def test_a_calibration_is_stated_and_its_absence_too(tmp_path: Path):
+    assert trust.calibration(tmp_path).startswith("not calibrated here")
+    cells = [{"verdict": "within"}] * 15 + [{"verdict": "outside"}]
+    content = {"started_at": "2026-01-05T10:00:00Z", "netlab": "0.1.0", "cells": cells}
+    (tmp_path / "calibration.json").write_text(json.dumps(content))
+    assert trust.calibration(tmp_path) == "15 of 16 known rates met on 2026-01-05 (netlab 0.1.0)"
+    (tmp_path / "calibration.json").write_text("[1]")
+    assert trust.calibration(tmp_path).startswith("not calibrated here")

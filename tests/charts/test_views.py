@@ -1,0 +1,89 @@
+"""Views draw what was measured: every cell, step, run and cost, and say so in words."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from netlab.analysis.cost import cpu_cost
+from netlab.analysis.measured import from_frames
+from netlab.charts import views
+from netlab.charts.style import show
+from netlab.report import tables
+
+GROUP = "Linux64 -> Linux64"
+
+
+@pytest.fixture(scope="module")
+def m():
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["order"] % 40 == 0:
+            row |= {"flags": "stalled"}
+        return row["streams"] != 20 or row["tuning"] != "none"
+
+    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(m):
+    ax = views.ceiling(m.cells, GROUP, study=m.study)
+    (mesh,) = ax.collections
+    values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
+    part = m.cells[m.cells["group"] == GROUP].set_index(["tuning", "mtu_B", "streams"])
+    assert values[6, 1] == pytest.approx(part.loc[("full", 16114, 4), "percent_of_bus"])
+    assert np.isnan(values[0, 3]) and mesh.get_clim() == (0, 100)
+    assert ax.get_yticklabels()[0].get_text() == "No Tuning, 1500 B"
+    assert "per cent of the bus by" in (alt := show(ax).alt) and "no value with 20" in alt
+    both = show(views.ceiling(m.cells, "Linux64 <-> Linux64", study=m.study))
+    assert "per cent of twice the bus" in both.alt
+
+
+def test_the_forest_has_a_dot_and_an_interval_for_every_step(m):
+    steps = tables.steps(m)
+    ax = views.effects(steps, {"none": "No Tuning"}, tables.FACTORS)
+    dots = [line for line in ax.get_lines() if len(line.get_xdata()) == 1]
+    assert [line.get_xdata()[0] for line in dots] == steps["ratio"].tolist()
+    bars = [line.get_xdata() for line in ax.get_lines() if len(line.get_xdata()) == 2]
+    assert len(bars) >= steps["low"].notna().sum()
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert "direction: → to ↔" in labels and len(labels) == len(steps)
+
+
+def test_every_run_is_a_dot_and_a_flagged_one_a_cross(m):
+    fig = views.repeats(m.runs, GROUP, study=m.study)
+    part = m.runs[m.runs["group"] == GROUP]
+    drawn = [line for ax in fig.axes for line in ax.get_lines() if line.get_linestyle() == "None"]
+    assert sum(len(line.get_xdata()) for line in drawn) == len(part)
+    crosses = [line for line in drawn if line.get_marker() == "x"]
+    assert sum(len(line.get_xdata()) for line in crosses) == (part["flags"] != "").sum() > 0
+
+
+def test_cost_has_a_line_for_each_tuning_and_mtu(m):
+    frame = cpu_cost(m.runs, m.study)
+    ax = views.cost(frame, GROUP, study=m.study)
+    assert len(ax.containers) == 7
+    assert show(ax).alt.count("with 1,") == 7
+
+
+def test_a_trend_marks_its_steps():
+    frame = pd.DataFrame(
+        {
+            "campaign": ["20260101T000000Z", "20260102T000000Z"],
+            "level": [1.0, 0.9],
+            "ratio": [np.nan, 0.9],
+            "step": [False, True],
+        }
+    )
+    ax = views.trend(frame)
+    assert [text.get_text() for text in ax.texts] == ["×0.90"]
+    assert "20260102T000000Z: 0.900 (a step)" in show(ax).alt

@@ -1,0 +1,96 @@
+"""The PDF: title page, contents, bookmarks, tags for screen readers, the same bytes each time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pandas as pd
+import pytest
+import synthetic
+
+from netlab.analysis.measured import load_measured
+from netlab.files.tables import Table
+from netlab.report import document, typst_source
+from netlab.report.document import write_pdf
+from netlab.report.site import build_site
+from netlab.study.frozen import freeze
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("store")
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study, change=lambda row: row["path"] == "64-64")
+    synthetic.store_of(directory, study, runs)
+    return load_measured(directory, freeze(study, directory))
+
+
+@pytest.fixture(scope="module")
+def site(measured, tmp_path_factory):
+    return build_site([], tmp_path_factory.mktemp("site") / "site", measured=measured).parent
+
+
+def text_of(pdf):
+    program = shutil.which("pdftotext")
+    if program is None:
+        pytest.skip("pdftotext is not installed")
+    return subprocess.run(
+        [program, "-layout", str(pdf), "-"], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_the_pdf_has_title_page_contents_numbers_and_captions(site, measured):
+    pages = text_of(site / "report.pdf").split("\f")
+    assert (
+        "10 Gb Ethernet back to back" in pages[0]
+        and measured.runs["study_digest"].iloc[0] in pages[0]
+    )
+    assert re.search(r"Machine\s+6\.12\.0", pages[0])
+    assert "Contents" in pages[1] and re.search(r"Provenance( \.)+.*\d", pages[1])
+    whole = "\n".join(pages)
+    for words in ("How far to trust this", "Figure 1:", "Table 1:", "Bottlenecks", "140 cells"):
+        assert words in whole, words
+    assert 10 < len(pages) < 30 and re.search(r"\n\s*3\s*$", pages[3].rstrip())
+    assert "PING" not in whole
+
+
+def test_the_pdf_is_tagged_titled_and_has_bookmarks(site):
+    raw = (site / "report.pdf").read_bytes()
+    assert raw[:5] == b"%PDF-"
+    assert b"/StructTreeRoot" in raw and b"/Outlines" in raw and b"pdfuaid" in raw
+
+
+def test_the_same_results_give_the_same_bytes_and_leave_no_source(site, measured, tmp_path):
+    first, second = tmp_path / "a.pdf", tmp_path / "b.pdf"
+    for target in (first, second):
+        assert write_pdf(measured, site, target, "A title") == ""
+    assert first.read_bytes() == second.read_bytes()
+    assert not (site / document.SOURCE).exists()
+
+
+def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "index-1.svg").write_text("<svg")
+    target = tmp_path / "a.pdf"
+    assert write_pdf(measured, tmp_path, target, "A title").startswith("typst failed: ")
+    assert {path.name for path in tmp_path.iterdir()} == {"figures"}
+
+
+def test_markup_of_a_text_is_shown_and_not_obeyed():
+    shown = typst_source.table(Table(pd.DataFrame({"#a": ['"] #panic("x")', "\\"]}), "*c*"))
+    assert r'[#"\"] #panic(\"x\")"]' in shown and r'[#"\\"]' in shown
+    assert typst_source.paragraph('a "b"\\').startswith(r'#"a \"b\"\\"')
+
+
+def test_a_long_table_is_cut_and_says_so(measured):
+    table = Table(pd.DataFrame({"n": range(100)}), "c").head(60, "More elsewhere.")
+    assert len(table.frame) == 60 and table.note == "The first 60 of 100 rows. More elsewhere."
+    assert Table(pd.DataFrame({"n": [1]}), "c").head(60, "x").note == ""
+
+
+def test_a_site_without_results_has_no_pdf_and_says_why(tmp_path):
+    text = build_site([], tmp_path / "site").read_text()
+    assert "No PDF: no measured study is part of this site" in text
+    assert not (tmp_path / "site" / "report.pdf").exists()

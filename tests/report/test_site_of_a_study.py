@@ -1,0 +1,169 @@
+"""The site of a study: a first screen, a banner below the gate, addresses, and links to runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+
+import nbformat
+import pandas as pd
+import pytest
+import synthetic
+from nbformat import v4
+
+from netlab.analysis.measured import load_measured
+from netlab.report.site import ExecutedNotebook, build_site
+from netlab.study.frozen import freeze
+
+IDS = re.compile(r'\sid="([^"]+)"')
+LINKS = re.compile(r'<a [^>]*href="([^"]+)"')
+GROUP = "Linux64 -> Linux64"
+
+
+def store(directory, study, change=None):
+    """A store with the study beside it, loaded."""
+    runs = synthetic.runs_of(study, change=change)
+    synthetic.store_of(directory, study, runs)
+    return load_measured(directory, freeze(study, directory))
+
+
+def one_group(row):
+    if row["group"] != GROUP or row["streams"] == 20:
+        return False
+    if row["streams"] == 12 and row["mtu_B"] == 1500:
+        row |= {"flags": "stalled", "message": "<i>nothing</i> came"}
+    return True
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """One group of the openlab study, with flagged and missing cells."""
+    return store(tmp_path_factory.mktemp("store"), synthetic.openlab(), one_group)
+
+
+@pytest.fixture(scope="module")
+def site(measured, tmp_path_factory):
+    """Its site, with a notebook of a block and one of analysis."""
+    work = tmp_path_factory.mktemp("notebooks")
+    pages = []
+    for name, block in (("03-analysis", ""), ("block", "64-64@full@9000")):
+        cells = [v4.new_markdown_cell(f"# {name}\n\n## Then\n\n## Then"), v4.new_code_cell("1")]
+        nbformat.write(v4.new_notebook(cells=cells), work / f"{name}.ipynb")
+        part = "Blocks" if block else ""
+        pages.append(ExecutedNotebook(work / f"{name}.ipynb", part=part, block_id=block))
+    return build_site(pages, work / "site", measured=measured, pdf=False).parent
+
+
+def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
+    text = (site / "index.html").read_text()
+    first = text[: text.index('<h2 id="report">')]
+    assert first.count("<p>") >= 5 and "Highest goodput: in one direction" in first
+    box = re.search(r'<section class="trust".*?</section>', first, re.DOTALL)[0]
+    for item in ("Precision reached", "Flagged", "Empty cells", "Order effects", "Calibration"):
+        assert f"<dt>{item}</dt>" in box
+    assert "<dd>122 of 140</dd>" in box and "no precision was asked" in box
+    assert first.count('<figure class="netlab-figure"') == 1
+    assert "agent" not in text, "provenance has a page of its own"
+
+
+def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
+    pages = sorted(site.glob("*.html"))
+    assert len(pages) == 18
+    for page in pages:
+        banner = re.search(r'<aside class="gate".*?</aside>', page.read_text(), re.DOTALL)[0]
+        assert "122 of 140 cells are empty" in banner and "not measured: 119" in banner
+        assert "netlab study openlab-2003 --results" in banner
+        assert ("<details open>" in banner) == (page.name == "index.html")
+
+
+def test_a_study_that_passes_has_no_banner(tmp_path):
+    m = store(tmp_path / "store", synthetic.foreign(tmp_path))
+    build_site([], tmp_path / "site", measured=m, pdf=False)
+    for page in (tmp_path / "site").glob("*.html"):
+        assert '<aside class="gate"' not in page.read_text(), page.name
+
+
+def test_headings_cells_and_runs_have_addresses_of_their_own(site):
+    for page in site.glob("*.html"):
+        text = page.read_text()
+        ids = IDS.findall(text)
+        assert len(ids) == len(set(ids)), page.name
+        headings = re.findall(r"<h[23][^>]*>", text)
+        assert all(" id=" in heading for heading in headings if heading.startswith("<h2")), headings
+    text = (site / "03-analysis.html").read_text()
+    assert 'id="then"' in text and 'id="then-2"' in text
+    assert '<a href="#then-2">Then</a>' in text
+
+
+def test_every_link_leads_somewhere(site):
+    ids = {page.name: set(IDS.findall(page.read_text())) for page in site.glob("*.html")}
+    for page in site.glob("*.html"):
+        for link in LINKS.findall(page.read_text()):
+            file, _, place = link.partition("#")
+            assert (site / (file or page.name)).is_file(), link
+            assert not place or place in ids[file or page.name], (page.name, link)
+
+
+def test_a_cell_leads_to_its_runs_and_a_run_to_its_record_plot_and_block(site, measured):
+    table = (site / "tables.html").read_text()
+    cell = re.search(r'<a href="(runs-[^"#]+)#(full-9000-4)">([\d.]+)', table)
+    page = (site / cell[1]).read_text()
+    section = re.search(rf'<h2 id="{cell[2]}">.*?</section>', page, re.DOTALL)[0]
+    runs = measured.runs
+    runs = runs[(runs["tuning"] == "full") & (runs["mtu_B"] == 9000) & (runs["streams"] == 4)]
+    assert section.count("<tr id=") == len(runs) == 3
+    assert section.count('<svg class="spark" role="img"') == section.count("<polyline") == 3
+    assert section.count('<a href="block.html">notebook</a>') == 3
+    for address in re.findall(r'<a href="(records/[^"]+)"', section):
+        record = json.loads((site / address).read_text())
+        row = runs.set_index("run_id").loc[record["run_id"]]
+        assert record["goodput_MBps"] == row["goodput_MBps"]
+        assert record["provenance"]["hosts"]["linux64-a"]["kernel"] == "6.12.0"
+    assert "stalled: &lt;i&gt;nothing&lt;/i&gt; came" in page
+
+
+def test_the_views_show_each_group_that_was_measured(site):
+    for view in ("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost"):
+        text = (site / f"{view}.html").read_text()
+        assert view == "bottlenecks" or '<figure class="netlab-figure"' in text, view
+        assert view == "effects" or '<h2 id="linux64-to-linux64">' in text, view
+    assert not (site / "trend.html").exists(), "there is one campaign"
+
+
+def test_every_notebook_is_there_as_one_and_every_group_as_csv(site, measured):
+    assert '<a download href="notebooks/block.ipynb">' in (site / "block.html").read_text()
+    content = nbformat.read(site / "notebooks" / "03-analysis.ipynb", as_version=4)
+    assert content.cells[0].source.startswith("# 03-analysis")
+    runs = pd.read_csv(site / "records" / "linux64-to-linux64.csv")
+    assert runs["run_id"].tolist() == measured.runs["run_id"].tolist()
+
+
+def test_pages_follow_one_another(site):
+    page, seen = "index.html", []
+    while page:
+        seen.append(page)
+        text = (site / page).read_text()
+        found = re.search(r'<a rel="next" href="([^"]+)"', text)
+        page = found[1] if found else ""
+        assert len(seen) < 30
+    assert len(seen) == len(list(site.glob("*.html"))) and seen[1] == "tables.html"
+    assert '<a rel="prev" href="index.html">' in (site / "tables.html").read_text()
+
+
+def test_the_policy_allows_the_one_script_and_no_other(site):
+    for page in site.glob("*.html"):
+        text = page.read_text()
+        (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)[1]
+        assert f"script-src 'sha256-{digest}'" in policy.split("; ")
+        assert "default-src 'none'" in policy and text.count("<script") == 1
+
+
+def test_provenance_has_a_column_a_host_and_folds_what_is_equal(site):
+    text = (site / "provenance.html").read_text()
+    assert "linux64-a" in text and "6.12.0" in text
+    assert "<summary>The same on all hosts:" in text
+    assert "study digest (SHA-256)" in text
