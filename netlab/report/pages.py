@@ -53,15 +53,17 @@ def _tables(m: Measured) -> Page:
         sections = [Section("Goodput", _joined(each))]
     else:
         note = FACTORS_NOTE if has_factors(m) else PRINTED_NOTE
-        sections = [Section("Factors", as_html(factor_tables(m)))] if has_factors(m) else []
-        sections += [
-            Section(
-                arrows(group),
-                as_html(tables.of_group(m, group, "both", links=addresses(m, group))),
-                name=slug(group),
-            )
-            for group in m.groups
-        ]
+        if has_factors(m):
+            sections = [Section("Factors", as_html(factor_tables(m)))]
+        else:
+            sections = [
+                Section(
+                    arrows(group),
+                    as_html(tables.of_group(m, group, "both", links=addresses(m, group))),
+                    name=slug(group),
+                )
+                for group in m.groups
+            ]
     lead = Section("In short", Markup("<p>{}</p>").format(note) + as_html(tables.summary(m)))
     missing = folded("Cells without a valid run", n_missing, tables.missing(m))
     return page_of(

@@ -29,7 +29,8 @@ def view_pages(m: Measured) -> list[Page]:
     made = [_streams(m)] if plain and not on_long_path(m) else []
     if plain and m.cells["percent_of_bus"].notna().any():
         made.append(_ceiling(m))
-    made += [_bottlenecks(m), *_effects(m)]
+    made += [_bottlenecks(m)] if plain else []
+    made += _effects(m)
     if plain:
         made += [_repeats(m), *_cost(m)]
     return [*made, *_trend(m)]

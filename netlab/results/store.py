@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import glob
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow
 
 from netlab.errors import NetlabError
 from netlab.results import campaigns
 from netlab.results.columns import INTERVAL_COLUMNS, RUN_COLUMNS, TABLES
-from netlab.results.files import DamagedFile, read, set_aside, write_atomically
+from netlab.results.files import (
+    DamagedFile,
+    frame_of_parts,
+    raw,
+    read,
+    set_aside,
+    write_atomically,
+)
 from netlab.results.frames import frame_of
 
 IMPORTED = "imported@"
@@ -76,6 +86,28 @@ class Store:
             self._set_aside(part, error)
             return frame_of([], columns)
 
+    def _tables(self, table: str, parts: Iterable[str]) -> dict[str, pyarrow.Table]:
+        """Unchecked rows of several parts by their name; damaged files are set aside."""
+        found = {}
+        for part in parts:
+            path = self._file(table, part)
+            if not path.exists():
+                continue
+            try:
+                found[part] = raw(path)
+            except DamagedFile as error:
+                self._set_aside(part, error)
+        return found
+
+    def _parts(self, table: str, parts: Iterable[str]) -> pd.DataFrame:
+        """Rows of several parts, with the column ``part``."""
+        tables = self._tables(table, parts)
+        if not tables:
+            return frame_of([], TABLES[table]).assign(part="")
+        files = {self._file(table, part): rows for part, rows in tables.items()}
+        names = np.repeat(list(tables), [rows.num_rows for rows in tables.values()])
+        return frame_of_parts(files, TABLES[table]).assign(part=names)
+
     def _set_aside(self, part: str, error: NetlabError) -> None:
         files = [self._file(table, part) for table in TABLES]
         moved = [set_aside(path) for path in files if path.exists()]
@@ -98,8 +130,7 @@ class Store:
             The columns of the runs table, with ``part``, the name of its part, and
             ``superseded``, whether another record counts in its place.
         """
-        frames = [self.part("runs", part).assign(part=part) for part in self.parts(block_id)]
-        found = pd.concat(frames, ignore_index=True) if frames else frame_of([]).assign(part="")
+        found = self._parts("runs", self.parts(block_id))
         found = found.sort_values(["started_at", "order"], ignore_index=True)
         return found.assign(superseded=~self._counts(found, campaign))
 
@@ -146,12 +177,11 @@ class Store:
         return self._rows(table, self.records())
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
-        frames = []
-        for part, found in records[~records["superseded"]].groupby("part"):
-            rows = self.part(table, str(part))
-            if len(rows):
-                frames.append(rows[rows["run_id"].isin(set(found["run_id"]))])
-        return pd.concat(frames, ignore_index=True) if frames else frame_of([], TABLES[table])
+        count = records[~records["superseded"]]
+        rows = self._parts(table, sorted(set(count["part"])))
+        wanted = pd.MultiIndex.from_frame(count[["part", "run_id"]])
+        found = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
+        return rows[found].drop(columns="part").reset_index(drop=True)
 
     def block(self, block_id: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Runs of one block that count, in planned order, and their interval samples."""

@@ -10,8 +10,9 @@ import synthetic
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
 from netlab.files.paths import data_dir
+from netlab.report.front import picture
+from netlab.report.pages import measured_pages
 from netlab.report.publish import measured_notebooks
-from netlab.report.site import _measured_parts
 from netlab.results import frame_of
 from netlab.study.frozen import freeze
 from netlab.study.published import Published
@@ -51,12 +52,13 @@ def test_it_shows_the_factors_in_tables_and_charts(store, tmp_path):
     assert page.count("<figure") == 2
 
 
-def test_a_report_of_such_a_study_has_it_and_its_first_page_the_largest_factors(store):
+def test_a_report_of_such_a_study_has_it_and_shows_the_largest_factors(store):
     measured = load_measured(store)
     assert [name for name, _ in measured_notebooks(measured)] == [NOTEBOOK.name]
-    parts = _measured_parts(measured)
-    assert "record length, B by" in parts["tables"] and "<figure" in parts["picture"]
-    assert parts["n_missing"] == 0
+    pages = {page.file: page for page in measured_pages(measured)}
+    assert "record length, B by" in pages["tables.html"].body
+    assert "<figure" in picture(measured)._repr_html_()
+    assert (measured.cells["n_valid"] > 0).all()
 
 
 def test_a_published_table_stands_beside_the_results_in_a_notebook(store, tmp_path):
