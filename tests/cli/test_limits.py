@@ -13,8 +13,11 @@ from netlab.cli.exitcodes import guarded
 from netlab.cli.limits import explained
 
 SLEEPER = """
-import sys, tempfile, time
+import signal, sys, tempfile, time
 from netlab.cli.exitcodes import end_on_signals, guarded
+# tests may run under nohup or in the background, where these are ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 @guarded
 def command():
     with tempfile.TemporaryDirectory(dir=sys.argv[1]):
