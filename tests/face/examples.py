@@ -34,5 +34,5 @@ def examples() -> dict[str, doctest.DocTest]:
 def failures(test: doctest.DocTest) -> str:
     """Differences of an example's output from its text; empty if equal."""
     said = io.StringIO()
-    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.write)
+    doctest.DocTestRunner(verbose=False, optionflags=FLAGS).run(test, out=said.write)
     return said.getvalue()
