@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Self
 
@@ -72,24 +73,27 @@ class Bar(Watcher):
         work_s = (runs - kept) * seconds_per_run + visits * VISIT_S
         bar = self._open(work_s + self._report_left_s)
         if kept:
-            bar.write(f"netlab: {kept} of {runs} runs have a valid record and are kept")
+            bar.write(
+                f"netlab: {kept} of {runs} runs have a valid record and are kept", file=sys.stderr
+            )
 
     def look(self, look: Look, runs: int, visits: int) -> None:
         """Add the work until the next look, and say how many cells go on."""
         if self._bar is not None:
-            self._bar.write(f"netlab: {look.text}")
+            self._bar.write(f"netlab: {look.text}", file=sys.stderr)
             self._more(runs, visits)
 
     def again(self, runs: int, visits: int) -> None:
         """Add the work of disturbed runs that are measured again."""
         if self._bar is not None:
-            self._bar.write(f"netlab: {runs} disturbed runs are measured again")
+            words = "run is" if runs == 1 else "runs are"
+            self._bar.write(f"netlab: {runs} disturbed {words} measured again", file=sys.stderr)
             self._more(runs, visits)
 
     def note(self, text: str) -> None:
         """Print a message above the bar."""
         if self._bar is not None:
-            self._bar.write(f"netlab: {text}")
+            self._bar.write(f"netlab: {text}", file=sys.stderr)
 
     def _more(self, runs: int, visits: int) -> None:
         if self._bar is not None and self._bar.total is not None:

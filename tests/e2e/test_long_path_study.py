@@ -101,8 +101,10 @@ def test_reno_halves_and_scalable_keeps_seven_eighths(done):
 
 def test_the_site_shows_the_long_path(done):
     index = (done / "site" / "index.html").read_text()
+    tables = (done / "site" / "tables.html").read_text()
     page = (done / "site" / "17-slac-measured.html").read_text()
-    assert "The emulated paths" in index and "Goodput after slow start" in index
+    assert "The emulated paths" in tables and "Goodput after slow start" in tables
+    assert "<figure" in index
     for words in ("A loss, and the law", "Two flows", "amount transferred", "rtt min/avg/max"):
         assert words in page
     assert page.count("<figure") >= 4
