@@ -1,4 +1,4 @@
-"""How far results can be trusted: precision, flags, empty cells, order effects; the quality gate.
+"""Trust in results: precision, flags, empty cells, order effects; the quality gate.
 
 The gate names what a reader must know before any figure: cells without a valid run, a share of
 flagged runs above :data:`FLAGGED_LIMIT`, cells less precise than the study asks, and a short form.
@@ -46,7 +46,7 @@ class Concern:
     reason : str
         Why, in words.
     command : str
-        What to run to mend it.
+        The command that mends it.
     """
 
     kind: str
@@ -226,7 +226,7 @@ def _short_path(path: Path) -> str:
 
 
 def calibration(directory: Path | None = None) -> str:
-    """State the calibration kept beside the results, in a sentence.
+    """State the calibration stored beside the results, in a sentence.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class PathBus:
     bandwidth_MBps : float or None
         None if one of the buses is unknown.
     shared : bool
-        Whether any of them carries both directions over the same wires.
+        True if any of them carries both directions over the same wires.
     """
 
     bandwidth_MBps: float | None

@@ -29,7 +29,7 @@ def take(lock: int) -> str | None:
     except BlockingIOError:
         text = os.pread(lock, HOLDER_B, 0).decode("utf-8", "replace")
         return "".join(c if c.isprintable() else "?" for c in text) or "another process"
-    # The lock counts, not the text: a full disk is no reason to fail.
+    # The lock counts, not the text: a full disk is not a failure.
     with contextlib.suppress(OSError):
         os.ftruncate(lock, 0)
         os.pwrite(lock, _this_process().encode(), 0)

@@ -33,9 +33,9 @@ def foreign_load(
 ) -> ForeignLoad | None:
     """Foreign load of the more loaded host of a run.
 
-    The agents read the CPU time of every process before and after. What the kernel counts by
-    clock ticks does not serve: it has packet processing apart, so that a run that fills the CPUs
-    hides the work of others.
+    The agents read the CPU time of every process before and after. Counts by clock ticks do not
+    serve: they have packet processing apart, so that a run that fills the CPUs hides the work of
+    others.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def cells(m: Measured) -> Table | Sentence:
 
 
 def steps(m: Measured) -> Table | Sentence:
-    """What each step of a factor does in both, and whether the finding recurs."""
+    """Effect of each step of a factor in both, and the verdict on its recurrence."""
     table = m.study.published
     if table is None:
         return NOTHING

@@ -54,7 +54,7 @@ def misplaced(
     Parameters
     ----------
     text : str
-        What is wrong and what is allowed.
+        The mistake and the allowed values.
     place : tuple
         Keys and indices from the model on.
     value : object

@@ -103,7 +103,7 @@ class Group(Model):
     timing, quick : GroupTiming, optional
         Duration of the group's runs, and in the study's short form, in place of the study's.
     target_percent_of_bus, target_Gbps : float, optional
-        What the best cell should reach: per cent of the bus, or 10^9 bit/s of payload.
+        Goal of the best cell: per cent of the bus, or 10^9 bit/s of payload.
     records : int, optional
         Send this many records on each stream, in place of sending for a time.
     quick_records : int, optional

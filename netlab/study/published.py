@@ -30,7 +30,7 @@ class Published(Model):
     title, source : str
         Name of the table, and where it was published.
     fluctuation_percent : float
-        How far a published value may be off, either way.
+        Largest error of a published value, either way.
     cells : tuple of dict
         One a value: levels of factors, and ``goodput_MBps``.
     """

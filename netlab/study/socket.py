@@ -99,7 +99,7 @@ Switch = Literal["auto"] | bool
 
 
 class Policy(Model):
-    """How the agents share processors; what is left out follows the rules of the agents.
+    """Processor sharing of the agents; a key left out follows the rules of the agents.
 
     The rules are in ``native/PROTOCOL.md``. Each run records what was in force at both ends, in
     the column ``policy``.

@@ -21,7 +21,7 @@ def no_warnings():
 
 
 class Visit:
-    """What the bar reads of a visit."""
+    """The fields of a visit that the bar reads."""
 
     round, path, tuning, mtu_text = 1, "cable", "big", "9000"
 

@@ -1,4 +1,4 @@
-"""What causes each fault of docs/promises.md: exit code and standard error of the command.
+"""Cause of each fault of docs/promises.md: exit code and standard error of the command.
 
 Each cause ends with the site as it was, so that the next run completes."""
 

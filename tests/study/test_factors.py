@@ -169,7 +169,7 @@ TIMES = {
     **{"rounds": 2, "seconds": 20.0, "warmup_s": 0.5, "interval_ms": 100, "drain_s": 5.0},
     "seed": 1,
 }
-"""Given here, so that other times in the studies' files are no change of ids and keys."""
+"""Given here, so that other times in the studies' files do not change ids and keys."""
 
 DIGESTS = {
     "openlab-2003": "dc7941e76281adfecdf4d4f5fcbea349e3223191f893603551a68edfaa1e10df",
@@ -309,7 +309,7 @@ def test_outer_levels_are_taken_as_a_person_gives_them():
         chosen_outer(study, {"firmware": "1"})
 
 
-# What cannot be.
+# Studies that are refused.
 
 FILE = """\
 netlab: 1
