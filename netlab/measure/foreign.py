@@ -12,6 +12,10 @@ AGENT = "gensink"
 """Names of netlab's processes on a host begin with it, the emulator's as well."""
 
 
+TICK_US = 10_000
+"""Resolution of the CPU time of a process. In a short window a few ticks are several per cent."""
+
+
 @dataclass(frozen=True)
 class ForeignLoad:
     """CPU time of processes that are not part of a run.
@@ -19,7 +23,8 @@ class ForeignLoad:
     Attributes
     ----------
     percent : float
-        Of all CPUs of the host, from before the warm-up to after the window.
+        Of all CPUs of the host, from before the warm-up to after the window; less one tick,
+        so that it is not overstated.
     largest : str
         The process that used most of it, such as ``python3 (process 812)``; empty if there is none.
     """
@@ -78,6 +83,7 @@ def _load(others: dict, cpus: int, own: set[int], emulated: Emulated | None) -> 
     if emulated is not None:
         us -= emulated.cpu_us(others["t0_ns"], others["t1_ns"])
     span_us = (others["t1_ns"] - others["t0_ns"]) / 1e3
+    us -= TICK_US
     if us <= 0 or span_us <= 0 or not cpus:
         return ForeignLoad(0.0)
     largest = foreign[0] if foreign else None

@@ -25,5 +25,5 @@ class Noise(Model):
     """
 
     steal_percent: Percent = 5.0
-    foreign_cpu_percent: Percent = 5.0
+    foreign_cpu_percent: Percent = 4.0
     retries: Annotated[int, Field(ge=0, le=100)] = 1

@@ -39,29 +39,29 @@ def test_the_more_loaded_host_counts_and_its_largest_process_is_named():
         run(end(5, (9, "cron", 100_000)), end(6, (8, "make", 300_000), (7, "cc", 100_000))),
         one_machine=False,
     )
-    assert found == ForeignLoad(pytest.approx(20.0), "make (process 8)")
+    assert found == ForeignLoad(pytest.approx(19.5), "make (process 8)")
 
 
 def test_on_one_machine_the_agents_see_each_other_and_neither_is_foreign():
     gen = end(5, (6, "gensink-1", 800_000), (9, "make", 100_000))
     sink = end(6, (5, "gensink-1", 900_000), (9, "make", 100_000))
     assert foreign_load(run(gen, sink), one_machine=True) == ForeignLoad(
-        pytest.approx(5.0), "make (process 9)"
+        pytest.approx(4.5), "make (process 9)"
     )
     two = foreign_load(run(gen, sink), one_machine=False)
-    assert two == ForeignLoad(pytest.approx(50.0), "gensink-1 (process 5)")
+    assert two == ForeignLoad(pytest.approx(49.5), "gensink-1 (process 5)")
 
 
 def test_the_emulator_of_the_path_is_not_foreign():
     gen = end(5, (6, "gensink-1", 500_000), (7, "gensink-1", 400_000), more_us=20_000)
     sink = end(6, (5, "gensink-1", 500_000), (7, "gensink-1", 400_000), more_us=20_000)
     found = foreign_load(run(gen, sink), one_machine=True, emulated=Emulator(400_000))  # type: ignore[arg-type]
-    assert found == ForeignLoad(pytest.approx(1.0), "")
+    assert found == ForeignLoad(pytest.approx(0.5), "")
 
 
 def test_processes_below_the_longest_list_count():
     found = foreign_load(run(end(5, more_us=200_000), end(6)), one_machine=False)
-    assert found == ForeignLoad(pytest.approx(10.0), "")
+    assert found == ForeignLoad(pytest.approx(9.5), "")
 
 
 def test_a_host_that_cannot_be_read_gives_no_load():
@@ -72,3 +72,9 @@ def test_a_host_that_cannot_be_read_gives_no_load():
 
 def test_a_quiet_host_has_no_load():
     assert foreign_load(run(end(5), end(6)), one_machine=False) == ForeignLoad(0.0)
+
+
+def test_a_single_tick_is_below_the_resolution():
+    assert foreign_load(run(end(5, (9, "cron", 10_000)), end(6)), one_machine=False) == ForeignLoad(
+        0.0
+    )

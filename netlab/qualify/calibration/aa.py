@@ -16,7 +16,7 @@ from netlab.errors import BadInput
 from netlab.experiment.lab_pair import lab_pair
 from netlab.files.tables import Table
 from netlab.qualify.calibration.burner import Load
-from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
+from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN, text_of
 from netlab.study import Study
 
 LEVEL = 0.95
@@ -223,10 +223,7 @@ class AaResult:
     def to_text(self) -> str:
         """The table for a terminal."""
         (table,) = self.tables().values()
-        text = self.cells.rename(columns=HEADS).to_string(
-            index=False, na_rep="-", float_format=lambda value: f"{value:.1f}"
-        )
-        return f"{table.caption}\n{text}\n{self.note}"
+        return text_of(table, self.cells, HEADS)
 
     def as_json(self) -> dict:
         """Settings, counts and every run as JSON values."""

@@ -12,7 +12,7 @@ import pandas as pd
 from netlab.errors import BadInput
 from netlab.files.tables import Table
 from netlab.qualify.calibration.aa import wilson
-from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
+from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN, text_of
 
 MOVED_PERCENT = 5.0
 """A burst that costs a larger share of the window's goodput must be flagged."""
@@ -219,10 +219,7 @@ class InterferenceResult:
     def to_text(self) -> str:
         """The table for a terminal."""
         (table,) = self.tables().values()
-        text = self.cells.rename(columns=HEADS).to_string(
-            index=False, na_rep="-", float_format=lambda value: f"{value:.1f}"
-        )
-        return f"{table.caption}\n{text}\n{self.note}"
+        return text_of(table, self.cells, HEADS)
 
     def as_json(self) -> dict:
         """Settings, counts and every run as JSON values."""
