@@ -200,4 +200,4 @@ def test_lab_up_status_down_leaves_no_trace(study_file: Path):
         down = run_netlab("lab", "down")
     assert down.returncode == 0
     assert dumps.difference(before, dumps.dump()) == {}
-    assert dumps.made() == names
+    assert dumps.made() <= names, "`lab down` may remove what a killed run left, and leaves nothing"
