@@ -2,8 +2,10 @@
 
     python tests/run.py [arguments of pytest]
 
-Without arguments the tests of `make check` run first, on all CPUs, then the others one at a time:
-they build programs, make namespaces or measure time.
+Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Tests that
+build programs, execute notebooks of recorded data or simulate are next, a file on each CPU at a time.
+The last part runs one test at a time: they measure goodput or time, or compare the whole machine
+before and after.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
@@ -20,8 +22,11 @@ from pathlib import Path
 import pytest
 
 TIMING = "timing"
-ALONE = "e2e or native or root or slow or timing"
+LONG = "e2e or native or root or slow or timing"
+"""Markers of tests that `make check` leaves out."""
+ALONE = "(e2e or timing) and not beside"
 """Markers of tests that need the machine for themselves."""
+SLOWEST = "--durations=40"
 
 
 class Failures:
@@ -43,9 +48,12 @@ def main(argv: list[str]) -> int:
     """Run pytest, and once more the timing tests that failed; return its exit code."""
     if argv:
         return one_at_a_time(argv)
-    quick = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "-m", f"not ({ALONE})")
-    code = subprocess.run(quick).returncode
-    return code or one_at_a_time(["-m", ALONE])
+    pytest_on_all = (sys.executable, "-m", "pytest", "-q", "-n", "auto")
+    quick = (*pytest_on_all, "--dist", "worksteal", "-m", f"not ({LONG})")
+    # a file at a time: what a file builds is built once
+    files = (*pytest_on_all, "--dist", "loadfile", SLOWEST, "-m", f"({LONG}) and not ({ALONE})")
+    codes = [subprocess.run(part).returncode for part in (quick, files)]
+    return max(codes) or one_at_a_time([SLOWEST, "-m", ALONE])
 
 
 def one_at_a_time(argv: list[str]) -> int:

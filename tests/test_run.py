@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import subprocess
 import textwrap
 from pathlib import Path
@@ -88,28 +89,44 @@ def test_the_timing_tests_are_those_that_measure_what_others_took():
                 assert marked(function) == wanted, f"{path.name}: {function.name}"
 
 
-def test_without_arguments_the_quick_tests_run_on_all_cpus_first(monkeypatch):
-    asked = []
+def parts(monkeypatch, codes: list[int]) -> tuple[int, list[str]]:
+    """Run without arguments, with these exit codes; return the code and the markers of each part."""
+    left, markers = iter(codes), []
 
-    def quick(argv, **_):
-        asked.append(("quick", argv))
-        return subprocess.CompletedProcess(argv, 0)
+    def many(argv, **_):
+        assert "-n" in argv
+        markers.append(argv[-1])
+        return subprocess.CompletedProcess(argv, next(left))
 
     def alone(argv, **_):
-        asked.append(("alone", argv))
-        return pytest.ExitCode.OK
+        assert "-n" not in argv
+        markers.append(argv[-1])
+        return next(left)
 
-    monkeypatch.setattr(run.subprocess, "run", quick)
+    monkeypatch.setattr(run.subprocess, "run", many)
     monkeypatch.setattr(run.pytest, "main", alone)
-    assert run.main([]) == 0
-    (first, quick_argv), (second, alone_argv) = asked
-    assert (first, second) == ("quick", "alone")
-    assert quick_argv[-1] == f"not ({alone_argv[-1]})" and "-n" in quick_argv
+    return run.main([]), markers
 
 
-def test_failed_quick_tests_are_final(monkeypatch):
-    monkeypatch.setattr(
-        run.subprocess, "run", lambda argv, **_: subprocess.CompletedProcess(argv, 1)
-    )
-    monkeypatch.setattr(run.pytest, "main", lambda *_, **__: pytest.fail("went on"))
-    assert run.main([]) == 1
+@pytest.mark.parametrize("marks", list(itertools.product([False, True], repeat=6)))
+def test_every_test_is_in_one_part(monkeypatch, marks):
+    names = ("e2e", "native", "root", "slow", "timing", "beside")
+    marked = dict(zip(names, marks, strict=True))
+    code, markers = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
+    assert code == 0
+    assert [eval(part, {}, marked) for part in markers].count(True) == 1
+
+
+def test_tests_that_measure_run_alone(monkeypatch):
+    _, (quick, files, alone) = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
+    plain = dict.fromkeys(("e2e", "native", "root", "slow", "timing", "beside"), False)
+    assert eval(quick, {}, plain)
+    assert eval(files, {}, {**plain, "native": True})
+    assert eval(alone, {}, {**plain, "native": True, "timing": True})
+    assert eval(alone, {}, {**plain, "e2e": True})
+    assert eval(files, {}, {**plain, "e2e": True, "beside": True})
+
+
+@pytest.mark.parametrize("codes", [[1, 0], [0, 1]])
+def test_failures_of_the_first_two_parts_are_final(monkeypatch, codes):
+    assert parts(monkeypatch, codes) == (1, parts(monkeypatch, [0, 0, 0])[1][:2])

@@ -10,7 +10,7 @@ from netlab.analysis.measured import from_frames
 from netlab.files.paths import data_dir
 from netlab.report.publish import AGREEMENT, measured_notebooks
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 NOTEBOOK = data_dir().parent / "notebooks" / "16-agreement.ipynb"
 

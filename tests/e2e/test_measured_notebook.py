@@ -7,7 +7,7 @@ import synthetic
 
 from netlab.files.paths import data_dir
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 

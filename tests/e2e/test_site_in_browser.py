@@ -15,7 +15,7 @@ from netlab.files.paths import data_dir
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"

@@ -8,7 +8,7 @@ import synthetic
 from netlab import study as studies
 from netlab.files.paths import data_dir
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 NOTEBOOK = data_dir().parent / "notebooks" / "15-then-and-now.ipynb"
 
