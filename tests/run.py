@@ -2,10 +2,10 @@
 
     python tests/run.py [arguments of pytest]
 
-Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Tests that
-build programs, execute notebooks of recorded data or simulate are next, a file on each CPU at a time.
-The last part runs one test at a time: they measure goodput or time, or compare the whole machine
-before and after.
+Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Tests
+that build programs, execute notebooks of recorded data or simulate are next, a file on each CPU at
+a time. The last part runs one test at a time: they measure goodput or time, or compare the whole
+machine before and after.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and

@@ -90,7 +90,7 @@ def test_the_timing_tests_are_those_that_measure_what_others_took():
 
 
 def parts(monkeypatch, codes: list[int]) -> tuple[int, list[str]]:
-    """Run without arguments, with these exit codes; return the code and the markers of each part."""
+    """Run with these exit codes of the parts; return the code and the markers of each part."""
     left, markers = iter(codes), []
 
     def many(argv, **_):

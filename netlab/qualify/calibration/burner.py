@@ -134,14 +134,24 @@ def burn_bursts(cpu: int) -> None:
         print(begun, now, flush=True)
 
 
+def left_in_spell_s(elapsed_s: float, on_s: float, off_s: float) -> float:
+    """Seconds left of the spell of load at this time; below 0 those left of the pause.
+
+    The first pause is half as long as the others: a calibration that is shorter than a spell has
+    runs with the load and runs without it.
+    """
+    within_s = (elapsed_s + on_s + off_s / 2) % (on_s + off_s)
+    return on_s - within_s if within_s < on_s else within_s - on_s - off_s
+
+
 def burn(cpu: int, on_s: float, off_s: float, duty_percent: float) -> None:
     """Burn a share of a CPU in bursts of :data:`TICK_S`, in spells, for ever."""
     os.sched_setaffinity(0, {cpu})
     start = time.monotonic()
     while True:
-        within_s = (time.monotonic() - start) % (on_s + off_s)
-        if within_s >= on_s:
-            time.sleep(min(TICK_S, on_s + off_s - within_s))
+        left_s = left_in_spell_s(time.monotonic() - start, on_s, off_s)
+        if left_s <= 0:
+            time.sleep(min(TICK_S, -left_s))
             continue
         tick = time.monotonic()
         while time.monotonic() - tick < TICK_S * duty_percent / 100:

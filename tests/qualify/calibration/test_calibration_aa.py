@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from netlab.cli.calibrate import calibrate_command
 from netlab.errors import BadInput
 from netlab.qualify.calibration import burner
 from netlab.qualify.calibration.aa import LOADS, QUICK_AA, QUIET, AaPlan, AaResult, wilson
-from netlab.qualify.calibration.burner import Load
+from netlab.qualify.calibration.burner import Load, left_in_spell_s
 from netlab.qualify.calibration.document import Document
 from netlab.study.schedule import rounds, visits
 
@@ -113,12 +115,13 @@ def _cpu_s(pid: int) -> float:
 
 
 def test_the_load_burns_cpu_while_it_is_on_and_is_gone_afterwards():
-    with Load("test", 60.0, 1.0, 30.0).injected() as pids:
+    with Load("test", 60.0, 1.0, 80.0).injected() as pids:
         assert pids
-        time.sleep(1.5)
-        before = [_cpu_s(pid) for pid in pids]
-        time.sleep(1.0)
-        assert all(_cpu_s(pid) > cpu_s + 0.05 for pid, cpu_s in zip(pids, before, strict=True))
+        # what Python takes to start is not yet the load
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not all(_cpu_s(pid) > 1 for pid in pids):
+            time.sleep(0.1)
+        assert all(_cpu_s(pid) > 1 for pid in pids)
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     with QUIET.injected() as none:
         assert none == []
@@ -135,3 +138,26 @@ def test_the_load_ends_with_the_process_that_started_it():
 def test_options_of_other_parts_are_refused_beside_aa(argv):
     done = CliRunner().invoke(calibrate_command, ["--aa", *argv])
     assert done.exit_code == 2 and f"--aa does not use {argv[0]}" in done.output
+
+
+def test_a_load_begins_half_a_pause_after_the_start():
+    assert left_in_spell_s(0, 200, 200) == -100
+    assert left_in_spell_s(99, 200, 200) == -1
+    assert left_in_spell_s(100, 200, 200) == 200
+    assert left_in_spell_s(299, 200, 200) == 1
+    assert left_in_spell_s(300, 200, 200) == -200
+
+
+@given(st.floats(0, 1e4), st.floats(0.1, 300), st.floats(0.1, 300))
+def test_a_spell_and_a_pause_are_as_long_as_asked(elapsed_s, on_s, off_s):
+    assert -off_s * 1.001 <= left_in_spell_s(elapsed_s, on_s, off_s) <= on_s
+
+
+def test_each_default_load_leaves_runs_without_it():
+    plan = AaPlan()
+    campaign_s = plan.paths * plan.tunings * plan.rounds * 2.6  # seconds a visit, measured
+    for load in plan.loads:
+        if load.on_s:
+            times = range(int(campaign_s))
+            on = sum(left_in_spell_s(at, load.on_s, load.off_s) > 0 for at in times)
+            assert 0.3 < on / campaign_s < 0.7, load
