@@ -178,6 +178,9 @@ NL_API int nl_run_opts_check(const struct nl_run_opts *opts, struct nl_err *err)
 struct nl_cpu {
 	uint64_t cpu;
 	uint64_t user_us, nice_us, system_us, idle_us, iowait_us, irq_us, softirq_us, steal_us;
+	uint64_t frequency_kHz;       /* cpufreq, now or at the end of a span; 0: unknown */
+	uint64_t first_frequency_kHz; /* at the start of a span; 0: unknown, and in a snapshot */
+	int64_t throttled; /* thermal throttling events so far, or in a span; -1: unknown */
 };
 
 struct nl_interface {

@@ -142,6 +142,8 @@ def noise(runs: pd.DataFrame) -> pd.DataFrame:
     for column, unit, what in (
         ("steal_percent", "%", "CPU taken by the hypervisor (steal), of all cores"),
         ("foreign_cpu_percent", "%", "CPU used by other processes, of all cores"),
+        ("foreign_traffic_percent", "%", "traffic of others on an interface, of the run's own"),
+        ("throttle_events", "events", "thermal throttling of a CPU, a run"),
         ("interface_drops", "packets", "dropped by the interfaces, a run"),
         ("softnet_drops", "packets", "dropped by the softnet backlog, a run"),
         ("ledger_error_B", "B", "largest disagreement in the ledger, a run"),

@@ -20,6 +20,8 @@ FACTS = {
     "nic_driver": "NIC driver",
     "nic_firmware": "NIC firmware",
     "governor": "CPU frequency governor",
+    "cpu_frequency": "CPU frequency",
+    "thermal_throttling": "thermal throttling",
 }
 """Facts by the names of a record, with the names that a reader sees."""
 

@@ -56,7 +56,7 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
     "--interference",
     "interference",
     is_flag=True,
-    help="Inject bursts of foreign load into runs instead, and count the flagged ones.",
+    help="Inject foreign load and traffic into runs instead, and count the flagged ones.",
 )
 @results_option("--out", place="calibration")
 @guarded
@@ -78,9 +78,9 @@ def calibrate_command(
     injects (bursts of 12 % of each CPU in spells of 5 to 200 s), and counts the pairs of cells that
     are found different; exit code 1 if they are more than 5 %, by the whole interval of the count.
 
-    --interference burns CPUs for 50 to 300 ms at random moments of runs, and counts the runs that
-    are flagged: at least 95 % of those that lost over 5 % of their goodput, and at most 2 % of the
-    untouched ones.
+    --interference burns CPUs for 50 to 300 ms, or sends datagrams through the interface, at random
+    moments of runs, and counts the runs that are flagged: at least 95 % of those that lost over 5 %
+    of their goodput, and at most 2 % of the untouched ones.
     """
     given = {key: value for key, value in levels.items() if value not in (None, ())}
     for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):

@@ -292,7 +292,16 @@ def measured(
     foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
-        row, outcome, ledger.problems, drift, intervals, timing, emulated, noise, largest
+        row,
+        outcome,
+        ledger.problems,
+        drift,
+        intervals,
+        timing,
+        emulated,
+        noise,
+        largest,
+        ledger.surplus,
     )
     row |= {"flags": ",".join(flags), "message": "; ".join(flags.values())}
     return Measurement(outcome, row, intervals, emulated)

@@ -14,7 +14,11 @@ say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
 say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
 say memory_kB "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)"
-say governor "$(first /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor)"
+c=${2:-/sys/devices/system/cpu}/cpu0
+say governor "$(first "$c/cpufreq/scaling_governor")"
+has() { if [ -r "$2" ]; then say "$1" "read in each run"; else say "$1" "unsupported: no $3"; fi; }
+has cpu_frequency "$c/cpufreq/scaling_cur_freq" cpufreq
+has thermal_throttling "$c/thermal_throttle/core_throttle_count" "count of throttling"
 if [ -n "$i" ]; then
   d=/sys/class/net/$i
   if [ -e "$d" ]; then
@@ -49,6 +53,8 @@ TEXTS = (
     "os",
     "cpu_model",
     "governor",
+    "cpu_frequency",
+    "thermal_throttling",
     "duplex",
     "operstate",
     "mac_address",
@@ -88,9 +94,10 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
     -------
     dict
         A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine os cpus
-        cpu_model memory_kB governor interface interface_exists mtu_B link_speed_Mbps duplex
-        operstate mac_address nic_driver nic_driver_version nic_firmware pci_vendor pci_device
-        bus_address bus_width bus_speed bus_max_width bus_max_speed``.
+        cpu_model memory_kB governor cpu_frequency thermal_throttling interface
+        interface_exists mtu_B link_speed_Mbps duplex operstate mac_address nic_driver
+        nic_driver_version nic_firmware pci_vendor pci_device bus_address bus_width
+        bus_speed bus_max_width bus_max_speed``.
     """
     said: dict[str, str] = {}
     for line in text.splitlines():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -41,6 +41,7 @@ def flags_of(
     emulated: Emulated | None = None,
     noise: Noise = LIMITS,
     largest: str = "",
+    surplus: Sequence[str] = (),
 ) -> dict[str, str]:
     """Flags of a run, each with its reason in one sentence; empty when the run is valid.
 
@@ -64,6 +65,8 @@ def flags_of(
         Limits of steal and foreign load.
     largest : str
         The foreign process that used most CPU time.
+    surplus : sequence of str
+        From :func:`netlab.measure.ledger.audit`: interfaces that carried more than the run sent.
     """
     flags: dict[str, str] = {}
     for flow in outcome.flows:
@@ -82,9 +85,9 @@ def flags_of(
         flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
     if ledger_problems:
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
-    load = interference(row, noise, largest)
-    if load:
-        flags["interference"] = load
+    disturbed = [interference(row, noise, largest), *surplus]
+    if any(disturbed):
+        flags["interference"] = ", ".join(filter(None, disturbed))
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = list(_meters(outcome))
@@ -101,12 +104,15 @@ def flags_of(
 
 
 def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | None:
-    """Describe steal and foreign load above the limits; None if both are below.
+    """Describe steal, foreign load, foreign traffic and throttling above the limits.
+
+    None if there are none.
 
     Parameters
     ----------
     row : dict
-        ``steal_percent`` and ``foreign_cpu_percent``, of all cores; None where unknown.
+        ``steal_percent`` and ``foreign_cpu_percent`` of all cores, ``foreign_traffic_percent``,
+        ``throttle_events`` and ``cpu_frequency_percent``; None or left out where unknown.
     noise : Noise
         The limits.
     largest : str
@@ -118,6 +124,14 @@ def interference(row: dict, noise: Noise = LIMITS, largest: str = "") -> str | N
     if (row["foreign_cpu_percent"] or 0) > noise.foreign_cpu_percent:
         mostly = f", most of it by {largest}" if largest else ""
         found.append(f"foreign CPU load {row['foreign_cpu_percent']:.1f} %{mostly}")
+    if (row.get("foreign_traffic_percent") or 0) > noise.foreign_traffic_percent:
+        share = row["foreign_traffic_percent"]
+        found.append(f"foreign traffic on an interface, {share:.1f} % of the run's own")
+    if row.get("throttle_events"):
+        found.append(f"thermal throttling of a CPU, {row['throttle_events']} events")
+    change = row.get("cpu_frequency_percent")
+    if change is not None and -change > noise.frequency_drop_percent:
+        found.append(f"the frequency of a busy CPU changed by {change:+.1f} % within the window")
     return ", ".join(found) or None
 
 

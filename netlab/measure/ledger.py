@@ -32,12 +32,15 @@ class Ledger:
         Largest disagreement among counts that must be equal; None where no two must be.
     problems : list of str
         One sentence for each disagreement; empty when the ledger closes.
+    surplus : list of str
+        One sentence for each interface that carried more than the run can have sent.
     header_share : float
         Interface bytes received at the sink's end over payload, less 1.
     """
 
     error_B: int | None = 0
     problems: list[str] = field(default_factory=list)
+    surplus: list[str] = field(default_factory=list)
     header_share: float | None = None
 
 
@@ -123,7 +126,8 @@ def audit_interfaces(
         ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
         for end, did, seen in ends[: 1 if gen.get("losses_unknown") else 2]:
             if seen is not None and not payload <= seen <= most:
-                ledger.problems.append(
+                found = ledger.problems if seen < payload else ledger.surplus
+                found.append(
                     f"the {end}'s interface {did} {seen} B for {payload} B of payload "
                     f"(at most {most:.0f} B expected): {_why(seen, payload, most)}"
                 )
@@ -145,7 +149,7 @@ def _why(seen: int, payload: int, most: float) -> str:
     if wraps > 0 and seen + wraps * WRAP_B <= most and most - payload < WRAP_B / 4:
         times = "once" if wraps == 1 else f"{wraps} times"
         return f"a 32-bit counter that wrapped unseen {times} would explain it"
-    return "other traffic, or a counter that lies"
+    return "foreign traffic, or a counter that lies" if seen > most else "a counter that lies"
 
 
 def _counted(result: dict, name: str) -> int | None:

@@ -11,7 +11,9 @@ import pandas as pd
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import TRACED, Flow, Outcome
 from netlab.measure.foreign import foreign_load
+from netlab.measure.foreign_traffic import foreign_traffic
 from netlab.measure.ledger import Ledger
+from netlab.measure.throttling import throttling
 from netlab.measure.transfer import transfer_of
 from netlab.units import HEADERS_B, payload_share
 
@@ -271,6 +273,8 @@ def record(
     known = whole if flows[0].gen.get("own_cpu_whole") else in_window
     min_rtts = [value for value in _tcp(senders, "min_rtt_us") if value is not None]
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
+    traffic = foreign_traffic(outcome, mtu_B=setting.mtu_B)
+    throttled = throttling(outcome)
     foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
     return {
         "engine": _engine(flows),
@@ -317,6 +321,9 @@ def record(
             setting.one_machine,
             _emulator_us(emulated, known[1]),
         ),
+        "foreign_traffic_percent": traffic.percent if traffic else None,
+        "throttle_events": throttled.events,
+        "cpu_frequency_percent": throttled.frequency_percent,
         "agent_cpu_s": sum(own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
         "softnet_drops": _per_machine(softnet, setting.one_machine),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
-READABLE_VERSIONS = (2, 3, SCHEMA_VERSION)
+READABLE_VERSIONS = (2, 3, 4, SCHEMA_VERSION)
 """An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
 
 RENAMED = {"repeat": "round"}
@@ -226,6 +226,27 @@ RUN_COLUMNS = _columns(
         "float64",
         "%",
         "CPU time of other processes, larger of machines",
+        "null",
+    ),
+    (
+        "foreign_traffic_percent",
+        "float64",
+        "%",
+        "bytes or packets of others on a data interface, of the run's own, the largest share",
+        "null",
+    ),
+    (
+        "throttle_events",
+        "Int64",
+        "",
+        "thermal throttling events of the CPU that had most, whole run; missing if not counted",
+        "null",
+    ),
+    (
+        "cpu_frequency_percent",
+        "float64",
+        "%",
+        "change of frequency over the window, of the busy CPU that slowed most",
         "null",
     ),
     ("agent_cpu_s", "float64", "s", "CPU time of both agents or tools, whole run", "null"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from netlab.study.base import Model
 
 Percent = Annotated[float, Field(ge=0, le=100)]
+
+LATER = ("foreign_traffic_percent", "frequency_drop_percent")
 
 
 class Noise(Model):
@@ -19,6 +21,10 @@ class Noise(Model):
     steal_percent, foreign_cpu_percent : float
         CPU time taken by the hypervisor, and used by other processes, in per cent of all cores
         within the window. A run beyond a limit is flagged ``interference``.
+    foreign_traffic_percent : float
+        Bytes or packets of others on the data interface, in per cent of the run's own.
+    frequency_drop_percent : float
+        Fall of the frequency of a busy CPU within the window, in per cent.
     retries : int
         A run that was flagged ``interference`` is measured again at the end of its round, at most
         this many times. The flagged records stay.
@@ -26,4 +32,16 @@ class Noise(Model):
 
     steal_percent: Percent = 5.0
     foreign_cpu_percent: Percent = 4.0
+    foreign_traffic_percent: Percent = 1.0
+    frequency_drop_percent: Percent = 10.0
     retries: Annotated[int, Field(ge=0, le=100)] = 1
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict:
+        # digests and keys of studies that leave these out are as before there were such limits
+        fields = type(self).model_fields
+        return {
+            key: value
+            for key, value in serialize(self).items()
+            if key not in LATER or value != fields[key].default
+        }

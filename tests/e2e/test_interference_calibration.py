@@ -1,4 +1,4 @@
-"""Bursts are injected into runs on a lab; long ones are flagged, and their process is named."""
+"""Foreign load and traffic are injected into runs on a lab, and flagged with their reason."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from click.testing import CliRunner
 
 from netlab.cli.main import main
 from netlab.qualify.calibration import interference
-from netlab.qualify.calibration.interference import NOTHING, InterferencePlan
+from netlab.qualify.calibration.interference import (
+    MOVED_PERCENT,
+    NOTHING,
+    TRAFFIC,
+    InterferencePlan,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.root]
 
 
-def test_long_bursts_are_flagged_and_their_process_is_named(tmp_path, monkeypatch):
-    plan = InterferencePlan(lengths_ms=(300,), runs=4)
+def test_long_bursts_and_foreign_traffic_are_flagged_with_their_reason(tmp_path, monkeypatch):
+    plan = InterferencePlan(lengths_ms=(300,), runs=4, traffic_runs=6)
     monkeypatch.setattr(interference, "QUICK_INTERFERENCE", plan)
     result = CliRunner().invoke(
         main, ["calibrate", "--interference", "--quick", "--out", str(tmp_path)]
     )
     assert result.exit_code in (0, 1), result.output  # 1 where other work disturbs untouched runs
     found = json.loads((tmp_path / "calibration.json").read_text())["interference"]["samples"]
-    assert [s["injected"] for s in found] == [kind.text for kind, _ in plan.order()]
+    planned = [*plan.order(), *plan.traffic_order()]
+    assert [s["injected"] for s in found] == [kind.text for kind, _ in planned]
     burnt = [s for s in found if s["injected"] == "300 ms on all CPUs"]
     assert len(burnt) == 4
     for sample in burnt:
@@ -36,3 +42,7 @@ def test_long_bursts_are_flagged_and_their_process_is_named(tmp_path, monkeypatc
         for name in (NOTHING, "300 ms on all CPUs")
     }
     assert loads["300 ms on all CPUs"] > loads[NOTHING] + 5
+    blasts = [s for s in found if s["injected"] == TRAFFIC]
+    assert len(blasts) == 6 and all(s["foreign_B"] > 500_000 for s in blasts)
+    moved = [s for s in blasts if s["cost_percent"] > MOVED_PERCENT]
+    assert moved and all("foreign traffic" in s["message"] for s in moved), blasts

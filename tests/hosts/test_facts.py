@@ -1,6 +1,8 @@
 """Facts are read from what the script prints, and are None where a host does not tell."""
 
-from netlab.hosts.facts import parse
+import subprocess
+
+from netlab.hosts.facts import argv, parse
 
 PRINTED = """\
 hostname node1
@@ -54,3 +56,20 @@ def test_without_an_interface_none_exists_or_is_missing():
 def test_the_speed_that_veth_makes_up_is_not_taken():
     assert parse("nic_driver veth\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] is None
     assert parse("nic_driver ixgbe\nlink_speed_Mbps 10000\n")["link_speed_Mbps"] == 10000
+
+
+def printed(root) -> str:
+    """Output of the script for a tree of files like sysfs."""
+    command = (*argv(), str(root))
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_frequency_and_throttling_are_supported_where_sysfs_has_them(tmp_path):
+    assert parse(printed(tmp_path))["cpu_frequency"] == "unsupported: no cpufreq"
+    assert parse(printed(tmp_path))["thermal_throttling"] == "unsupported: no count of throttling"
+    for name in ("cpufreq/scaling_cur_freq", "thermal_throttle/core_throttle_count"):
+        file = tmp_path / "cpu0" / name
+        file.parent.mkdir(parents=True)
+        file.write_text("0\n")
+    assert parse(printed(tmp_path))["cpu_frequency"] == "read in each run"
+    assert parse(printed(tmp_path))["thermal_throttling"] == "read in each run"

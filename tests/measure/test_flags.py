@@ -38,10 +38,16 @@ def intervals(moved: list[int], direction: str = "forward") -> pd.DataFrame:
 BUSY = intervals([1000] * 10)
 
 
-def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY) -> dict[str, str]:
+def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY, surplus=()) -> dict[str, str]:
     """Flags of a run that is fine but for what is given."""
     return flags_of(
-        FINE | dict(row), outcome(**dict(result)), list(problems), list(drift), samples, TIMING
+        FINE | dict(row),
+        outcome(**dict(result)),
+        list(problems),
+        list(drift),
+        samples,
+        TIMING,
+        surplus=surplus,
     )
 
 
@@ -61,6 +67,14 @@ def test_a_run_without_fault_has_no_flag():
         ({"problems": ["sent 2 B, read 1 B"]}, "ledger_mismatch", "read 1 B"),
         ({"row": {"steal_percent": 9.0}}, "interference", "steal 9.0 %"),
         ({"row": {"foreign_cpu_percent": 40.0}}, "interference", "foreign CPU load 40.0 %"),
+        (
+            {"row": {"foreign_traffic_percent": 1.1}},
+            "interference",
+            "an interface, 1.1 % of the run",
+        ),
+        ({"row": {"throttle_events": 2}}, "interference", "throttling of a CPU, 2 events"),
+        ({"row": {"cpu_frequency_percent": -10.5}}, "interference", "changed by -10.5 % within"),
+        ({"surplus": ["rx saw 9 B"]}, "interference", "rx saw 9 B"),
         ({"drift": ["left: mtu was 9000, is 1500"]}, "tuning_drift", "is 1500"),
         (
             {
@@ -159,6 +173,20 @@ def test_every_flag_is_one_that_the_results_know():
 )
 def test_steal_and_foreign_load_interfere_from_a_share_on(steal, foreign, says):
     assert interference({"steal_percent": steal, "foreign_cpu_percent": foreign}) == says
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        {"foreign_traffic_percent": 0.9},
+        {"foreign_traffic_percent": None},
+        {"throttle_events": 0},
+        {"cpu_frequency_percent": -9.0},
+        {"cpu_frequency_percent": 30.0},
+    ],
+)
+def test_little_traffic_and_a_steady_or_faster_cpu_do_not_interfere(fine):
+    assert flagged(row=fine) == {}
 
 
 def test_the_largest_foreign_process_is_named():

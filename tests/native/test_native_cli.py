@@ -259,6 +259,31 @@ def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):
     assert span["cpu"] and 0.1e9 < span["t1_ns"] - span["t0_ns"] < 10e9
 
 
+FAKE_SYSFS = """
+set -e
+mount -t tmpfs fake /sys/devices/system/cpu
+cd /sys/devices/system/cpu
+mkdir -p cpu0/cpufreq cpu0/thermal_throttle
+echo 3000000 > cpu0/cpufreq/scaling_cur_freq
+echo 4 > cpu0/thermal_throttle/core_throttle_count
+(sleep 0.5; echo 2000000 > cpu0/cpufreq/scaling_cur_freq
+ echo 9 > cpu0/thermal_throttle/core_throttle_count) &
+exec "$1" meter lo --json --seconds 1
+"""
+
+
+@pytest.mark.root
+def test_meter_reads_frequency_and_throttling_from_sysfs(gensink):
+    argv = ("unshare", "-m", "--propagation", "private", "sh", "-c", FAKE_SYSFS, "fake", gensink)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, done.stderr
+    first, *others = json.loads(done.stdout)["cpu"]
+    assert (first["first_frequency_kHz"], first["frequency_kHz"]) == (3000000, 2000000)
+    assert first["throttled"] == 5
+    for cpu in others:
+        assert cpu["frequency_kHz"] is cpu["first_frequency_kHz"] is cpu["throttled"] is None
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
 def test_gen4_and_sink4_talk_and_print_a_running_report(classic, address):
     pairs = []

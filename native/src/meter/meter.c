@@ -3,6 +3,7 @@
 #include "meter/clocks.h"
 #include "meter/counters.h"
 #include "meter/procfs.h"
+#include "meter/throttle.h"
 #include "net/rtnl.h"
 
 #include <errno.h>
@@ -63,6 +64,7 @@ int nl_meter_read(const char *interface, struct nl_meter *out, struct nl_err *er
 	code = read_host(text, now, err);
 	if (code)
 		goto out;
+	nl_throttle_read(NL_CPU_ROOT, now);
 	getrusage(RUSAGE_SELF, &usage);
 	now->process_user_us = microseconds(usage.ru_utime);
 	now->process_system_us = microseconds(usage.ru_stime);
@@ -145,6 +147,9 @@ static void diff_cpus(const struct nl_meter *before, const struct nl_meter *afte
 		to->irq_us = grown(a->irq_us, b->irq_us);
 		to->softirq_us = grown(a->softirq_us, b->softirq_us);
 		to->steal_us = grown(a->steal_us, b->steal_us);
+		to->frequency_kHz = b->frequency_kHz;
+		to->first_frequency_kHz = a->frequency_kHz;
+		to->throttled = nl_throttle_grown(a->throttled, b->throttled);
 		out->cpus++;
 		i++;
 		k++;

@@ -123,6 +123,23 @@ static void put_trace(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
+/* Frequency and throttling of a CPU; null where the host does not report them. */
+static void put_clock_rate(struct nl_json *j, const struct nl_cpu *cpu)
+{
+	if (cpu->frequency_kHz)
+		nl_json_u64(j, "frequency_kHz", cpu->frequency_kHz);
+	else
+		nl_json_null(j, "frequency_kHz");
+	if (cpu->first_frequency_kHz)
+		nl_json_u64(j, "first_frequency_kHz", cpu->first_frequency_kHz);
+	else
+		nl_json_null(j, "first_frequency_kHz");
+	if (cpu->throttled >= 0)
+		nl_json_i64(j, "throttled", cpu->throttled);
+	else
+		nl_json_null(j, "throttled");
+}
+
 static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
 {
 	const struct nl_interface *i = &span->interface;
@@ -151,6 +168,7 @@ static void put_counters(struct nl_json *j, const struct nl_meter_span *span, in
 			    {"system_us", c->system_us}, {"idle_us", c->idle_us},
 			    {"iowait_us", c->iowait_us}, {"irq_us", c->irq_us},
 			    {"softirq_us", c->softirq_us}, {"steal_us", c->steal_us});
+		put_clock_rate(j, c);
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);

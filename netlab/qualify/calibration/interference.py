@@ -1,4 +1,4 @@
-"""Interference: bursts of foreign load in runs, what they cost, and whether the run was flagged."""
+"""Interference: foreign load and traffic in runs, their cost, and whether the run was flagged."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ UNTOUCHED = 3
 
 ONE, ALL = "one CPU", "all CPUs"
 NOTHING = "nothing"
+TRAFFIC = "foreign traffic"
+NO_TRAFFIC = "nothing, on the shaped link"
+ALL_BURSTS = "all bursts"
 
 COLUMNS = (
     *("injected", "runs", "cost_percent", "flagged"),
@@ -62,8 +65,29 @@ class Burst:
 
 
 @dataclass(frozen=True)
+class Traffic:
+    """Foreign datagrams on the data interface during a run.
+
+    Parameters
+    ----------
+    length_ms : float
+        0: none.
+    rate_MBps : float
+        Of frames, 10^6 B/s.
+    """
+
+    length_ms: float = 0.0
+    rate_MBps: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """Its name in tables."""
+        return TRAFFIC if self.length_ms else NO_TRAFFIC
+
+
+@dataclass(frozen=True)
 class InterferencePlan:
-    """Runs with and without a burst at a random moment of their window.
+    """Runs with and without interference at a random moment of their window.
 
     Parameters
     ----------
@@ -71,6 +95,10 @@ class InterferencePlan:
         Lengths of bursts, each on one CPU and on all.
     runs : int
         Of each kind of burst; :data:`UNTOUCHED` times as many have none.
+    traffic_runs : int
+        With foreign traffic, on a link of a known rate; as many have none.
+    link_MBps : float
+        Rate of that link, 10^6 B/s of frames. Traffic has a random rate up to it.
     seconds, warmup_s : float
         Window and warm-up of a run.
     seed : int
@@ -79,15 +107,21 @@ class InterferencePlan:
 
     lengths_ms: tuple[int, ...] = (50, 100, 200, 300)
     runs: int = 30
+    traffic_runs: int = 60
+    link_MBps: float = 50.0
     seconds: float = 0.6
     warmup_s: float = 0.1
     seed: int = 2003
 
     def __post_init__(self) -> None:
-        if not 1 <= self.runs <= 1000:
-            raise BadInput(
-                "is from 1 to 1000", key="runs", value=self.runs, code="E-CALIBRATION-006"
-            )
+        for key in ("runs", "traffic_runs"):
+            if not 1 <= getattr(self, key) <= 1000:
+                raise BadInput(
+                    "is from 1 to 1000",
+                    key=key,
+                    value=getattr(self, key),
+                    code="E-CALIBRATION-006",
+                )
         longest_s = max(self.lengths_ms, default=0) / 1000
         if longest_s > 0.6 * self.seconds:
             raise BadInput(
@@ -112,8 +146,24 @@ class InterferencePlan:
         chance.shuffle(planned)
         return [(kind, chance.random()) for kind in planned]
 
+    def traffic_order(self) -> list[tuple[Traffic, float]]:
+        """The traffic of every run on the shaped link, and its moment in the window, 0 to 1.
 
-QUICK_INTERFERENCE = InterferencePlan(lengths_ms=(50, 200), runs=6)
+        Lengths are uniform between the least and the greatest of the bursts, rates between a tenth
+        of the link's rate and all of it.
+        """
+        chance = random.Random(f"{self.seed}/traffic")
+        low_ms, high_ms = min(self.lengths_ms), max(self.lengths_ms)
+        planned = [
+            Traffic(chance.uniform(low_ms, high_ms), self.link_MBps * chance.uniform(0.1, 1.0))
+            for _ in range(self.traffic_runs)
+        ]
+        planned += [Traffic()] * self.traffic_runs
+        chance.shuffle(planned)
+        return [(one, chance.random()) for one in planned]
+
+
+QUICK_INTERFERENCE = InterferencePlan(lengths_ms=(50, 200), runs=6, traffic_runs=12)
 
 
 def cost_percent(
@@ -155,13 +205,13 @@ def cost_percent(
 
 @dataclass(frozen=True, eq=False)
 class InterferenceResult:
-    """Bursts, their cost, and the flags of the runs.
+    """Injected interference, its cost, and the flags of the runs.
 
     Attributes
     ----------
     plan : InterferencePlan
     cells : DataFrame
-        :data:`COLUMNS`, one row a kind of run and one for all bursts.
+        :data:`COLUMNS`, one row a kind of run and one for all bursts; foreign traffic last.
     samples : list of dict
         Every run.
     machine : dict
@@ -181,14 +231,17 @@ class InterferenceResult:
         runs = pd.DataFrame.from_records(list(samples), columns=columns)
         runs = runs[runs["goodput_MBps"].notna()]
         rows = [_row(kind.text, runs[runs["injected"] == kind.text]) for kind in plan.kinds]
-        rows.append(_row("all bursts", runs[runs["injected"] != NOTHING]))
+        bursts = runs[~runs["injected"].isin((NOTHING, NO_TRAFFIC, TRAFFIC))]
+        rows.append(_row(ALL_BURSTS, bursts) | _judged(bursts, untouched=False))
         rows[0] |= _judged(runs[runs["injected"] == NOTHING], untouched=True)
-        rows[-1] |= _judged(runs[runs["injected"] != NOTHING], untouched=False)
+        for name in (NO_TRAFFIC, TRAFFIC):
+            part = runs[runs["injected"] == name]
+            rows.append(_row(name, part) | _judged(part, untouched=name == NO_TRAFFIC))
         return cls(plan, pd.DataFrame(rows, columns=list(COLUMNS)), list(samples), machine)
 
     @property
     def verdicts(self) -> list[str]:
-        """The verdicts on untouched runs and on all bursts."""
+        """The verdicts on untouched runs, on all bursts and on foreign traffic."""
         return [verdict for verdict in self.cells["verdict"] if verdict]
 
     @property
@@ -196,8 +249,11 @@ class InterferenceResult:
         """The method of counting."""
         return (
             f"Runs of {self.plan.seconds:g} s of one stream that fills the CPUs; a burst is a busy "
-            "process on a CPU at a random moment of the window. Its cost is estimated from the "
-            f"run's own samples outside it. Bounds: at least {FLAGGED_OF_MOVED_PERCENT:g} % of the "
+            "process on a CPU at a random moment of the window. Foreign traffic: datagrams through "
+            f"the interface of a run on a link of {self.plan.link_MBps:g} MB/s, at a random rate "
+            "for a random time; there only flags for foreign traffic count. The cost is estimated "
+            "from the run's own samples outside them. "
+            f"Bounds: at least {FLAGGED_OF_MOVED_PERCENT:g} % of the "
             f"runs that lost over {MOVED_PERCENT:g} % are flagged, and at most "
             f"{FLAGGED_OF_UNTOUCHED_PERCENT:g} % of the untouched ones. Wilson's interval; "
             "outside: the whole interval is off the bound."
@@ -209,7 +265,7 @@ class InterferenceResult:
         return {
             "calibration-interference": Table(
                 self.cells.set_index("injected"),
-                "Bursts of foreign load, their cost, and the runs flagged for it",
+                "Foreign load and traffic, their cost, and the runs flagged for it",
                 HEADS,
                 dict.fromkeys(names, ".1f"),
                 self.note,
@@ -232,7 +288,7 @@ class InterferenceResult:
 
 def _row(name: str, runs: pd.DataFrame) -> dict:
     moved = runs[runs["cost_percent"].astype(float) > MOVED_PERCENT]
-    burst = name != NOTHING
+    burst = name not in (NOTHING, NO_TRAFFIC)
     return {
         "injected": name,
         "runs": len(runs),

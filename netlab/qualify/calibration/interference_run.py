@@ -1,4 +1,4 @@
-"""Measure runs with bursts of foreign load at random moments, on a lab of its own."""
+"""Measure runs with foreign load or traffic at random moments, on a lab of its own."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netlab.errors import RunError
-from netlab.experiment.lab_pair import lab_pair
+from netlab.experiment.lab_pair import RECEIVER, SENDER, lab_pair
+from netlab.experiment.measurement import Measurement
+from netlab.qualify.calibration.blaster import Blaster
 from netlab.qualify.calibration.burner import Bursts
 from netlab.qualify.calibration.interference import (
     ALL,
+    TRAFFIC,
     Burst,
     InterferencePlan,
     InterferenceResult,
+    Traffic,
     cost_percent,
 )
 from netlab.qualify.calibration.stream import CalibratedPath, Stream, measure_cells
 from netlab.study import Study
 
 MTU_B = 1500
-PATH = "busy"
+BUSY, SHAPED = "busy", "shaped"
 INTERVAL_MS = 10
 CONGESTION = "cubic"
 
@@ -31,21 +35,25 @@ LEAD_S = 0.05
 """About the time from the start of a run to that of its warm-up."""
 
 DISTURBED = "interference"
-KEPT = ("goodput_MBps", "steal_percent", "foreign_cpu_percent", "flags", "message")
+KEPT = (
+    *("goodput_MBps", "steal_percent", "foreign_cpu_percent", "foreign_traffic_percent"),
+    *("flags", "message"),
+)
 
 
 @dataclass(frozen=True)
 class _Cell:
-    path: str = PATH
+    path: str
     mtu_B: int = MTU_B
 
 
 def _study(plan: InterferencePlan) -> Study:
+    links = {BUSY: LINK, SHAPED: LINK | {"rate_Mbps": 8 * plan.link_MBps}}
     return lab_pair(
         "calibration-interference",
-        "Runs with bursts of foreign load",
-        {PATH: LINK},
-        [{"name": PATH, "path": PATH, "buffer_B": 0}],
+        "Runs with foreign load and traffic",
+        links,
+        [{"name": path, "path": path, "buffer_B": 0} for path in links],
         congestion=CONGESTION,
         seed=plan.seed,
     )
@@ -54,12 +62,12 @@ def _study(plan: InterferencePlan) -> Study:
 def calibrate_interference(
     plan: InterferencePlan, *, progress: Callable[[dict, int], None] = lambda sample, runs: None
 ) -> InterferenceResult:
-    """Measure runs with and without bursts, and count the flagged ones.
+    """Measure runs with and without interference, and count the flagged ones.
 
     Parameters
     ----------
     plan : InterferencePlan
-        Kinds of bursts and number of runs.
+        Kinds of interference and number of runs.
     progress : callable
         Called after each run with its sample and the number of runs.
 
@@ -70,31 +78,36 @@ def calibrate_interference(
     HostError
         An end of the path was lost.
     """
-    order = plan.order()
+    order, traffic = plan.order(), plan.traffic_order()
+    total = len(order) + len(traffic)
 
     def measure(path: CalibratedPath, cell: _Cell) -> list[dict]:
         samples = []
-        with Bursts() as bursts:
-            for burst, moment in order:
-                samples.append(_sample(path, plan, bursts, burst, moment))
-                progress(samples[-1], len(order))
+        if cell.path == BUSY:
+            with Bursts() as bursts:
+                for burst, moment in order:
+                    samples.append(_with_burst(path, plan, bursts, burst, moment))
+                    progress(samples[-1], total)
+            return samples
+        address = path.endpoints[RECEIVER].address
+        with Blaster(path.lab.namespace(SENDER), address) as blaster:
+            for one, moment in traffic:
+                samples.append(_with_traffic(path, plan, blaster, one, moment))
+                progress(samples[-1], total)
         return samples
 
-    samples, facts = measure_cells(_study(plan), [_Cell()], measure, lambda sample: None)
+    cells = [_Cell(BUSY), _Cell(SHAPED)]
+    samples, facts = measure_cells(_study(plan), cells, measure, lambda sample: None)
     return InterferenceResult.of(plan, samples, facts)
 
 
-def _cpus(cpus: list[int], burst: Burst, moment: float) -> list[int]:
-    """CPUs of a burst: none, all, or one that changes with the moment."""
-    if not burst.length_ms:
-        return []
-    return cpus if burst.where == ALL else [cpus[int(moment * 1e6) % len(cpus)]]
+def _start_ns(plan: InterferencePlan, length_ms: float, moment: float) -> int:
+    """Start of interference that begins and ends within the window of a run that starts now."""
+    earliest_s = LEAD_S + plan.warmup_s + moment * (0.9 * plan.seconds - length_ms / 1000)
+    return time.monotonic_ns() + int(1e9 * earliest_s)
 
 
-def _sample(
-    path: CalibratedPath, plan: InterferencePlan, bursts: Bursts, burst: Burst, moment: float
-) -> dict:
-    """One run, with a burst that begins and ends within its window."""
+def _run(path: CalibratedPath, plan: InterferencePlan) -> Measurement | RunError:
     stream = Stream(
         mtu_B=MTU_B,
         buffer_B=0,
@@ -103,26 +116,58 @@ def _sample(
         congestion=CONGESTION,
         interval_ms=INTERVAL_MS,
     )
+    try:
+        return path.measure(stream)
+    except RunError as error:
+        return error
+
+
+def _sample(injected: str, made: Measurement | RunError, spans_ns: list[tuple[int, int]]) -> dict:
+    """One run, and the cost of what was injected into it between these times."""
+    if isinstance(made, RunError):
+        return {"injected": injected, "goodput_MBps": None, "message": str(made)}
+    go_ns = made.outcome.flows[0].sink["t_go_ns"]
+    times_s = [((begun - go_ns) / 1e9, (ended - go_ns) / 1e9) for begun, ended in spans_ns]
+    return {
+        "injected": injected,
+        **{name: made.row[name] for name in KEPT},
+        "cost_percent": cost_percent(made.intervals, times_s),
+        "flagged": DISTURBED in made.row["flags"].split(","),
+        "bursts_s": [list(pair) for pair in times_s],
+    }
+
+
+def _with_burst(
+    path: CalibratedPath, plan: InterferencePlan, bursts: Bursts, burst: Burst, moment: float
+) -> dict:
+    """One run with a burst on all CPUs, or on one that changes with the moment."""
     cpus = (
         bursts.cpus
         if burst.where == ALL
         else bursts.cpus[int(moment * 1e6) % len(bursts.cpus) :][:1]
     )
     cpus = cpus if burst.length_ms else []
-    earliest_s = LEAD_S + plan.warmup_s + moment * (0.9 * plan.seconds - burst.length_ms / 1000)
-    start_ns = time.monotonic_ns() + int(1e9 * earliest_s)
-    bursts.start(cpus, start_ns, burst.length_ms * 1_000_000)
-    try:
-        made = path.measure(stream)
-    except RunError as error:
-        bursts.ended(cpus)
-        return {"injected": burst.text, "goodput_MBps": None, "message": str(error)}
-    go_ns = made.outcome.flows[0].sink["t_go_ns"]
-    times_s = [tuple((at_ns - go_ns) / 1e9 for at_ns in pair) for pair in bursts.ended(cpus)]
-    return {
-        "injected": burst.text,
-        **{name: made.row[name] for name in KEPT},
-        "cost_percent": cost_percent(made.intervals, [(a, b) for a, b in times_s]),
-        "flagged": DISTURBED in made.row["flags"].split(","),
-        "bursts_s": [list(pair) for pair in times_s],
-    }
+    bursts.start(cpus, _start_ns(plan, burst.length_ms, moment), burst.length_ms * 1_000_000)
+    made = _run(path, plan)
+    return _sample(burst.text, made, bursts.ended(cpus))
+
+
+def _with_traffic(
+    path: CalibratedPath,
+    plan: InterferencePlan,
+    blaster: Blaster,
+    traffic: Traffic,
+    moment: float,
+) -> dict:
+    """One run with foreign traffic through its interface."""
+    if traffic.length_ms:
+        start_ns = _start_ns(plan, traffic.length_ms, moment)
+        blaster.start(start_ns, int(traffic.length_ms * 1e6), traffic.rate_MBps)
+        made = _run(path, plan)
+        blast = blaster.ended()
+        sample = _sample(traffic.text, made, [blast[:2]]) | {"foreign_B": blast.sent_B}
+    else:
+        sample = _sample(traffic.text, _run(path, plan), []) | {"foreign_B": 0}
+    # other work on the machine must not pass for the detection of traffic
+    sample["flagged"] = bool(sample.get("flagged")) and TRAFFIC in sample["message"]
+    return sample

@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from netlab.errors import BadInput
 from netlab.qualify.calibration.burner import Bursts
 from netlab.qualify.calibration.interference import (
+    ALL_BURSTS,
+    NO_TRAFFIC,
     NOTHING,
+    TRAFFIC,
     InterferencePlan,
     InterferenceResult,
     cost_percent,
@@ -58,7 +61,7 @@ def run(injected: str, cost: float, flagged: bool) -> dict:
     }
 
 
-PLAN = InterferencePlan(lengths_ms=(100,), runs=10)
+PLAN = InterferencePlan(lengths_ms=(100,), runs=10, traffic_runs=20)
 BURST = "100 ms on all CPUs"
 
 
@@ -102,9 +105,35 @@ def test_the_order_is_a_shuffle_of_all_kinds_from_the_seed():
     assert all(0 <= moment < 1 for _, moment in order)
 
 
+def test_foreign_traffic_has_rows_and_verdicts_of_its_own():
+    runs = [run(TRAFFIC, 9.0, True)] * 40 + [run(NO_TRAFFIC, 0.0, False)] * 40
+    cells = judged(*runs, *[run(BURST, 9.0, False)] * 40)
+    assert cells[TRAFFIC]["verdict"] == cells[NO_TRAFFIC]["verdict"] == "within"
+    assert cells[ALL_BURSTS]["verdict"] == "outside" and cells[ALL_BURSTS]["runs"] == 40
+    assert judged(*[run(TRAFFIC, 9.0, False)] * 40)[TRAFFIC]["verdict"] == "outside"
+    assert judged(*[run(NO_TRAFFIC, 0.0, True)] * 40)[NO_TRAFFIC]["verdict"] == "outside"
+
+
+def test_foreign_traffic_has_random_sizes_and_moments_from_the_seed():
+    plan = InterferencePlan(traffic_runs=30)
+    order = plan.traffic_order()
+    assert (
+        order == plan.traffic_order() != InterferencePlan(traffic_runs=30, seed=1).traffic_order()
+    )
+    sent = [one for one, _ in order if one.length_ms]
+    assert len(order) == 60 and len(sent) == 30
+    assert len({one.rate_MBps for one in sent}) == len({one.length_ms for one in sent}) == 30
+    assert all(50 <= one.length_ms <= 300 and 5 <= one.rate_MBps <= 50 for one in sent)
+    assert all(0 <= moment < 1 for _, moment in order)
+
+
 @pytest.mark.parametrize(
     ("given_plan", "code"),
-    [({"runs": 0}, "E-CALIBRATION-006"), ({"lengths_ms": (500,)}, "E-CALIBRATION-007")],
+    [
+        ({"runs": 0}, "E-CALIBRATION-006"),
+        ({"traffic_runs": 0}, "E-CALIBRATION-006"),
+        ({"lengths_ms": (500,)}, "E-CALIBRATION-007"),
+    ],
 )
 def test_a_plan_out_of_range_is_refused(given_plan, code):
     with pytest.raises(BadInput) as error:

@@ -1,0 +1,53 @@
+#include "meter/throttle.h"
+
+#include "base/file_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The decimal number of a sysfs file. 0, or -1 where it is absent or malformed. */
+static int read_number(const char *root, uint64_t cpu, const char *name, uint64_t *out)
+{
+	char path[256], text[32];
+	uint64_t n = 0;
+	long len;
+	int wrote = snprintf(path, sizeof(path), "%s/cpu%" PRIu64 "/%s", root, cpu, name);
+
+	if (wrote < 0 || (size_t)wrote >= sizeof(path))
+		return -1;
+	len = nl_file_read(path, text, sizeof(text));
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	if (len <= 0 || len > 18) /* the sum of two fits 63 bits */
+		return -1;
+	for (long i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return -1;
+		n = n * 10 + (uint64_t)(text[i] - '0');
+	}
+	*out = n;
+	return 0;
+}
+
+void nl_throttle_read(const char *root, struct nl_meter *out)
+{
+	for (uint64_t i = 0; i < out->cpus; i++) {
+		struct nl_cpu *cpu = &out->cpu[i];
+		uint64_t core = 0, package = 0;
+		int no_core, no_package;
+
+		if (read_number(root, cpu->cpu, "cpufreq/scaling_cur_freq", &cpu->frequency_kHz))
+			cpu->frequency_kHz = 0;
+		no_core = read_number(root, cpu->cpu, "thermal_throttle/core_throttle_count", &core);
+		no_package =
+			read_number(root, cpu->cpu, "thermal_throttle/package_throttle_count", &package);
+		cpu->throttled = no_core && no_package ? -1 : (int64_t)(core + package);
+	}
+}
+
+int64_t nl_throttle_grown(int64_t before, int64_t after)
+{
+	if (before < 0 || after < before)
+		return -1;
+	return after - before;
+}

@@ -1,0 +1,119 @@
+"""Traffic of others on the interfaces of a run: what they carried beyond the run's own segments.
+
+TCP counts the payload and the segments that each socket sent, retransmissions included. With the
+largest header that a segment can have, that bounds what the run can have put on either interface;
+a surplus is foreign. A count below the payload is a matter of the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netlab.measure.exchange import Outcome
+from netlab.units import ETHERNET_HEADER_B
+
+LARGEST_HEADERS_B = 72
+"""IPv6 and TCP with timestamps."""
+
+SACK_BLOCKS_B = 28
+"""Further options of a segment without payload."""
+
+LOOPBACK = "lo"
+"""It sends what it receives: its counters have both directions."""
+
+SLACK_B = 65_536
+SLACK_PACKETS = 64
+"""Allowance for neighbour discovery, the clocks' protocol and the like."""
+
+
+@dataclass(frozen=True)
+class ForeignTraffic:
+    """Traffic on an interface that is not the run's.
+
+    Attributes
+    ----------
+    percent : float
+        Surplus of bytes or of packets, whichever is more, of the run's own on that interface in its
+        busier direction.
+    where : str
+        End and direction, such as ``received by the sink's interface``.
+    """
+
+    percent: float
+    where: str = ""
+
+
+def foreign_traffic(outcome: Outcome, *, mtu_B: int) -> ForeignTraffic | None:
+    """Return the foreign traffic of the interface and direction that had most.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        The agents' answers.
+    mtu_B : int
+        MTU of the path.
+
+    Returns
+    -------
+    ForeignTraffic or None
+        None where an interface or a socket has no counts, and for other generators.
+    """
+    flows = outcome.flows
+    forward, reverse = flows[0], flows[1] if len(flows) == 2 else None
+    sent_there = [forward.gen, *([reverse.sink] if reverse else [])]
+    sent_back = [forward.sink, *([reverse.gen] if reverse else [])]
+    found = []
+    for end, result, sends, receives in (
+        ("sender", forward.gen, sent_there, sent_back),
+        ("sink", forward.sink, sent_back, sent_there),
+    ):
+        interface = ((result.get("meter") or {}).get("total") or {}).get("interface")
+        if not interface or interface.get("reset"):
+            return None
+        if interface["name"] == LOOPBACK:
+            sends = receives = [*sends, *receives]
+        mosts = [most for own in (sends, receives) if (most := _most(own, mtu_B)) is not None]
+        if len(mosts) < 2:
+            return None
+        busier = [max(counts) for counts in zip(*mosts, strict=True)]
+        for prefix, verb, most in zip(("tx", "rx"), ("sent", "received"), mosts, strict=True):
+            counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
+            percent = _surplus(counted, most, busier)
+            found.append(ForeignTraffic(percent, f"{verb} by the {end}'s interface"))
+    return max(found, key=lambda one: one.percent)
+
+
+def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
+    """Most bytes and packets that the sockets of these results can have sent."""
+    total_B = packets = 0
+    for tcp in _sockets(results):
+        segments, sent_B = tcp.get("segs_out"), tcp.get("bytes_sent")
+        mss_B = max(1, tcp.get("mss_B") or 1)
+        # a kernel that lacks a count reports 0
+        if not segments or sent_B is None or (not sent_B and tcp.get("bytes_acked")):
+            return None
+        if segments < sent_B / mss_B / 2:
+            return None  # the 32 bits of the count have wrapped
+        headers_B = ETHERNET_HEADER_B + min(LARGEST_HEADERS_B, max(0, mtu_B - mss_B))
+        bare = max(0, segments - sent_B // mss_B)
+        total_B += sent_B + segments * headers_B + bare * SACK_BLOCKS_B
+        packets += segments
+    return (total_B, packets) if packets else None
+
+
+def _sockets(results: Sequence[dict]) -> Iterator[dict]:
+    for result in results:
+        for stream in result["per_stream"]:
+            yield stream.get("tcp") or {}
+
+
+def _surplus(counted: Sequence[int], most: Sequence[int], whole: Sequence[int]) -> float:
+    """Largest surplus of bytes and of packets, in per cent of the run's own, the busier way."""
+    shares = [
+        100 * max(0, seen - limit - slack) / of
+        for seen, limit, slack, of in zip(
+            counted, most, (SLACK_B, SLACK_PACKETS), whole, strict=True
+        )
+    ]
+    return max(shares)

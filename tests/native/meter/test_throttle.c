@@ -1,0 +1,115 @@
+/* Frequency and throttling counts are read from a tree of files like that of sysfs. */
+#include "check.h"
+#include "meter/throttle.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/nl-throttle-XXXXXX";
+static struct nl_meter before, after;
+static struct nl_meter_span span;
+
+static void write_file(const char *directory, const char *name, const char *text)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", root, directory);
+	mkdir(path, 0700);
+	snprintf(path, sizeof(path), "%s/%s/%s", root, directory, name);
+	file = fopen(path, "w");
+	CHECK(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static void make_tree(void)
+{
+	char cpu[64];
+
+	CHECK(mkdtemp(root));
+	for (int i = 0; i < 3; i++) {
+		snprintf(cpu, sizeof(cpu), "%s/cpu%d", root, i);
+		CHECK(mkdir(cpu, 0700) == 0);
+	}
+	memset(&before, 0, sizeof(before));
+	before.cpus = 3;
+	for (uint64_t i = 0; i < before.cpus; i++)
+		before.cpu[i].cpu = i;
+	after = before;
+}
+
+static void remove_tree(void)
+{
+	static const char *const name[] = {
+		"cpufreq/scaling_cur_freq", "cpufreq", "thermal_throttle/core_throttle_count",
+		"thermal_throttle/package_throttle_count", "thermal_throttle", ""};
+	char path[256];
+
+	for (int i = 0; i < 3; i++)
+		for (size_t k = 0; k < sizeof(name) / sizeof(name[0]); k++) {
+			snprintf(path, sizeof(path), "%s/cpu%d/%s", root, i, name[k]);
+			remove(path);
+		}
+	rmdir(root);
+	memcpy(root + sizeof(root) - 7, "XXXXXX", 6);
+}
+
+static void frequencies_and_counts_are_read_by_cpu(void)
+{
+	write_file("cpu0/cpufreq", "scaling_cur_freq", "3400000\n");
+	write_file("cpu0/thermal_throttle", "core_throttle_count", "7\n");
+	write_file("cpu0/thermal_throttle", "package_throttle_count", "5\n");
+	write_file("cpu1/thermal_throttle", "core_throttle_count", "0\n");
+	nl_throttle_read(root, &before);
+	CHECK(before.cpu[0].frequency_kHz == 3400000 && before.cpu[0].throttled == 12);
+	CHECK(before.cpu[1].frequency_kHz == 0 && before.cpu[1].throttled == 0);
+	CHECK(before.cpu[2].frequency_kHz == 0 && before.cpu[2].throttled == -1);
+}
+
+static void a_span_has_both_frequencies_and_the_growth(void)
+{
+	write_file("cpu0/cpufreq", "scaling_cur_freq", "3400000\n");
+	write_file("cpu0/thermal_throttle", "core_throttle_count", "7\n");
+	write_file("cpu1/thermal_throttle", "core_throttle_count", "9\n");
+	nl_throttle_read(root, &before);
+	write_file("cpu0/cpufreq", "scaling_cur_freq", "1200000\n");
+	write_file("cpu0/thermal_throttle", "core_throttle_count", "10\n");
+	write_file("cpu1/thermal_throttle", "core_throttle_count", "8\n"); /* reset */
+	nl_throttle_read(root, &after);
+	nl_meter_diff(&before, &after, &span);
+	CHECK(span.cpu[0].first_frequency_kHz == 3400000 && span.cpu[0].frequency_kHz == 1200000);
+	CHECK(span.cpu[0].throttled == 3);
+	CHECK(span.cpu[1].throttled == -1 && span.cpu[2].throttled == -1);
+}
+
+static void malformed_files_are_unknown(void)
+{
+	static const char *const text[] = {"", "\n", "-1\n", "<unknown>\n", "12 34\n",
+					   "99999999999999999999\n"};
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
+		write_file("cpu0/cpufreq", "scaling_cur_freq", text[i]);
+		write_file("cpu0/thermal_throttle", "core_throttle_count", text[i]);
+		nl_throttle_read(root, &before);
+		CHECK(before.cpu[0].frequency_kHz == 0 && before.cpu[0].throttled == -1);
+	}
+}
+
+static void an_absent_tree_is_unknown(void)
+{
+	nl_throttle_read("/nonexistent", &before);
+	CHECK(before.cpu[0].frequency_kHz == 0 && before.cpu[0].throttled == -1);
+}
+
+static const struct nl_test tests[] = {
+	TEST_WITH(frequencies_and_counts_are_read_by_cpu, make_tree, remove_tree),
+	TEST_WITH(a_span_has_both_frequencies_and_the_growth, make_tree, remove_tree),
+	TEST_WITH(malformed_files_are_unknown, make_tree, remove_tree),
+	TEST_WITH(an_absent_tree_is_unknown, make_tree, remove_tree),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
