@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.intervals import is_symmetric
+from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING
+from netlab.analysis.intervals import LEAST, is_symmetric
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text
@@ -54,6 +54,35 @@ def percent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     if not is_symmetric(value, low, high):
         return f"{value:.1f} ({low:.1f} to {high:.1f}) %"
     return f"{value:.1f} ± {(high - low) / 2:.1f} %"
+
+
+def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> list[str]:
+    """Sentences on the intervals of cells: their level, and why cells have none.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    confidence : float
+        Level of the intervals.
+    sign : str
+        Sign of an interval: ``±`` in tables, or ``bars`` in charts.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"interval_from": ["rounds", "none"], "n_valid": [4, 2]})
+    >>> interval_notes(frame, 0.95)
+    ['Mean ± half width of the 95 % interval.', 'No ±: too few samples for an interval.']
+    >>> interval_notes(frame.iloc[1:], 0.95)
+    ['No ±: an interval takes 3 valid rounds.']
+    """
+    measured = cells[cells["n_valid"] > 0]
+    without = measured["interval_from"] == FROM_NOTHING
+    if without.all():
+        return [f"No {sign}: an interval takes {LEAST} valid rounds."] if len(measured) else []
+    words = f"{100 * confidence:g} % interval."
+    notes = [f"Mean ± half width of the {words}" if sign == "±" else f"{sign.title()}: {words}"]
+    return [*notes, f"No {sign}: too few samples for an interval."] if without.any() else notes
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:

@@ -148,13 +148,15 @@ def _words(part: pd.DataFrame) -> str:
 
 def _caption(part: pd.DataFrame, study: Study | None) -> str:
     level = study.confidence if study is not None else 0.95
-    text = f"Bars: {100 * level:g} % interval"
+    notes = printed.interval_notes(part, level, "bars")
     if (part["interval_from"] == FROM_BATCHES).any():
-        text += ", from within one run where a cell has a single valid one"
-    cut = (part["high_MBps"] > _top(part)).any()
+        notes.append("From within one run where a cell has a single valid one.")
+    if (part["high_MBps"] > _top(part)).any():
+        notes.append("Some run off the chart.")
     missing = int((part["n_valid"] == 0).sum())
-    text += "; some run off the chart" if cut else ""
-    return text + (f"; cells without a valid run: {missing}." if missing else ".")
+    if missing:
+        notes.append(f"Cells without a valid run: {missing}.")
+    return " ".join(notes)
 
 
 @theme()

@@ -143,7 +143,8 @@ def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]
     ax.set_xlabel("ratio of goodput")
     ax.set_title("Effect of each step of a factor")
     alt = f"Forest plot of the ratio of goodput by step. {'; '.join(words)}."
-    return describe(ax, alt, "Bars: interval between the cases that differ in this step alone.")
+    caption = "Bars: interval between the cases that differ in this step alone."
+    return describe(ax, alt, caption if steps["low"].notna().any() else "")
 
 
 def _level(labels: dict[str, str], level: str) -> str:

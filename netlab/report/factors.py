@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from netlab.analysis import factors
+from netlab.analysis import factors, printed
 from netlab.analysis.measured import Measured
 from netlab.charts.factors import over_factor
 from netlab.charts.style import Gallery
@@ -35,11 +35,11 @@ def of_two(
         if not isinstance(level, list | tuple)
     )
     caption = f"{factors.unit_of(rows)} by {factors.unit_of(columns)}"
-    level = f"{100 * m.study.confidence:g} %"
+    part = factors.of_two(m.cells, rows, columns, at, m.study)
     return Table(
         frame,
         f"{where + ': ' if where else ''}{caption}, {UNITS[quantity]}",
-        note=f"Mean ± half width of the {level} interval.",
+        note=" ".join(printed.interval_notes(part, m.study.confidence)),
     )
 
 

@@ -14,7 +14,8 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, FROM_NOTHING
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES
+from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Table
 
@@ -153,11 +154,9 @@ def of_group(
     part = printed.of_group(m.cells, group)
     notes = []
     if quantity != "bottleneck":
-        notes.append(f"Mean ± half width of the {_level(m)} interval.")
+        notes += printed.interval_notes(part, m.study.confidence)
         if (part["interval_from"] == FROM_BATCHES).any():
             notes.append("Cells with one valid run: interval from batch means within it.")
-        if ((part["interval_from"] == FROM_NOTHING) & (part["n_valid"] > 0)).any():
-            notes.append("No ±: too few samples for an interval.")
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
     text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
@@ -218,9 +217,10 @@ def effects(m: Measured) -> Table | Sentence:
             "open": frame["open"],
         }
     )
+    between = f", with its {_level(m)} interval between cases" if frame["low"].notna().any() else ""
     note = (
-        f"Geometric mean over all cases, with its {_level(m)} interval between cases. Higher, "
-        f"lower: cases whose own {_level(m)} interval lies on that side of 1; open: it contains 1."
+        f"Geometric mean over all cases{between}. Higher, lower: cases whose own {_level(m)} "
+        "interval lies on that side of 1; open: it contains 1, or there is none."
     )
     return Table(shown, "Effect of each step of a factor on goodput", note=note, data=frame)
 
@@ -305,6 +305,8 @@ def precision(m: Measured) -> Tables:
     ]
     rounds = cells["n_valid"]
     note = f"{len(m.cells)} cells; half widths of {_level(m)} intervals, in per cent of the mean."
+    if half.isna().all():
+        note = f"{len(m.cells)} cells; an interval takes {LEAST} valid rounds."
     if len(rounds):
         note += f" {rounds.min():.0f} to {rounds.max():.0f} valid runs a cell."
     counts = Table(

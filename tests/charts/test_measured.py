@@ -95,7 +95,7 @@ def test_missing_cells_leave_gaps_and_are_counted(study):
     cells = Cells()(runs, study=study)
     chart = show(charts.throughput(cells, "Linux64 -> Linux64", "none", study=study))
     assert "nothing valid with 12" in chart.alt
-    assert "cells without a valid run: 2" in chart.caption
+    assert "Cells without a valid run: 2" in chart.caption
 
 
 def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
@@ -166,3 +166,16 @@ def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
     mtus = {c.lines[0].get_color() for c in lines}
     assert len(mtus) == 3 and not mtus & {line.get_color() for line in dots}
     plt.close("all")
+
+
+def test_a_chart_without_intervals_does_not_speak_of_bars(runs, study):
+    few = Cells()(runs[runs["round"] <= 2], study=study)
+    caption = show(charts.throughput(few, "Linux64 -> Linux64", "full", study=study)).caption
+    assert caption == "No bars: an interval takes 3 valid rounds."
+
+
+def test_a_chart_with_some_intervals_says_that_others_lack_them(runs, study):
+    part = (runs["round"] <= 2) | (runs["streams"] > 1)
+    some = Cells()(runs[part], study=study)
+    caption = show(charts.throughput(some, "Linux64 -> Linux64", "full", study=study)).caption
+    assert caption.startswith("Bars: 95 % interval. No bars: too few samples for an interval.")

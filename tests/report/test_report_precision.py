@@ -62,3 +62,13 @@ def test_stability_is_stated_in_three_sentences(study):
     shown = tables.stability(measured(study))
     assert shown.frame["test"].tolist() == ["drift", "step", "carry-over"]
     assert shown.frame["finding"].str.contains("distinguishable from zero").all()
+
+
+def test_a_report_of_two_rounds_does_not_speak_of_intervals():
+    study = load(synthetic.openlab_file(), rounds=2)
+    m = from_frames(study, synthetic.runs_of(study), None, Path("."))
+    (counts,) = tables.precision(m).tables
+    assert counts.note.startswith("140 cells; an interval takes 3 valid rounds.")
+    table = tables.of_group(m, "Linux64 -> Linux64")
+    assert table.note == "No ±: an interval takes 3 valid rounds."
+    assert "±" not in table.frame.to_string()
