@@ -8,13 +8,11 @@ import pandas as pd
 
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import Outcome
+from netlab.measure.plausible import most_percent
 from netlab.study import Noise, Timing
 
 LIMITS = Noise()
 """Of all cores, in the window: above it, other processes affect the figure."""
-
-IMPLAUSIBLE_PERCENT = 101.0
-"""Above the ceiling by more than timing errors of the window explain."""
 
 DRIFT_PPM = 1000.0
 """Twice the maximum slew of NTP (500): above it, the clock is not reliable."""
@@ -81,8 +79,12 @@ def flags_of(
     ):
         flags["stalled"] = "the streams ended before the window did"
     percent = row["percent_of_ceiling"]
-    if percent is not None and percent > IMPLAUSIBLE_PERCENT:
-        flags["implausible"] = f"{percent:.1f} % of the {row['ceiling_kind']} ceiling"
+    most = most_percent(row)
+    if percent is not None and percent > most.percent:
+        flags["implausible"] = (
+            f"{percent:.1f} % of the {row['ceiling_kind']} ceiling, where its window and queue "
+            f"allow {most.percent:.1f} %"
+        )
     if ledger_problems:
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
     disturbed = [interference(row, noise, largest), *surplus]

@@ -93,6 +93,15 @@ def test_each_fault_has_its_flag_and_its_reason(fault, flag, says):
     assert says in found[flag]
 
 
+def test_a_short_window_over_a_long_path_may_show_more_than_its_ceiling():
+    short = {"percent_of_ceiling": 101.4, "window_s": 0.2, "retransmits": 0}
+    emulated = {"path_rtt_us": 30_000.0, "emulator_late_us": 200.0, "ceiling_MBps": 60.0}
+    timing = Timing(rounds=1, seconds=0.2, warmup_s=0.0, interval_ms=100)
+    for percent, flags in ((101.4, []), (104.5, ["implausible"])):
+        row = FINE | short | emulated | {"percent_of_ceiling": percent}
+        assert list(flags_of(row, outcome(), [], [], BUSY, timing)) == flags
+
+
 def test_a_run_of_fixed_bytes_may_end_before_the_time_of_the_others():
     assert flagged(row={"window_s": 0.5, "records": 1000}) == {}
 

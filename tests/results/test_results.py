@@ -215,6 +215,17 @@ def test_a_file_of_version_2_is_read_with_the_column_that_it_lacks_missing(store
     assert frame["pacing_MBps"].isna().all() and frame["sent_B"].notna().any()
 
 
+def test_a_file_of_version_4_is_read_without_foreign_traffic_and_throttling(stored):
+    table = pyarrow.parquet.read_table(stored)
+    metadata = {**table.schema.metadata, b"netlab.schema_version": b"4"}
+    later = ["foreign_traffic_percent", "throttle_events", "cpu_frequency_percent"]
+    older = table.drop_columns(later).replace_schema_metadata(metadata)
+    pyarrow.parquet.write_table(older, stored)
+    frame = read(stored, RUN_COLUMNS)
+    assert list(frame) == [column.name for column in RUN_COLUMNS]
+    assert frame[later].isna().all(axis=None)
+
+
 @pytest.mark.parametrize("change", ["lacks", "adds"])
 def test_a_file_of_version_2_with_other_columns_is_refused(stored, change):
     table = pyarrow.parquet.read_table(stored)

@@ -1,0 +1,75 @@
+"""Most goodput that a window can show: the ceiling, and what arrived earlier and was read in it.
+
+The sink counts bytes when they are read. At the start of the window some have arrived and are not
+read yet, so that a short window shows more than the path carried in it:
+
+* the reader waits for a CPU, and on an emulated path so does the emulator, which then delivers a
+  burst; both together for some milliseconds;
+* after a loss TCP delivers nothing until the missing segment is there. What arrived meanwhile, a
+  round trip and the time in the queue before the bottleneck, is then read at once.
+
+Both are times at the ceiling's rate; their share of the window is the tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BASE_PERCENT = 1.0
+"""Errors of the clocks, of headers and of the token bucket of a link."""
+
+READ_LATE_S = 0.004
+"""Wait of a reader for a CPU: a time slice of the scheduler."""
+
+BURST_B = 65_536
+"""Largest unit that the kernel passes on at once."""
+
+
+@dataclass(frozen=True)
+class Most:
+    """Largest plausible share of the ceiling.
+
+    Attributes
+    ----------
+    percent : float
+    late_s, held_s : float
+        Time by which reading or delivery may be late, and time that TCP held data after a loss.
+    """
+
+    percent: float
+    late_s: float
+    held_s: float
+
+
+def most_percent(row: dict) -> Most:
+    """Return the largest plausible share of a run's ceiling, from its window and its queue.
+
+    Parameters
+    ----------
+    row : dict
+        The run's record: ``window_s``, and where known ``ceiling_MBps link_MBps retransmits
+        rtt_us path_rtt_us path_queue_max_B emulator_late_us rcvbuf_B streams``.
+    """
+    window_s = row.get("window_s")
+    if not window_s:
+        return Most(100 + BASE_PERCENT, 0.0, 0.0)
+    ceiling_Bps = 1e6 * (row.get("ceiling_MBps") or 0.0)
+    late_s = READ_LATE_S + (row.get("emulator_late_us") or 0.0) / 1e6
+    if ceiling_Bps:
+        late_s += BURST_B / ceiling_Bps
+    held_s = 0.0 if row.get("retransmits") == 0 else _held_s(row, ceiling_Bps)
+    percent = 100 + BASE_PERCENT + 100 * (late_s + held_s) / window_s
+    return Most(percent, late_s, held_s)
+
+
+def _held_s(row: dict, ceiling_Bps: float) -> float:
+    """Time of a recovery: a round trip and the queue, as far as the receive buffers hold it."""
+    link_Bps = 1e6 * (row.get("link_MBps") or 0.0)
+    queue_s = (row.get("path_queue_max_B") or 0) / link_Bps if link_Bps else 0.0
+    recovery_s = max(
+        (row.get("path_rtt_us") or 0.0) / 1e6 + queue_s, (row.get("rtt_us") or 0.0) / 1e6
+    )
+    buffers_B = (row.get("rcvbuf_B") or 0.0) * (row.get("streams") or 1)
+    if not ceiling_Bps or not buffers_B:
+        return recovery_s
+    return min(recovery_s, buffers_B / ceiling_Bps)
