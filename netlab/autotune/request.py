@@ -13,6 +13,14 @@ from netlab.errors import BadInput
 from netlab.experiment.lab_pair import lab_pair
 from netlab.lab.queues import queue_a_cpu
 from netlab.study import Group, Study
+from netlab.study.factors import (
+    OF_EMULATOR,
+    OF_GROUP,
+    OF_LINK,
+    OF_POLICY,
+    OF_SOCKET,
+    level_text,
+)
 
 DEFAULT_PATH = "lab"
 LEAST_S, MOST_S = 10.0, 86_400.0
@@ -118,10 +126,44 @@ class SearchRequest:
         if self.group.generator != "netlab":
             only = f"{self.group.name} uses {self.group.generator}; autotune needs netlab"
             raise BadInput(only, key="PATH", value=self.path, code="E-AUTOTUNE-012")
+        self._refuse_factors()
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise BadInput(
                 "is from 0 to 2^63 - 1", key="seed", value=self.seed, code="E-AUTOTUNE-013"
             )
+
+    def _refuse_factors(self) -> None:
+        """Refuse a group that crosses factors: a search starts from one setting."""
+        group = self.nearest
+        crossed = group.factors.over(self.study.factors).given() if group else {}
+        if group is None or not crossed:
+            return
+        listed = "; ".join(
+            f"{name} ({', '.join(map(level_text, levels))}) as {_key_of(name, self.path)}"
+            for name, levels in crossed.items()
+        )
+        raise BadInput(
+            f"{group.name} crosses factors, and a search starts from one setting: in a copy "
+            f"of the study without `factors` and `exclude`, give one level of {listed}; search "
+            "once for each level of interest",
+            where=self.study.name,
+            key="PATH",
+            value=self.path,
+            code="E-AUTOTUNE-017",
+        )
+
+    @property
+    def nearest(self) -> Group | None:
+        """The group on this path that is most similar to what is asked; None without a group."""
+        on_path = [group for group in self.study.groups if group.path == self.path]
+        wanted = self._wanted
+        fits = [sum(getattr(group, key) == wanted[key] for key in wanted) for group in on_path]
+        return on_path[fits.index(max(fits))] if on_path else None
+
+    @property
+    def _wanted(self) -> dict[str, Any]:
+        wanted = {"generator": "netlab", "direction": self.direction, "sender": self.sender}
+        return {key: value for key, value in wanted.items() if value is not None}
 
     @property
     def group(self) -> Group:
@@ -130,18 +172,12 @@ class SearchRequest:
         If none has the requested direction and sender, a new group with them and with the settings
         of the most similar one; defaults if the path has no group.
         """
-        on_path = [group for group in self.study.groups if group.path == self.path]
-        wanted: dict[str, Any] = {"direction": self.direction, "sender": self.sender}
-        wanted = {key: value for key, value in wanted.items() if value is not None}
-        if not on_path:
+        wanted, nearest = self._wanted, self.nearest
+        if nearest is None:
             first = self.study.paths[self.path].ends[0].host
             return Group(**{"name": self.path, "path": self.path, "sender": first, **wanted})
-        wanted_of = {"generator": "netlab", **wanted}
-        fits = [
-            sum(getattr(group, key) == wanted_of[key] for key in wanted_of) for group in on_path
-        ]
-        nearest = on_path[fits.index(max(fits))]
-        if max(fits) == len(wanted_of) or nearest.generator != "netlab":
+        fits = all(getattr(nearest, key) == value for key, value in wanted.items())
+        if fits or nearest.generator != "netlab":
             return nearest.model_copy(update={"force_loss_at_s": None})
         same = {name: getattr(nearest, name) for name in TAKEN_OVER}
         new = {**same, **wanted, "path": self.path}
@@ -167,6 +203,24 @@ class SearchRequest:
     def error(self) -> float:
         """Error probability of each race: one minus the study's confidence."""
         return 1 - self.study.confidence
+
+
+def _key_of(factor: str, path: str) -> str:
+    """Key of a study that has one level of a factor."""
+    link = f"paths.{path}.link"
+    if factor in OF_EMULATOR:
+        return f"{link}.emulator.{factor}"
+    if factor == "offloads":
+        return f"{link}.segmentation_offload and checksum_offload"
+    if factor == "rate_Mbps":
+        return f"{link}.rate_Mbps, or emulator.rate_Mbps of a link with an emulator"
+    if factor in OF_LINK:
+        return f"{link}.{factor}"
+    if factor in OF_GROUP:
+        return f"{factor} of the group"
+    if factor in OF_SOCKET:
+        return f"socket.{factor}"
+    return f"policy.{factor}" if factor in OF_POLICY else factor
 
 
 @dataclass(frozen=True)

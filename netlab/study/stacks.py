@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from netlab.study.base import Model
+from netlab.study.base import Model, misplaced
 from netlab.tuning.profiles import nearest
 
 if TYPE_CHECKING:
@@ -86,22 +86,26 @@ def check_congestions(study: Study) -> None:
 
     Raises
     ------
-    ValueError
-        The sentence names the key and the nearest known names.
+    PydanticCustomError
+        With the place of the name in the study; the sentence has the nearest known names.
     """
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
-    named = [("congestion", study.congestion)]
-    named += [(f"groups: {g.name}: congestion", g.congestion) for g in study.groups if g.congestion]
-    named += [("factors.congestion", level) for level in study.factors.congestion or ()]
-    named += [
-        (f"groups: {group.name}: factors.congestion", level)
-        for group in study.groups
-        for level in group.factors.congestion or ()
-    ]
-    for key, congestion in named:
+    named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion)]
+    at: tuple[str | int, ...] = ("factors", "congestion")
+    named += [((*at, i), level) for i, level in enumerate(study.factors.congestion or ())]
+    for number, group in enumerate(study.groups):
+        place: tuple[str | int, ...] = ("groups", number)
+        if group.congestion:
+            named.append(((*place, "congestion"), group.congestion))
+        levels = group.factors.congestion or ()
+        named += [((*place, *at, i), level) for i, level in enumerate(levels)]
+    for where, congestion in named:
         for name in congestion.split("+"):
             if name not in known:
-                raise ValueError(
-                    f"{key}: unknown congestion control {name!r}; {nearest(name, known)}; declare "
-                    f"a module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}"
+                raise misplaced(
+                    f"unknown congestion control {name!r}; {nearest(name, known)}; declare a "
+                    f"module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}",
+                    where,
+                    congestion,
+                    code="E-STUDY-083",
                 )

@@ -93,3 +93,44 @@ def test_without_a_study_there_is_a_lab_path():
     ask = SearchRequest(default_study(), "lab")
     assert ask.group.sender == "gen"
     assert ask.error == pytest.approx(0.05)
+
+
+def crossing(**factors) -> Study:
+    content = study().model_dump(mode="python")
+    paths = {**content["paths"], "a-b": {"ends": PATHS["a-b"]["ends"], "link": {}}}
+    groups = [
+        {key: group[key] for key in ("name", "path", "sender")} for group in content["groups"]
+    ]
+    return Study.model_validate({**content, "paths": paths, "groups": groups, "factors": factors})
+
+
+KEYS = [
+    ({"send": ["copy", "zerocopy"]}, "send (copy, zerocopy) as send"),
+    ({"rtt_ms": [0.0, 10.0]}, "rtt_ms (0, 10) as paths.a-b.link.emulator.rtt_ms"),
+    ({"queues": [1, 2]}, "queues (1, 2) as paths.a-b.link.queues"),
+    ({"rate_Mbps": [100.0]}, "rate_Mbps (100) as paths.a-b.link.rate_Mbps, or emulator"),
+    ({"offloads": ["none", "all"]}, "(none, all) as paths.a-b.link.segmentation_offload and"),
+    ({"record_length_B": [1000, 2000]}, "record_length_B (1000, 2000) as record_length_B of the"),
+    ({"nodelay": [True, False]}, "nodelay (true, false) as socket.nodelay"),
+    ({"batch_B": [65536]}, "batch_B (65536) as policy.batch_B"),
+]
+
+
+@pytest.mark.parametrize(("factors", "said"), KEYS)
+def test_a_group_that_crosses_factors_is_refused_with_the_key_of_each(factors, said):
+    with pytest.raises(BadInput) as caught:
+        SearchRequest(crossing(**factors), "a-b")
+    assert caught.value.code == "E-AUTOTUNE-017"
+    assert said in str(caught.value) and "without `factors`" in str(caught.value)
+
+
+def test_factors_of_another_path_or_of_a_person_do_not_matter():
+    content = study().model_dump(mode="python")
+    other = {"name": "other", "path": "bare", "sender": "b", "factors": {"dscp": [0, 8]}}
+    content["groups"] = [*content["groups"], other]
+    content["outer"] = {"kernel": ["smp", "up"]}
+    whole = Study.model_validate(content)
+    assert SearchRequest(whole, "a-b").group.name == "one"
+    with pytest.raises(BadInput) as caught:
+        SearchRequest(whole, "bare")
+    assert caught.value.code == "E-AUTOTUNE-017"

@@ -373,7 +373,18 @@ REFUSED = {
         11,
         "factors",
     ),
-    "congestion": ("factors: {congestion: [nosuch]}", "E-YAML-022", 1, ""),
+    "congestion": (
+        "factors:\n  congestion:\n    - reno\n    - nosuch",
+        "E-STUDY-083",
+        14,
+        "factors.congestion.1",
+    ),
+    "one of several congestions": (
+        "factors: {congestion: [reno, cubic+nosuch]}",
+        "E-STUDY-083",
+        11,
+        "factors.congestion.1",
+    ),
 }  # fmt: skip
 
 
