@@ -120,6 +120,7 @@ def record(study, digest, block, run, rng, kind_and_goodput):
         "tuning": block.tuning,
         "mtu_B": block.mtu_B,
         "streams": run.streams,
+        "factors": run.factors,
         "round": run.round,
         "seed": study.seed,
         "record_length_B": group.record_length_B,

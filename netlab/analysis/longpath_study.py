@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from netlab.files import paths as root_paths
 from netlab.results import Store
 from netlab.study import QUICK, Timing
 from netlab.study import load as load_study
+from netlab.study.factors import crossed, levels_json, levels_text
+from netlab.study.levels import factors_of
 from netlab.study.link import LabLink
 
 QUANTITIES = {
@@ -32,6 +35,22 @@ QUANTITIES = {
 """Quantities of a run over time, with the unit; the queue only on an emulated path."""
 
 MOST_POINTS = 1200
+
+
+def label_of(run: Mapping) -> str:
+    """Name of a run among those of its part: its group's, or its stacks where they are a factor.
+
+    Examples
+    --------
+    >>> label_of({"group": "flows", "factors": '{"congestion":"fast+reno"}', "streams": 2})
+    'FAST and Reno'
+    """
+    levels = json.loads(run["factors"] or "{}")
+    stacks = levels.pop("congestion", None)
+    name = str(run["group"])
+    if stacks is not None:
+        name = " and ".join(stack_of_stream(stacks, stream) for stream in range(run["streams"]))
+    return ", ".join(filter(None, (name, levels_text(tuple(levels.items())))))
 
 
 @dataclass(frozen=True)
@@ -72,16 +91,22 @@ class LongPath:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Every run with its part of the study and its goodput after slow start."""
-        parts = {group.name: group.part for group in self.measured.study.groups}
+        """Every run with its part of the study, its goodput after slow start, and a label."""
+        study = self.measured.study
+        parts = {group.name: group.part for group in study.groups}
         order = {name: index for index, name in enumerate(parts)}
+        levels = [levels_json(at) for g in study.groups for at in crossed(factors_of(study, g))]
+        within = {text: index for index, text in enumerate(dict.fromkeys(levels))}
         after = after_slow_start(
             self.runs, self.intervals, self.traces, self.measured.study.confidence
         )
         frame = self.runs.assign(part=self.runs["group"].map(parts).fillna(""))
         frame["place"] = frame["group"].map(order)
+        frame["level"] = frame["factors"].map(within)
+        frame["label"] = [label_of(run) for run in frame.to_dict("records")]
         return frame.merge(after, on="run_id").sort_values(
-            ["place", "mtu_B", "tuning", "round"], ascending=[True, False, True, True]
+            ["place", "level", "mtu_B", "tuning", "round"],
+            ascending=[True, True, False, True, True],
         )
 
     def part(self, name: str) -> pd.DataFrame:

@@ -119,7 +119,7 @@ def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
     after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
     top = series["window"]["value"].max() if len(series["window"]) else math.nan
     again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
-    return f"{run['group']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
+    return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
 def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
@@ -287,7 +287,7 @@ def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
         column[1].set(xlabel="s", ylim=(0.45, 1.03))
         highest.append(over.drop(columns="jain").max().max())
         last = over["jain"].iloc[-1] if len(over) else math.nan
-        words.append(f"{run['group']}: index {last:.2f} at the end")
+        words.append(f"{run['label']}: index {last:.2f} at the end")
     axes[0][0].set_ylim(0, 1.06 * np.nanmax([1.0, *highest]))
     axes[0][0].set_ylabel("goodput, Mb/s")
     axes[1][0].set_ylabel("Jain's index")
@@ -336,8 +336,8 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
         ax.errorbar(mean, position, xerr=np.nan_to_num(half), capsize=3, elinewidth=1.2,
                     fmt=MARKERS[sorted(limits).index(run["mtu_B"])],
                     color=_style(lp.stack(run))["color"])  # fmt: skip
-        words.append(f"{run['group']} ({run['mtu_B']} B): {mean:.0f}")
-    names = [run["group"] + ("*" if run["flags"] else "") for run in shown]
+        words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
+    names = [run["label"] + ("*" if run["flags"] else "") for run in shown]
     ax.set_yticks(range(len(shown)), names)
     ax.invert_yaxis()
     limit = max(limits.values())

@@ -274,7 +274,7 @@ def fairness(lp: LongPath, part: str) -> Table | Sentence:
         half = "" if math.isnan(row["half_width"]) else f" ± {row['half_width']:.3f}"
         rows.append(
             {
-                "flows": run["group"].removesuffix(" (scaled down)"),
+                "flows": run["label"].removesuffix(" (scaled down)"),
                 "Mb/s": ", ".join(
                     f"{name} {rate:.0f}"
                     for name, rate in zip(row["flows"], row["flows_Mbps"], strict=True)

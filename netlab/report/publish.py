@@ -161,10 +161,9 @@ def publish(
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     """Notebooks that apply to a measured study, each with a summary."""
     found: tuple[tuple[str, str], ...] = LONG_PATH if on_long_path(measured) else ()
-    if has_factors(measured):
-        found += FACTORS
-    elif not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
-        found += MEASURED
+    # the notebook of a long path shows its stacks, which are a factor
+    if not found or measured.runs.groupby("group")["streams"].nunique().max() > 1:
+        found += FACTORS if has_factors(measured) else MEASURED
     if len(comparable(measured)):
         found += BESIDE_2003
     if measured.study.published is not None:

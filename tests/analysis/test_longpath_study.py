@@ -18,10 +18,19 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 
 
-def test_the_parts_have_the_studys_groups_in_its_order(lp):
-    assert lp.part("comparison")["group"].tolist() == [
+def test_the_parts_have_the_studys_runs_in_its_order(lp):
+    assert lp.part("comparison")["label"].tolist() == [
         *("Reno", "Reno", "HighSpeed", "HighSpeed"),
         *("Scalable", "Scalable", "FAST", "FAST"),
+    ]
+    assert lp.part("fairness (scaled down)")["label"].tolist() == [
+        *("Reno and Reno", "HighSpeed and HighSpeed", "Scalable and Scalable", "FAST and FAST"),
+        *("HighSpeed and Reno", "Scalable and Reno", "FAST and Reno"),
+    ]
+    assert sorted(lp.part("memory")["label"]) == [
+        "FAST with memory settings, buffer_B 0",
+        "FAST with memory settings, buffer_B 0",
+        "FAST with memory settings, buffer_B 41943040",
     ]
     assert lp.of("comparison", 1500)["mtu_B"].unique().tolist() == [1500]
     assert len(lp.part("configurations")) == 10

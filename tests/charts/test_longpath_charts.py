@@ -35,7 +35,7 @@ def test_a_loss_is_shown_beside_its_law(lp):
 
 def test_two_flows_are_shown_with_their_index(lp):
     (chart,) = charts.sharing(lp, lp.part("fairness (scaled down)"), "Two flows").charts
-    assert "Scalable and Reno (scaled down): index 1.00 at the end" in chart.alt
+    assert "Scalable and Reno: index 1.00 at the end" in chart.alt
 
 
 def test_the_configurations_are_rows_in_the_pages_order(lp):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from netlab.report import longpath as tables
-from netlab.report.publish import LONG_PATH, MEASURED, measured_notebooks
+from netlab.report.publish import FACTORS, LONG_PATH, measured_notebooks
 
 
 def test_the_short_form_says_that_it_is_short(lp):
@@ -94,4 +94,4 @@ def test_charts_over_streams_follow_it_where_a_group_varies_them(lp):
     first = runs.index[runs["group"] == runs["group"].iloc[0]]
     runs.loc[first[0], "streams"] = runs["streams"].max() + 1
     varied = replace(lp.measured, runs=runs)
-    assert measured_notebooks(varied) == LONG_PATH + MEASURED
+    assert measured_notebooks(varied) == LONG_PATH + FACTORS

@@ -173,7 +173,6 @@ TIMES = {
 
 DIGESTS = {
     "openlab-2003": "dc7941e76281adfecdf4d4f5fcbea349e3223191f893603551a68edfaa1e10df",
-    "slac-2003": "6fc4dd46c4b8fcb198108b7718aebcee33168e8574f9c5d82806e537dfa9c4ce",
     "agreement": "825728c37947634fcb65314b4a3022ddfe8c462ac88af4e7d8be645fe1102987",
 }
 """Of all run ids, places in the order and keys, taken before studies had factors."""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from netlab import published
 from netlab.congestion.window_laws import bdp_B
 from netlab.files.paths import data_dir
 from netlab.study import Group, Study, load
+from netlab.study.factors import Combination
+from netlab.study.levels import group_at
 from netlab.study.schedule import measuring_s, visits
 from netlab.study.wad_conf import parse_wad
 from netlab.tuning.profiles import Profile, load_profile
 
+CELLS = Path(__file__).with_name("slac_cells.csv")
 FILE = data_dir() / "studies" / "slac-2003.yml"
 STACKS = {"Reno": "reno", "HighSpeed": "highspeed", "Scalable": "scalable", "FAST": "fast"}
 SHORT_FORM_S = 8 * 60
@@ -64,11 +70,12 @@ def test_the_four_stacks_are_compared_as_the_summary_plots_were(study):
     page = published.load("slac-2003")
     page = page[page["place"].str.startswith("Summary")]
     found = set()
-    for group in part(study, "comparison"):
-        for tuning, mtu_B, _ in study.levels(group):
-            profile = load_profile(study.profile("sunnyvale", tuning))
-            wmem = profile.value_of("sysctl", "net.ipv4.tcp_wmem")
-            found.add((group.congestion, mtu_B, group.buffer_B, group.receive_buffer_B, wmem))
+    (group,) = part(study, "comparison")
+    for one in study.combinations(group):
+        profile = load_profile(study.profile("sunnyvale", one.tuning))
+        wmem = profile.value_of("sysctl", "net.ipv4.tcp_wmem")
+        stack = dict(one.levels)["congestion"]
+        found.add((stack, one.mtu_B, group.buffer_B, group.receive_buffer_B, wmem))
     assert found == {
         (STACKS[r.stack], r.mtu_B, r.sender_window_B, r.receiver_window_B, r.tcp_wmem)
         for r in page.itertuples()
@@ -141,3 +148,31 @@ def test_the_limited_slow_start_is_wad_confs(study):
     assert study.stacks["highspeed-wad"] == entry.stack()
     (group,) = part(study, "limited slow start")
     assert (group.congestion, group.buffer_B) == ("highspeed-wad", entry.sndbuf)
+
+
+def cell(study: Study, group: Group, one: Combination) -> dict[str, str]:
+    """All that a cell of the study depends on, as text."""
+    run = group_at(group, one.of_run)
+    found = {
+        "part": run.part,
+        "path": run.path,
+        "tuning": one.tuning,
+        "mtu_B": one.mtu_B,
+        "streams": one.streams,
+        "congestion": study.congestion_of(run),
+        **{
+            name: getattr(run, name) for name in ("record_length_B", "buffer_B", "receive_buffer_B")
+        },
+        **{name: getattr(run, name) for name in ("force_loss_at_s", "records", "quick_records")},
+        "short": run.short,
+    }
+    return {name: "" if value is None else str(value) for name, value in found.items()}
+
+
+def test_the_factors_cross_to_the_cells_that_groups_of_their_own_had(study):
+    """The file has the cells of the study as it was with a group a stack."""
+    with CELLS.open(encoding="utf-8", newline="") as file:
+        before = list(csv.DictReader(file))
+    now = [cell(study, g, one) for g in study.groups for one in study.combinations(g)]
+    assert sorted(map(tuple, map(dict.items, now))) == sorted(map(tuple, map(dict.items, before)))
+    assert len(now) == 45 and len(study.groups) == 19
