@@ -7,20 +7,26 @@ rounds of independent campaigns have nothing in common but their numbers: there 
 of the geometric means, with Welch's interval on logarithms.
 
 All intervals hold at once: with m cells each is made at the level ``1 - (1 - confidence) / m``
-(Bonferroni), whatever the cells have in common. `docs/compare.md` describes the verdicts;
+(Bonferroni), whatever the cells have in common, and *the same* is read from them. *Faster* and
+*slower* are read from Holm's step-down test of the ratios, which decides in every cell whose
+interval excludes 1, and in more: a cell that differs leaves its share of the error to the others.
+It cannot serve for *the same*, where a cell that is decided could still have been decided wrongly.
+So a false *faster* or *slower* has at most the probability 1 - confidence, and so has a false *the
+same*. `docs/compare.md` describes the verdicts;
 ``tests/analysis/test_compare_errors.py`` simulates how often one is wrong.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.analysis.effects import COMMON_ROUNDS, Ratio, paired_ratio, ratio
+from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio, ratio
 from netlab.analysis.precision import half_width_percent
 from netlab.errors import BadInput, NetlabError
 
@@ -48,7 +54,7 @@ LABELS = ("group",)
 """Columns that name cells and are not factors: left out where the sides share no level."""
 
 FIGURES = (
-    *("ratio", "low", "high", "verdict", "ranked", "reason", "paired"),
+    *("ratio", "low", "high", "p_holm", "verdict", "ranked", "reason", "paired"),
     *("n_a", "n_b", "a_MBps", "b_MBps", "a_half_percent", "b_half_percent"),
 )
 """Columns of a comparison after those of the cell."""
@@ -78,7 +84,8 @@ class Compared:
     ----------
     frame : DataFrame
         Columns of the cell (:attr:`keys`), then :data:`FIGURES`; one row a cell that both sides
-        have. ``ratio`` is B / A. Sorted by verdict, then by the size of the effect.
+        have. ``ratio`` is B / A, ``p_holm`` Holm's adjusted p-value of a ratio of 1. Sorted by
+        verdict, then by the size of the effect.
     keys : tuple of str
         Columns that identify a cell.
     only : DataFrame
@@ -167,9 +174,11 @@ def compare(
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     level = min(one.level for one in asked)
     cell_level = 1 - (1 - level) / len(common)
+    adjusted = holm([p_of_ratio(*pair) for pair in pairs])
     rows = [
-        dict(zip(keys, key, strict=True)) | _row(*pair, asked, cell_level, same_within_percent)
-        for key, pair in zip(common, pairs, strict=True)
+        dict(zip(keys, key, strict=True))
+        | _row(*pair, asked, cell_level, same_within_percent, Difference(p, 1 - level))
+        for key, pair, p in zip(common, pairs, adjusted, strict=True)
     ]
     return Compared(
         frame=_sorted(pd.DataFrame.from_records(rows, columns=[*keys, *FIGURES])),
@@ -203,6 +212,52 @@ def verdict(low: float, high: float, same_within_percent: float) -> str:
     if low > 1:
         return FASTER
     return SLOWER if high < 1 else CANNOT_TELL
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p-values of several tests by Holm's step-down method.
+
+    Rejecting those below a level has at most that probability of any false rejection, whatever the
+    tests have in common (S. Holm, "A simple sequentially rejective multiple test procedure", 1979).
+
+    Parameters
+    ----------
+    p : sequence of float
+        NaN where there is no test; it counts as one that is not rejected.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    values = np.where(np.isnan(np.asarray(p, dtype=float)), np.inf, np.asarray(p, dtype=float))
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    found = np.empty(len(values))
+    found[order] = np.where(np.isinf(steps), np.nan, np.minimum(steps, 1.0))
+    return found.tolist()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Test of one cell for a ratio other than 1.
+
+    Parameters
+    ----------
+    p_holm : float
+        Adjusted p-value; NaN without a test.
+    alpha : float
+        Level of all tests together.
+    """
+
+    p_holm: float
+    alpha: float
+
+    def verdict(self, found: Ratio) -> str:
+        """Faster or slower if the ratio is found to differ from 1."""
+        if not self.p_holm < self.alpha or found.ratio == 1:
+            return CANNOT_TELL
+        return FASTER if found.ratio > 1 else SLOWER
 
 
 def _usable(runs: pd.DataFrame) -> pd.DataFrame:
@@ -310,6 +365,7 @@ def _row(
     asked: tuple[Asked, Asked],
     level: float,
     same_within_percent: float,
+    difference: Difference,
 ) -> dict:
     found, paired = _compared(before, after, level)
     halves = [
@@ -319,10 +375,13 @@ def _row(
     few = _too_few(before, after)
     reason = few or _imprecise(halves, asked)
     word = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
+    if word == CANNOT_TELL and not reason:
+        word = difference.verdict(found)
     return {
         "ratio": found.ratio,
         "low": math.nan if few else found.low,
         "high": math.nan if few else found.high,
+        "p_holm": difference.p_holm,
         "verdict": word,
         "ranked": not reason,
         "reason": reason or ("the interval is too wide" if word == CANNOT_TELL else ""),

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from netlab.analysis import factors
 from netlab.analysis.cells import valid
@@ -152,6 +152,39 @@ def paired_ratio(before: pd.Series, after: pd.Series, confidence: float = 0.95) 
     whole = ratio(before.to_numpy(), after.to_numpy(), confidence)
     logs = within_rounds(before, after)
     return whole if logs.empty else _of_logs(logs.to_numpy(), confidence)
+
+
+def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
+    """Two-sided p-value of a ratio of 1.
+
+    The test belongs to the interval of a comparison: of the mean ratio within a round where at
+    least :data:`COMMON_ROUNDS` are common (:func:`paired_ratio`), else Welch's (:func:`ratio`).
+
+    Parameters
+    ----------
+    before, after : Series
+        Positive goodputs, indexed by round.
+
+    Returns
+    -------
+    float
+        NaN where either has fewer than :data:`COMMON_ROUNDS` values.
+    """
+    if min(len(before), len(after)) < COMMON_ROUNDS:
+        return math.nan
+    logs = within_rounds(before, after).to_numpy()
+    if len(set(before.index) & set(after.index)) >= COMMON_ROUNDS:
+        centre, error = float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(len(logs))
+        degrees = float(len(logs) - 1)
+    else:
+        sides = [np.log(values.to_numpy(dtype=float)) for values in (before, after)]
+        parts = np.array([v.var(ddof=1) / len(v) for v in sides])
+        freedom = np.array([len(v) - 1 for v in sides])
+        centre, error = float(sides[1].mean() - sides[0].mean()), math.sqrt(parts.sum())
+        degrees = error**4 / float((parts**2 / freedom).sum()) if error else 1.0
+    if not error:
+        return float(centre == 0)
+    return float(2 * stdtr(degrees, -abs(centre) / error))
 
 
 def _of_logs(logs: np.ndarray, confidence: float) -> Ratio:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import BASE, FIGURES, MORE, VERDICTS, Compared
+from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SLOWER, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
 from netlab.analysis.factors import text_of
 from netlab.analysis.printed import number
@@ -99,8 +99,13 @@ def method(c: Comparison) -> Sentence:
     paired = int(found.frame["paired"].sum())
     parts = [
         f"Intervals hold for all {len(found.frame)} cells at once at "
-        f"{100 * found.level:.4g} % (Bonferroni: {100 * found.cell_level:.6g} % each)."
+        f"{100 * found.level:.4g} % (Bonferroni: {100 * found.cell_level:.6g} % each). Faster and "
+        f"slower: Holm's test of all ratios at {100 * (1 - found.level):.4g} %."
     ]
+    spread = found.frame["low"].le(1) & found.frame["high"].ge(1)
+    tested = int((spread & found.frame["verdict"].isin((FASTER, SLOWER))).sum())
+    if tested:
+        parts.append(f"{tested} cells: by that test, where the wider interval contains 0.")
     if paired:
         parts.append(f"{paired} cells: mean ratio within a round.")
     if paired < len(found.frame):
@@ -204,7 +209,7 @@ def as_json(c: Comparison) -> dict:
         },
         "differences": pd.concat([found.apart, c.differences]).to_dict("records"),
         "settings": {
-            "method": "Bonferroni",
+            "method": "Bonferroni intervals, Holm tests of differences",
             "confidence": found.level,
             "confidence_of_a_cell": found.cell_level,
             "same_within_percent": found.same_within_percent,

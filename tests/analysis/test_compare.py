@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from netlab.analysis.compare import (
     SLOWER,
     Asked,
     compare,
+    holm,
     verdict,
 )
 from netlab.errors import BadInput, NetlabError
@@ -209,3 +211,65 @@ def test_a_verdict_says_where_its_interval_lies(one, other, bound):
         assert low <= 1 <= high
     else:
         assert (low > 1) == (found == FASTER) and (high < 1) == (found == SLOWER)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0.001, 0.2))
+def test_holm_rejects_what_its_steps_reject(p, alpha):
+    """The definition: go from the smallest p on, compare with alpha over the number left, stop."""
+    rejected = set()
+    for step, at in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        if p[at] * (len(p) - step) >= alpha:
+            break
+        rejected.add(at)
+    assert {at for at, value in enumerate(holm(p)) if value < alpha} == rejected
+
+
+def test_holm_counts_cells_without_a_test():
+    assert holm([0.01, math.nan]) == pytest.approx([0.02, math.nan], nan_ok=True)
+
+
+def with_one_close_call(study):
+    """Four cells: three are 30 % slower, one by 3 of its standard errors."""
+    changes = {("one", 1): 0.7, ("one", 64): 0.7, ("two", 1): 0.7}
+
+    def slow(row):
+        row["goodput_MBps"] *= changes.get((row["group"], row["streams"]), 0.9)
+
+    def close(row):
+        if (row["group"], row["streams"]) == ("two", 64):
+            row["goodput_MBps"] *= math.exp(0.069 * (row["round"] - 3.5) / 1.87)
+
+    a = runs_of(study, noise=0.002, change=close)
+    b = runs_of(study, "c2", noise=0.002, seed=2, change=lambda row: (slow(row), close(row))[0])
+    return a, b
+
+
+def test_a_difference_leaves_its_share_of_the_error_to_the_other_cells(study):
+    found = compare(*with_one_close_call(study)).frame.set_index(["group", "streams"])
+    row = found.loc[("two", 64)]
+    assert 0.05 / 4 < row["p_holm"] < 0.05 and row["low"] < 1 < row["high"]
+    assert row["verdict"] == SLOWER and row["ranked"] and not row["reason"]
+    assert (found["verdict"] == SLOWER).all()
+
+
+def test_alone_with_cells_that_do_not_differ_the_same_cell_cannot_be_told(study):
+    a, b = with_one_close_call(study)
+    others = ~((b["group"] == "two") & (b["streams"] == 64))
+    b.loc[others, "goodput_MBps"] = a.loc[others, "goodput_MBps"].to_numpy()
+    found = compare(a, b).frame.set_index(["group", "streams"])
+    assert found.loc[("two", 64), "verdict"] == CANNOT_TELL
+    assert found.loc[("two", 64), "p_holm"] > 0.05
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_the_p_value_is_that_of_the_t_test_of_the_logarithms(study, paired):
+    a = runs_of(study, noise=0.05)
+    b = runs_of(study, "c1" if paired else "c2", factor=1.05, noise=0.05, seed=2)
+    one = [side[(side["group"] == "one") & (side["streams"] == 1)] for side in (a, b)]
+    if paired:
+        one[1] = one[1].assign(tuning="other", run_id=one[1]["run_id"] + "b")
+    frame = compare(*one, by="tuning" if paired else "", one_store=paired).frame
+    logs = [np.log(side.sort_values("round")["goodput_MBps"].to_numpy(float)) for side in one]
+    test = scipy.stats.ttest_rel if paired else scipy.stats.ttest_ind
+    expected = test(logs[1], logs[0], **({} if paired else {"equal_var": False})).pvalue
+    assert frame["p_holm"].tolist() == pytest.approx([expected])

@@ -19,11 +19,11 @@ COLUMNS = {
 }
 
 
-def campaign(rng, name, rounds, *, ratio=1.0, heavy=False):
+def campaign(rng, name, rounds, *, ratio: float | np.ndarray = 1.0, heavy=False):
     """Runs with another spread in every cell, an effect of the round, and tails as asked."""
     spread = np.geomspace(0.002, 0.1, CELLS)
     noise = rng.standard_t(3, (rounds, CELLS)) if heavy else rng.standard_normal((rounds, CELLS))
-    logs = noise * spread + 0.02 * rng.standard_normal((rounds, 1)) + math.log(ratio)
+    logs = noise * spread + 0.02 * rng.standard_normal((rounds, 1)) + np.log(ratio)
     at = np.indices((rounds, CELLS))
     return pd.DataFrame(
         {
@@ -79,3 +79,20 @@ def test_a_true_difference_is_found_where_the_spread_allows():
     assert not any((frame["verdict"] == SLOWER).any() for frame in found)
     loud = [frame.set_index("streams")["verdict"].loc[CELLS] for frame in found]
     assert np.mean([one == CANNOT_TELL for one in loud]) > 0.05
+
+
+EVERY_OTHER = np.where(np.arange(CELLS) % 2, 1.3, 1.0)
+"""Ratios of families of which half the cells differ; streams are numbered from 1."""
+
+
+@pytest.mark.parametrize("heavy", [False, True], ids=["normal", "heavy tails"])
+def test_steps_beside_true_differences_have_few_false_ones_and_find_more(heavy):
+    wrong = found = by_interval = 0
+    for frame in families(6, heavy=heavy, ratio=EVERY_OTHER):
+        differs = frame["streams"] % 2 == 0
+        decided = frame["verdict"].isin([FASTER, SLOWER])
+        wrong += bool((decided & ~differs).any()) or bool((frame["verdict"] == SLOWER).any())
+        found += int((decided & differs).sum())
+        by_interval += int(((frame["low"] > 1) & differs).sum())
+    assert wrong / FAMILIES <= bound(0.05)
+    assert found > by_interval

@@ -63,7 +63,7 @@ def test_csv_has_every_cell_and_the_differences_go_to_standard_error(places):
 def test_json_has_everything(places):
     found = json.loads(ran(*places, "--format", "json").stdout)
     assert found["netlab_comparison"] == 1 and found["counts"]["slower"] == 1
-    assert found["settings"]["method"] == "Bonferroni"
+    assert found["settings"]["method"] == "Bonferroni intervals, Holm tests of differences"
     assert {row["item"] for row in found["differences"]} >= {"linux64-a, kernel"}
     assert [row["side"] for row in found["only"]] == ["A"] and len(found["cells"]) == 2
 
