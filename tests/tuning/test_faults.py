@@ -83,6 +83,33 @@ def test_the_guard_tries_again_after_a_shortage(namespace, faults, knob, call):
     assert namespace.journals() == []
 
 
+def test_the_guard_leaves_the_journal_of_what_it_cannot_revert(namespace, faults):
+    channel = begun(namespace, f"{SACK} value=0", f"{MTU} value=9000")
+    faults.arm("open")
+    channel.kill()
+    namespace.settled()
+    faults.disarm()
+    assert missing(namespace.journals()) == {("sysctl", "net.ipv4.tcp_sack", "")}
+    assert namespace.link("mtu") == 1500
+    answers, code = recovered(namespace)
+    assert [a.get("status") for a in answers[:-1]] == ["restored"] and code == 0
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1" and namespace.journals() == []
+
+
+def test_the_guard_leaves_the_journal_of_an_absent_interface(namespace, make_namespace):
+    other = make_namespace()
+    other.sh("ip link del v0")
+    channel = begun(namespace, f"{MTU} value=9000", f"{SACK} value=0")
+    namespace.sh(f"ip link set v0 netns {other.name}")
+    channel.kill()
+    namespace.settled()
+    assert missing(namespace.journals()) == {("mtu", "", "v0")}
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+    other.sh(f"ip link set v0 netns {namespace.name}")
+    assert recovered(namespace)[1] == 0
+    assert namespace.link("mtu") == 1500 and namespace.journals() == []
+
+
 @pytest.mark.parametrize("limit", [3, 5, 6, 8])
 def test_reserved_descriptors_revert_under_a_lower_limit(namespace, limit):
     before = namespace.dump()
