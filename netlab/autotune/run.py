@@ -177,4 +177,6 @@ def _held(ask: SearchRequest, endpoints: dict[str, Endpoint]) -> Iterator[int]:
         elif mtu_B is not None or any(session.knobs for session in sessions):
             for endpoint in endpoints.values():
                 stack.enter_context(endpoint.with_mtu(mtu_B))
+        for endpoint in endpoints.values():
+            endpoint.wait_for_carrier()
         yield mtu_B or min(endpoint.mtu_B() for endpoint in endpoints.values())

@@ -13,6 +13,7 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, open_cc_session
 from netlab.experiment.inventory import close_hosts, data_address, interface, open_hosts
 from netlab.generators import versions
+from netlab.hosts.carrier import wait_for_carrier
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
 from netlab.hosts.pulse import SILENCE_S
@@ -231,6 +232,11 @@ class Endpoint:
         """Set the interface's MTU (None leaves it) and no other knob; revert at the end."""
         with self.tuning(NO_KNOBS, mtu_B) as session:
             yield session
+
+    def wait_for_carrier(self) -> None:
+        """Wait until the interface has a link again; call it when both ends are tuned."""
+        if not self.software_deferral:  # the lab's interfaces are never reset
+            wait_for_carrier(self.host, self.interface)
 
     def buffer_clamps(self) -> tuple[int | None, int | None]:
         """The tuning's wmem_max and rmem_max, where netlab must clip socket buffers itself, in B.

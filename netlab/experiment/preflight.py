@@ -186,6 +186,8 @@ def _mtu(study: Study, path: str, endpoints: dict[str, Endpoint], set_B: int | N
     request = probe_request(study, MTU_TIMING)
     try:
         with endpoints[one.host].with_mtu(set_B), endpoints[other.host].with_mtu(set_B):
+            for endpoint in endpoints.values():
+                endpoint.wait_for_carrier()
             found = [packet_size(one, other, request), packet_size(other, one, request)]
     except HostError:
         raise

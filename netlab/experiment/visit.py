@@ -141,6 +141,8 @@ def run_visit(
         for name, endpoint in endpoints.items():
             trials.controls[name] = stack.enter_context(endpoint.congestion_controls(study, names))
             stack.enter_context(endpoint.tuned(study, visit))
+        for endpoint in endpoints.values():
+            endpoint.wait_for_carrier()
         trials.check_path()
         try:
             results.measure_all(trials, visit.runs, progress)
