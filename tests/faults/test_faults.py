@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import time
 from pathlib import Path
 
 import pytest
+from promises import promised
 
 from .causes import FAULTS, GONE_S
-from .site import ADDRESSES, ROOT, Site, disturbed, standing, until
+from .site import ADDRESSES, Site, disturbed, standing, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-ROW = re.compile(r"\| (?P<fault>[^|]+) \| (?P<exit>-?\d+) \| (?:`(?P<sentence>[^`]+)`)? ?\|")
-PROMISES = {
-    match["fault"]: (int(match["exit"]), match["sentence"] or "")
-    for line in (ROOT / "docs" / "promises.md").read_text().splitlines()
-    if (match := ROW.fullmatch(line))
-}
+PROMISES = promised("Faults and what is seen of them")
 OF_THE_SITE = {"host_key", "host_key.pub", "sshd_config", "sshd.log", "authorized_keys", "wrapper"}
 
 

@@ -1,0 +1,209 @@
+"""A virtual machine under QEMU, interpreted (TCG), and commands in it over SSH."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from faults.site import run, until
+
+from .image import Image, pack
+
+BOOT_S = 150.0
+DISK_B = 64 << 20
+CARDS = {
+    "mgmt": "virtio-net-pci,romfile=",
+    "e1000e": "e1000e,bus=express,romfile=",
+    "e1000": "e1000,romfile=",
+    "vmxnet3": "vmxnet3,romfile=",
+    "virtio": "virtio-net-pci,romfile=",
+}
+"""Interface of each card, and QEMU's device; the first is for management."""
+KERNEL = "console=ttyS0 quiet mitigations=off panic=-1 net.ifnames=0"
+SSHD = """\
+HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+StrictModes no
+UsePAM no
+UseDNS no
+PidFile none
+Subsystem sftp /usr/lib/openssh/sftp-server
+"""
+SSH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "ServerAliveInterval=3")
+
+
+@dataclass
+class Guest:
+    """One machine, whose memory is lost with its power; its disk, if it has one, is not.
+
+    Attributes
+    ----------
+    name, number : str, int
+        Host of the study; 1 or 2.
+    address : str
+        Its management address; the controller's is the one below.
+    state : Path
+        Keys, disk and sockets of all machines of a test.
+    controller : tuple of str
+        Words before a command that run it on the controller.
+    image : Image
+        What it boots.
+    has_disk : bool
+        Whether the home directory is on a disk.
+    clock : str
+        Date and time at its first boot; empty for that of this machine.
+    """
+
+    name: str
+    number: int
+    address: str
+    state: Path
+    controller: Sequence[str]
+    image: Image
+    has_disk: bool = False
+    clock: str = ""
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def disk(self) -> Path:
+        return self.state / f"{self.name}.disk"
+
+    @property
+    def initramfs(self) -> Path:
+        return self.state / f"{self.name}.initramfs"
+
+    def made(self) -> str:
+        """Make its keys, its initramfs and its disk; the line of known_hosts."""
+        key = self.state / f"{self.name}.key"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        with tempfile.TemporaryDirectory(dir=self.state) as directory:
+            own = Path(directory) / "etc" / "ssh"
+            own.mkdir(parents=True)
+            shutil.copy(key, own / "host_key")
+            shutil.copy(self.state / "key.pub", own / "authorized_keys")
+            (own / "sshd_config").write_text(SSHD)
+            pack(Path(directory), self.initramfs)
+        # the kernel unpacks one archive after the other
+        added = self.initramfs.read_bytes()
+        self.initramfs.write_bytes(self.image.initramfs.read_bytes() + added)
+        if self.has_disk:
+            with self.disk.open("wb") as file:
+                file.truncate(DISK_B)
+            run("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0", self.disk)
+        return f"{self.address} {key.with_suffix('.key.pub').read_text()}"
+
+    def argv(self) -> list[str]:
+        """QEMU's command line."""
+        other = {1: 2, 2: 1}[self.number]
+        words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot"]
+        words += ["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1", "-m", "384"]
+        words += ["-display", "none", "-serial", f"file:{self.state / self.name}.console"]
+        words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
+        own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"
+        words += ["-append", f"{KERNEL} {own}"]
+        if self.clock:
+            words += ["-rtc", f"base={self.clock}"]
+        words += ["-device", "pcie-root-port,id=express,chassis=1"]
+        if self.has_disk:
+            drive = f"file={self.disk},format=raw,if=virtio,cache=writeback"
+            words += ["-drive", drive]
+        for index, (interface, device) in enumerate(CARDS.items()):
+            if interface == "mgmt":
+                link = f"tap,ifname=to-{self.name},script=no,downscript=no"
+            else:
+                ends = [self.state / f"{interface}-{end}" for end in (self.number, other)]
+                link = f"dgram,local.type=unix,local.path={ends[0]}"
+                link += f",remote.type=unix,remote.path={ends[1]}"
+            mac = f"52:54:00:00:{self.number:02d}:{index + 10:02d}"
+            words += ["-netdev", f"{link},id={interface}"]
+            words += ["-device", f"{device},netdev={interface},mac={mac}"]
+        return words
+
+    def start(self) -> None:
+        """Switch the power on."""
+        log = self.state / f"{self.name}.qemu"
+        with log.open("ab") as file:
+            self.process = subprocess.Popen(
+                [*self.controller, *self.argv()],
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def wait(self) -> None:
+        """Wait until it takes logins."""
+
+        def answers() -> bool:
+            assert self.process.poll() is None, self.console()
+            return self.ssh("true").returncode == 0
+
+        try:
+            until(answers, BOOT_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.console()}") from error
+
+    def boot(self) -> None:
+        """Switch the power on and wait until it takes logins."""
+        self.start()
+        self.wait()
+
+    def console(self) -> str:
+        """The end of what QEMU and the machine printed."""
+        files = [self.state / f"{self.name}.{end}" for end in ("qemu", "console")]
+        return "\n".join(file.read_text(errors="replace")[-3000:] for file in files)
+
+    def cut(self) -> None:
+        """Cut the power: no signal reaches the machine, and no packet leaves it."""
+        self.process.kill()
+        self.process.wait()
+        self.forget()
+
+    def lost_power(self, timeout_s: float = 60) -> bool:
+        """Wait until it has cut its own power, see :meth:`cut_power_when`."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout_s)
+        self.forget()
+        return self.process.poll() is not None
+
+    def cut_power_when(self, condition: str) -> None:
+        """Let it cut its own power at once when a condition of its shell is true."""
+        script = f"while ! {condition}; do usleep 3000; done; echo b >/proc/sysrq-trigger"
+        self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
+
+    def forget(self) -> None:
+        """Close the shared SSH connection."""
+        self.ssh("", "-O", "exit")
+
+    def ssh(self, script: str, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run ssh on the controller; connections are shared."""
+        known = ("-o", f"UserKnownHostsFile={self.state / 'home' / '.ssh' / 'known_hosts'}")
+        shared = ("-o", "ControlMaster=auto", "-o", "ControlPersist=yes")
+        path = ("-o", f"ControlPath={self.state / self.name}.ssh")
+        login = ("-i", str(self.state / "key"), f"root@{self.address}")
+        argv = [*self.controller, "ssh", *SSH, *known, *shared, *path, *options, *login]
+        if script:
+            argv.append(script)
+        return subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+    def sh(self, script: str) -> str:
+        """Standard output of a script in the machine's shell."""
+        done = self.ssh(script)
+        assert done.returncode == 0, (script, done.stdout, done.stderr)
+        return done.stdout
+
+    def stop(self) -> None:
+        """End it."""
+        if self.process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.forget()

@@ -1,0 +1,186 @@
+"""Two virtual machines and a controller in a network namespace, which reaches them through taps.
+
+Each card of one machine is joined with the same card of the other."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from faults.site import ADDRESSES, Site, run, until
+
+from .guest import CARDS, Guest
+from .image import Image
+
+DATA = {card: index for index, card in enumerate(CARDS)}
+FAR_CLOCK = "2031-02-03T04:05:06"
+"""Clock of host b, years ahead."""
+DUMP = r"""
+sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key \
+    -e random -e stable_secret -e rss_key -e '^\(fs\|kernel\|vm\|dev\|debug\)[.]'
+ip addr | sed 's/valid_lft.*//;s/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//;s/ tentative//'
+ip route | sed 's/ linkdown//'
+ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//'
+for i in mgmt e1000e e1000 vmxnet3 virtio; do
+    for option in -g -c -k -a -l; do ethtool $option $i 2>&1; done
+    for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do
+        cat /sys/class/net/$i/$f
+    done
+done
+"""
+
+
+class Machines(Site):
+    """The controller and the machines a and b; b has a disk and another clock."""
+
+    def __init__(self, state: Path, image: Image):
+        super().__init__(state)
+        self.namespaces = {"ctl": self.namespaces["ctl"]}
+        (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
+        controller = ("ip", "netns", "exec", self.namespaces["ctl"])
+        more = {"a": {}, "b": {"has_disk": True, "clock": FAR_CLOCK}}
+        self.guests = {
+            name: Guest(name, number, address, state, controller, image, **more[name])
+            for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
+        }
+        self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
+
+    def up(self) -> None:
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
+        run("ip", "netns", "add", self.namespaces["ctl"])
+        self.ip("ctl", "link set lo up")
+        known = []
+        for name, guest in self.guests.items():
+            self.ip("ctl", f"tuntap add dev to-{name} mode tap")
+            self.ip("ctl", f"addr add {ADDRESSES[name][1]}/30 dev to-{name}")
+            self.ip("ctl", f"link set to-{name} up")
+            known.append(guest.made())
+        (self.state / "home" / ".ssh" / "known_hosts").write_text("".join(known))
+        for guest in self.guests.values():
+            guest.start()
+        for guest in self.guests.values():
+            guest.wait()
+
+    def down(self) -> None:
+        for guest in self.guests.values():
+            guest.stop()
+        super().down()
+
+    def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
+        """The study of the machines: a path for each card, and a group on it."""
+        cards = cards or ("e1000e",)
+        self.study.write_text(
+            yaml.safe_dump(
+                {
+                    "netlab": 1,
+                    "name": "machines",
+                    "title": "A study of two virtual machines",
+                    "hosts": {
+                        name: {
+                            **{"kind": "ssh", "address": guest.address, "user": "root"},
+                            "identity_file": str(self.state / "key"),
+                        }
+                        for name, guest in self.guests.items()
+                    },
+                    "paths": {
+                        card: {
+                            "ends": [
+                                {
+                                    "host": name,
+                                    "address": f"198.18.{DATA[card]}.{guest.number}",
+                                    "interface": card,
+                                }
+                                for name, guest in self.guests.items()
+                            ]
+                        }
+                        for card in cards
+                    },
+                    "groups": [{"name": card, "path": card, "sender": "a"} for card in cards],
+                    "tunings": tunings,
+                    "streams": [1],
+                    # interpreted processors: no figure means anything
+                    "noise": {"steal_percent": 100, "foreign_cpu_percent": 100, "retries": 0},
+                    **more,
+                },
+                sort_keys=False,
+            )
+        )
+
+    def sending(self) -> bool:
+        counter = "cat /sys/class/net/e1000e/statistics/tx_bytes"
+        before, self._sent_B = getattr(self, "_sent_B", None), int(self.guests["a"].sh(counter))
+        return before is not None and self._sent_B > before + 50_000
+
+    def processes(self, name: str, what: str = "") -> list[int]:
+        lines = self.guests[name].sh("ps -o pid,comm,args").splitlines()
+        mine = [line for line in lines if "gensink" in line or "netlab" in line]
+        return [int(line.split()[0]) for line in mine if what in line]
+
+    def dump(self) -> dict[str, str]:
+        return {name: guest.sh(DUMP) for name, guest in self.guests.items()}
+
+    def journals(self) -> list[str]:
+        """Names of the journals of both hosts."""
+        script = "ls /root/.cache/netlab/journal 2>/dev/null || true"
+        return [f for guest in self.guests.values() for f in guest.sh(script).split()]
+
+    def ended(self) -> None:
+        """Wait until no process of netlab is left on a machine."""
+        for name in self.guests:
+            until(lambda name=name: not self.processes(name), 45)
+
+    def restored(self, settings: dict[str, str]) -> None:
+        """Wait until no process is left and every setting is as before; links come up again."""
+        self.ended()
+        differing: list[str] = []
+
+        def same() -> bool:
+            now = self.dump()
+            differing[:] = [
+                f"{sign}{name}: {line}"
+                for name, text in settings.items()
+                for sign, some, others in (("-", text, now[name]), ("+", now[name], text))
+                for line in some.splitlines()
+                if line not in others.splitlines()
+            ]
+            return now == settings
+
+        try:
+            until(same, 45)
+        except AssertionError as error:
+            raise AssertionError("\n".join(differing)) from error
+
+    def clean(self, settings: dict[str, str]) -> None:
+        """Wait until no process and no journal is left, and every setting is as before."""
+        self.restored(settings)
+        until(lambda: not self.journals(), 45)
+
+
+@contextlib.contextmanager
+def machines(state: Path, image: Image) -> Iterator[Machines]:
+    """Two machines that are up."""
+    site = Machines(state, image)
+    try:
+        site.up()
+        yield site
+    finally:
+        site.down()
+
+
+_VALUES = {
+    "ring": {"rx": 128, "tx": 128},
+    "coalesce": {"rx-usecs": 100},
+    "txqueuelen": {None: 2000},
+    "feature": dict.fromkeys(
+        ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"), "off"
+    ),
+    "defer": {"napi_defer_hard_irqs": 1, "gro_flush_timeout": 50_000},
+}
+KNOBS = [
+    {"kind": kind, **({"name": name} if name else {}), "value": value}
+    for kind, values in _VALUES.items()
+    for name, value in values.items()
+]
+"""Every knob of a card, with a value that is not the default of any driver here."""

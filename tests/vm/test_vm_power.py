@@ -1,0 +1,109 @@
+"""Power cuts of hosts: the faults of docs/promises.md that need machines of their own.
+
+The kernel of a machine that loses power writes nothing more: what was not synchronised is gone."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from faults.site import disturbed, until
+from promises import promised
+
+from .site import KNOBS, Machines
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+PROMISES = promised("Machines that lose power")
+Result = tuple[int, str]
+STARTED_S = 150.0
+"""Timeout of a run's start: interpreted processors are slow, and slower on a busy machine."""
+JOURNAL = "/root/.cache/netlab/journal/*.journal"
+
+
+def during_a_run(site: Machines) -> Result:
+    """Host b, after its tuning is complete; `recover` says what its journal is."""
+    process = site.measure()
+    until(site.sending, STARTED_S)
+    booted = site.guests["b"].sh("cat /proc/sys/kernel/random/boot_id").strip()
+    site.guests["b"].cut()
+    result = site.finished(process, 300)
+    site.guests["b"].boot()
+    journal = site.guests["b"].sh(f"cat {JOURNAL}")
+    assert f"boot={booted} " in journal and " wrote n=" in journal, journal
+    recovering = site.start("tune", "recover", str(site.study))
+    out, complaint = recovering.communicate(timeout=300)
+    assert recovering.returncode == 0, complaint
+    assert re.search(r"b: discarded \S+ the journal is of an earlier boot", out), out
+    return result
+
+
+def while_tuned(site: Machines) -> Result:
+    """Host b, after the record of its second knob, when that of the first is on its disk."""
+    records = f"cat {JOURNAL} 2>/dev/null | grep -c ' set n='"
+    site.guests["b"].cut_power_when(f'[ "$({records})" -ge 2 ]')
+    result = site.finished(site.measure(), 300)
+    assert site.guests["b"].lost_power()
+    site.guests["b"].boot()
+    assert " set n=" in site.guests["b"].sh(f"cat {JOURNAL}")
+    return result
+
+
+def both(site: Machines) -> Result:
+    """Both hosts; a has no disk."""
+    process = site.measure()
+    until(site.sending, STARTED_S)
+    for guest in site.guests.values():
+        guest.cut()
+    result = site.finished(process, 300)
+    for guest in site.guests.values():
+        guest.start()
+    for guest in site.guests.values():
+        guest.wait()
+    return result
+
+
+FAULTS: dict[str, Callable[[Machines], Result]] = {
+    "a host loses power during a run": during_a_run,
+    "a host loses power while it is tuned": while_tuned,
+    "both hosts lose power": both,
+}
+
+
+def test_the_table_has_every_fault():
+    assert set(PROMISES) == set(FAULTS)
+
+
+@pytest.fixture(scope="module")
+def before(two_machines: Machines) -> Path:
+    """Results of an earlier, shorter run of the study."""
+    two_machines.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
+    shutil.rmtree(two_machines.results, ignore_errors=True)
+    two_machines.completed(seconds=0.5)
+    return Path(shutil.copytree(two_machines.results, two_machines.state / "kept"))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_machine_comes_back_clean_and_the_next_run_completes(fault, two_machines, before):
+    site, (exit_code, sentence) = two_machines, PROMISES[fault]
+    shutil.rmtree(site.results)
+    shutil.copytree(before, site.results)
+    tables, settings = site.tables(), site.dump()
+    code, complaint = FAULTS[fault](site)
+    assert code == exit_code, complaint
+    assert sentence in complaint, complaint
+    for unwanted in ("Traceback", "Warning"):
+        assert unwanted not in complaint, complaint
+    assert not disturbed(code, complaint)
+    site.restored(settings)
+    site.completed()
+    rows = site.rows()
+    assert list(rows["flags"]) == [""], rows[["run_id", "flags", "message"]]
+    assert (rows["window_s"] > 1).all(), rows["window_s"]
+    now = site.tables()
+    for name, content in tables.items():
+        assert now[name] == content, name
+    site.clean(settings)

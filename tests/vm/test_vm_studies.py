@@ -1,0 +1,157 @@
+"""Studies of two machines with network cards, kernels and clocks of their own, without Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+from faults.site import ATTEMPTS, until
+
+from netlab.results import Store
+
+from .site import KNOBS, Machines
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600)]
+CARDS = ("e1000e", "e1000", "vmxnet3", "virtio")
+
+
+def checked(site: Machines) -> tuple[int, str]:
+    """Exit code and output of `netlab check`."""
+    process = site.start("check", str(site.study))
+    out, complaint = process.communicate(timeout=300)
+    return process.returncode, out + complaint
+
+
+def measured(site: Machines, results: str, *words: str) -> pd.DataFrame:
+    """The rows of a run of the study into results of its own.
+
+    A run of which a busy machine has interpreted too little (``stalled``) is measured again.
+    """
+    where = site.state / results
+    shutil.rmtree(where, ignore_errors=True)
+    for _ in range(ATTEMPTS):
+        argv = ("run", str(site.study), "--results", str(where), "--rounds", "1", *words)
+        code, complaint = site.finished(site.start(*argv), 300)
+        assert "Traceback" not in complaint and "Warning" not in complaint, complaint
+        rows = Store(where).runs()
+        if set(rows["flags"]) != {"", "stalled"} and set(rows["flags"]) != {"stalled"}:
+            break
+    assert code == 0, (complaint, rows[["path", "flags", "message"]].to_dict("records"))
+    return rows
+
+
+def test_the_machines_have_neither_python_nor_bash_nor_the_time(two_machines):
+    for guest in two_machines.guests.values():
+        for program in ("python3", "python", "perl", "bash", "cc"):
+            assert guest.ssh(f"command -v {program}").returncode != 0, program
+    here, there = (int(guest.sh("date +%s")) for guest in two_machines.guests.values())
+    assert there - here > 365 * 24 * 3600
+
+
+def test_check_passes_and_reads_the_bus(two_machines):
+    two_machines.write_study([{"name": "jumbo", "mtus_B": [1500, 9000], "knobs": []}])
+    before = two_machines.dump()
+    code, said = checked(two_machines)
+    assert code == 0, said
+    for name in two_machines.guests:
+        assert f"ok    {name}: bus: PCIe 1.0 x1, 250 MB/s, as the host reports" in said, said
+    for size_B in (1500, 9000):
+        assert f"MTU {size_B}: packets of {size_B} B pass both ways" in said, said
+    two_machines.clean(before)
+
+
+def test_a_study_is_measured_and_its_ledger_closes(two_machines):
+    two_machines.write_study(
+        [{"name": "as-found"}, {"name": "jumbo", "mtus_B": [9000], "knobs": []}]
+    )
+    before = two_machines.dump()
+    rows = measured(two_machines, "study", "--seconds", "2")
+    assert list(rows["flags"]) == ["", ""], rows[["flags", "message"]].to_dict("records")
+    assert (rows["ledger_error_B"] == 0).all()
+    for text in rows["provenance"]:
+        for facts in json.loads(text)["hosts"].values():
+            assert facts["nic_driver"] == "e1000e"
+            assert (facts["bus_width"], facts["bus_speed"]) == (1, "2.5 GT/s PCIe")
+    two_machines.clean(before)
+
+
+def test_a_driver_takes_its_link_down_to_apply_a_setting(two_machines):
+    """So a run waits for the link; its path is pinged without a loss, see below."""
+    carrier = "cat /sys/class/net/e1000e/carrier"
+    for rx in (512, 256):
+        assert two_machines.guests["a"].sh(f"ethtool -G e1000e rx {rx}; {carrier}") == "0\n"
+        until(lambda: two_machines.guests["a"].sh(carrier) == "1\n", 60)
+
+
+def test_every_knob_of_every_driver_is_applied_and_reverted(two_machines):
+    """A knob that a driver lacks is recorded with the reason."""
+    site = two_machines
+    site.write_study([{"name": "all", "mtus_B": [4000], "knobs": KNOBS}], *CARDS)
+    before = site.dump()
+    rows = measured(site, "knobs", "--seconds", "1").set_index("path")
+    lacking = {card: set() for card in CARDS}
+    for card in CARDS:
+        applied = json.loads(rows.loc[card, "knobs"])
+        for line in json.loads(rows.loc[card, "unsupported"]):
+            assert line["reason"], line
+            lacking[card].add(line["knob"])
+        for host in site.guests:
+            assert applied[host]["mtu"] == "4000"
+            for knob in KNOBS:
+                label = " ".join(filter(None, (knob["kind"], knob.get("name"))))
+                if label not in lacking[card]:
+                    assert applied[host][label] == str(knob["value"]), (card, host, label)
+    assert lacking["e1000e"] == set()
+    assert {"coalesce rx-usecs"} <= lacking["e1000"] & lacking["vmxnet3"] & lacking["virtio"]
+    # the path is pinged after the drivers have reset their cards
+    assert (rows["ping_loss_percent"] == 0).all(), rows["ping_loss_percent"]
+    site.clean(before)
+
+
+def test_settings_of_a_driver_are_changed_while_it_measures(two_machines):
+    site = two_machines
+    site.write_study([{"name": "all", "mtus_B": [9000], "knobs": KNOBS}])
+    before = site.dump()
+    shutil.rmtree(site.results, ignore_errors=True)
+    process = site.measure(seconds=15)
+    until(site.sending, 150)
+    script = "for o in -g -c -k; do ethtool $o e1000e; done; cat /sys/class/net/e1000e/mtu"
+    during = [guest.sh(script) for guest in site.guests.values()]
+    site.finished(process, 300)
+    for seen in during:
+        assert "RX:\t\t128" in seen.split("Current")[1], seen
+        assert "\nrx-usecs: 100\n" in seen, seen
+        assert "tcp-segmentation-offload: off" in seen, seen
+        assert seen.endswith("\n9000\n"), seen
+    site.clean(before)
+
+
+def test_congestion_controls_are_modules_of_the_kernel(two_machines):
+    """A module is loaded for the block and unloaded after it."""
+    site, names = two_machines, ("highspeed", "scalable")
+    site.write_study([{"name": "as-found"}], groups=groups(*names))
+    before = site.dump()
+    rows = measured(site, "controls", "--seconds", "1").set_index("congestion")
+    for name in names:
+        assert rows.loc[name, "congestion_source"].startswith(f"module {name} (Linux 6.1.")
+    site.clean(before)
+    for guest in site.guests.values():
+        assert "tcp_" not in guest.sh("lsmod")
+
+
+def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(two_machines):
+    site = two_machines
+    stacks = {"own": {"law": "scalable"}}
+    site.write_study([{"name": "as-found"}], stacks=stacks, groups=groups("own"))
+    before = site.dump()
+    code, complaint = site.finished(site.measure(seconds=1), 300)
+    assert code == 1, complaint
+    assert "a congestion control would outlive its process; needs Linux 6.4" in complaint
+    site.clean(before)
+
+
+def groups(*names: str) -> list[dict]:
+    """A group for each congestion control."""
+    return [{"name": name, "path": "e1000e", "sender": "a", "congestion": name} for name in names]
