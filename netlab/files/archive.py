@@ -1,0 +1,180 @@
+"""ZIP files: the same bytes for the same files, and safe to unpack."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import stat
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from netlab.errors import BadInput, NetlabError
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+"""Time stamp of every entry: the earliest that the format can hold."""
+
+MODE, FOLDER_MODE = stat.S_IFREG | 0o644, stat.S_IFDIR | 0o755
+MOST_FILES = 200_000
+MOST_B = 8 << 30
+"""Largest sum of the unpacked sizes."""
+
+CHUNK_B = 1 << 20
+UNIX = 3
+LEVEL = 6
+
+
+def pack(directory: Path, target: Path) -> Path:
+    """Write all files of a directory into a ZIP file, atomically.
+
+    Entries are in order of their names and have a fixed time stamp and mode: the same files give
+    the same bytes with the same version of zlib.
+
+    Parameters
+    ----------
+    directory : Path
+        Its files and directories, at any depth, become the entries.
+    target : Path
+        The ZIP file; replaced if it exists.
+
+    Raises
+    ------
+    NetlabError
+        The file cannot be written.
+    """
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+            for path in sorted(directory.rglob("*"), key=lambda path: path.as_posix()):
+                _pack(path, path.relative_to(directory).as_posix(), archive)
+        os.replace(partial, target)
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-FILES-007"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    return target
+
+
+def _pack(path: Path, name: str, archive: zipfile.ZipFile) -> None:
+    """Add a file or a directory."""
+    entry = zipfile.ZipInfo(f"{name}/" if path.is_dir() else name, EPOCH)
+    entry.create_system = UNIX
+    if path.is_dir():
+        entry.external_attr = FOLDER_MODE << 16
+        archive.writestr(entry, b"")
+        return
+    entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, MODE << 16
+    entry.file_size = path.stat().st_size
+    with open(path, "rb") as source, archive.open(entry, "w") as sink:
+        shutil.copyfileobj(source, sink, CHUNK_B)
+
+
+def names_in(directory: Path) -> list[str]:
+    """Names of all files below a directory, relative to it, with ``/``, sorted."""
+    return sorted(p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
+
+
+def unpack(
+    archive: Path, directory: Path, *, most_files: int = MOST_FILES, most_B: int = MOST_B
+) -> None:
+    """Unpack a ZIP file of somebody else's into an empty directory.
+
+    All names are checked before the first file is written. Nothing is written outside of
+    `directory`, and sizes are counted while unpacking, whatever the entries state.
+
+    Parameters
+    ----------
+    archive, directory : Path
+    most_files, most_B : int
+        Limits of the number of files and of the sum of their sizes.
+
+    Raises
+    ------
+    BadInput
+        Not a ZIP file, damaged, with unsafe names, or over a limit.
+    """
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            entries = opened.infolist()
+            if len(entries) > most_files:
+                raise BadInput(
+                    f"has {len(entries)} files; {most_files} are allowed",
+                    where=str(archive),
+                    code="E-FILES-008",
+                )
+            _check_names(archive, entries)
+            left_B = most_B
+            for entry in entries:
+                left_B = _unpack(opened, entry, archive, directory, left_B)
+    except FileNotFoundError:
+        raise BadInput("no such file", where=str(archive), code="E-FILES-009") from None
+    # RuntimeError: encrypted; NotImplementedError: a version or method that zipfile lacks
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a bad offset
+            raise
+        raise BadInput(
+            f"cannot be unpacked: {error or type(error).__name__}",
+            where=str(archive),
+            code="E-FILES-010",
+        ) from None
+
+
+def _check_names(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
+    seen: set[str] = set()
+    for entry in entries:
+        name = entry.filename
+        if why := _unsafe(entry) or ("is there twice" if name in seen else ""):
+            raise BadInput(why, where=str(archive), key=name, code="E-FILES-011")
+        seen.add(name)
+    folders = {str(folder) for name in seen for folder in PurePosixPath(name).parents}
+    folders |= {name.rstrip("/") for name in seen if name.endswith("/")}
+    if both := sorted(seen & folders):
+        raise BadInput(
+            "is a file and a directory", where=str(archive), key=both[0], code="E-FILES-012"
+        )
+
+
+def _unsafe(entry: zipfile.ZipInfo) -> str:
+    """Reason why an entry is refused; empty if it is safe."""
+    name, folder = entry.filename, entry.is_dir()
+    parts = name.removesuffix("/").split("/")
+    if not name.isprintable() or "\\" in name or any(part in ("", ".", "..") for part in parts):
+        return "is not a relative path"
+    if len(name.encode()) > 4096 or any(len(part.encode()) > 255 for part in parts):
+        return "has a name that is too long"
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if kind not in (0, stat.S_IFDIR if folder else stat.S_IFREG) or (folder and entry.file_size):
+        return "is neither a regular file nor a directory"
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is compressed by a method other than deflate"
+    return ""
+
+
+def _unpack(
+    opened: zipfile.ZipFile,
+    entry: zipfile.ZipInfo,
+    archive: Path,
+    directory: Path,
+    left_B: int,
+) -> int:
+    """Unpack one file; return the bytes that the following ones may have."""
+    target = directory / entry.filename
+    if entry.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        return left_B
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with opened.open(entry) as source, open(target, "xb") as sink:
+        while chunk := source.read(CHUNK_B):
+            left_B -= len(chunk)
+            if left_B < 0:
+                raise BadInput(
+                    "is larger than allowed when unpacked", where=str(archive), code="E-FILES-013"
+                )
+            sink.write(chunk)
+    return left_B
