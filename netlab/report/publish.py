@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -86,6 +87,8 @@ def publish(
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
     against: str = "",
+    dated: bool = True,
+    pdf: bool = True,
 ) -> Published:
     """Execute the analysis notebooks and build the site.
 
@@ -100,6 +103,10 @@ def publish(
     against : str
         Other results, for a page that compares these with them: a directory, the name of a study,
         or ``DIR@CAMPAIGN``.
+    dated : bool
+        State the time of publishing in the footer; without it the same results give the same bytes.
+    pdf : bool
+        Also write the PDF.
 
     Returns
     -------
@@ -153,7 +160,8 @@ def publish(
         jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
         pages = [job.result() for job in jobs]
     pages += _block_pages(measured, executed)
-    index = build_site(pages, site, measured=measured, built_at=datetime.now(UTC))
+    built_at = datetime.now(UTC) if dated else None
+    index = build_site(pages, site, measured=measured, built_at=built_at, pdf=pdf)
     step("site", 0.2)
     return Published(index, gate(measured))
 
@@ -176,16 +184,25 @@ def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
     pages = []
     made = measured.runs.groupby("block_id")["round"].agg(["size", "nunique"])
     for visit in sorted(rounds(measured.study)[0], key=lambda v: (v.path, v.tuning, v.mtu_B or 0)):
-        found = [*executed.glob(f"*~{glob.escape(visit.block_id)}@r*.ipynb")]
-        found = [path for path in found if not path.name.endswith(".failed.ipynb")]
-        if found and visit.block_id in made.index:
-            path = max(found, key=lambda path: path.stat().st_mtime)
+        path = last_visit(executed, visit.block_id)
+        if path is not None and visit.block_id in made.index:
             title = f"Block: {visit.path}, {visit.tuning}, {visit.mtu_text}"
             runs, times = made.loc[visit.block_id]
             summary = f"{runs} runs in {times} rounds; the notebook of the last visit"
             part = "Blocks, as measured"
             pages.append(ExecutedNotebook(path, title, summary, part, visit.block_id))
     return pages
+
+
+def last_visit(executed: Path, block_id: str) -> Path | None:
+    """The notebook of the last visit of a block, by campaign, round and repetition."""
+    name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}@r(\d+)(?:~(\d+))?")
+    found = {}
+    for path in executed.glob(f"*~{glob.escape(block_id)}@r*.ipynb"):
+        if visit := name.fullmatch(path.stem):
+            stamp, number, round_number, again = visit.groups()
+            found[(stamp, int(number or 0), int(round_number), int(again or 1))] = path
+    return found[max(found)] if found else None
 
 
 def _published(notebook: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -22,6 +21,7 @@ from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
+from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import front
 from netlab.report.page import Page, as_html
@@ -183,14 +183,11 @@ def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, s
 
 
 def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
-    """Copy the executed notebooks, without the paths that papermill noted in them."""
+    """Copy the executed notebooks, without the times and paths that papermill noted in them."""
     folder = site / NOTEBOOKS
     folder.mkdir()
     for notebook, file in files.items():
-        content = json.loads(Path(notebook.path).read_text(encoding="utf-8"))
-        content.get("metadata", {}).pop("papermill", None)
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        (folder / f"{Path(file).stem}.ipynb").write_text(text, encoding="utf-8")
+        copy_plain(Path(notebook.path), folder / f"{Path(file).stem}.ipynb")
 
 
 def _environment() -> jinja2.Environment:
