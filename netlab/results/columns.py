@@ -20,6 +20,7 @@ FLAGS = (
     "tuning_drift",
     "counter_reset",
     "clock_step",
+    "emulator_late",
     "lost_host",
     "failed",
 )
