@@ -23,9 +23,11 @@ settings.load_profile("same")
 TESTS = Path(__file__).parent
 SLOW = {
     "cli/test_cli.py",
+    "docs/test_guide.py",
     "notebooks/test_parameters.py",
     "notebooks/test_published_notebooks.py",
     "notebooks/test_start_here.py",
+    "report/test_bundle.py",
 }
 """Tests that execute notebooks, or netlab in processes of its own."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}

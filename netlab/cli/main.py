@@ -12,19 +12,24 @@ import click
 import netlab
 from netlab.cli.autotune import autotune_command
 from netlab.cli.bench import bench_command
+from netlab.cli.bundle import bundle_command
 from netlab.cli.calibrate import calibrate_command
 from netlab.cli.check import check_command
 from netlab.cli.compare import compare_command
+from netlab.cli.completion import completion_command
 from netlab.cli.exitcodes import end_on_signals
 from netlab.cli.hosts import hosts_group
 from netlab.cli.import_results import import_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
 from netlab.cli.report import report_command
+from netlab.cli.rerun import rerun_command
 from netlab.cli.results import results_group
 from netlab.cli.run import run_command
+from netlab.cli.schema import schema_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
+from netlab.cli.verify import verify_command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,5 +47,6 @@ for command in (
     *(study_command, run_command, report_command, check_command, tune_group, hosts_group),
     *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
     *(calibrate_command, import_command, results_group),
+    *(bundle_command, verify_command, rerun_command, schema_command, completion_command),
 ):
     main.add_command(command)

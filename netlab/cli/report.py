@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from netlab.cli.options import quick_option, results_option, site_option, study_
 from netlab.cli.validation import load_study
 
 if TYPE_CHECKING:
+    from netlab.analysis.trust import Concern
     from netlab.experiment.progress import Bar
     from netlab.report.publish import Published
     from netlab.study import Study
@@ -40,10 +42,10 @@ def report_command(
     with Bar() as bar:
         published = publish_site(loaded, results, site, bar, against)
     click.echo(published.index)
-    sys.exit(gate_code(published))
+    sys.exit(gate_code(published.concerns))
 
 
-def gate_code(published: Published) -> int:
+def gate_code(found: Iterable[Concern]) -> int:
     """0, or 4 below the quality gate; then say why on standard error.
 
     A short form alone gives 0, since it was asked for.
@@ -51,7 +53,7 @@ def gate_code(published: Published) -> int:
     from netlab.analysis.trust import SHORT
     from netlab.report.gate import in_words
 
-    concerns = [concern for concern in published.concerns if concern.kind != SHORT]
+    concerns = [concern for concern in found if concern.kind != SHORT]
     for concern in concerns:
         click.echo(f"netlab: below the quality gate: {in_words(concern)}", err=True)
     return BELOW_GATE if concerns else 0

@@ -44,5 +44,5 @@ def study_command(
         campaign = measure(loaded, results, bar, outer)
         published = publish_site(loaded, campaign.directory, site, bar)
     click.echo(published.index)
-    below = gate_code(published)
+    below = gate_code(published.concerns)
     sys.exit(exit_code(campaign) or below)

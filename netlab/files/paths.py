@@ -109,6 +109,24 @@ def notebook(name: str) -> Path:
     return path
 
 
+def own_file(name: str) -> Path:
+    """A file that netlab brings beside its data: ``uv.lock`` or ``CITATION.cff``.
+
+    Raises
+    ------
+    BadInput
+        The installation is incomplete.
+    """
+    path = (_checkout() or _INSTALLED_DATA) / name
+    if not path.is_file():
+        raise BadInput(
+            "the installation is incomplete: the file is missing; install netlab again",
+            where=str(path),
+            code="E-FILES-014",
+        )
+    return path
+
+
 def given_path(given: str | Path) -> Path:
     """Resolve a path that a user gave for results, a site or an export.
 

@@ -46,7 +46,7 @@ class Published(Model):
         return tuple(name for name in self.cells[0] if name != "goodput_MBps")
 
 
-class _Described(Model):
+class Described(Model):
     """The lines of YAML.
 
     ``columns`` renames headings of the CSV file to factors of the study, or to a rate.
@@ -80,9 +80,9 @@ def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:
                 code="E-STUDY-077",
             )
         path = file.parent / given
-        described = validated(_Described, read_yaml(path), str(path))
+        described = validated(Described, read_yaml(path), str(path))
     elif isinstance(given, Mapping) and "file" in given:
-        described = validated(_Described, dict(given), f"{file}: published")
+        described = validated(Described, dict(given), f"{file}: published")
     else:
         return content
     cells = _cells(file.parent / described.file, described.columns)

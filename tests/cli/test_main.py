@@ -34,6 +34,7 @@ def test_there_is_a_module_for_every_command():
         *("study", "run", "report", "check", "tune", "lab", "notebooks"),
         *("compare", "results"),
         *("autotune", "bench", "calibrate", "hosts", "import"),
+        *("bundle", "verify", "rerun", "schema", "completion"),
     }
     for name, command in main.commands.items():
         module = f"netlab.cli.{MODULES.get(name, name)}"

@@ -101,6 +101,7 @@ def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
     assert len(tracked) > 30
     for name in tracked:
         assert f"netlab/_data/{name.removeprefix('data/')}" in names
+    assert {"netlab/_data/uv.lock", "netlab/_data/CITATION.cff"} <= names
     assert {"netlab/_core.abi3.so", "netlab/_bin/gensink", "netlab/_src/BUILD"} <= names
     templates = ROOT / "netlab" / "report" / "templates"
     for path in templates.rglob("*"):

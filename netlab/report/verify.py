@@ -1,0 +1,219 @@
+"""Check a bundle: digests of its files, and its figures recomputed from its records."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from netlab.errors import NetlabError
+from netlab.files.archive import names_in
+from netlab.report import crate
+from netlab.report.bundle import RESULTS, SITE, stated_versions, versions
+from netlab.report.publish import publish
+
+TOLERANCE = 1e-9
+"""Largest relative difference of two numbers that are the same: other processors and versions of
+numerical libraries differ in the last digits."""
+
+COMPUTED = ("figures", "tables", "downloads", "records")
+"""Folders of a site whose files are figures of the report as data."""
+
+COMPARED = (".csv", ".tex", ".json")
+ABSENT = "absent"
+SHOWN_CHARACTERS = 60
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place of a bundle that is not as it was.
+
+    Attributes
+    ----------
+    file : str
+        Name within the bundle.
+    place : str
+        Cell or line within the file; empty for the file as a whole.
+    was, now : str
+        As the bundle states it, and as it is found or recomputed.
+    """
+
+    file: str
+    place: str
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.file, self.place) if part)
+        return f"{where}: was {_short(self.was)}, is {_short(self.now)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+
+
+def other_versions(directory: Path) -> list[Difference]:
+    """Versions that differ between an unpacked bundle and this netlab; netlab itself first."""
+    stated, own = stated_versions(directory), versions()
+    return [
+        Difference("version", name, stated.get(name, ABSENT), own.get(name, ABSENT))
+        for name in (*own, *sorted(stated.keys() - own.keys()))
+        if stated.get(name) != own.get(name)
+    ]
+
+
+def changed_files(directory: Path) -> list[Difference]:
+    """Files whose digest differs from the list, that it lacks, or that the bundle lacks.
+
+    The list itself must be the one that its files give, and the metadata must state the same
+    digests, so that a changed byte of either is found as well.
+    """
+    text = (directory / crate.MANIFEST).read_bytes().decode("utf-8", "replace")
+    listed = {found[2]: found[1] for found in map(_LINE.fullmatch, text.split("\n")) if found}
+    there = {
+        name: crate.digest_of(directory / name)
+        for name in names_in(directory)
+        if name != crate.MANIFEST
+    }
+    found = [
+        Difference(name, "SHA-256", listed.get(name, ABSENT), there.get(name, ABSENT))
+        for name in sorted(listed.keys() | there.keys())
+        if listed.get(name) != there.get(name)
+    ]
+    if not found and text != "".join(f"{there[name]}  {name}\n" for name in sorted(there)):
+        found.append(Difference(crate.MANIFEST, "", "one line a file", "other lines as well"))
+    return found or _other_metadata(directory, there)
+
+
+def _other_metadata(directory: Path, there: dict[str, str]) -> list[Difference]:
+    """Files whose digest in the RO-Crate metadata differs from that of the file."""
+    try:
+        content = json.loads((directory / crate.METADATA).read_text(encoding="utf-8"))
+        files = [one for one in content["@graph"] if one.get("@type") == "File"]
+        stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Difference(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {error}")]
+    there = {name: digest for name, digest in there.items() if name != crate.METADATA}
+    return [
+        Difference(crate.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
+        for name in sorted(stated.keys() | there.keys())
+        if stated.get(name) != there.get(name)
+    ]
+
+
+def other_figures(directory: Path, work: Path) -> list[Difference]:
+    """Figures of an unpacked bundle that this netlab computes otherwise from its records.
+
+    Parameters
+    ----------
+    directory : Path
+        The unpacked bundle. The notebooks of its analysis are executed into its results.
+    work : Path
+        Directory for the recomputed site.
+    """
+    try:
+        publish(directory / RESULTS, work / SITE, dated=False, pdf=False)
+    except NetlabError as error:
+        return [Difference(RESULTS, "", "records of a report", f"not publishable: {error}")]
+    return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))
+
+
+def compare_sites(was: Path, now: Path, place: str = "") -> list[Difference]:
+    """Differences of the data of all figures and tables of two sites.
+
+    Parameters
+    ----------
+    was, now : Path
+        The sites.
+    place : str
+        Directory of the results that `now` was made of; `was` states ``results`` in its place.
+    """
+    files = sorted({name for site in (was, now) for name in _computed(site)})
+    found: list[Difference] = []
+    for name in files:
+        texts = [_text(site / name) for site in (was, now)]
+        if place and texts[1] is not None:
+            texts[1] = texts[1].replace(place, RESULTS)
+        found += compare_texts(f"{SITE}/{name}", *texts)
+    return found
+
+
+def _computed(site: Path) -> Iterator[str]:
+    for folder in COMPUTED:
+        for name in names_in(site / folder):
+            if name.endswith(COMPARED):
+                yield f"{folder}/{name}"
+
+
+def _text(file: Path) -> str | None:
+    return file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
+
+
+def compare_texts(name: str, was: str | None, now: str | None) -> list[Difference]:
+    """Differences of one file: cell by cell in CSV, else line by line."""
+    if was is None or now is None:
+        states = ["the file" if text is not None else ABSENT for text in (was, now)]
+        return [Difference(name, "", *states)]
+    if was == now:
+        return []
+    if name.endswith(".csv"):
+        return _compare_tables(name, *(list(csv.reader(io.StringIO(t))) for t in (was, now)))
+    old, new = was.split("\n"), now.split("\n")
+    if len(old) != len(new):
+        return _moved(name, [(line,) for line in old], [(line,) for line in new])
+    return [
+        Difference(name, f"line {number}", a, b)
+        for number, (a, b) in enumerate(zip(old, new, strict=True), start=1)
+        if a != b
+    ]
+
+
+def _compare_tables(name: str, was: list[list[str]], now: list[list[str]]) -> list[Difference]:
+    if len(was) != len(now):
+        return _moved(name, list(map(tuple, was)), list(map(tuple, now)))
+    heads = was[0] if was else []
+    found = []
+    for line, (old, new) in enumerate(zip(was, now, strict=True), start=1):
+        cells = itertools.zip_longest(old, new, fillvalue=ABSENT)
+        for column, (a, b) in enumerate(cells):
+            if not _same(a, b):
+                head = heads[column] if column < len(heads) else f"column {column + 1}"
+                found.append(Difference(name, f"line {line}, {head}", a, b))
+    return found
+
+
+def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Difference]:
+    """Rows that only one of two texts of different lengths has, by their line there."""
+    found = []
+    matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
+    for kind, first, last, begin, end in matcher.get_opcodes():
+        if kind == "equal":
+            continue
+        lines = (f"line {line + 1}" for line in range(first, last))
+        found += [
+            Difference(name, at, ",".join(row), ABSENT)
+            for at, row in zip(lines, was[first:last], strict=True)
+        ]
+        found += [
+            Difference(name, f"line {first + 1}", ABSENT, ",".join(row)) for row in now[begin:end]
+        ]
+    return found
+
+
+def _same(was: str, now: str) -> bool:
+    """Whether two cells are equal, numbers but for their last digits."""
+    if was == now:
+        return True
+    try:
+        return math.isclose(float(was), float(now), rel_tol=TOLERANCE)
+    except ValueError:
+        return False

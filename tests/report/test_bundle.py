@@ -1,0 +1,323 @@
+"""A bundle of results and report: its content, its bytes, and what verify finds in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import shutil
+import zipfile
+
+import measured_store
+import nbformat
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from netlab.cli import main
+from netlab.errors import BadInput
+from netlab.files.archive import names_in, pack, unpack
+from netlab.files.json_file import write_json
+from netlab.files.paths import own_file
+from netlab.report import crate
+from netlab.report.bundle import (
+    bundle,
+    keep_records,
+    stated_versions,
+    unpacked,
+    versions,
+)
+from netlab.report.publish import last_visit
+from netlab.report.verify import (
+    COMPUTED,
+    compare_sites,
+    other_figures,
+    other_versions,
+)
+from netlab.results import Store
+from netlab.study import load
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A directory that netlab works in, with results of one campaign."""
+    place = tmp_path_factory.mktemp("home")
+    measured_store.two_racks(place / "results" / "two-racks")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETLAB_HOME", str(place))
+        yield place
+
+
+@pytest.fixture(scope="module")
+def results(home):
+    return home / "results" / "two-racks"
+
+
+@pytest.fixture(scope="module")
+def made(results, home):
+    """The bundle of these results."""
+    return bundle(results, home / "first.zip", author="A. Person").file
+
+
+@pytest.fixture(scope="module")
+def whole(made, tmp_path_factory):
+    """The bundle, unpacked."""
+    place = tmp_path_factory.mktemp("whole")
+    unpack(made, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def again(whole, tmp_path_factory):
+    """The site that is recomputed from the bundle."""
+    place = tmp_path_factory.mktemp("again")
+    copy = shutil.copytree(whole, place / "copy")
+    assert other_figures(copy, place) == []
+    return place / "site"
+
+
+def sealed(directory, target):
+    """A bundle of a changed directory with digests made anew, as a forger would."""
+    for name in (crate.METADATA, crate.MANIFEST):
+        (directory / name).unlink()
+    about = crate.About("Two racks", "", "two-racks", "2026-01-05T10:00:00+00:00", "0.1.0")
+    write_json(directory / crate.METADATA, crate.metadata(directory, about))
+    (directory / crate.MANIFEST).write_text(crate.manifest(directory))
+    return pack(directory, target)
+
+
+def test_it_has_records_report_study_tunings_and_versions(whole, results):
+    names = names_in(whole)
+    assert {"study.yml", "uv.lock", "CITATION.cff", "provenance.json"} <= set(names)
+    assert {"site/index.html", "site/report.pdf", "site/downloads/cells.csv"} <= set(names)
+    assert {"tunings/as-found.yml", "published/openlab-2003.csv"} <= set(names)
+    assert (whole / "uv.lock").read_bytes() == own_file("uv.lock").read_bytes()
+    assert any(name.startswith("site/notebooks/03-") for name in names)
+    for table in ("runs", "intervals"):
+        kept = {p.name for p in (results / table).iterdir()}
+        assert {name.rpartition("/")[2] for name in names if f"results/{table}/" in name} == kept
+    assert (
+        load(whole / "study.yml").digest()
+        == load(results.parents[1] / "two-racks.yml", rounds=3).digest()
+    )
+    assert not [name for name in names if "/." in f"/{name}"], "no hidden files"
+
+
+def test_of_each_block_it_has_the_notebook_of_the_last_visit(whole):
+    notebooks = names_in(whole / "results" / "notebooks")
+    assert len(notebooks) == 1 and notebooks[0].endswith("@r3.ipynb")
+
+
+def test_the_last_visit_is_found_by_name(tmp_path):
+    for name in (
+        "20260105T100000Z~p@full@9000@r2",
+        "20260105T100000Z~p@full@9000@r10",
+        "20260105T100000Z~p@full@9000@r10~2",
+        "20260105T100000Z~p@full@9000@rack=1@r11",
+        "20260104T100000Z~p@full@9000@r12",
+        "20260105T100000Z~p@full@9000@r11.failed",
+    ):
+        (tmp_path / f"{name}.ipynb").write_text("{}")
+    assert last_visit(tmp_path, "p@full@9000").stem == "20260105T100000Z~p@full@9000@r10~2"
+    (tmp_path / "20260105T100000Z-2~p@full@9000@r1.ipynb").write_text("{}")
+    assert last_visit(tmp_path, "p@full@9000").stem == "20260105T100000Z-2~p@full@9000@r1"
+    assert last_visit(tmp_path, "p@none@9000") is None
+
+
+def test_the_metadata_list_every_file_with_its_digest(whole):
+    graph = json.loads((whole / crate.METADATA).read_text())["@graph"]
+    files = {one["@id"]: one for one in graph if one["@type"] == "File"}
+    assert set(files) == set(names_in(whole)) - {crate.METADATA}
+    for name, entity in files.items():
+        if name != crate.MANIFEST:
+            assert entity["sha256"] == crate.digest_of(whole / name)
+            assert entity["contentSize"] == str((whole / name).stat().st_size)
+    actions = {one["@id"]: one for one in graph if one["@type"] == "CreateAction"}
+    assert set(actions) == {f"#measurement-{measured_store.CAMPAIGN}", "#report"}
+    assert (
+        actions[f"#measurement-{measured_store.CAMPAIGN}"]["startTime"]
+        == "2026-01-05T10:00:00+00:00"
+    )
+
+
+def test_nothing_names_the_place_where_it_was_made(whole, home):
+    for name in names_in(whole):
+        content = (whole / name).read_bytes()
+        assert str(home).encode() not in content, name
+        assert b"netlab-bundle-" not in content, name
+
+
+def test_the_same_results_give_the_same_bytes(made, results, home):
+    """Also by the command, after other times of change, and with its notebooks executed anew."""
+    for path in results.rglob("*.parquet"):
+        os.utime(path, (1, 1))
+    for path in results.glob("notebooks/03-*"):
+        path.unlink()
+    second = home / "second.zip"
+    argv = ("bundle", str(home / "two-racks.yml"), "--results", str(results), "--out", str(second))
+    done = CliRunner().invoke(main, [*argv, "--author", "A. Person"])
+    assert done.exit_code in (0, 4) and str(second) in done.output
+    with zipfile.ZipFile(made) as one, zipfile.ZipFile(second) as two:
+        assert one.namelist() == two.namelist()
+        different = [n for n in one.namelist() if one.read(n) != two.read(n)]
+    assert different == []
+    assert second.read_bytes() == made.read_bytes()
+
+
+def test_a_bundle_that_was_not_changed_has_no_difference(made):
+    done = CliRunner().invoke(main, ["verify", str(made)])
+    assert done.exit_code == 0, done.output
+    assert done.output.endswith("0 files differ, 0 figures differ\n")
+
+
+def cells_of(site):
+    """Every CSV file of a site with its number of rows and columns."""
+    for folder in COMPUTED:
+        for path in sorted((site / folder).glob("*.csv")):
+            rows = list(csv.reader(io.StringIO(path.read_text())))
+            if len(rows) > 1:
+                yield path.relative_to(site), rows
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+@given(data=st.data())
+def test_a_changed_number_of_any_table_or_chart_is_found(whole, again, data):
+    name, rows = data.draw(st.sampled_from(list(cells_of(whole / "site"))))
+    line = data.draw(st.integers(1, len(rows) - 1))
+    numbers = [at for at, text in enumerate(rows[line]) if number(text) is not None]
+    if not numbers:
+        return
+    at = data.draw(st.sampled_from(numbers))
+    was = rows[line][at]
+    rows[line][at] = str(number(was) * 1.001 + 1e-3)
+    assert_found(whole, again, name, rows, f"line {line + 1}, ", now=was)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=20)
+@given(data=st.data())
+def test_a_dropped_row_of_any_table_or_chart_is_found(whole, again, data):
+    name, rows = data.draw(st.sampled_from(list(cells_of(whole / "site"))))
+    line = data.draw(st.integers(1, len(rows) - 1))
+    rows.pop(line)
+    assert_found(whole, again, name, rows, "line ", was="absent")
+
+
+def number(text):
+    """A finite number, or None."""
+    try:
+        return float(text) if math.isfinite(float(text)) else None
+    except ValueError:
+        return None
+
+
+def assert_found(whole, again, name, rows, place, **states):
+    """Write changed rows in place of a file; compare; restore the file."""
+    file, before = whole / "site" / name, (whole / "site" / name).read_bytes()
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    file.write_text(text.getvalue())
+    try:
+        (found,) = compare_sites(whole / "site", again)
+    finally:
+        file.write_bytes(before)
+    assert found.file == f"site/{name}" and found.place.startswith(place)
+    for state, value in states.items():
+        assert getattr(found, state) == value
+
+
+def test_changed_records_with_their_digests_made_anew_are_found(whole, tmp_path):
+    """One run of the Parquet files is twice as fast, another one is missing."""
+    copy = shutil.copytree(whole, tmp_path / "copy")
+    store = Store(copy / "results")
+    first, second, *_ = store.parts()
+    runs, intervals = (store.part(table, first) for table in ("runs", "intervals"))
+    store.write(first, runs.assign(goodput_MBps=runs["goodput_MBps"] * 2), intervals)
+    runs, intervals = (store.part(table, second) for table in ("runs", "intervals"))
+    store.write(second, runs.iloc[1:], intervals)
+    done = CliRunner().invoke(main, ["verify", str(sealed(copy, tmp_path / "forged.zip"))])
+    assert done.exit_code == 1
+    assert "site/downloads/cells.csv: line 2, goodput_MBps: was " in done.output
+    assert "n_valid: was 3, is 2" in done.output
+    assert "0 files differ, " in done.output and "0 figures" not in done.output
+
+
+def test_records_that_are_all_missing_are_a_difference(whole, tmp_path):
+    copy = shutil.copytree(whole, tmp_path / "copy")
+    shutil.rmtree(copy / "results" / "runs")
+    (found,) = other_figures(copy, tmp_path)
+    assert found.file == "results" and "not publishable" in found.now
+
+
+def test_a_damaged_archive_and_another_zip_file_are_refused(made, tmp_path):
+    raw = bytearray(made.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    (tmp_path / "damaged.zip").write_bytes(raw)
+    done = CliRunner().invoke(main, ["verify", str(tmp_path / "damaged.zip")])
+    assert done.exit_code == 2 and "E-FILES-010" in done.output
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
+        other.writestr("a.txt", "a")
+    with pytest.raises(BadInput) as caught, unpacked(tmp_path / "other.zip"):
+        pass
+    assert caught.value.code == "E-REPORT-009"
+
+
+def test_versions_that_differ_are_named_netlab_first(whole, tmp_path):
+    assert other_versions(whole) == []
+    copy = shutil.copytree(whole, tmp_path / "copy")
+    text = (copy / "provenance.json").read_text()
+    own = versions()
+    for name in ("netlab", "pandas"):
+        text = text.replace(f'"{name}": "{own[name]}"', f'"{name}": "0.0.1"')
+    (copy / "provenance.json").write_text(text)
+    first, second = other_versions(copy)
+    assert str(first) == f"version: netlab: was 0.0.1, is {own['netlab']}"
+    assert second.place == "pandas"
+    (copy / "provenance.json").write_text("[]")
+    with pytest.raises(BadInput) as caught:
+        stated_versions(copy)
+    assert caught.value.code == "E-REPORT-010"
+
+
+def test_a_licence_is_a_url(results, tmp_path):
+    with pytest.raises(BadInput) as caught:
+        bundle(results, tmp_path / "x.zip", licence="mine")
+    assert caught.value.code == "E-REPORT-008"
+
+
+def test_its_records_are_kept_beside_the_new_results_once(whole, tmp_path):
+    target = keep_records(whole, tmp_path / "deep" / "kept")
+    assert names_in(target) == names_in(whole / "results")
+    assert keep_records(whole, target) == target
+    next(target.glob("runs/*")).write_bytes(b"")
+    with pytest.raises(BadInput) as caught:
+        keep_records(whole, target)
+    assert caught.value.code == "E-REPORT-011"
+    assert [path.name for path in target.parent.iterdir()] == ["kept"]
+
+
+def test_a_changed_bundle_is_not_measured_again(whole, tmp_path):
+    copy = shutil.copytree(whole, tmp_path / "copy")
+    with open(copy / "study.yml", "a") as study:
+        study.write("# changed\n")
+    done = CliRunner().invoke(main, ["rerun", str(pack(copy, tmp_path / "changed.zip"))])
+    assert done.exit_code == 1
+    assert "study.yml" in done.output and "E-CLI-023" in done.output
+
+
+def test_notebooks_have_no_times_and_no_random_ids(whole):
+    for path in (whole / "site" / "notebooks").glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        assert "papermill" not in notebook.metadata
+        for cell in notebook.cells:
+            assert not {"papermill", "execution"} & set(cell.metadata)
+            if "injected-parameters" in cell.metadata.get("tags", ()):
+                assert cell.id == "injected-parameters"
+
+
+def test_the_cells_of_the_bundle_are_those_of_the_records(whole):
+    cells = pd.read_csv(whole / "site" / "downloads" / "cells.csv")
+    assert len(cells) == 2 and (cells["n_valid"] == 3).all()
