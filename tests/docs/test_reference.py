@@ -1,0 +1,100 @@
+"""The reference is complete: each flag, column, kind of knob and key is documented."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import guide
+
+import netlab
+from netlab.analysis.cells import CELL_COLUMNS
+from netlab.results import FLAGS, TABLES
+from netlab.study.schema import as_markdown
+from netlab.tuning.knobs import HOSTWIDE, NAMES
+from netlab.tuning.profiles import profile_names
+
+PACKAGE = Path(netlab.__file__).parent
+INTRODUCTION = "<!-- netlab schema --reference -->\n\n"
+
+
+def page(name: str) -> str:
+    return (guide.DOCS / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """Text below a heading of level 2."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert found, heading
+    return found[1]
+
+
+def first_cells(text: str) -> list[str]:
+    """First cells of the rows of a table, without backticks; heads left out."""
+    rows = [line.split("|")[1].strip().strip("`") for line in text.split("\n") if line[:2] == "| "]
+    return [cell for cell in rows[1:] if not set(cell) <= {"-"}]
+
+
+def flags_in_source() -> set[str]:
+    """Flags that the code gives: keys of `flags[...]`, and arguments of `failed_row`."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "flags":
+                if isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Constant):
+                    found.add(node.slice.value)
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("failed_row"):
+                found |= {a.value for a in node.args if isinstance(a, ast.Constant)}
+    return found
+
+
+def test_the_search_for_flags_finds_them():
+    assert {"stalled", "lost_host", "failed", "emulator_late"} <= flags_in_source()
+
+
+def test_every_flag_that_the_code_gives_is_listed():
+    assert flags_in_source() == set(FLAGS)
+
+
+def test_every_flag_is_documented():
+    assert first_cells(section(page("columns.md"), "Flags")) == list(FLAGS)
+
+
+def rows_of(table: str) -> list[str]:
+    """Rows of the reference of a table of results."""
+    return [
+        f"| `{c.name}` | {c.unit} | {c.meaning.replace('|', '/')} |".replace("|  |", "| |")
+        for c in TABLES[table]
+    ]
+
+
+def test_every_column_is_documented():
+    text = page("columns.md")
+    for table in TABLES:
+        rows = [line for line in section(text, f"`{table}`").split("\n") if line[:3] == "| `"]
+        assert rows == rows_of(table), "\n".join(rows_of(table))
+
+
+def test_every_column_of_the_cells_is_documented():
+    assert first_cells(section(page("columns.md"), "Cells")) == list(CELL_COLUMNS)
+
+
+def test_every_kind_of_knob_and_its_names_are_documented():
+    text = section(page("tuning.md"), "Kinds of knobs")
+    table = {line.split("|")[1].strip(" `"): line for line in text.split("\n") if line[:3] == "| `"}
+    assert set(table) == {*NAMES, *HOSTWIDE}
+    for kind, names in NAMES.items():
+        assert re.findall(r"`([^`]+)`", table[kind].split("|")[2]) == list(names)
+
+
+def test_every_tuning_that_netlab_brings_is_documented():
+    text = section(page("tuning.md"), "Tunings that come with netlab")
+    named = [name for line in text.split("\n") for name in re.findall(r"`([^`]+)`", line)]
+    assert sorted(named) == profile_names()
+
+
+def test_every_key_of_a_study_is_documented():
+    _, marker, generated = page("study.md").partition(INTRODUCTION)
+    assert marker
+    assert generated == as_markdown(), "netlab schema --reference prints what follows the marker"
