@@ -72,7 +72,7 @@ def bundle(
     step : callable
         Progress callback of :func:`netlab.report.publish.publish`.
     licence, author : str
-        URL of the licence of the results, and name of who measured; empty to state none.
+        URL of the licence of the results, and name of the person who measured; may be empty.
 
     Raises
     ------

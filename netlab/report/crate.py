@@ -83,7 +83,7 @@ class About:
         Of the netlab that made the report.
     campaigns : sequence of Campaign
     licence, author : str
-        URL of the licence of the results and name of who measured; empty where nobody said.
+        URL of the licence of the results, and name of the person who measured; may be empty.
     """
 
     title: str
@@ -247,7 +247,7 @@ def _contextual(about: About) -> list[dict[str, Any]]:
             "@id": NO_LICENCE,
             "@type": "CreativeWork",
             "name": "No licence stated",
-            "description": "Whoever measured has not named a licence of the results.",
+            "description": "No licence of the results was named.",
         }
     )
     if about.author:
