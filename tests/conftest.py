@@ -28,8 +28,9 @@ SLOW = {
     "notebooks/test_published_notebooks.py",
     "notebooks/test_start_here.py",
     "report/test_bundle.py",
+    "report/test_crate.py",
 }
-"""Tests that execute notebooks, or netlab in processes of its own."""
+"""Tests that execute notebooks, or netlab in processes of its own, or validate RDF."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""

@@ -42,12 +42,14 @@ class Exporter:
         Directory of the site that is built.
     before : Path
         Site that it replaces: the PNG of a figure that did not change is taken from there.
+    png : bool
+        Write PNGs.
     """
 
-    def __init__(self, site: Path, before: Path):
+    def __init__(self, site: Path, before: Path, *, png: bool = True):
         self._site, self._before = site, before
         self._taken: set[str] = set()
-        self._raster = Rasteriser()
+        self._raster = Rasteriser() if png else None
         for folder in (FIGURES, TABLES):
             (site / folder).mkdir(exist_ok=True)
 
@@ -88,6 +90,8 @@ class Exporter:
 
     def _png(self, svg: str, name: str) -> bool:
         """Write the PNG; take that of the former site where the SVG is the same."""
+        if self._raster is None:
+            return False
         target, old = (place / FIGURES / name for place in (self._site, self._before))
         svg_file, png_file = old.with_name(f"{name}.svg"), old.with_name(f"{name}.png")
         new = target.with_name(f"{name}.png")

@@ -88,7 +88,7 @@ def publish(
     *,
     against: str = "",
     dated: bool = True,
-    pdf: bool = True,
+    data_only: bool = False,
 ) -> Published:
     """Execute the analysis notebooks and build the site.
 
@@ -105,8 +105,8 @@ def publish(
         or ``DIR@CAMPAIGN``.
     dated : bool
         State the time of publishing in the footer; without it the same results give the same bytes.
-    pdf : bool
-        Also write the PDF.
+    data_only : bool
+        Leave out the PDF and the PNGs.
 
     Returns
     -------
@@ -161,7 +161,9 @@ def publish(
         pages = [job.result() for job in jobs]
     pages += _block_pages(measured, executed)
     built_at = datetime.now(UTC) if dated else None
-    index = build_site(pages, site, measured=measured, built_at=built_at, pdf=pdf)
+    index = build_site(
+        pages, site, measured=measured, built_at=built_at, pdf=not data_only, png=not data_only
+    )
     step("site", 0.2)
     return Published(index, gate(measured))
 

@@ -73,6 +73,7 @@ def build_site(
     title: str | None = None,
     built_at: datetime | None = None,
     pdf: bool = True,
+    png: bool = True,
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -94,6 +95,8 @@ def build_site(
         Time for the footer; without it the same input gives the same bytes.
     pdf : bool
         Also write ``report.pdf`` of the measured study; if it fails, the index gives the reason.
+    png : bool
+        Also write each figure as PNG.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def build_site(
             pages += run_pages(measured, blocks)
             write_records(measured, work)
         _copy_notebooks(files, work)
-        exporter = Exporter(work, target)
+        exporter = Exporter(work, target, png=png)
         _write(work, pages, measured, title, built_at, exporter, pdf=pdf)
         _swap(work, target)
     except OSError as error:

@@ -41,6 +41,8 @@ from netlab.report.verify import (
 from netlab.results import Store
 from netlab.study import load
 
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

@@ -95,3 +95,11 @@ def test_tables_of_one_caption_get_names_of_their_own(tmp_path):
 
 def test_a_picture_that_cannot_be_rendered_has_no_png():
     assert Rasteriser().png("<svg") == b""
+
+
+def test_figures_may_be_exported_without_png(m, tmp_path):
+    chart = show(charts.panel(m.cells, GROUP, study=m.study))
+    (tmp_path / "site").mkdir()
+    body = Exporter(tmp_path / "site", tmp_path, png=False).body(chart._repr_html_(), "streams")
+    names = {path.name for path in (tmp_path / "site" / "figures").iterdir()}
+    assert names == {"streams-1.svg", "streams-1.csv"} and ".png" not in body
