@@ -40,7 +40,7 @@ def run(command: str, place: Path) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_commands_of_the_guide_run_in_their_order(tmp_path, machine_untouched):
     """Hosts of the lab stand for one's own."""
     for name, text in guide.files("guide.md").items():
