@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import run
+from _pytest.mark.expression import Expression
 
 TESTS = Path(__file__).parent
 FILE = """
@@ -108,23 +109,28 @@ def parts(monkeypatch, codes: list[int]) -> tuple[int, list[str]]:
     return run.main([]), markers
 
 
+def selects(expression, marked):
+    """Whether `-m expression` takes a test with these markers."""
+    return Expression.compile(expression).evaluate(lambda name, **_: marked[name])
+
+
 @pytest.mark.parametrize("marks", list(itertools.product([False, True], repeat=6)))
 def test_every_test_is_in_one_part(monkeypatch, marks):
     names = ("e2e", "native", "root", "slow", "timing", "beside")
     marked = dict(zip(names, marks, strict=True))
     code, markers = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
     assert code == 0
-    assert [eval(part, {}, marked) for part in markers].count(True) == 1
+    assert [selects(part, marked) for part in markers].count(True) == 1
 
 
 def test_tests_that_measure_run_alone(monkeypatch):
     _, (quick, files, alone) = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
     plain = dict.fromkeys(("e2e", "native", "root", "slow", "timing", "beside"), False)
-    assert eval(quick, {}, plain)
-    assert eval(files, {}, {**plain, "native": True})
-    assert eval(alone, {}, {**plain, "native": True, "timing": True})
-    assert eval(alone, {}, {**plain, "e2e": True})
-    assert eval(files, {}, {**plain, "e2e": True, "beside": True})
+    assert selects(quick, plain)
+    assert selects(files, {**plain, "native": True})
+    assert selects(alone, {**plain, "native": True, "timing": True})
+    assert selects(alone, {**plain, "e2e": True})
+    assert selects(files, {**plain, "e2e": True, "beside": True})
 
 
 @pytest.mark.parametrize("codes", [[1, 0], [0, 1]])
