@@ -182,6 +182,14 @@ PRECISION: dict[str, Key] = {
 NOISE: dict[str, Key] = {
     "steal_percent": ("Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0),
     "foreign_cpu_percent": ("Limit of CPU time of other processes, per cent of all CPUs.", 4.0),
+    "foreign_traffic_percent": (
+        "Limit of others' bytes or packets on the data interface, per cent of the run's own.",
+        1.0,
+    ),
+    "frequency_drop_percent": (
+        "Limit of the fall of a busy CPU's frequency within the window, per cent.",
+        10.0,
+    ),
     "retries": ("Times that a disturbed run is measured again.", 1),
 }
 
