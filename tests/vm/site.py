@@ -5,6 +5,7 @@ Each card of one machine is joined with the same card of the other."""
 from __future__ import annotations
 
 import contextlib
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from .image import Image
 DATA = {card: index for index, card in enumerate(CARDS)}
 FAR_CLOCK = "2031-02-03T04:05:06"
 """Clock of host b, years ahead."""
+STARTED_S = 150.0
+"""Timeout of a run's start: interpreted processors are slow, and slower on a busy machine."""
 DUMP = r"""
 sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key \
     -e random -e stable_secret -e rss_key -e '^\(fs\|kernel\|vm\|dev\|debug\)[.]'
 ip addr | sed 's/valid_lft.*//;s/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//;s/ tentative//'
-ip route | sed 's/ linkdown//'
-ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//'
+ip route | sed 's/ linkdown//' | sort
+ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
 for i in mgmt e1000e e1000 vmxnet3 virtio; do
     for option in -g -c -k -a -l; do ethtool $option $i 2>&1; done
     for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do
@@ -112,6 +115,13 @@ class Machines(Site):
         counter = "cat /sys/class/net/e1000e/statistics/tx_bytes"
         before, self._sent_B = getattr(self, "_sent_B", None), int(self.guests["a"].sh(counter))
         return before is not None and self._sent_B > before + 50_000
+
+    def under_way(self) -> subprocess.Popen[str]:
+        """A run whose data flow."""
+        process = self.measure()
+        until(lambda: process.poll() is not None or self.sending(), STARTED_S)
+        assert process.poll() is None, self.finished(process)
+        return process
 
     def processes(self, name: str, what: str = "") -> list[int]:
         lines = self.guests[name].sh("ps -o pid,comm,args").splitlines()

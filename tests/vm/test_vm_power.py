@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.site import disturbed, until
+from faults.site import disturbed
 from promises import promised
 
 from .site import KNOBS, Machines
@@ -18,15 +18,12 @@ from .site import KNOBS, Machines
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROMISES = promised("Machines that lose power")
 Result = tuple[int, str]
-STARTED_S = 150.0
-"""Timeout of a run's start: interpreted processors are slow, and slower on a busy machine."""
 JOURNAL = "/root/.cache/netlab/journal/*.journal"
 
 
 def during_a_run(site: Machines) -> Result:
     """Host b, after its tuning is complete; `recover` says what its journal is."""
-    process = site.measure()
-    until(site.sending, STARTED_S)
+    process = site.under_way()
     booted = site.guests["b"].sh("cat /proc/sys/kernel/random/boot_id").strip()
     site.guests["b"].cut()
     result = site.finished(process, 300)
@@ -53,8 +50,7 @@ def while_tuned(site: Machines) -> Result:
 
 def both(site: Machines) -> Result:
     """Both hosts; a has no disk."""
-    process = site.measure()
-    until(site.sending, STARTED_S)
+    process = site.under_way()
     for guest in site.guests.values():
         guest.cut()
     result = site.finished(process, 300)

@@ -115,8 +115,7 @@ def test_settings_of_a_driver_are_changed_while_it_measures(two_machines):
     site.write_study([{"name": "all", "mtus_B": [9000], "knobs": KNOBS}])
     before = site.dump()
     shutil.rmtree(site.results, ignore_errors=True)
-    process = site.measure(seconds=15)
-    until(site.sending, 150)
+    process = site.under_way()
     script = "for o in -g -c -k; do ethtool $o e1000e; done; cat /sys/class/net/e1000e/mtu"
     during = [guest.sh(script) for guest in site.guests.values()]
     site.finished(process, 300)
