@@ -127,30 +127,12 @@ def test_settings_of_a_driver_are_changed_while_it_measures(two_machines):
     site.clean(before)
 
 
-def test_congestion_controls_are_modules_of_the_kernel(two_machines):
-    """A module is loaded for the block and unloaded after it."""
-    site, names = two_machines, ("highspeed", "scalable")
-    site.write_study([{"name": "as-found"}], groups=groups(*names))
-    before = site.dump()
-    rows = measured(site, "controls", "--seconds", "1").set_index("congestion")
-    for name in names:
-        assert rows.loc[name, "congestion_source"].startswith(f"module {name} (Linux 6.1.")
-    site.clean(before)
-    for guest in site.guests.values():
-        assert "tcp_" not in guest.sh("lsmod")
-
-
 def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(two_machines):
     site = two_machines
     stacks = {"own": {"law": "scalable"}}
-    site.write_study([{"name": "as-found"}], stacks=stacks, groups=groups("own"))
+    site.write_study([{"name": "as-found"}], stacks=stacks, congestion="own")
     before = site.dump()
     code, complaint = site.finished(site.measure(seconds=1), 300)
     assert code == 1, complaint
     assert "a congestion control would outlive its process; needs Linux 6.4" in complaint
     site.clean(before)
-
-
-def groups(*names: str) -> list[dict]:
-    """A group for each congestion control."""
-    return [{"name": name, "path": "e1000e", "sender": "a", "congestion": name} for name in names]
