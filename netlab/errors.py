@@ -59,6 +59,10 @@ class NetlabError(Exception):
         first, *rest = str(self).split("\n")
         return "\n".join([f"{first} [{self.code}]", *rest])
 
+    def _render_traceback_(self) -> list[str]:
+        """Show the message in a notebook in place of a traceback."""
+        return [f"netlab: {self.with_code()}"]
+
 
 class BadInput(NetlabError):
     """Input from the user that cannot be used.

@@ -1,4 +1,4 @@
-"""Binary multiples of a byte, sizes as text, and the payload share of a frame."""
+"""Binary multiples of a byte, sizes and directions as text, and the payload share of a frame."""
 
 from __future__ import annotations
 
@@ -47,3 +47,8 @@ def payload_share(mtu_B: float, mss_B: float) -> float:
     """
     frame_B = mss_B + HEADERS_B if mss_B < mtu_B - HEADERS_MOST_B else mtu_B
     return mss_B / (frame_B + ETHERNET_HEADER_B)
+
+
+def arrows(text: str) -> str:
+    """The text as readers see it: arrows in place of ``->`` and ``<->``."""
+    return text.replace("<->", "↔").replace("->", "→")

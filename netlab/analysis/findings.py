@@ -66,7 +66,7 @@ class Material:
         return effects(self.runs, factor, levels=levels, confidence=self.confidence)
 
     def label(self, tuning: str) -> str:
-        return {t.name: t.label or t.name for t in self.study.tunings}[tuning]
+        return {t.name: printed.tuning_label(t) for t in self.study.tunings}[tuning]
 
 
 Test = Callable[[Material], Answers]
@@ -90,8 +90,8 @@ def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
         return Answers(evidence="the study has nothing to compare")
     words = [ANSWERS[Ratio(*v).verdict] for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
-    evidence = f"{what}: x{np.exp(np.log(ratios).mean()):.2f} on average, " + (
-        f"x{ratios.min():.2f} to x{ratios.max():.2f}"
+    evidence = f"{what}: ×{np.exp(np.log(ratios).mean()):.2f} on average, " + (
+        f"×{ratios.min():.2f} to ×{ratios.max():.2f}"
     )
     return _count(words, evidence)
 
@@ -178,7 +178,7 @@ def _flat_over_streams(m: Material) -> Answers:
         words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
     if not words:
         return Answers(evidence="the study has nothing to compare")
-    evidence = f"highest over lowest: x{min(changes):.2f} to x{max(changes):.2f}"
+    evidence = f"highest over lowest: ×{min(changes):.2f} to ×{max(changes):.2f}"
     return _count(words, evidence)
 
 
@@ -202,7 +202,7 @@ def _slower_bus_less(m: Material) -> Answers:
         words.append({"higher": "no", "lower": "yes", "open": "open"}[found.verdict])
     if not words:
         return Answers(evidence="the study has one bus")
-    evidence = f"slowest bus over fastest: x{min(ratios):.2f} to x{max(ratios):.2f}"
+    evidence = f"slowest bus over fastest: ×{min(ratios):.2f} to ×{max(ratios):.2f}"
     return _count(words, evidence)
 
 
@@ -254,7 +254,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "Jumbo frames are faster than the smallest MTU",
-        "tables 2 to 6, 1500B against 9000B",
+        "tables 2 to 6, 1500 B against 9000 B",
         _jumbo_faster,
     ),
     Statement(

@@ -10,13 +10,15 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.machines import machines
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted
+from netlab.units import arrows
 
 DIRECTIONS = {"->": "in one direction", "<->": "both directions together"}
 
 
+@computed_once
 def headline(m: Measured) -> tuple[str, ...]:
     """Sentences: the measurement, the machines, the best results, the limits, the findings.
 
@@ -26,11 +28,6 @@ def headline(m: Measured) -> tuple[str, ...]:
     if len(comparable(m)):
         said.append(_findings(m))
     return tuple(said)
-
-
-def arrows(text: str) -> str:
-    """The text with arrows in place of ``->`` and ``<->``."""
-    return text.replace("<->", "↔").replace("->", "→")
 
 
 def listed(words: Sequence[str], joint: str = "and") -> str:
@@ -50,7 +47,7 @@ def span(values: Sequence[int], unit: str) -> str:
 def _design(m: Measured) -> str:
     runs, cells = m.runs, m.cells
     mtus = sorted({int(v) for v in cells["mtu_B"] if v})
-    labels = [v.lstrip("+ ") for v in printed.tuning_labels(cells, m.study).values()]
+    labels = list(printed.tuning_labels(cells, m.study).values())
     rounds = runs.groupby("run_id")["round"].first()
     started = runs["started_at"]
     when = f"{started.min():%Y-%m-%d}"
@@ -99,7 +96,7 @@ def _best(m: Measured) -> str:
             continue
         cell = of.loc[of["goodput_MBps"].idxmax()]
         where = (
-            f"{arrows(cell.group)}, {labels[cell.tuning].lstrip('+ ')}, {cell.mtu_B} B, "
+            f"{arrows(cell.group)}, {labels[cell.tuning]}, {cell.mtu_B} B, "
             f"{counted(int(cell.streams), 'stream')}"
         )
         parts.append(f"{words} {_goodput(m, cell)} ({where})")

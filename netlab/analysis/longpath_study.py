@@ -15,7 +15,7 @@ import pandas as pd
 from netlab.analysis.longpath import after_slow_start, stack_of_stream
 from netlab.analysis.longpath_fairness import fairness, shares
 from netlab.analysis.longpath_recovery import recoveries
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths as root_paths
 from netlab.results import Store
@@ -231,6 +231,7 @@ def on_long_path(measured: Measured) -> bool:
     return emulated and traced(measured.results)
 
 
+@computed_once
 def samples_of(measured: Measured) -> LongPath:
     """Add the samples of its runs to a study of a long path.
 

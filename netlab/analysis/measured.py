@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -19,6 +21,23 @@ from netlab.files import paths
 from netlab.results import Store
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, is_name
+
+MadeT = TypeVar("MadeT")
+
+
+def computed_once(analysis: Callable[[Measured], MadeT]) -> Callable[[Measured], MadeT]:
+    """Decorator of an analysis of a measured study: a later call gives the same object.
+
+    Callers do not change it.
+    """
+
+    @wraps(analysis)
+    def stored(m: Measured) -> MadeT:
+        if analysis not in m._made:
+            m._made[analysis] = analysis(m)
+        return m._made[analysis]
+
+    return stored
 
 
 @dataclass(frozen=True)
@@ -47,6 +66,7 @@ class Measured:
     bottlenecks: pd.DataFrame
     results: Path
     intervals: pd.DataFrame | None = None
+    _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def findings(self) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING
 from netlab.analysis.intervals import LEAST, is_symmetric
 from netlab.errors import BadInput
-from netlab.study import Study
+from netlab.study import Study, TuningLevel
 from netlab.study.factors import level_text
 from netlab.study.schedule import slug
 
@@ -94,9 +94,15 @@ def group_names(cells: pd.DataFrame) -> list[str]:
     return ordered["group"].tolist()
 
 
+def tuning_label(level: TuningLevel) -> str:
+    """Label of a tuning without a leading ``+``; its name where it has none."""
+    return (level.label or "").lstrip("+ ") or level.name
+
+
 def tuning_labels(cells: pd.DataFrame, study: Study | None = None) -> dict[str, str]:
-    """Tuning levels in their order, with the name the report prints."""
-    labels = {level.name: level.label or level.name for level in study.tunings} if study else {}
+    """Tuning levels in their order, each with its label."""
+    known = study.tunings if study else ()
+    labels = {level.name: tuning_label(level) for level in known}
     seen = cells["tuning"].drop_duplicates().tolist()
     return {name: labels.get(name, name) for name in [*(n for n in labels if n in seen), *seen]}
 
@@ -122,6 +128,20 @@ def caption(cells: pd.DataFrame, group: str) -> str:
     """``Table 2: Linux64 -> Linux64``, or the group's name where it has no table number."""
     table = of_group(cells, group)["table"].iloc[0]
     return group if pd.isna(table) else f"Table {int(table)}: {group}"
+
+
+BOTH_WAYS = "both directions together, of twice the bus"
+
+
+def both_ways(cells: pd.DataFrame, study: Study | None) -> bool:
+    """True for cells of both directions where each direction has the whole bus."""
+    first = cells.iloc[0]
+    return study is not None and first["direction"] == "<->" and not study.bus_shared(first["path"])
+
+
+def bus_name(cells: pd.DataFrame, study: Study | None) -> str:
+    """The ceiling of the cells of one group: ``bus``, or ``twice the bus``."""
+    return "twice the bus" if both_ways(cells, study) else "bus"
 
 
 def cell_address(row: Mapping) -> str:
@@ -156,7 +176,7 @@ def as_printed(
     Returns
     -------
     DataFrame of str
-        Rows (section, MTU) such as ``("No Tuning", "1500B")``, and with further factors their
+        Rows (section, MTU) such as ``("No Tuning", "1500 B")``, and with further factors their
         levels; columns ``1 Stream``, ``4 Streams``, ... A combination outside the design is empty,
         a missing cell a dash.
     """
@@ -188,7 +208,7 @@ def as_printed(
                 rows.append([text.get(streams, "") for streams in columns])
                 levels = json.loads(str(factors)) if factors else {}
                 further = [level_text(levels[name]) if name in levels else "" for name in names]
-                index.append((label, f"{mtu_B}B" if mtu_B else "as found", *further))
+                index.append((label, f"{mtu_B} B" if mtu_B else "as found", *further))
     return pd.DataFrame(
         rows,
         index=pd.MultiIndex.from_tuples(index, names=["Tuning", "MTU", *names]),
@@ -234,8 +254,8 @@ def _text(row: dict, quantity: str) -> str:
 
 
 def where(cell: dict, labels: dict[str, str]) -> str:
-    """The levels of a cell within its group: ``No Tuning, 1500B, 4 Streams``."""
-    text = f"{labels[cell['tuning']]}, {cell['mtu_B']}B, {stream_label(int(cell['streams']))}"
+    """The levels of a cell within its group: ``No Tuning, 1500 B, 4 Streams``."""
+    text = f"{labels[cell['tuning']]}, {cell['mtu_B']} B, {stream_label(int(cell['streams']))}"
     levels = json.loads(cell["factors"]) if cell["factors"] else {}
     return ", ".join((text, *(f"{name} {level_text(level)}" for name, level in levels.items())))
 

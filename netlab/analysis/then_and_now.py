@@ -32,7 +32,7 @@ from netlab import published
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.effects import mean_ratio
 from netlab.analysis.findings import AGREEMENT
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 from netlab.published.openlab import TUNING_OF_PROFILE
 from netlab.study import Study
@@ -131,6 +131,7 @@ def _as_published(levels: pd.Series, study: Study) -> pd.Series:
     return pd.Series([repeated.get(name, "") for name in levels], levels.index, dtype=object)
 
 
+@computed_once
 def comparable(m: Measured) -> pd.DataFrame:
     """Cells that both studies have: same table and direction, same levels, a valid run.
 
@@ -271,6 +272,7 @@ def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     return DOES_NOT if low > band or high < 1 / band else UNDECIDED
 
 
+@computed_once
 def compare(m: Measured) -> pd.DataFrame:
     """Every finding in every group with the numbers of both sides and the verdict.
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import conditions
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.results.campaigns import study_file
@@ -105,6 +105,7 @@ def _of(part: int, whole: int, noun: str, verb: tuple[str, str]) -> str:
 IS = ("is", "are")
 
 
+@computed_once
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
     found = (_empty(m), _flagged(m), _imprecise(m), _short(m))

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from netlab.charts.palette import other_style
 from netlab.charts.style import (
     BAND_COLOUR,
     CEILING_COLOUR,
     Gallery,
     describe,
     legend_below,
-    line_style,
     new_axes,
     theme,
 )
@@ -79,7 +79,7 @@ def of_path(
         rows = part[part["generator"] == name]
         centres = np.array([-cells.index(cell) for cell in rows["cell"]], dtype=float)
         centres -= (place - (len(names) - 1) / 2) * DOT_IN / step
-        style = line_style(place + 1) | {"linestyle": "none", "markeredgewidth": 1.0}
+        style = other_style(place) | {"linestyle": "none", "markeredgewidth": 1.0}
         ax.plot(rows["difference_percent"], centres, markersize=6.5, label=name, zorder=3, **style)
         for row, y in zip(rows.itertuples(), centres, strict=True):
             _interval(ax, row.low_percent, row.high_percent, y, reach, style["color"])

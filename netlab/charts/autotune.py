@@ -12,12 +12,13 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.charts.style import CEILING_COLOUR, PALETTE, save_svg, theme
+from netlab.charts.palette import OTHERS
+from netlab.charts.style import CEILING_COLOUR, save_svg, theme
 from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
 DPI = 150
-FATES = {"chosen": (PALETTE[0], "D"), "left": (PALETTE[4], "o"), "out": (PALETTE[1], "X")}
+FATES = {"chosen": (OTHERS[2], "D"), "left": (OTHERS[4], "o"), "out": (OTHERS[1], "X")}
 """Colour and marker of the outcome of a candidate."""
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from netlab.charts.style import CEILING_COLOUR, MARKERS, PALETTE, theme
+from netlab.charts.palette import OTHERS
+from netlab.charts.style import CEILING_COLOUR, MARKERS, theme
 from netlab.errors import BadInput
 
 ROW_IN = 0.42
@@ -49,7 +50,7 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
         ax.set_yticks(range(len(rows)), rows)
         ax.set_ylim(len(rows) - 0.5, -0.5)
     handles = [
-        plt.Line2D([], [], linestyle="", **_mark(i), markerfacecolor=PALETTE[i % len(PALETTE)])
+        plt.Line2D([], [], linestyle="", **_mark(i), markerfacecolor=OTHERS[i % len(OTHERS)])
         for i in range(len(peers))
     ]
     fig.legend(handles, peers, loc="outside lower center", ncols=len(peers))
@@ -74,7 +75,7 @@ def _cell(row: pd.Series) -> str:
 
 
 def _mark(i: int) -> dict:
-    return {"marker": MARKERS[i % len(MARKERS)], "color": PALETTE[i % len(PALETTE)]}
+    return {"marker": MARKERS[i % len(MARKERS)], "color": OTHERS[i % len(OTHERS)]}
 
 
 def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, peers: int) -> None:
@@ -91,6 +92,6 @@ def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, pe
             linestyle="",
             capsize=2,
             elinewidth=1.1,
-            markerfacecolor=PALETTE[i % len(PALETTE)] if concluded else "white",
+            markerfacecolor=OTHERS[i % len(OTHERS)] if concluded else "white",
             **_mark(i),
         )

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.charts.style import CEILING_COLOUR, DASHES, label_lines, line_style, theme
+from netlab.charts.style import CEILING_COLOUR, DASHES, label_lines, mtu_styles, theme
 from netlab.errors import BadInput
 from netlab.study import Study
 
@@ -75,12 +75,12 @@ def over_streams(
         if ax is None:
             _, ax = plt.subplots(figsize=SIZE_IN)
         chosen = [tuning] if tuning is not None else list(labels)
-        mtus_B = sorted(cells["mtu_B"].unique())
+        styles = mtu_styles(cells["mtu_B"])
         for name in chosen:
             dash = DASHES[(len(labels) - 1 - list(labels).index(name)) % len(DASHES)]
             for mtu_B, line in part[part["tuning"] == name].groupby("mtu_B"):
-                style = line_style(mtus_B.index(mtu_B)) | {"linestyle": dash}
-                _line(ax, line, y, f"{labels[name].lstrip('+ ')}, {mtu_B} B", style)
+                style = styles[int(mtu_B)] | {"linestyle": dash}
+                _line(ax, line, y, f"{labels[name]}, {mtu_B} B", style)
         _axes(ax, part, y)
         ax.set_title(group if tuning is None else f"{group}: {labels[tuning]}")
         label_lines(ax)

@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
+from netlab.charts.palette import OTHERS
 from netlab.charts.style import (
     BAND_COLOUR,
     CEILING_COLOUR,
-    PALETTE,
     Gallery,
     describe,
     legend_below,
@@ -30,9 +30,9 @@ CLIP_BEYOND = 2.5
 HEADROOM = 1.08
 
 STYLES: dict[str, dict[str, Any]] = {
-    SLOWER: {"color": PALETTE[1], "marker": "v"},
-    FASTER: {"color": PALETTE[4], "marker": "^"},
-    SAME: {"color": PALETTE[0], "marker": "o"},
+    SLOWER: {"color": OTHERS[1], "marker": "v"},
+    FASTER: {"color": OTHERS[4], "marker": "^"},
+    SAME: {"color": OTHERS[2], "marker": "o"},
     CANNOT_TELL: {"color": CEILING_COLOUR, "marker": "o", "markerfacecolor": "white"},
 }
 """Colour and marker of each verdict; a hollow dot for no verdict."""

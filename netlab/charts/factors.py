@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import factors, printed
 from netlab.charts.cells import LINEAR_UP_TO, QUANTITIES, SIZE_IN
-from netlab.charts.style import CEILING_COLOUR, describe, label_lines, line_style, theme
+from netlab.charts.palette import level_styles
+from netlab.charts.style import CEILING_COLOUR, describe, label_lines, theme
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text
@@ -68,14 +69,15 @@ def over_factor(
     labels = printed.tuning_labels(part, study)
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in levels)
     places = {level: float(level) if numeric else float(i) for i, level in enumerate(levels)}
+    styles = level_styles(hue, lines)
     words = []
     with theme() if ax is None else nullcontext():
         if ax is None:
             _, ax = plt.subplots(figsize=SIZE_IN)
-        for number, level in enumerate(lines):
+        for level in lines:
             line = part if level is None else part[part[hue] == level]
             label = "" if level is None else _label(hue, level, labels)
-            words.append(_line(ax, line, x, y, places, label, line_style(number)))
+            words.append(_line(ax, line, x, y, places, label, styles[level]))
         _axis(ax, x, levels, places, labels, numeric=numeric)
         ax.set_ylabel(QUANTITIES[y][2])
         _bus(ax, part, y)
@@ -92,7 +94,7 @@ def over_factor(
 def _label(name: str, level: object, labels: Mapping[str, str]) -> str:
     """A level at the end of its line: ``MTU 9000 B``, ``send zerocopy``, the label of a tuning."""
     if name == "tuning":
-        return labels[str(level)].lstrip("+ ")
+        return labels[str(level)]
     if name == "group":
         return str(level)
     stem, comma, unit = factors.unit_of(name).partition(", ")

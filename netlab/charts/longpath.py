@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 
 from netlab.analysis.longpath_recovery import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
+from netlab.charts.palette import other_style
 from netlab.charts.style import (
     CEILING_COLOUR,
     MARKERS,
     Gallery,
     describe,
     label_lines,
-    line_style,
     new_axes,
     theme,
 )
@@ -31,7 +31,7 @@ STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 
 
 def _style(stack: str, position: int = 0) -> dict:
     """Colour and dash of a stack, the same in all charts; lines of samples have no markers."""
-    style = line_style(STYLE_OF_STACK.get(stack, position))
+    style = other_style(STYLE_OF_STACK.get(stack, position))
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
@@ -196,7 +196,7 @@ def goodput_over_time(
         span += rate["value"].tolist()
         ax.plot(rate["t_s"], rate["value"], label=stack + ("*" if run["flags"] else ""),
                 markevery=max(1, len(rate) // 12),
-                **line_style(STYLE_OF_STACK.get(stack, position)))  # fmt: skip
+                **other_style(STYLE_OF_STACK.get(stack, position)))  # fmt: skip
         known = "no mean" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
         words.append(f"{stack}: {known}, last second {rate['value'].iloc[-1]:.0f}")
     ax.axhline(limit, color=CEILING_COLOUR, linewidth=1.1, linestyle=(0, (1, 1)), label="_limit")

@@ -1,4 +1,4 @@
-"""Charts of a measured study: throughput over streams, drift over the run order, overhead."""
+"""Charts of a measured study: goodput over streams, drift over the run order, overhead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from netlab.analysis import printed
@@ -43,15 +42,6 @@ MEDIAN_COLOUR = "#d0021b"
 COUNT_COLOUR = "#9a9a9a"
 
 
-def _line_order(part: pd.DataFrame) -> list[int]:
-    """MTUs in the order of the legend: from the highest right end of a line to the lowest."""
-    ends = {
-        mtu_B: line.sort_values("streams")["goodput_MBps"].dropna()
-        for mtu_B, line in part.groupby("mtu_B")
-    }
-    return sorted(ends, key=lambda m: ends[m].iloc[-1] if len(ends[m]) else -1.0, reverse=True)
-
-
 def _top(part: pd.DataFrame) -> float:
     means = part["goodput_MBps"].max()
     bus = part["bus_MBps"].max()
@@ -61,16 +51,15 @@ def _top(part: pd.DataFrame) -> float:
 
 
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
-    for mtu_B in _line_order(part):
+    for mtu_B in sorted(part["mtu_B"].unique()):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
         mean = line["goodput_MBps"]
-        below = (mean - line["low_MBps"]).fillna(0.0).to_numpy()
-        above = (line["high_MBps"] - mean).fillna(0.0).to_numpy()
+        low, high = _reach(line)
         ax.errorbar(
             line["streams"].to_numpy(),
             mean.to_numpy(),
-            yerr=[below, above],
-            label=f"MTU {mtu_B}B",
+            yerr=[(mean - low).fillna(0.0).to_numpy(), (high - mean).fillna(0.0).to_numpy()],
+            label=f"MTU {mtu_B} B",
             capsize=3,
             elinewidth=1.1,
             **styles[mtu_B],
@@ -84,11 +73,19 @@ def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> 
     ax.set_xlabel("TCP streams")
 
 
-def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
+def _reach(line: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Ends of the intervals that are drawn: not below zero, and not across the bus."""
+    bus, mean = line["bus_MBps"], line["goodput_MBps"]
+    low, high = line["low_MBps"].clip(lower=0), line["high_MBps"]
+    return low, high.where(~((high > bus) & (mean <= bus)), bus)
+
+
+def _ceiling(ax: Axes, part: pd.DataFrame, study: Study | None, *, reading: bool) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
+    bus_MBps, name = _bus(part), printed.bus_name(part, study)
     if math.isnan(bus_MBps):
         return
-    label = f"bus, {printed.number(bus_MBps)} MB/s"
+    label = f"{name}, {printed.number(bus_MBps)} MB/s"
     ax.axhline(
         bus_MBps, label=label, zorder=1, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1))
     )
@@ -100,24 +97,26 @@ def _ceiling(ax: Axes, bus_MBps: float, *, reading: bool) -> None:
                 lambda p: np.asarray(p) * bus_MBps / 100,
             ),
         )
-        right.set_ylabel("% of bus")
+        right.set_ylabel(f"% of {name}")
 
 
 def _legend(axes: list[Axes], *, short: bool = False) -> tuple[list, list[str]]:
-    """Handles and labels of all axes, in the order of the lines at their right ends."""
-    found: dict[str, tuple[float, Any]] = {}
-    handle: Any
+    """Handles and labels of all axes: MTUs in their order, then the bus."""
+    found: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            line = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
-            height = np.asarray(line.get_ydata(), dtype=float)
-            height = height[~np.isnan(height)]
-            found[label] = (float(height[-1]) if len(height) else -1.0, handle)
-    labels = sorted(found, key=lambda label: found[label][0], reverse=True)
-    handles = [found[label][1] for label in labels]
+            found.setdefault(label, handle)
+    labels = sorted(found, key=_mtu_of)
+    handles = [found[label] for label in labels]
     if short:
         labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
     return handles, labels
+
+
+def _mtu_of(label: str) -> float:
+    """MTU that a label of the legend names; infinity for another label."""
+    words = label.split()
+    return int(words[1]) if words[0] == "MTU" else math.inf
 
 
 def _columns(labels: list[str]) -> int:
@@ -129,10 +128,10 @@ def _bus(part: pd.DataFrame) -> float:
     return float(part["bus_MBps"].max())
 
 
-def _words(part: pd.DataFrame) -> str:
+def _words(part: pd.DataFrame, study: Study | None) -> str:
     """Alt text for the lines of a chart."""
     lines = []
-    for mtu_B in _line_order(part):
+    for mtu_B in sorted(part["mtu_B"].unique()):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
         values = ", ".join(
             f"{printed.number(row.goodput_MBps)} with {row.streams}"
@@ -140,9 +139,10 @@ def _words(part: pd.DataFrame) -> str:
             else f"nothing valid with {row.streams}"
             for row in line.itertuples()
         )
-        lines.append(f"{mtu_B}B: {values}")
+        lines.append(f"{mtu_B} B: {values}")
     bus = _bus(part)
-    ceiling = "" if math.isnan(bus) else f" The bus carries {printed.number(bus)} MB/s."
+    name = printed.bus_name(part, study).capitalize()
+    ceiling = "" if math.isnan(bus) else f" {name} is {printed.number(bus)} MB/s."
     return f"MB/s by number of streams. {'; '.join(lines)}.{ceiling}"
 
 
@@ -151,8 +151,13 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
     notes = printed.interval_notes(part, level, "bars")
     if (part["interval_from"] == FROM_BATCHES).any():
         notes.append("From within one run where a cell has a single valid one.")
-    if (part["high_MBps"] > _top(part)).any():
+    bus = part["bus_MBps"]
+    if ((part["high_MBps"] > bus) & (part["goodput_MBps"] <= bus)).any():
+        notes.append("Some are cut at the bus.")
+    elif (part["high_MBps"] > _top(part)).any():
         notes.append("Some run off the chart.")
+    if printed.both_ways(part, study):
+        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     missing = int((part["n_valid"] == 0).sum())
     if missing:
         notes.append(f"Cells without a valid run: {missing}.")
@@ -170,7 +175,7 @@ def throughput(
     top_MBps: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw throughput over streams for one group and tuning, one line an MTU.
+    """Draw goodput over streams for one group and tuning, one line an MTU.
 
     Parameters
     ----------
@@ -198,12 +203,12 @@ def throughput(
     label = printed.tuning_labels(whole, study).get(tuning, tuning)
     ax = ax or new_axes(SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
     _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(part) if top_MBps is None else top_MBps)
-    _ceiling(ax, _bus(part), reading=True)
+    _ceiling(ax, part, study, reading=True)
     ax.set_ylabel("goodput, MB/s")
     ax.set_title(f"{group}\n{label}")
     handles, labels = _legend([ax], short=small)
     legend_below(ax, handles, labels, ncols=_columns(labels))
-    alt = f"Line chart of throughput, {group}, {label}: {_words(part)}"
+    alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
     return describe(ax, alt, "" if small else _caption(part, study))
 
 
@@ -233,15 +238,15 @@ def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Fig
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
         _draw(ax, part, styles, top)
-        _ceiling(ax, _bus(part), reading=i == len(tunings) - 1)
+        _ceiling(ax, part, study, reading=i == len(tunings) - 1)
         ax.set_title(label)
-        words.append(f"{label}: {_words(part)}")
+        words.append(f"{label}: {_words(part, study)}")
     axes[0][0].set_ylabel("goodput, MB/s")
     handles, labels = _legend(list(axes[0]))
     if labels:
         fig.legend(handles, labels, loc="outside lower center", ncols=_columns(labels))
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
-    alt = f"Line charts of throughput, {group}, one a tuning. {' '.join(words)}"
+    alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     return describe(fig, alt, _caption(whole, study))
 
 

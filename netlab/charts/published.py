@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from netlab import bus, published
+from netlab.charts.palette import OTHERS, other_style
 from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
     DASHES,
-    PALETTE,
     SMALL_CHART_SIZE_IN,
     Gallery,
     describe,
@@ -196,7 +196,7 @@ def _misprint(ax: Axes, tuning: str) -> str:
     wrong = misprints()
     for row in wrong[wrong["tuning"] == tuning].itertuples():
         ax.plot(row.streams, row.streams_times_MBps, marker="*", markersize=11,
-                color=PALETTE[2], label="_misprint", linestyle="none")  # fmt: skip
+                color=OTHERS[0], label="_misprint", linestyle="none")  # fmt: skip
         ax.annotate(
             f"{row.streams} × {row.per_stream_MBps:g}", (row.streams, row.streams_times_MBps),
             xytext=(0, 8), textcoords="offset points", ha="center", fontsize=9,
@@ -232,7 +232,7 @@ def burst_efficiency(ax: Axes | None = None) -> Axes:
     ends = []
     for i, latency in enumerate((0, 50, 100)):
         values = [100 * bus.pci_x_efficiency(size, latency_clocks=latency) for size in sizes]
-        ax.plot(sizes, values, label=f"{latency} idle clocks", **second_style(i))
+        ax.plot(sizes, values, label=f"{latency} idle clocks", **other_style(i))
         ends.append(f"{latency} idle clocks {values[0]:.0f} to {values[-1]:.0f}")
     ax.axhline(GOAL_PERCENT, color=CEILING_COLOUR, linestyle=DASHES[1], linewidth=1.2)
     ax.text(sizes[0], GOAL_PERCENT - 2, f"goal, {GOAL_PERCENT} %", color=CEILING_COLOUR,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from netlab import published
+from netlab.charts.palette import other_style
 from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
     DASHES,
     describe,
     legend_below,
-    line_style,
     new_axes,
     theme,
 )
@@ -52,7 +52,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
         arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 7, "shrinkB": 7}
         ax.annotate("", (after, row), (before, row), arrowprops=arrow)
         for i, (phase, value) in enumerate((("before", before), ("after", after))):
-            style = line_style(i) | {"linestyle": "none", "markersize": 9}
+            style = other_style(i) | {"linestyle": "none", "markersize": 9}
             ax.plot(value, row, label=phase if row == top else f"_{phase}", **style)
             ax.annotate(f"{value:g}", (value, row), xytext=(0, 9), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip

@@ -6,15 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from netlab import published
+from netlab.charts.palette import OTHERS, other_style
 from netlab.charts.style import (
     CEILING_COLOUR,
     DASHES,
-    PALETTE,
-    SECOND_SERIES,
     SMALL_CHART_SIZE_IN,
     Gallery,
     describe,
-    line_style,
     new_axes,
     text_colour,
     theme,
@@ -27,7 +25,7 @@ from netlab.units import MIB
 _LABEL_SIDE = {"Reno": "center", "HighSpeed": "left", "Scalable": "right"}
 
 
-ENOUGH_COLOUR, TOO_SMALL_COLOUR = PALETTE[SECOND_SERIES + 1], PALETTE[SECOND_SERIES + 2]
+ENOUGH_COLOUR, TOO_SMALL_COLOUR = OTHERS[4], OTHERS[1]
 
 
 @theme()
@@ -96,7 +94,7 @@ def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
     for i, law in enumerate(LAWS):
         windows_then = 100 * law.trajectory(segments) / segments
         times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
-        style = line_style(i) | {"markevery": [len(windows_then) - 1]}
+        style = other_style(i) | {"markevery": [len(windows_then) - 1]}
         ax.plot(times_s, windows_then, label=law.name, **style)
         seconds = law.recovery_s(segments, figures["rtt_ms"])
         words.append(f"{law.name} {seconds:.1f} s")
@@ -104,7 +102,7 @@ def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
         ax.annotate(
             f"{law.name}\n{seconds:,.{digits}f} s",
             (times_s[-1], 100), xytext=(0, 6), textcoords="offset points",
-            ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(PALETTE[i]),
+            ha=_LABEL_SIDE[law.name], va="bottom", fontsize=8.5, color=text_colour(OTHERS[i]),
         )  # fmt: skip
     ax.set_xscale("log")
     ax.set(

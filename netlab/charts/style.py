@@ -28,10 +28,12 @@ from matplotlib import rcsetup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 from matplotlib.typing import ColorType
 
 from netlab.charts.figure_data import annotate, data_of, mark
 from netlab.errors import BadInput
+from netlab.units import arrows
 
 PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
 MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
@@ -370,7 +372,7 @@ def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Cha
     if alt is None:
         alt, caption = _DESCRIBED.get(drawn, ("", caption))
     fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
-    chart = Chart(_svg(fig, alt), alt, caption)
+    chart = Chart(_svg(fig, alt), arrows(alt), arrows(caption))
     plt.close(fig)
     return chart
 
@@ -431,6 +433,8 @@ def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
 def _svg(fig: Figure, alt: str) -> str:
     if not alt.strip():
         raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
+    alt = arrows(alt)
+    _with_arrows(fig)
     buffer = io.StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
     hover = mark(fig)
@@ -439,3 +443,15 @@ def _svg(fig: Figure, alt: str) -> str:
     label = html.escape(alt, quote=True)
     svg = annotate(buffer.getvalue(), hover, data_of(fig))
     return svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+
+
+def _with_arrows(fig: Figure) -> None:
+    """Show ``->`` as an arrow in every text of a figure, those of its ticks included."""
+    for ax in fig.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = [arrows(str(text)) for text in formatter.seq]
+    for text in fig.findobj(Text):
+        if isinstance(text, Text) and ">" in text.get_text():
+            text.set_text(arrows(text.get_text()))

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
+from netlab.charts.palette import side_style
 from netlab.charts.style import (
     BAND_COLOUR,
     CEILING_COLOUR,
@@ -21,7 +22,6 @@ from netlab.charts.style import (
     legend_below,
     mtu_styles,
     new_axes,
-    second_style,
     theme,
 )
 from netlab.published.layout import TUNING_WORDS
@@ -38,7 +38,7 @@ CLIP_BEYOND_RATIO = 2.0
 
 
 def beside(cells: pd.DataFrame) -> Gallery:
-    """Draw throughput over streams then and now, one chart a group and tuning.
+    """Draw goodput over streams then and now, one chart a group and tuning.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
         ticks = sorted(part["streams"].unique())
         ax.set_xticks(ticks, [str(n) for n in ticks])
         ax.set(title=title, xlabel="Streams", xlim=(0, max(ticks) * 1.05), ylim=(0, _top(whole)))
-    axes[0].set_ylabel("Throughput, % of ceiling")
+    axes[0].set_ylabel("Goodput, % of ceiling")
     fig.suptitle(f"Table {table}: {group}, {TUNING_WORDS[tuning]}", x=0.02, ha="left",
                  fontweight="bold", fontsize=10)  # fmt: skip
     for ax in axes:
@@ -91,7 +91,7 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     return describe(
         fig,
         f"Line charts side by side on one scale, table {table}, {group}, {TUNING_WORDS[tuning]}: "
-        f"throughput in per cent of the ceiling ({ceilings[0]:.0f} MB/s in 2003, "
+        f"goodput in per cent of the ceiling ({ceilings[0]:.0f} MB/s in 2003, "
         f"{ceilings[1]:.0f} MB/s measured) by number of streams. {'; '.join(words)}.",
     )
 
@@ -187,7 +187,7 @@ def forest(
     for i, (side, label) in enumerate((("then", "2003"), ("now", "measured"))):
         values = rows[f"{side}_ratio"].to_numpy()
         bars = [values - rows[f"{side}_low"], rows[f"{side}_high"] - values]
-        style = second_style(i)
+        style = side_style(side)
         ax.errorbar(
             values, places + 0.17 - 0.34 * i, xerr=np.nan_to_num(bars), fmt=style["marker"],
             color=style["color"], markersize=5, capsize=2.5, elinewidth=1.3, label=label,
@@ -208,7 +208,7 @@ def forest(
         for name, row in zip(names, rows.itertuples(), strict=True)
     )
     step = title.replace("\n", ", ")
-    return describe(ax, f"Ratio of throughput, {step}, by row on a logarithmic axis. {words}.")
+    return describe(ax, f"Ratio of goodput, {step}, by row on a logarithmic axis. {words}.")
 
 
 def _span(row) -> str:

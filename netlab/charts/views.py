@@ -14,16 +14,17 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
+from netlab.charts.palette import other_style
 from netlab.charts.style import (
     CEILING_COLOUR,
     describe,
     legend_below,
     mtu_styles,
     new_axes,
-    second_style,
     theme,
 )
 from netlab.study import Study
+from netlab.units import arrows
 
 ROW_IN = 0.36
 JITTER = 0.16
@@ -33,7 +34,7 @@ RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 
 
 def _row_label(labels: dict[str, str], tuning: str, mtu_B: int) -> str:
-    return f"{labels[tuning].lstrip('+ ')}, {mtu_B} B"
+    return f"{labels[tuning]}, {mtu_B} B"
 
 
 @theme()
@@ -55,8 +56,7 @@ def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> A
         The scale is 0 to 100 % in all groups; a cell without a valid run is blank.
     """
     part = printed.of_group(cells, group)
-    first = part.iloc[0]
-    both = study is not None and first["direction"] == "<->" and not study.bus_shared(first["path"])
+    both = printed.both_ways(part, study)
     bus = "twice the bus" if both else "the bus"
     labels = printed.tuning_labels(part, study)
     keys = sorted({(row.tuning, row.mtu_B) for row in part.itertuples()}, key=_by(labels))
@@ -91,7 +91,7 @@ def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> A
         for key, row in zip(keys, values, strict=True)
     )
     alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
-    return describe(ax, alt)
+    return describe(ax, alt, f"{printed.BOTH_WAYS.capitalize()}." if both else "")
 
 
 def _by(labels: dict[str, str]):
@@ -119,7 +119,7 @@ def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]
     """
     ax = new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
     names, words = [], []
-    palette = {factor: second_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
+    palette = {factor: other_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
     for place, row in enumerate(steps.itertuples()):
         style = palette[row.factor]
         if not math.isnan(row.low):
@@ -148,7 +148,7 @@ def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]
 
 
 def _level(labels: dict[str, str], level: str) -> str:
-    return labels.get(level, level).lstrip("+ ").replace("<->", "↔").replace("->", "→")
+    return arrows(labels.get(level, level))
 
 
 @theme()
@@ -202,11 +202,11 @@ def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
                     [centre - JITTER, centre + JITTER], [median, median],
                     color=style["color"], linewidth=1, label="_median",
                 )  # fmt: skip
-        ax.set_title(label.lstrip("+ "))
+        ax.set_title(label)
         ax.set_xticks(range(len(streams)), [str(n) for n in streams])
         ax.set_xlabel("TCP streams")
         of_good = of_tuning[of_tuning["run_id"].isin(good)]
-        words.append(f"{label.lstrip('+ ')}: {len(of_good)} valid runs of {len(of_tuning)}")
+        words.append(f"{label}: {len(of_good)} valid runs of {len(of_tuning)}")
     axes[0][0].set_ylabel("goodput, MB/s")
     axes[0][0].set_ylim(bottom=0)
     found = {
@@ -217,7 +217,7 @@ def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
     names = [f"MTU {mtu_B} B" for mtu_B in mtus if f"MTU {mtu_B} B" in found]
     if names:
         fig.legend([found[n] for n in names], names, loc="outside lower center", ncols=len(names))
-    fig.suptitle(group.replace("<->", "↔").replace("->", "→"), x=0.02, ha="left",
+    fig.suptitle(arrows(group), x=0.02, ha="left",
                  fontweight="bold", fontsize=11)  # fmt: skip
     alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
     return describe(fig, alt, "One dot a run, a cross where it is flagged; lines: medians.")
@@ -253,7 +253,7 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
             middle = line["cpu_s_per_GB"].to_numpy(float)
             reach = [middle - line["low"].to_numpy(float), line["high"].to_numpy(float) - middle]
             style = {**styles[mtu_B], "linestyle": dashes[i % len(dashes)]}
-            name = f"{label.lstrip('+ ')}, {mtu_B} B"
+            name = f"{label}, {mtu_B} B"
             ax.errorbar(
                 line["streams"].to_numpy(), middle, yerr=reach, label=name, capsize=2,
                 elinewidth=1, **style,
@@ -267,7 +267,7 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
     ax.set_xlabel("TCP streams")
     ax.set_ylabel("CPU time, s/GB")
     ax.set_ylim(bottom=0)
-    ax.set_title(group.replace("<->", "↔").replace("->", "→"))
+    ax.set_title(arrows(group))
     legend_below(ax, ncols=2)
     alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
     return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
@@ -289,11 +289,11 @@ def trend(frame: pd.DataFrame) -> Axes:
     """
     ax = new_axes((6.4, 3.2))
     places = np.arange(len(frame))
-    style = second_style(0)
+    style = other_style(0)
     ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")
     steps = frame["step"].to_numpy(dtype=bool)
     if steps.any():
-        marks = {**second_style(1), "linestyle": "none", "markersize": 9}
+        marks = {**other_style(1), "linestyle": "none", "markersize": 9}
         ax.plot(places[steps], frame.loc[steps, "level"], **marks, label="step")
     for place, row in zip(places[steps], frame[steps].itertuples(), strict=True):
         ax.annotate(f"×{row.ratio:.2f}", (place, row.level), xytext=(8, 6),

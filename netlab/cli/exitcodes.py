@@ -73,7 +73,8 @@ def guarded(function: Callable) -> Callable:
         except KeyboardInterrupt as interrupt:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-            click.echo(f"netlab: interrupted{by}; what was changed is reverted", err=True)
+            said = getattr(interrupt, "text", f"interrupted{by}; what was changed is reverted")
+            click.echo(f"netlab: {said}", err=True)
             sys.exit(128 + number)
         except BrokenPipeError:
             raise

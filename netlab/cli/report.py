@@ -15,7 +15,7 @@ from netlab.cli.validation import load_study
 
 if TYPE_CHECKING:
     from netlab.analysis.trust import Concern
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
     from netlab.report.publish import Published
     from netlab.study import Study
 
@@ -37,10 +37,10 @@ def report_command(
     gate: cells are empty or less precise than asked, or more than 5 % of the runs are flagged.
     """
     loaded = load_study(study, quick=quick)
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
 
-    with Bar() as bar:
-        published = publish_site(loaded, results, site, bar, against)
+    with Progress() as progress:
+        published = publish_site(loaded, results, site, progress, against)
     click.echo(published.index)
     sys.exit(gate_code(published.concerns))
 
@@ -60,11 +60,12 @@ def gate_code(found: Iterable[Concern]) -> int:
 
 
 def publish_site(
-    loaded: Study, results: Path | None, site: Path | None, bar: Bar, against: str = ""
+    loaded: Study, results: Path | None, site: Path | None, progress: Progress, against: str = ""
 ) -> Published:
     """Write the site of a measured study."""
     from netlab.files import paths
     from netlab.report.publish import publish
 
     directory = results or paths.results_dir(loaded.name)
-    return publish(directory, site or paths.site_dir(), bar.step, against=against)
+    target = site or paths.site_dir()
+    return publish(directory, target, progress.step, against=against, report=loaded.report)

@@ -15,7 +15,7 @@ from netlab.cli.validation import asked_outer, load_measurable
 
 if TYPE_CHECKING:
     from netlab.experiment.campaign import Campaign
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
     from netlab.study import Study
 
 
@@ -32,10 +32,10 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     """
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
 
-    with Bar(report=False) as bar:
-        campaign = measure(loaded, results, bar, outer)
+    with Progress(report=False) as progress:
+        campaign = measure(loaded, results, progress, outer)
     click.echo(campaign.directory)
     sys.exit(exit_code(campaign))
 
@@ -53,11 +53,13 @@ def exit_code(campaign: Campaign) -> int:
     return 1
 
 
-def measure(loaded: Study, results: Path | None, bar: Bar, outer: Mapping[str, str]) -> Campaign:
+def measure(
+    loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
+) -> Campaign:
     """Measure a study, and say on standard error what was measured."""
     from netlab.experiment.campaign import run_study
 
-    campaign = run_study(loaded, directory=results, outer=outer, watcher=bar)
+    campaign = run_study(loaded, directory=results, outer=outer, watcher=progress)
     click.echo(
         f"netlab: {campaign.measured} runs measured in {campaign.visits} visits, "
         f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged",

@@ -38,11 +38,11 @@ def study_command(
     """
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
 
-    with Bar() as bar:
-        campaign = measure(loaded, results, bar, outer)
-        published = publish_site(loaded, campaign.directory, site, bar)
+    with Progress() as progress:
+        campaign = measure(loaded, results, progress, outer)
+        published = publish_site(loaded, campaign.directory, site, progress)
     click.echo(published.index)
     below = gate_code(published.concerns)
     sys.exit(exit_code(campaign) or below)

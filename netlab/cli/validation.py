@@ -20,12 +20,15 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | str |
     Raises
     ------
     BadInput
-        Unknown study, or a mistake in the file or in `timing`.
+        Unknown study, a mistake in the file or in `timing`, or a notebook that does not exist.
     """
     from netlab.files import paths
     from netlab.study import load
+    from netlab.study.pages import report_notebooks
 
-    return load(paths.study_file(given), quick=quick, **timing)
+    study = load(paths.study_file(given), quick=quick, **timing)
+    report_notebooks(study.report)
+    return study
 
 
 def load_measurable(

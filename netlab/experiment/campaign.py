@@ -16,7 +16,8 @@ from netlab.errors import NetlabError
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.record import Record, open_record
-from netlab.experiment.watcher import Watcher
+from netlab.experiment.stopped import Stopped
+from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.lock import take
 from netlab.lab.lab import Lab
@@ -119,14 +120,38 @@ def run_study(
         An outer factor without a level, or with an unknown one.
     NetlabError
         A visit failed. Earlier results are kept, and a second call resumes.
+    Stopped
+        The campaign was interrupted. Hosts are reverted, its own lab is removed.
     """
     levels = chosen_outer(study, outer or {})
     directory = (directory or paths.results_dir(study.name)).absolute()
-    with ExitStack() as stack:
-        stack.enter_context(exclusive(directory))
-        lab = stack.enter_context(study_lab(study))
-        record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
-        return _Rounds(record, lab, watcher or Watcher(), clock, levels).measure()
+    campaign: _Rounds | None = None
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(exclusive(directory))
+            lab = stack.enter_context(study_lab(study))
+            record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
+            campaign = _Rounds(record, lab, watcher or Watcher(), clock, levels)
+            return campaign.measure()
+    except KeyboardInterrupt as interrupt:
+        # the stack has reverted the hosts, stored the runs and removed a lab of its own
+        raise _stopped(campaign, interrupt) from None
+
+
+def _stopped(campaign: _Rounds | None, interrupt: KeyboardInterrupt) -> Stopped:
+    """The interrupt of a campaign, with a sentence for the user."""
+    if campaign is None:
+        return Stopped("Stopped before the first run; run again to start.", interrupt)
+    lab = campaign.lab
+    put_back = "hosts put back" if lab is None else "lab left up"
+    if lab is not None and not lab.state.exists():
+        put_back = "lab removed"
+    kept = campaign.recorded()
+    return Stopped(
+        f"Stopped: {kept} of {max(campaign.planned, kept)} runs kept, {put_back}; "
+        "run again to go on.",
+        interrupt,
+    )
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
@@ -180,7 +205,7 @@ class _Rounds:
         self.until = clock() + budget_s
         self.going: frozenset[str] | None = None  # all
         self.looks: list[Look] = []
-        self.visits = self.measured = 0
+        self.visits = self.measured = self.planned = 0
         self.out_of_time = False
 
     def measure(self) -> Campaign:
@@ -191,12 +216,13 @@ class _Rounds:
         ]
         at = (study.min_rounds,) if study.precision is None else study.precision.looks
         todo = self._todo(planned[: at[0]])
+        self.planned = sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
         self.watcher.start(
-            sum(len(visit.runs) for each in planned[: at[0]] for visit in each),
-            sum(len(visit.runs) for each in planned[: at[0]] for visit in each)
-            - sum(len(visit.runs) for visit in todo),
+            self.planned,
+            self.planned - sum(len(visit.runs) for visit in todo),
             len(todo),
             _mean_run_s(study, planned[0]),
+            _until(study, at[0], at[1:]),
         )
         with ExitStack() as stack:
             kernel = None
@@ -270,7 +296,7 @@ class _Rounds:
                 self.watcher.note(message.removeprefix(NOTE))
                 return
             self.measured += 1
-            self.watcher.run_done()
+            self.watcher.run_done(RunDone.parsed(message))
 
         execute(
             paths.notebook(VISIT_NOTEBOOK),
@@ -307,4 +333,17 @@ class _Rounds:
         self.going = found.going
         self.record.note_look(found.record())
         todo = self._todo(following)
-        self.watcher.look(found, sum(len(visit.runs) for visit in todo), len(todo))
+        runs = sum(len(visit.runs) for visit in todo)
+        self.planned += runs
+        self.watcher.look(
+            found, runs, len(todo), _until(self.study, later[0], later[1:]) if later else ""
+        )
+
+    def recorded(self) -> int:
+        """Runs of this campaign that have a record."""
+        return len(self.record.store.runs())
+
+
+def _until(study: Study, round: int, later: Sequence[int]) -> str:
+    """The event that the rounds up to `round` lead to; empty if no more rounds can follow."""
+    return f"the test of precision after round {round}" if study.precision and later else ""

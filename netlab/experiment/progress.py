@@ -1,20 +1,22 @@
-"""One progress bar, with an estimate of the time left, from the first run to the report."""
+"""Progress of a campaign and its report, shown from the first run to the last page."""
 
 from __future__ import annotations
 
-import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from tqdm import tqdm
 
-from netlab.experiment.watcher import Watcher
+from netlab.experiment.display import Display, choose
+from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
+from netlab.experiment.watcher import RunDone, Watcher
 from netlab.study.schedule import VISIT_S, Visit
 
 if TYPE_CHECKING:
     from netlab.experiment.adaptive import Look
 
-REPORT_S = 40.0
+REPORT_S = 30.0
 """Estimated time to execute the analysis notebooks and write the site."""
 
 
@@ -37,86 +39,121 @@ class Steady(tqdm):
         return super().update(n)
 
 
-class Bar(Watcher):
-    """A progress bar in seconds of expected work, for a campaign and its report.
+class Progress(Watcher):
+    """Progress of a campaign, of its report, or of both; a context manager.
 
     Parameters
     ----------
     report : bool
-        True if a report follows the campaign under the same bar.
+        True if a report follows the campaign.
+    display : Display, optional
+        Where it is shown; by default chosen for this process when there is something to show.
+    clock : callable
+        Monotonic time, s.
     """
 
-    def __init__(self, *, report: bool = True) -> None:
-        self._bar: Steady | None = None
+    def __init__(
+        self,
+        *,
+        report: bool = True,
+        display: Display | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.tally = Tally()
+        self._display, self._clock = display, clock
+        self._estimate: Estimate | None = None
         self._each_s = 1.0
         self._report_left_s = REPORT_S if report else 0.0
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_exception: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+    def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
+        """Show the last state: 100 %, or how far it came before an error."""
+        if self._display is None:
+            return
+        self.tally.stage = DONE if kind is None else STOPPED
+        self.tally.place = ""
+        if self._estimate is not None:
+            self.tally.elapsed_s = self._estimate.elapsed_s
+        self._display.close(self.tally)
 
-    def _open(self, total_s: float) -> Steady:
-        if self._bar is None:
-            self._bar = Steady(
-                total=total_s,
-                bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
-                desc="netlab",
-            )
-        return self._bar
-
-    def start(self, runs: int, kept: int, visits: int, seconds_per_run: float) -> None:
-        """Size the bar by the runs left to measure."""
+    def start(
+        self, runs: int, kept: int, visits: int, seconds_per_run: float, until: str = ""
+    ) -> None:
+        """Size the work by the runs left to measure."""
         self._each_s = seconds_per_run
-        work_s = (runs - kept) * seconds_per_run + visits * VISIT_S
-        bar = self._open(work_s + self._report_left_s)
+        self.tally.runs, self.tally.done, self.tally.until = runs, kept, until
+        self.tally.work_s = self._work_s(runs - kept, visits) + self._report_left_s
+        self._show()
         if kept:
-            bar.write(
-                f"netlab: {kept} of {runs} runs have a valid record and are kept", file=sys.stderr
-            )
+            self.note(f"{kept} of {runs} runs have a valid record and are kept")
 
-    def look(self, look: Look, runs: int, visits: int) -> None:
-        """Add the work until the next look, and say how many cells go on."""
-        if self._bar is not None:
-            self._bar.write(f"netlab: {look.text}", file=sys.stderr)
-            self._more(runs, visits)
+    def look(self, look: Look, runs: int, visits: int, until: str = "") -> None:
+        """Add the work until the next test, and say how many cells go on."""
+        self.tally.precision, self.tally.until = look.text, until
+        self.tally.runs += runs
+        self.tally.work_s += self._work_s(runs, visits)
+        self._show()
 
     def again(self, runs: int, visits: int) -> None:
         """Add the work of disturbed runs that are measured again."""
-        if self._bar is not None:
-            words = "run is" if runs == 1 else "runs are"
-            self._bar.write(f"netlab: {runs} disturbed {words} measured again", file=sys.stderr)
-            self._more(runs, visits)
+        self.tally.work_s += self._work_s(runs, visits)
+        self.tally.runs += runs
+        self.note(f"{runs} disturbed {'run is' if runs == 1 else 'runs are'} measured again")
 
     def note(self, text: str) -> None:
-        """Print a message above the bar."""
-        if self._bar is not None:
-            self._bar.write(f"netlab: {text}", file=sys.stderr)
-
-    def _more(self, runs: int, visits: int) -> None:
-        if self._bar is not None and self._bar.total is not None:
-            self._bar.total += runs * self._each_s + visits * VISIT_S
-            self._bar.refresh()
+        """Show a message."""
+        self._shown_on().note(text)
 
     def visit(self, visit: Visit) -> None:
         """Show the block under measurement and its round."""
-        if self._bar is not None:
-            self._bar.set_description(
-                f"round {visit.round}: {visit.path} {visit.tuning} {visit.mtu_text}"
-            )
-            self._bar.update(VISIT_S)
+        self.tally.place = f"round {visit.round}, {visit.path}, {visit.tuning}, {visit.mtu_text}"
+        self._advance(VISIT_S)
+        self._show()
 
-    def run_done(self) -> None:
+    def run_done(self, run: RunDone) -> None:
         """Advance by one run."""
-        if self._bar is not None:
-            self._bar.update(self._each_s)
+        self.tally.measured.append(run)
+        self.tally.done += 1
+        self.tally.runs = max(self.tally.runs, self.tally.done)
+        self._advance(self._each_s)
+        self._show()
+
+    def end(self) -> None:
+        """Go on with the report."""
+        self.tally.until = ""
+        left_s = max(0.0, self.tally.work_s - self._report_left_s - self.tally.done_s)
+        self._advance(left_s)
+        self._show()
 
     def step(self, text: str, share: float) -> None:
         """Advance the report's part by `share`, and show `text`."""
-        bar = self._open(self._report_left_s)
-        bar.set_description(text)
+        tally = self.tally
+        if tally.stage != PUBLISHING:
+            tally.stage, tally.work_s = PUBLISHING, max(tally.work_s, self._report_left_s)
+        tally.place = text
         step_s = min(self._report_left_s, share * REPORT_S)
         self._report_left_s -= step_s
-        bar.update(step_s)
+        self._advance(step_s)
+        self._show()
+
+    def _work_s(self, runs: int, visits: int) -> float:
+        return runs * self._each_s + visits * VISIT_S
+
+    def _advance(self, work_s: float) -> None:
+        """Add finished work; work beyond the estimate raises the whole."""
+        tally = self.tally
+        tally.done_s += work_s
+        tally.work_s = max(tally.work_s, tally.done_s + self._report_left_s)
+
+    def _show(self) -> None:
+        self._shown_on().show(self.tally)
+
+    def _shown_on(self) -> Display:
+        """The display, with the time left brought up to date."""
+        self._estimate = self._estimate or Estimate(self._clock)
+        self._display = self._display or choose()
+        self.tally.left_s = self._estimate.left_s(self.tally.done_s, self.tally.work_s)
+        self.tally.elapsed_s = self._estimate.elapsed_s
+        return self._display

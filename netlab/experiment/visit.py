@@ -15,6 +15,7 @@ from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
+from netlab.experiment.watcher import RunDone
 from netlab.generators import require
 from netlab.lab.lab import Lab
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
@@ -99,7 +100,7 @@ def run_visit(
     *,
     campaign: str = "",
     lab: Lab | None = None,
-    progress: Callable[[str], None] = lambda run_id: None,
+    progress: Callable[[RunDone], None] = lambda run: None,
 ) -> VisitResult:
     """Measure the runs of a visit.
 
@@ -114,7 +115,7 @@ def run_visit(
     lab : Lab, optional
         The lab with the study's lab hosts.
     progress : callable
-        Called with the id of each run that is done.
+        Called with each run that is done.
 
     Raises
     ------
@@ -169,7 +170,7 @@ class _Results:
         self._unsaved = False
 
     def measure_all(
-        self, trials: Trials, todo: Iterable[Run], progress: Callable[[str], None]
+        self, trials: Trials, todo: Iterable[Run], progress: Callable[[RunDone], None]
     ) -> None:
         """Measure in schedule order; record failed runs, stop at a lost host or tuning."""
         failures = 0
@@ -192,10 +193,10 @@ class _Results:
                         f"{where}: {failures} consecutive runs failed: {error}",
                         code="E-RUN-001",
                     ) from error
-                progress(run.run_id)
+                progress(RunDone(run.run_id, flags="failed"))
                 continue
             self._add(row, **samples)
-            progress(run.run_id)
+            progress(RunDone.of(row))
 
     def _add(self, row: dict, **samples: pd.DataFrame) -> None:
         self._rows.append(row)

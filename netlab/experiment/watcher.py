@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from netlab.study.schedule import Visit
@@ -10,14 +14,59 @@ if TYPE_CHECKING:
     from netlab.experiment.adaptive import Look
 
 
+@dataclass(frozen=True)
+class RunDone:
+    """A run that ended, as the kernel of a block announces it.
+
+    Attributes
+    ----------
+    run_id : str
+        Id of the run.
+    goodput_MBps, cpu_percent : float or None
+        Its goodput, and the load of the busiest core in its window; None where it has none.
+    flags : str
+        Its flags, joined by commas; empty for a valid run.
+    """
+
+    run_id: str
+    goodput_MBps: float | None = None
+    cpu_percent: float | None = None
+    flags: str = ""
+
+    @classmethod
+    def of(cls, row: Mapping) -> RunDone:
+        """From a record of the runs table."""
+        goodput, cpu = (_number(row.get(n)) for n in ("goodput_MBps", "busiest_core_percent"))
+        return cls(str(row["run_id"]), goodput, cpu, str(row.get("flags") or ""))
+
+    @classmethod
+    def parsed(cls, text: str) -> RunDone:
+        """From :attr:`text`."""
+        return cls(**json.loads(text))
+
+    @property
+    def text(self) -> str:
+        """JSON, for a message of :func:`netlab.notebooks.progress.announce`."""
+        return json.dumps(asdict(self))
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
 class Watcher:
-    """Callbacks of a campaign; the command line draws its progress bar from them."""
+    """Callbacks of a campaign; the displays of progress follow it through them."""
 
-    def start(self, runs: int, kept: int, visits: int, seconds_per_run: float) -> None:
-        """The campaign starts: `kept` of `runs` have a valid record, `visits` visits are left."""
+    def start(
+        self, runs: int, kept: int, visits: int, seconds_per_run: float, until: str = ""
+    ) -> None:
+        """The campaign starts: `kept` of `runs` have a valid record, `visits` visits are left.
 
-    def look(self, look: Look, runs: int, visits: int) -> None:
-        """The cells were tested after a round; `runs` and `visits` follow until the next test."""
+        `until` names the event that these runs lead to, if more may follow it.
+        """
+
+    def look(self, look: Look, runs: int, visits: int, until: str = "") -> None:
+        """The cells were tested after a round; `runs` and `visits` follow, to the next test."""
 
     def again(self, runs: int, visits: int) -> None:
         """Disturbed runs are measured again, in so many visits."""
@@ -28,7 +77,7 @@ class Watcher:
     def visit(self, visit: Visit) -> None:
         """A visit of a block starts."""
 
-    def run_done(self) -> None:
+    def run_done(self, run: RunDone) -> None:
         """A run is done."""
 
     def end(self) -> None:

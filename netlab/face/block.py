@@ -14,13 +14,14 @@ from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.experiment.campaign import exclusive
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.experiment.progress import Steady
+from netlab.experiment.progress import Progress
 from netlab.experiment.record import open_record
 from netlab.experiment.visit import VisitResult, run_visit
+from netlab.experiment.watcher import RunDone
 from netlab.face.changes import Changes, HostChanges
 from netlab.face.shown import Html
 from netlab.files.tables import Table
-from netlab.notebooks.progress import announce
+from netlab.notebooks.progress import announce, listening
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
 from netlab.results.campaigns import campaign_of
 from netlab.study import Study, schedule
@@ -135,7 +136,7 @@ def measure(
     part: str = "",
     lab: str = "",
 ) -> MeasuredBlock:
-    """Measure one visit with a progress bar; see :meth:`netlab.face.study.Study.measure`."""
+    """Measure one visit and show progress; see :meth:`netlab.face.study.Study.measure`."""
     visit = schedule.visit(study, block_id, round)
     with ExitStack() as stack:
         up = stack.enter_context(study_lab(study, lab_id=lab))
@@ -150,7 +151,7 @@ def measure(
             part = record.new_part(visit)
         store = Store(directory)
         if visit.runs:
-            progress = stack.enter_context(_progress(visit))
+            progress = stack.enter_context(_progress(study, visit))
             result = run_visit(
                 study, visit, store, part, campaign=campaign, lab=up, progress=progress
             )
@@ -160,12 +161,14 @@ def measure(
 
 
 @contextmanager
-def _progress(visit: schedule.Visit) -> Iterator[Callable[[str], None]]:
-    """Draw a bar, and announce every run to whoever executes the notebook."""
-    with Steady(total=len(visit.runs), desc=visit.visit_id, unit="run", mininterval=1.0) as bar:
-
-        def done(run_id: str) -> None:
-            bar.update(1)
-            announce(run_id)
-
-        yield done
+def _progress(study: Study, visit: schedule.Visit) -> Iterator[Callable[[RunDone], None]]:
+    """Announce every run to the executor of the notebook; without one, show progress."""
+    if listening():
+        yield lambda run: announce(run.text)
+        return
+    each_s = [schedule.run_s(study, run) for run in visit.runs]
+    with Progress(report=False) as progress:
+        progress.start(len(visit.runs), 0, 1, sum(each_s) / len(each_s))
+        progress.visit(visit)
+        yield progress.run_done
+        progress.end()

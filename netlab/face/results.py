@@ -362,7 +362,7 @@ class Results:
             given.append(other.measured if isinstance(other, Results) else other)
         return Comparison(comparison(given, by=by, same_within_percent=same_within))
 
-    def report(self, site: str | Path = "site") -> Site:
+    def report(self, site: str | Path = "site", *, progress: bool = False) -> Site:
         """Write the report: the analysis notebooks, executed, as a static site.
 
         Parameters
@@ -370,6 +370,8 @@ class Results:
         site : path-like
             Directory of the site, see :func:`netlab.files.paths.given_path`; replaced whole if it
             is a site, refused if it is anything else.
+        progress : bool
+            Whether to show progress.
 
         Returns
         -------
@@ -387,9 +389,14 @@ class Results:
         >>> netlab.Results("openlab-2003").report("site/")
         /.../site/index.html
         """
+        from netlab.experiment.progress import Progress
         from netlab.report.publish import publish
 
-        return Site(publish(self.directory, paths.given_path(site)).index)
+        target = paths.given_path(site)
+        if not progress:
+            return Site(publish(self.directory, target).index)
+        with Progress() as shown:
+            return Site(publish(self.directory, target, shown.step).index)
 
     def _tables(self):
         from netlab.report.gate import banner

@@ -184,7 +184,7 @@ class Study:
             The level that the hosts have now of each factor that a person sets (``outer`` in the
             study). Only its runs are measured; call again with the hosts at another level.
         progress : bool
-            Whether to draw a progress bar, with an estimate of the time left.
+            Whether to show progress: block, run, goodput, flags, precision and the time left.
 
         Returns
         -------
@@ -197,6 +197,8 @@ class Study:
             An outer factor without a level, or with an unknown one.
         NetlabError
             A block failed; what was measured before is kept.
+        KeyboardInterrupt
+            It was stopped; the message counts the runs that are kept.
 
         Examples
         --------
@@ -218,13 +220,13 @@ class Study:
         True
         """
         from netlab.experiment.campaign import run_study
-        from netlab.experiment.progress import Bar
+        from netlab.experiment.progress import Progress
         from netlab.face.results import Results
 
         directory = self._directory(results)
         if progress:
-            with Bar(report=False) as bar:
-                done = run_study(self.design, directory=directory, outer=outer, watcher=bar)
+            with Progress(report=False) as shown:
+                done = run_study(self.design, directory=directory, outer=outer, watcher=shown)
             print(f"{done.measured} runs measured, {done.kept} kept from before")
         else:
             run_study(self.design, directory=directory, outer=outer)

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.errors import BadInput
+from netlab.units import arrows
 
 Formatter = str | Callable[[Any], str]
 
@@ -89,6 +90,11 @@ class Table:
                 code="E-FILES-002",
             )
 
+    @property
+    def title(self) -> str:
+        """The caption as it is shown, with arrows; files are named after `caption`."""
+        return arrows(self.caption)
+
     def _repr_html_(self) -> str:
         align = self._alignment()
         rows = [
@@ -112,12 +118,14 @@ class Table:
                 style = _STYLE["cell"].format(align=align[at]) + weight + wrap
                 parts.append(f'<{tag}{scope} style="{style}">{inner}</{tag}>')
             body.append(f"<tr>{''.join(parts)}</tr>")
-        note = f'<p style="{_STYLE["note"]}">{html.escape(self.note)}</p>' if self.note else ""
+        note = html.escape(arrows(self.note))
+        note = f'<p style="{_STYLE["note"]}">{note}</p>' if note else ""
+        caption = html.escape(self.title, quote=True)
         return (
             f'<div class="netlab-table" style="overflow-x:auto" tabindex="0" role="region" '
-            f'aria-label="{html.escape(self.caption, quote=True)}">'
+            f'aria-label="{caption}">'
             f'<table style="{_STYLE["table"]}">'
-            f'<caption style="{_STYLE["caption"]}">{html.escape(self.caption)}</caption>'
+            f'<caption style="{_STYLE["caption"]}">{caption}</caption>'
             f"<thead>{''.join(rows)}</thead><tbody>{''.join(body)}</tbody></table>{note}"
             f"{self._carried()}</div>"
         )
@@ -177,7 +185,7 @@ class Table:
         styler = styler.apply(lambda _: bold.map(_latex_bold), axis=None).hide(axis="index")
         paged = len(body) > _PAGE_ROWS
         text = styler.to_latex(
-            caption=latex_escape(self.caption),
+            caption=latex_escape(self.title),
             column_format=self._latex_columns(body),
             environment="longtable" if paged else None,
             hrules=True,
@@ -185,7 +193,7 @@ class Table:
             position_float=None if paged else "centering",
         )
         if self.note:
-            note = rf"\par\smallskip\footnotesize {latex_escape(self.note)}"
+            note = rf"\par\smallskip\footnotesize {latex_escape(arrows(self.note))}"
             end = "\\end{table}"
             text = f"{text}{{{note}}}\n" if paged else text.replace(end, f"{note}\n{end}")
         if path is not None:
@@ -269,7 +277,7 @@ class Table:
     def _head(self, name: Any) -> str:
         if name is None:
             return ""
-        return str(self.heads.get(name, name)) if isinstance(name, str) else str(name)
+        return arrows(str(self.heads.get(name, name) if isinstance(name, str) else name))
 
     def _head_rows(self) -> list[list[tuple[int, int, str]]]:
         """Per head row: (position, columns spanned, text)."""
@@ -295,7 +303,7 @@ class Table:
         """
         index = self.frame.index
         formatted = [
-            [self._format(column, value) for value in self.frame.iloc[:, at]]
+            [arrows(self._format(column, value)) for value in self.frame.iloc[:, at]]
             for at, column in enumerate(self.frame.columns)
         ]
         rows: list[list[str]] = []
@@ -307,7 +315,7 @@ class Table:
                 same = 0
                 while not repeat and before and same < len(key) - 1 and key[same] == before[same]:
                     same += 1
-                keys = ["" if i < same else str(part) for i, part in enumerate(key)]
+                keys = ["" if i < same else arrows(str(part)) for i, part in enumerate(key)]
                 before = key
             rows.append(keys + [column[at] for column in formatted])
         return rows

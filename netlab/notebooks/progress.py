@@ -16,6 +16,11 @@ def listen() -> None:
     _listened = True
 
 
+def listening() -> bool:
+    """True if an executor of notebooks follows this process."""
+    return _listened
+
+
 def announce(text: str) -> None:
     """Send one message, such as the id of a finished run; without an executor, do nothing."""
     if _listened:

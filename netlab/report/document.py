@@ -13,7 +13,7 @@ from typing import Final
 import typst
 
 from netlab import __version__
-from netlab.analysis.headline import arrows, headline
+from netlab.analysis.headline import headline
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.machines import machines
 from netlab.analysis.measured import Measured
@@ -34,6 +34,7 @@ from netlab.report.typst_source import (
     string,
     table,
 )
+from netlab.units import arrows
 
 STANDARD: Final = "ua-1"
 SOURCE = "report.typ"
@@ -59,7 +60,7 @@ METHOD = (
 )
 
 _VIEWS = (
-    ("Throughput over streams", "streams"),
+    ("Goodput over streams", "streams"),
     ("Per cent of the bus", "ceiling"),
     ("Effect of each factor", "effects"),
     ("Every repeat", "repeats"),

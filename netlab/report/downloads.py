@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netlab import results
 from netlab.analysis.measured import Measured
+from netlab.analysis.then_and_now import comparable
 from netlab.report import tables
 from netlab.study.schedule import slug
 
@@ -62,7 +63,8 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         note(f"{stem}.csv", shown.caption)
         shown.export(folder / stem)
         note(f"{stem}.tex", f"{shown.caption}, LaTeX")
-    note("findings.csv", "findings of 2003 and their verdicts here")
-    note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")
-    tables.findings(measured).export(folder / "findings")
+    if len(comparable(measured)):
+        note("findings.csv", "findings of 2003 and their verdicts here")
+        note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")
+        tables.findings(measured).export(folder / "findings")
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import re
 import shutil
@@ -41,13 +42,14 @@ class Exporter:
     site : Path
         Directory of the site that is built.
     before : Path
-        Site that it replaces: the PNG of a figure that did not change is taken from there.
+        Site that it replaces: the PNG of a figure that it has is taken from there.
     png : bool
         Write PNGs.
     """
 
     def __init__(self, site: Path, before: Path, *, png: bool = True):
-        self._site, self._before = site, before
+        self._site = site
+        self._drawn = _drawn(before / FIGURES)
         self._taken: set[str] = set()
         self._raster = Rasteriser() if png else None
         for folder in (FIGURES, TABLES):
@@ -89,18 +91,17 @@ class Exporter:
         return f"{found[1]}{_inline(svg, name)}{found[5]}{links}</figure>"
 
     def _png(self, svg: str, name: str) -> bool:
-        """Write the PNG; take that of the former site where the SVG is the same."""
+        """Write the PNG; copy that of an equal figure, of this site or of the former one."""
         if self._raster is None:
             return False
-        target, old = (place / FIGURES / name for place in (self._site, self._before))
-        svg_file, png_file = old.with_name(f"{name}.svg"), old.with_name(f"{name}.png")
-        new = target.with_name(f"{name}.png")
-        if png_file.is_file() and svg_file.is_file() and svg_file.read_text("utf-8") == svg:
-            shutil.copyfile(png_file, new)
+        new, drawn = self._site / FIGURES / f"{name}.png", _digest(svg)
+        if drawn in self._drawn:
+            shutil.copyfile(self._drawn[drawn], new)
             return True
         made = self._raster.png(svg)
         if made:
             new.write_bytes(made)
+            self._drawn[drawn] = new
         return bool(made)
 
     def _table(self, found: re.Match) -> str:
@@ -116,6 +117,19 @@ class Exporter:
             (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
         files = [(f"{TABLES}/{name}.csv", "CSV"), (f"{TABLES}/{name}.tex", "LaTeX")]
         return _links(files, caption)
+
+
+def _drawn(folder: Path) -> dict[str, Path]:
+    """PNG files of a site by the digest of their figure."""
+    return {
+        _digest(svg.read_text(encoding="utf-8")): png
+        for svg in sorted(folder.glob("*.svg"))
+        if (png := svg.with_suffix(".png")).is_file()
+    }
+
+
+def _digest(svg: str) -> str:
+    return hashlib.sha256(svg.encode()).hexdigest()
 
 
 def _links(files: list[tuple[str, str]], words: str) -> str:

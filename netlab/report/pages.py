@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from markupsafe import Markup
 
 from netlab.analysis.conditions import flagged
-from netlab.analysis.headline import arrows
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
@@ -20,6 +19,7 @@ from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
 from netlab.report.views import view_pages
 from netlab.study.schedule import slug
+from netlab.units import arrows
 
 PRINTED_NOTE = (
     "Goodput in MB/s = 10⁶ bytes of payload per second, in the table layout of the report of 2003."

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import re
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,15 +15,20 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.sides import side_of
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
-from netlab.errors import NetlabError
+from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.notebooks.execution import execute
+from netlab.notebooks.parameters import declared
+from netlab.report.execution import Executions, Job
 from netlab.report.factors import has_factors
+from netlab.report.inputs import digest_of, package_digest, results_digest
+from netlab.report.kept import RenderedPages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.campaigns import study_file
+from netlab.study import QUICK, Study, load
+from netlab.study.pages import Report, report_notebooks
 from netlab.study.schedule import rounds
 
-MEASURED = (("03-openlab-measured.ipynb", "tables, charts, bottlenecks and findings"),)
+MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
 """Notebooks of this study's own results against streams; they take ``results`` and ``study``."""
 
 FACTORS = (("19-factors.ipynb", "any two factors as tables and charts, and what each one does"),)
@@ -53,16 +56,23 @@ LONG_PATH = (
 )
 """Those for studies whose senders were traced on an emulated path."""
 
-PUBLISHED = (
-    ("10-openlab-2003.ipynb", "the figures of the 2003 report"),
-    ("11-preliminary-2003.ipynb", "the preliminary notes"),
-    ("12-slac-2003.ipynb", "the wide-area tests of 2003"),
-    ("13-gigabit-hosts.ipynb", "two articles on tuning gigabit hosts"),
-    ("14-claims.ipynb", "every claim of the five documents, recomputed"),
-)
-"""Notebooks of the published side; they depend on the package and its data alone."""
+SUMMARIES = {
+    "10-openlab-2003.ipynb": "the figures of the 2003 report",
+    "11-preliminary-2003.ipynb": "the preliminary notes",
+    "12-slac-2003.ipynb": "the wide-area tests of 2003",
+    "13-gigabit-hosts.ipynb": "two articles on tuning gigabit hosts",
+    "14-claims.ipynb": "every claim of the five documents, recomputed",
+}
+"""Notebooks of the published side, for the studies that name them."""
 
-AT_ONCE = 2
+EXECUTED = "notebooks"
+"""Folder of executed notebooks below a directory of results."""
+
+RENDERED = ".rendered"
+"""Folder of rendered pages below that of the notebooks."""
+
+NOTEBOOKS_SHARE = 0.8
+"""Share of the notebooks in the time of a report."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,7 @@ def publish(
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
     against: str = "",
+    report: Report | None = None,
     dated: bool = True,
     data_only: bool = False,
 ) -> Published:
@@ -103,6 +114,8 @@ def publish(
     against : str
         Other results, for a page that compares these with them: a directory, the name of a study,
         or ``DIR@CAMPAIGN``.
+    report : Report, optional
+        Further notebooks; by default those that the study named when it was measured.
     dated : bool
         State the time of publishing in the footer; without it the same results give the same bytes.
     data_only : bool
@@ -115,6 +128,8 @@ def publish(
 
     Raises
     ------
+    BadInput
+        The study names a notebook that does not exist.
     NetlabError
         There are no results, a notebook failed, or the site cannot be written.
     """
@@ -127,45 +142,46 @@ def publish(
     site = site.absolute()
     measured = load_measured(directory)
     against = against and side_of(against).given  # refused before minutes of notebooks
-    of_study = measured_notebooks(measured)
-    compared = (COMPARISON,) if against else ()
-    share = 0.8 / (len(of_study) + len(compared) + len(PUBLISHED))
-    executed = directory / "notebooks"
-
-    def run_measured(entry: tuple[str, str]) -> ExecutedNotebook:
-        name, summary = entry
-        output = execute(
-            paths.notebook(name),
-            executed / name,
-            {"results": str(directory), "study": str(frozen)},
+    package = package_digest()
+    named = report or report_of(measured.study)
+    jobs = list(_jobs(measured, frozen, against, named, package))
+    waiting = [job for job in jobs if not job.is_made]
+    share = NOTEBOOKS_SHARE / len(jobs)
+    pages = [
+        ExecutedNotebook(job.output, summary=job.summary, ready=job not in waiting) for job in jobs
+    ]
+    pages += _block_pages(measured, directory / EXECUTED)
+    with Executions(waiting, lambda job: step(job.source.name, share)) as running:
+        for job in jobs:
+            if job not in waiting:
+                step(job.source.name, share)
+        index = build_site(
+            pages,
+            site,
+            measured=measured,
+            built_at=datetime.now(UTC) if dated else None,
+            pdf=not data_only,
+            png=not data_only,
+            wait=running.wait,
+            kept=RenderedPages(directory / EXECUTED / RENDERED, package),
         )
-        step(name, share)
-        return ExecutedNotebook(output, summary=summary)
-
-    def run_compared(entry: tuple[str, str]) -> ExecutedNotebook:
-        name, summary = entry
-        output = execute(paths.notebook(name), executed / name, {"a": against, "b": str(directory)})
-        step(name, share)
-        return ExecutedNotebook(output, summary=summary)
-
-    def run_published(entry: tuple[str, str]) -> ExecutedNotebook:
-        name, summary = entry
-        output = _published(paths.notebook(name))
-        step(name, share)
-        return ExecutedNotebook(output, summary=summary)
-
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        jobs = [pool.submit(run_measured, entry) for entry in of_study]
-        jobs += [pool.submit(run_compared, entry) for entry in compared]
-        jobs += [pool.submit(run_published, entry) for entry in PUBLISHED]
-        pages = [job.result() for job in jobs]
-    pages += _block_pages(measured, executed)
-    built_at = datetime.now(UTC) if dated else None
-    index = build_site(
-        pages, site, measured=measured, built_at=built_at, pdf=not data_only, png=not data_only
-    )
-    step("site", 0.2)
+    step("site", 1 - NOTEBOOKS_SHARE)
     return Published(index, gate(measured))
+
+
+def report_of(study: Study) -> Report | None:
+    """Notebooks that a measured study names.
+
+    Results from before a study could name any take those of the study of this name that comes
+    with netlab.
+    """
+    if study.report is not None:
+        return study.report
+    try:
+        file = paths.study_file(study.name.removesuffix(QUICK))
+        return load(file).report if file.is_relative_to(paths.data_dir()) else None
+    except BadInput:
+        return None
 
 
 def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
@@ -179,6 +195,43 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
     if measured.study.published is not None:
         found += BESIDE_A_TABLE
     return found + AGREEMENT if several(measured.runs) else found
+
+
+def _jobs(
+    m: Measured, frozen: Path, against: str, report: Report | None, package: str
+) -> Iterator[Job]:
+    """Notebooks of a report in their order: those that apply, a comparison, those it names."""
+    folder = m.results / EXECUTED
+    given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
+    records = results_digest(m.results)
+
+    def of_results(source: Path, parameters: dict[str, object], summary: str) -> Job:
+        inputs = (package, records, source.read_bytes(), parameters, str(paths.root_dir()))
+        return Job(source, folder / source.name, parameters, summary, digest_of(*inputs))
+
+    taken = set()
+    for name, summary in measured_notebooks(m):
+        taken.add(name)
+        yield of_results(paths.notebook(name), given, summary)
+    if against:
+        name, summary = COMPARISON
+        taken.add(name)
+        sides: dict[str, object] = {"a": against, "b": str(m.results)}
+        yield Job(paths.notebook(name), folder / name, sides, summary)
+    for source in report_notebooks(report):
+        if source.name in taken:
+            continue
+        known = declared(source)
+        parameters = {name: value for name, value in given.items() if name in known}
+        summary = SUMMARIES.get(source.name, "named by the study")
+        if source.parent != paths.notebooks_dir():  # it may read other files
+            yield Job(source, folder / source.name, parameters, summary)
+        elif parameters:
+            yield of_results(source, parameters, summary)
+        else:
+            inputs = digest_of(package, source.read_bytes())
+            copy = paths.results_root() / ".published" / inputs[:16] / source.name
+            yield Job(source, copy, {}, summary, inputs)
 
 
 def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
@@ -198,30 +251,10 @@ def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
 
 def last_visit(executed: Path, block_id: str) -> Path | None:
     """The notebook of the last visit of a block, by campaign, round and repetition."""
-    name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}@r(\d+)(?:~(\d+))?")
+    name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}(\d+)(?:~(\d+))?")
     found = {}
-    for path in executed.glob(f"*~{glob.escape(block_id)}@r*.ipynb"):
+    for path in executed.glob(f"*~{glob.escape(block_id)}*.ipynb"):
         if visit := name.fullmatch(path.stem):
             stamp, number, round_number, again = visit.groups()
             found[(stamp, int(number or 0), int(round_number), int(again or 1))] = path
     return found[max(found)] if found else None
-
-
-def _published(notebook: Path) -> Path:
-    """An executed copy of a notebook that depends on the package and its data alone.
-
-    The copy is reused for the same package, notebook and data.
-    """
-    cache = paths.results_root() / ".published" / _digest(notebook)
-    output = cache / notebook.name
-    return output if output.is_file() else execute(notebook, output, {})
-
-
-def _digest(notebook: Path) -> str:
-    package = Path(__file__).parents[1]
-    sources = sorted([*package.rglob("*.py"), *package.rglob("*.yml")])
-    data = sorted(path for path in (paths.data_dir() / "published").rglob("*") if path.is_file())
-    whole = hashlib.sha256()
-    for path in (notebook, *sources, *data):
-        whole.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return whole.hexdigest()[:16]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,6 @@ from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS
-from netlab.analysis.headline import arrows
 from netlab.analysis.measured import Measured
 from netlab.analysis.timeline import timelines
 from netlab.analysis.trust import counted
@@ -20,6 +20,7 @@ from netlab.charts.sparkline import sparkline
 from netlab.files.json_file import json_text
 from netlab.report.page import Page, Section, page_of
 from netlab.study.schedule import slug
+from netlab.units import arrows
 
 PART = "Runs, cell by cell"
 RECORDS = "records"
@@ -142,15 +143,16 @@ def write_records(m: Measured, site: Path) -> None:
     for group in m.groups:
         part = m.runs[m.runs["group"] == group].drop(columns=list(JSON_COLUMNS))
         part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
-    for row in m.runs.to_dict("records"):
-        for column in JSON_COLUMNS:
-            row[column] = json.loads(row[column] or "null")
+    parsed = cache(json.loads)  # most runs of a block share their provenance
+    gaps = m.runs.isna().to_numpy()
+    for row, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
         row["started_at"] = row["started_at"].isoformat()
-        content = {name: None if _missing(value) else value for name, value in row.items()}
+        content = {
+            name: None if gap else value
+            for (name, value), gap in zip(row.items(), missing, strict=True)
+        }
+        for column in JSON_COLUMNS:
+            content[column] = parsed(content[column] or "null")
         (folder / f"{record_name(row['run_id'])}.json").write_text(
             json_text(content) + "\n", encoding="utf-8"
         )
-
-
-def _missing(value: object) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))

@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,10 +23,11 @@ from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
-from netlab.report.front import front
+from netlab.report.front import Front, front
+from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
-from netlab.report.render import TEMPLATES, render
+from netlab.report.render import TEMPLATES, Rendered, render
 from netlab.report.runs import run_pages, write_records
 from netlab.study.schedule import slug
 
@@ -56,6 +57,8 @@ class ExecutedNotebook:
         the navigation.
     block_id : str
         Block that the notebook measured, if it is one of a block.
+    ready : bool
+        The file exists; else it is there after the call of ``wait`` in :func:`build_site`.
     """
 
     path: Path
@@ -63,6 +66,7 @@ class ExecutedNotebook:
     summary: str = ""
     part: str = ""
     block_id: str = ""
+    ready: bool = True
 
 
 def build_site(
@@ -74,6 +78,8 @@ def build_site(
     built_at: datetime | None = None,
     pdf: bool = True,
     png: bool = True,
+    wait: Callable[[], None] = lambda: None,
+    kept: RenderedPages | None = None,
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -97,6 +103,10 @@ def build_site(
         Also write ``report.pdf`` of the measured study; if it fails, the index gives the reason.
     png : bool
         Also write each figure as PNG.
+    wait : callable
+        Called once all is made that needs no notebook in the making; waits for these.
+    kept : RenderedPages, optional
+        Rendered notebooks that may be reused.
 
     Returns
     -------
@@ -122,14 +132,16 @@ def build_site(
         ) from None
     try:
         work.chmod(0o755)
-        pages = [_page(notebook, file, files) for notebook, file in files.items()]
-        if measured:
-            blocks = {n.block_id: file for n, file in files.items() if n.block_id}
-            pages += run_pages(measured, blocks)
-            write_records(measured, work)
+        study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
+        study.make(pdf=pdf)
+        rendered = kept.render if kept else render
+        made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
+        wait()
+        made |= {n: _page(n, file, files, rendered) for n, file in files.items() if n not in made}
         _copy_notebooks(files, work)
-        exporter = Exporter(work, target, png=png)
-        _write(work, pages, measured, title, built_at, exporter, pdf=pdf)
+        _write(study, [made[notebook] for notebook in files], built_at)
+        if kept:
+            kept.tidy()
         _swap(work, target)
     except OSError as error:
         raise NetlabError(
@@ -168,7 +180,12 @@ def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook,
     return files
 
 
-def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, str]) -> Page:
+def _page(
+    notebook: ExecutedNotebook,
+    file: str,
+    files: dict[ExecutedNotebook, str],
+    render: Callable[[Path, dict[str, str]], Rendered],
+) -> Page:
     links = {Path(other.path).stem: name for other, name in files.items()}
     rendered = render(Path(notebook.path), links)
     title = notebook.title or rendered.title
@@ -202,25 +219,54 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _write(
-    site: Path,
-    pages: list[Page],
-    measured: Measured | None,
-    title: str | None,
-    built_at: datetime | None,
-    exporter: Exporter,
-    *,
-    pdf: bool,
-) -> None:
+class _StudyPages:
+    """The part of a site that comes from the measured study, without any notebook."""
+
+    def __init__(
+        self,
+        site: Path,
+        measured: Measured | None,
+        files: dict[ExecutedNotebook, str],
+        exporter: Exporter,
+        title: str | None,
+    ):
+        self.site, self.measured, self.exporter = site, measured, exporter
+        self.title = title or (measured.study.title if measured else "netlab report")
+        self._blocks = {n.block_id: file for n, file in files.items() if n.block_id}
+        self.own: list[Page] = []
+        self.runs: list[Page] = []
+        self.first: Front | None = None
+        self.picture: str = ""
+        self.downloads: list[Download] = []
+        self.no_pdf = "no measured study is part of this site"
+
+    def make(self, *, pdf: bool) -> None:
+        """Make the pages, and write figures, tables, records, downloads and the PDF."""
+        m = self.measured
+        self.no_pdf = self.no_pdf if pdf else "not requested"
+        if m is None:
+            return
+        self.own = [self.exporter.page(page) for page in measured_pages(m)]
+        self.first = front(m)
+        self.picture = self.exporter.body(as_html(self.first.picture), "index")
+        self.runs = [self.exporter.page(page) for page in run_pages(m, self._blocks)]
+        write_records(m, self.site)
+        self.downloads = write_downloads(m, self.site)
+        if pdf:
+            self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title)
+
+
+def _write(study: _StudyPages, notebooks: list[Page], built_at: datetime | None) -> None:
+    """Write every page around its content."""
+    site, measured = study.site, study.measured
     environment = _environment()
     script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
-    own = [exporter.page(page) for page in measured_pages(measured)] if measured else []
-    pages = [exporter.page(page) for page in pages]
-    first = front(measured) if measured else None
+    pages = [*(study.exporter.page(page) for page in notebooks), *study.runs]
     concerns: tuple[Concern, ...] = gate(measured) if measured else ()
+    own = study.own
     shown = [*own, *(page for page in pages if not page.part)]
     common = {
-        "site_title": title or (measured.study.title if measured else "netlab report"),
+        "site_title": study.title,
         "description": measured.study.description if measured else "",
         "version": __version__,
         "built_at": f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
@@ -229,8 +275,8 @@ def _write(
         "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
         "pages": shown,
         "concerns": concerns,
-        "front": first,
-        "picture": exporter.body(as_html(first.picture), "index") if first else "",
+        "front": study.first,
+        "picture": study.picture,
     }
 
     def write(name: str, template: str, **more: object) -> None:
@@ -248,18 +294,14 @@ def _write(
             before=order[place - 1] if place else INDEX,
             after=order[place + 1] if place + 1 < len(order) else None,
         )
-    made: list[Download] = write_downloads(measured, site) if measured else []
-    no_pdf = "no measured study is part of this site" if pdf else "not requested"
-    if pdf and measured:
-        no_pdf = write_pdf(measured, site, site / PDF_NAME, str(common["site_title"]))
     write(
         "index.html",
         "index.html.j2",
         after=order[0] if order else None,
         measured_pages=own,
-        downloads=made,
-        pdf="" if no_pdf else PDF_NAME,
-        no_pdf=no_pdf,
+        downloads=study.downloads,
+        pdf="" if study.no_pdf else PDF_NAME,
+        no_pdf=study.no_pdf,
         citation=_citation(measured) if measured else None,
         parts=_parts(pages),
     )

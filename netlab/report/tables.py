@@ -16,8 +16,9 @@ from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES
 from netlab.analysis.intervals import LEAST
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.files.tables import Table
+from netlab.units import arrows
 
 UNITS = {
     "goodput": "MB/s",
@@ -48,7 +49,7 @@ class Sentence:
     text: str
 
     def _repr_html_(self) -> str:
-        return f'<p class="netlab-sentence">{html.escape(self.text)}</p>'
+        return f'<p class="netlab-sentence">{html.escape(arrows(self.text))}</p>'
 
     def __repr__(self) -> str:
         return self.text
@@ -159,7 +160,11 @@ def of_group(
             notes.append("Cells with one valid run: interval from batch means within it.")
     if (part["n_valid"] == 0).any():
         notes.append(f"{printed.MISSING}: no valid run.")
-    text = f"{printed.caption(m.cells, group)}, {UNITS[quantity]}"
+    unit = UNITS[quantity]
+    if printed.both_ways(part, m.study) and quantity in ("percent", "both"):
+        unit = unit.replace("of bus", "of twice the bus")
+        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
+    text = f"{printed.caption(m.cells, group)}, {unit}"
     return Table(
         frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=_numbers(m, part)
     )
@@ -186,6 +191,7 @@ def missing(m: Measured) -> Table | Sentence:
     return Table(frame, "Cells without a valid run", heads=heads)
 
 
+@computed_once
 def steps(m: Measured) -> pd.DataFrame:
     """Pooled effect of each step of each factor, as numbers."""
     parts = []

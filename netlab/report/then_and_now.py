@@ -151,7 +151,7 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
     ).reset_index(drop=True)
     level = f"{100 * m.study.confidence:g} %"
     note = (
-        "Per cent of the ceiling before and after the step, and the ratio of throughput: geometric "
+        "Per cent of the ceiling before and after the step, and the ratio of goodput: geometric "
         f"means over the cases. In brackets: ±{100 * analysis.FLUCTUATION:g} % on each published "
         f"cell; the {level} interval of the measured ratio. Alike: cases that "
         "rise, fall or stay in both studies."

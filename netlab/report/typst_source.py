@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from netlab.files.tables import Table
+from netlab.units import arrows
 
 PREAMBLE = """\
 #set document(title: {title}, author: {author}, date: {date})
@@ -72,9 +73,9 @@ def table(shown: Table) -> str:
     line = "table.hline(stroke: 0.6pt)"
     inner = ", ".join([f"table.header({top})", line, *cells, line])
     columns = _columns(heads, body)
-    note = paragraph(shown.note) if shown.note else ""
+    note = paragraph(arrows(shown.note)) if shown.note else ""
     made = f"table(columns: {columns}, align: left, {inner})" if width else ""
-    return f"#figure(kind: table, {made}, caption: {string(shown.caption)})\n\n{note}"
+    return f"#figure(kind: table, {made}, caption: {string(shown.title)})\n\n{note}"
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -8,7 +8,6 @@ from markupsafe import Markup
 from netlab.analysis import printed
 from netlab.analysis.cost import cpu_cost
 from netlab.analysis.factors import unit_of
-from netlab.analysis.headline import arrows
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured
 from netlab.analysis.trend import trend
@@ -20,6 +19,7 @@ from netlab.report import tables
 from netlab.report.factors import has_factors
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.study.schedule import slug
+from netlab.units import arrows
 
 
 def view_pages(m: Measured) -> list[Page]:
@@ -47,7 +47,7 @@ def _note(text: str) -> Markup:
 def _streams(m: Measured) -> Page:
     return page_of(
         "streams.html",
-        "Throughput over streams",
+        "Goodput over streams",
         "Streams",
         "goodput of each group over the number of streams, one panel a tuning",
         _groups(m, lambda g: show(charts.panel(m.cells, g, study=m.study))),

@@ -39,6 +39,7 @@ from netlab.study.hosts import Host
 from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
 from netlab.study.noise import Noise
+from netlab.study.pages import Report
 from netlab.study.precision import Precision
 from netlab.study.published import Published
 from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
@@ -64,6 +65,7 @@ class Study(Model):
     ``factors`` are crossed with tuning, MTU and streams, and ``exclude`` leaves combinations out.
     ``outer`` are factors that a person sets on the hosts, such as a kernel or a firmware: their
     level is given when the study is run. ``published`` is a table that stands beside the results.
+    ``report`` names further notebooks of its report.
     """
 
     netlab: Literal[1]
@@ -81,6 +83,7 @@ class Study(Model):
     exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
     outer: dict[Name, Several[OuterLevel]] = Field(default_factory=dict)
     published: Published | None = None
+    report: Report | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
@@ -391,7 +394,7 @@ class Study(Model):
 
         It covers the knobs and values of every tuning the hosts take, wherever it is defined.
         """
-        content = self.model_dump(mode="json", exclude={"profiles", "published"})
+        content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
         # Studies that have none of these keep the digests they had before there were such keys.
         for name in ("factors", "exclude", "outer", "policy"):
             if not content[name]:

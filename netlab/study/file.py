@@ -12,6 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import NAME
 from netlab.study.design import Study
+from netlab.study.pages import with_notebooks
 from netlab.study.published import with_published
 from netlab.study.short import short_form
 from netlab.study.tunings import OwnTuning
@@ -55,6 +56,7 @@ def load(
     else:
         content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
         content = with_published(_with_neighbours(content, Path(path)), Path(path))
+        content = with_notebooks(content, Path(path))
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)

@@ -16,12 +16,18 @@ def freeze(study: Study, directory: Path) -> Path:
     Its timing is resolved, and it carries the content of every tuning, so that a block can be run
     from it alone.
     """
-    return write_text(directory / "study.yml", frozen_text(study))
+    return write_text(directory / "study.yml", yaml_text(_content(study)))
 
 
 def frozen_text(study: Study) -> str:
-    """The YAML of :func:`freeze`; equal for studies that measure the same."""
+    """The YAML of :func:`freeze` without ``report``; equal for studies that measure the same."""
+    return yaml_text({key: value for key, value in _content(study).items() if key != "report"})
+
+
+def _content(study: Study) -> dict:
     content = study.model_dump(mode="json")
     content["quick"] = None
     content["profiles"] = complete(study)
-    return yaml_text(content)
+    if content["report"] is None:
+        del content["report"]
+    return content

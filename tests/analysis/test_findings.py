@@ -116,7 +116,7 @@ def test_the_target_is_met_only_by_a_whole_interval(openlab, share, noise, verdi
     (row,) = target(Cells()(runs, study=openlab), openlab).to_dict("records")
     assert row["group"] == "Linux64 -> Linux64" and row["target"] == 80.0
     assert row["verdict"] == verdict
-    assert row["best_cell"] == "+ Driver Tuning, 16114B, 4 Streams"
+    assert row["best_cell"] == "Driver Tuning, 16114 B, 4 Streams"
     assert row["low"] <= row["reached"] <= row["high"]
 
 

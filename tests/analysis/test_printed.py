@@ -20,13 +20,13 @@ def test_a_table_has_the_sections_rows_and_columns_of_the_report(cells, openlab)
     table = printed.as_printed(cells, "Linux64 -> Linux64", study=openlab)
     assert table.columns.tolist() == ["1 Stream", "4 Streams", "12 Streams", "20 Streams"]
     assert table.index.tolist() == [
-        ("No Tuning", "1500B"),
-        ("No Tuning", "9000B"),
-        ("+ Kernel Tuning", "1500B"),
-        ("+ Kernel Tuning", "9000B"),
-        ("+ Driver Tuning", "1500B"),
-        ("+ Driver Tuning", "9000B"),
-        ("+ Driver Tuning", "16114B"),
+        ("No Tuning", "1500 B"),
+        ("No Tuning", "9000 B"),
+        ("Kernel Tuning", "1500 B"),
+        ("Kernel Tuning", "9000 B"),
+        ("Driver Tuning", "1500 B"),
+        ("Driver Tuning", "9000 B"),
+        ("Driver Tuning", "16114 B"),
     ]
     assert table.map(lambda text: " ± " in text).all(axis=None)
 
@@ -46,7 +46,7 @@ def test_bottlenecks_are_laid_out_in_the_same_way(cells, runs, openlab):
         quantity="bottleneck",
         bottlenecks=verdicts(runs),
     )
-    assert words.loc[("No Tuning", "9000B")].tolist() == ["window", "bus", "bus", "bus"]
+    assert words.loc[("No Tuning", "9000 B")].tolist() == ["window", "bus", "bus", "bus"]
     with pytest.raises(BadInput, match="bottlenecks"):
         printed.as_printed(cells, "Linux64 -> Linux64", quantity="bottleneck")
 
@@ -76,7 +76,7 @@ def test_a_study_of_another_kind_is_laid_out_too(foreign):
     cells = Cells()(synthetic.runs_of(foreign), study=foreign)
     (group,) = printed.group_names(cells)
     table = printed.as_printed(cells, group, study=foreign)
-    assert table.index.tolist() == [("as-found", "1500B")]
+    assert table.index.tolist() == [("as-found", "1500 B")]
     assert table.columns.tolist() == ["1 Stream", "64 Streams"]
     assert printed.caption(cells, group) == group
     share = printed.as_printed(cells, group, quantity="percent")

@@ -56,7 +56,7 @@ def test_every_line_is_named_at_its_end_and_the_bus_is_drawn(m, ax):
     over_streams(m.cells, GROUP, tuning="full", y="percent_of_bus", study=m.study, ax=ax)
     assert {text.get_text() for text in ax.texts} == set(lines(ax))
     assert [100.0, 100.0] in [list(line.get_ydata()) for line in ax.get_lines()]
-    assert ax.get_title() == f"{GROUP}: + Driver Tuning" and ax.get_ylim()[0] == 0
+    assert ax.get_title() == f"{GROUP}: Driver Tuning" and ax.get_ylim()[0] == 0
 
 
 def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_path, ax):

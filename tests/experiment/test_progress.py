@@ -1,4 +1,4 @@
-"""The progress bar never passes its end, never warns, and follows a clock that cannot be set."""
+"""Progress of a campaign: counts, a time left that does not jump, 100 % at the end alone."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import io
 import threading
 import time
 import warnings
+from itertools import pairwise
 
 import pytest
 
-from netlab.experiment.progress import Bar, Steady
+from netlab.experiment.adaptive import Look
+from netlab.experiment.progress import Progress, Steady
+from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, duration
+from netlab.experiment.watcher import RunDone
 from netlab.study.schedule import VISIT_S
 
 
@@ -21,32 +25,150 @@ def no_warnings():
 
 
 class Visit:
-    """The fields of a visit that the bar reads."""
+    """The fields of a visit that are shown."""
 
-    round, path, tuning, mtu_text = 1, "cable", "big", "9000"
-
-
-def test_work_beyond_the_estimate_raises_the_total(capsys):
-    bar = Bar(report=False)
-    bar.start(runs=2, kept=0, visits=1, seconds_per_run=0.123)
-    bar.visit(Visit)
-    for _ in range(5):
-        bar.run_done()
-        assert bar._bar.n <= bar._bar.total
-        bar._bar.refresh()
-    assert bar._bar.total == pytest.approx(VISIT_S + 5 * 0.123)
-    bar.__exit__()
-    assert "100%" in capsys.readouterr().err
+    round, path, tuning, mtu_text = 1, "cable", "big", "9000 B"
 
 
-def test_runs_that_are_measured_again_are_added_and_announced(capsys):
-    bar = Bar(report=False)
-    bar.start(runs=4, kept=0, visits=1, seconds_per_run=2.0)
-    before = bar._bar.total
-    bar.again(runs=3, visits=1)
-    assert bar._bar.total == before + 3 * 2.0 + VISIT_S
-    bar.__exit__()
-    assert "netlab: 3 disturbed runs are measured again" in "".join(capsys.readouterr())
+class Clock:
+    """A clock that is set."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class Seen:
+    """A display that notes what it is given."""
+
+    def __init__(self):
+        self.shown, self.notes, self.last = [], [], None
+
+    def show(self, tally):
+        self.shown.append((tally.percent, tally.left_s, tally.lines))
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def close(self, tally):
+        self.last = (tally.stage, tally.percent, tally.lines)
+
+
+RUN = RunDone("a-run", 744.4, 97.6, "")
+
+
+def test_a_run_passes_through_a_message_whole():
+    assert RunDone.parsed(RUN.text) == RUN
+    row = {"run_id": "x", "goodput_MBps": float("nan"), "busiest_core_percent": None, "flags": None}
+    assert RunDone.of(row) == RunDone("x")
+    row |= {"goodput_MBps": 12.5, "busiest_core_percent": 3, "flags": "stalled"}
+    assert RunDone.of(row) == RunDone("x", 12.5, 3.0, "stalled")
+
+
+def test_work_beyond_the_estimate_stays_below_100_until_the_end():
+    seen = Seen()
+    with Progress(report=False, display=seen) as progress:
+        progress.start(runs=2, kept=0, visits=1, seconds_per_run=0.123)
+        progress.visit(Visit)
+        for _ in range(5):
+            progress.run_done(RUN)
+    assert all(percent < 100 for percent, _, _ in seen.shown)
+    assert progress.tally.work_s == pytest.approx(VISIT_S + 5 * 0.123)
+    stage, percent, lines = seen.last
+    assert (stage, percent) == (DONE, 100) and "5 of 5 runs, 100 %" in lines[0]
+
+
+def test_a_stopped_campaign_does_not_end_at_100():
+    seen = Seen()
+    with pytest.raises(KeyboardInterrupt), Progress(report=False, display=seen) as progress:
+        progress.start(runs=4, kept=0, visits=1, seconds_per_run=1.0)
+        progress.run_done(RUN)
+        raise KeyboardInterrupt
+    assert seen.last[0] == STOPPED and seen.last[1] < 100
+
+
+def test_runs_that_are_measured_again_are_added_and_announced():
+    seen = Seen()
+    progress = Progress(report=False, display=seen)
+    progress.start(runs=4, kept=1, visits=1, seconds_per_run=2.0)
+    before = progress.tally.work_s
+    progress.again(runs=3, visits=1)
+    assert progress.tally.work_s == before + 3 * 2.0 + VISIT_S
+    assert progress.tally.runs == 7
+    assert seen.notes == [
+        "1 of 4 runs have a valid record and are kept", "3 disturbed runs are measured again",
+    ]  # fmt: skip
+
+
+def test_the_state_has_block_run_figure_flags_precision_and_time():
+    seen = Seen()
+    progress = Progress(report=False, display=seen, clock=Clock())
+    progress.start(runs=8, kept=0, visits=1, seconds_per_run=1.0, until="the test after round 4")
+    progress.visit(Visit)
+    progress.run_done(RUN)
+    progress.run_done(RunDone("b", None, None, "interference,stalled"))
+    progress.run_done(RunDone("c", 12.0, 50.0, "interference"))
+    progress.look(Look(4, 140, 64, frozenset("x")), runs=2, visits=1)
+    head, figures = progress.tally.lines
+    assert head.startswith("Measuring: round 1, cable, big, 9000 B, 3 of 10 runs, ")
+    assert head.endswith(" left")
+    assert seen.shown[0][2][0].endswith("left to the test after round 4")
+    assert figures == (
+        "last run 12 MB/s, busiest core 50 %; flags so far: interference 2, stalled 1; "
+        "after round 4, 64 of 140 cells are precise enough, 1 go on"
+    )
+
+
+def test_publishing_follows_and_ends_at_100():
+    seen = Seen()
+    with Progress(display=seen) as progress:
+        progress.start(runs=2, kept=0, visits=1, seconds_per_run=1.0)
+        progress.run_done(RUN)
+        progress.end()
+        measured = progress.tally.percent
+        progress.step("03-openlab-measured.ipynb", 0.8)
+        assert progress.tally.stage == PUBLISHING and progress.tally.percent > measured
+        progress.step("site", 0.2)
+    assert seen.last[:2] == (DONE, 100)
+
+
+def test_a_report_alone_shows_its_pages():
+    seen = Seen()
+    with Progress(display=seen) as progress:
+        progress.step("14-claims.ipynb", 0.25)
+    percent, _, lines = seen.shown[0]
+    assert percent == 25 and lines[0].startswith("Publishing: 14-claims.ipynb, 25 %, ")
+
+
+def test_the_time_left_runs_down_and_does_not_jump():
+    """Blocks start with time in which no run ends; the estimate shown stays smooth over them."""
+    clock = Clock()
+    estimate = Estimate(clock)
+    total, done, shown = 300.0, 0.0, []
+    for _ in range(20):
+        clock.now += 4.0  # tuning takes longer than expected
+        done += 2.0
+        shown.append((clock.now, estimate.left_s(done, total)))
+        for _run in range(13):
+            clock.now += 1.1
+            done += 1.0
+            shown.append((clock.now, estimate.left_s(done, total)))
+    for (at, left), (later, then) in pairwise(shown[:-1]):
+        passed = later - at
+        assert abs(then - (left - passed)) <= max(3.0, 0.06 * left), (at, left, then)
+    assert shown[-1][1] == 0
+    halfway = shown[len(shown) // 2]
+    assert halfway[1] == pytest.approx(shown[-1][0] - halfway[0], rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min"), (190, "3 min 10 s"), (1799, "29 min"),
+     (7500, "2 h 5 min")],
+)  # fmt: skip
+def test_durations_are_short(seconds, text):
+    assert duration(seconds) == text
 
 
 def test_a_bar_has_no_thread_and_ignores_the_wall_clock(monkeypatch):

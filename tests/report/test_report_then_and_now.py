@@ -65,7 +65,7 @@ def test_a_direction_is_compared_by_throughput_where_the_ceiling_doubles(measure
     assert row.now_ratio == pytest.approx(2.0, rel=0.1) and row.verdict == "recurs"
     assert row.now_to_percent / row.now_from_percent == pytest.approx(1.0, rel=0.1)
     note = tables.of_factor(measured, compared, "direction").note
-    assert "ratio of throughput" in note and "twice that of one" in note
+    assert "ratio of goodput" in note and "twice that of one" in note
 
 
 def test_a_study_without_comparable_cells_has_the_reason_escaped(nothing):

@@ -1,0 +1,26 @@
+"""The interrupt of a campaign, for its user: one sentence in place of a traceback."""
+
+from __future__ import annotations
+
+
+class Stopped(KeyboardInterrupt):
+    """A campaign was interrupted: its results are stored, its hosts reverted.
+
+    Parameters
+    ----------
+    text : str
+        A sentence for the user.
+    interrupt : KeyboardInterrupt
+        The interrupt; its arguments, such as the number of a signal, are passed on.
+    """
+
+    def __init__(self, text: str, interrupt: KeyboardInterrupt):
+        super().__init__(*interrupt.args)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows."""
+        return [self.text]

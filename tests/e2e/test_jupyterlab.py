@@ -1,0 +1,140 @@
+"""A study run in JupyterLab as a user does: live view seen, stopped, and kept in the file."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from face_home import ROOT, home_at
+from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.chrome.service import Service
+from tests.e2e.conftest import small_study
+
+import netlab
+
+pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.timeout(600)]
+WAIT_S = 180
+LIVE = "return [...document.querySelectorAll('.netlab-live')].map(e => e.innerText).join('\\n')"
+CHART = "return document.querySelectorAll('.netlab-live svg circle, .netlab-live svg path').length"
+SHOWN = "return document.querySelector('.jp-Notebook')?.innerText ?? ''"
+
+
+def long_study() -> dict:
+    """A study of the openlab study's name whose short form takes long enough to be stopped."""
+    content = small_study("openlab-2003") | {"title": "Openlab in small"}
+    return content | {"quick": content["timing"] | {"rounds": 40}}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A directory of its own with a copy of the notebooks, in which openlab-2003 is small."""
+    home = home_at(tmp_path, monkeypatch)
+    studies = home / "data" / "studies"
+    studies.unlink()
+    studies.mkdir()
+    (studies / "openlab-2003.yml").write_text(yaml.safe_dump(long_study()))
+    (home / "notebooks").unlink()
+    shutil.copytree(ROOT / "notebooks", home / "notebooks")
+    return home
+
+
+@pytest.fixture
+def server(place, tmp_path):
+    """Address of a JupyterLab of the place."""
+    log = open(tmp_path / "lab.log", "w+", encoding="utf-8")
+    argv = (sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0")
+    more = ("--expose-app-in-browser", "--ServerApp.ip=127.0.0.1", f"--notebook-dir={place}")
+    process = subprocess.Popen((*argv, *more), stdout=log, stderr=log, cwd=place)
+    try:
+        yield until(lambda: address_in(Path(log.name).read_text(encoding="utf-8")), "a server")
+    finally:
+        process.terminate()
+        process.wait(30)
+        log.close()
+
+
+def address_in(log: str) -> str:
+    found = re.search(r"http://127\.0\.0\.1:\d+/lab\?token=\w+", log)
+    return found[0] if found else ""
+
+
+def until(condition, what: str):
+    """The first true value of a condition."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"no {what} in {WAIT_S} s")
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """Headless Chromium."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1280,1600", f"--user-data-dir={tmp_path / 'profile'}"):  # fmt: skip
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(WAIT_S)
+    yield driver
+    driver.quit()
+
+
+def command(browser, name: str) -> None:
+    """Execute a command of JupyterLab; it is not waited for."""
+    browser.execute_script(f"void window.jupyterapp.commands.execute('{name}')")
+
+
+def script(browser, code: str):
+    """Value of a script; nothing while the page changes."""
+    try:
+        return browser.execute_script(code)
+    except WebDriverException:
+        return None
+
+
+def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, server, browser):
+    address, _, token = server.partition("?")
+    browser.get(f"{address}/tree/notebooks/01-run-study.ipynb?{token}")
+    idle = "return document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status"
+    until(lambda: script(browser, idle) == "idle", "idle kernel")
+    command(browser, "notebook:run-all-cells")
+
+    def some_runs():
+        found = re.search(r"(\d+) of (\d+) runs, \d+ %", script(browser, LIVE) or "")
+        return found and int(found[1]) >= 5 and found
+
+    until(some_runs, "live view with five runs")
+    live = script(browser, LIVE)
+    assert "Measuring: round " in live and " left" in live and "last run " in live
+    assert script(browser, CHART) >= 5
+    command(browser, "notebook:interrupt-kernel")
+    said = until(
+        lambda: re.search(
+            r"Stopped: (\d+) of 320 runs kept, lab removed; run again to go on\.",
+            script(browser, SHOWN) or "",
+        ),
+        "sentence of the stop",
+    )
+    assert "Traceback" not in script(browser, SHOWN)
+    assert int(said[1]) == len(netlab.Results("openlab-2003").runs) < 320
+    command(browser, "docmanager:save")
+    file = place / "notebooks" / "01-run-study.ipynb"
+    until(lambda: "Stopped: " in file.read_text(encoding="utf-8"), "saved notebook")
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    (measuring,) = [c for c in cells if "chosen.run(" in "".join(c["source"])]
+    live, stop = measuring["outputs"]
+    assert live["output_type"] == "display_data" and stop["output_type"] == "error"
+    text = "".join(live["data"]["text/html"])
+    assert "<svg" in text and "<circle" in text and "Stopped: " in text
+    assert not cells[-1]["outputs"], "the cell that publishes did not run"
