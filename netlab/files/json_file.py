@@ -36,7 +36,7 @@ def write_json(path: Path, content: dict) -> Path:
     return write_text(path, f"{json_text(content)}\n")
 
 
-def json_text(content: dict) -> str:
+def json_text(content: object) -> str:
     """Format a JSON document, as :func:`write_json` does."""
     return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
 

@@ -27,6 +27,9 @@ RECORDS = "records"
 JSON_COLUMNS = ("unsupported", "knobs", "provenance")
 """Columns of a record that hold JSON text."""
 
+SHOWN = ("run_id", "round", "started_at", "goodput_MBps", "flags", "message", "block_id")
+"""Columns of a run that a page shows; taking all of them takes seconds."""
+
 HEADS = ("run", "round", "started, UTC", "goodput, MB/s", "over time", "flags", "record", "block")
 
 
@@ -88,7 +91,10 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
     )
     tops = [by_run[run]["goodput_MBps"].max() for run in runs["run_id"] if run in by_run]
     top = max(tops, default=0.0)
-    rows = [_row(run, by_run.get(run["run_id"]), top, blocks) for run in runs.to_dict("records")]
+    rows = [
+        _row(run, by_run.get(run["run_id"]), top, blocks)
+        for run in runs[list(SHOWN)].to_dict("records")
+    ]
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in HEADS)
     caption = f"Runs of {cell['group']}, {printed.cell_address(cell)}"
     return said + Markup(
@@ -143,16 +149,25 @@ def write_records(m: Measured, site: Path) -> None:
     for group in m.groups:
         part = m.runs[m.runs["group"] == group].drop(columns=list(JSON_COLUMNS))
         part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
-    parsed = cache(json.loads)  # most runs of a block share their provenance
+    nested = cache(_nested)  # most runs of a block share their provenance
     gaps = m.runs.isna().to_numpy()
     for row, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
         row["started_at"] = row["started_at"].isoformat()
-        content = {
-            name: None if gap else value
+        lines = [
+            f" {json.dumps(name)}: "
+            + (nested(value or "null") if name in JSON_COLUMNS else _scalar(value, gap))
             for (name, value), gap in zip(row.items(), missing, strict=True)
-        }
-        for column in JSON_COLUMNS:
-            content[column] = parsed(content[column] or "null")
+        ]
+        text = ",\n".join(lines)
         (folder / f"{record_name(row['run_id'])}.json").write_text(
-            json_text(content) + "\n", encoding="utf-8"
+            f"{{\n{text}\n}}\n", encoding="utf-8"
         )
+
+
+def _nested(text: str) -> str:
+    """JSON text of a column as part of a record: indented by one more."""
+    return json_text(json.loads(text)).replace("\n", "\n ")
+
+
+def _scalar(value: object, gap: bool) -> str:
+    return "null" if gap else json_text(value)

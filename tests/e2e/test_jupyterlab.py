@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import yaml
@@ -16,9 +15,9 @@ from face_home import ROOT, home_at
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
-from tests.e2e.conftest import small_study
 
 import netlab
+from tests.e2e.conftest import small_study
 
 pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.timeout(600)]
 WAIT_S = 180
@@ -49,16 +48,16 @@ def place(tmp_path, monkeypatch):
 @pytest.fixture
 def server(place, tmp_path):
     """Address of a JupyterLab of the place."""
-    log = open(tmp_path / "lab.log", "w+", encoding="utf-8")
     argv = (sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0")
     more = ("--expose-app-in-browser", "--ServerApp.ip=127.0.0.1", f"--notebook-dir={place}")
-    process = subprocess.Popen((*argv, *more), stdout=log, stderr=log, cwd=place)
+    log = tmp_path / "lab.log"
+    with open(log, "wb") as said:
+        process = subprocess.Popen((*argv, *more), stdout=said, stderr=said, cwd=place)
     try:
-        yield until(lambda: address_in(Path(log.name).read_text(encoding="utf-8")), "a server")
+        yield until(lambda: address_in(log.read_text(encoding="utf-8")), "server")
     finally:
         process.terminate()
         process.wait(30)
-        log.close()
 
 
 def address_in(log: str) -> str:
@@ -81,8 +80,10 @@ def browser(tmp_path):
     """Headless Chromium."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
-    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     "--window-size=1280,1600", f"--user-data-dir={tmp_path / 'profile'}"):  # fmt: skip
+    for argument in (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+        *("--window-size=1280,1600", f"--user-data-dir={tmp_path / 'profile'}"),
+    ):
         options.add_argument(argument)
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     driver.set_page_load_timeout(WAIT_S)
