@@ -40,12 +40,13 @@ def choose() -> Display:
 
 
 def in_notebook() -> bool:
-    """True in the kernel of a notebook."""
-    if "IPython" not in sys.modules:
-        return False
-    from IPython.core.getipython import get_ipython
+    """True in the kernel of a notebook.
 
-    return getattr(get_ipython(), "kernel", None) is not None
+    IPython is not imported for it: a worker may be importing it, and two imports at once deadlock.
+    """
+    module = sys.modules.get("IPython.core.interactiveshell")
+    shell = getattr(module, "InteractiveShell", None)
+    return shell is not None and shell.initialized() and hasattr(shell.instance(), "kernel")
 
 
 def as_html(tally: Tally, notes: list[str]) -> str:

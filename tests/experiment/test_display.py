@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -133,3 +135,12 @@ def test_bad_input_shows_one_line_in_a_notebook():
     assert shown_by("raise error", error=error) == (
         "netlab: study.yml:3: strems: unknown key [E-STUDY-001]"
     )
+
+
+def test_a_display_is_chosen_without_importing_ipython():
+    """A worker that executes a notebook may be importing it: two imports at once deadlock."""
+    code = (
+        "import sys; from netlab.experiment.display import choose; choose(); "
+        "sys.exit(any(name.split('.')[0] == 'IPython' for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
