@@ -156,10 +156,10 @@ def _drawn(tally: Tally) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    bar = ProgressBar(total=100, completed=tally.percent, width=BAR_WIDTH)
     rows = Table.grid()
-    for row in (bar, *(Text(line, overflow="ellipsis", no_wrap=True) for line in tally.lines)):
-        rows.add_row(row)
+    rows.add_row(ProgressBar(total=100, completed=tally.percent, width=BAR_WIDTH))
+    for line in tally.lines:
+        rows.add_row(Text(line, overflow="ellipsis", no_wrap=True))
     return rows
 
 
