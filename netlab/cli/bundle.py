@@ -36,13 +36,13 @@ def bundle_command(
     report is below the quality gate, see `netlab report`.
     """
     loaded = load_study(study, quick=quick)
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
     from netlab.files import paths
     from netlab.report.bundle import bundle
 
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
-    with Bar() as bar:
-        made = bundle(directory, target, bar.step, licence=licence, author=author)
+    with Progress() as progress:
+        made = bundle(directory, target, progress.step, licence=licence, author=author)
     click.echo(made.file)
     sys.exit(gate_code(made.concerns))

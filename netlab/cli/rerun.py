@@ -42,9 +42,9 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
         levels = asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
-    from netlab.experiment.progress import Bar
+    from netlab.experiment.progress import Progress
 
-    with Bar(report=False) as bar:
-        campaign = measure(loaded, target, bar, levels)
+    with Progress(report=False) as progress:
+        campaign = measure(loaded, target, progress, levels)
     click.echo(shlex.join(["netlab", "compare", str(before), str(campaign.directory)]))
     sys.exit(exit_code(campaign))

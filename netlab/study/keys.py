@@ -45,6 +45,7 @@ STUDY: dict[str, Key] = {
         "A published table beside the results: a YAML file beside the study's, or its content.",
         "theirs.yml",
     ),
+    "report": ("Further pages of the report.", {"notebooks": ["mine.ipynb"]}),
     "streams": ("Numbers of TCP streams.", [1, 4, 12]),
     "congestion": (
         "Congestion control; several joined by `+` are dealt to the streams in turn.",
@@ -291,6 +292,13 @@ PUBLISHED: dict[str, Key] = {
     ),
 }
 
+REPORT: dict[str, Key] = {
+    "notebooks": (
+        "Notebooks to execute: files beside the study's, or names of those that come with netlab.",
+        ["mine.ipynb", "14-claims"],
+    ),
+}
+
 FACTORS: dict[str, Key] = {
     **{
         name: (f"Levels of `{name}` of a group.", [GROUP[name][1]])
@@ -339,6 +347,7 @@ KEYS: dict[str, dict[str, Key]] = {
     "Stack": STACK,
     "WadStack": WAD,
     "Published": PUBLISHED,
+    "Report": REPORT,
 }
 """Keys of each part of a study, by the name of its model."""
 
@@ -367,5 +376,6 @@ HEADINGS = {
     "Stack": "`stacks.NAME`",
     "WadStack": "`stacks.NAME`, from a wad.conf",
     "Published": "`published`",
+    "Report": "`report`",
 }
 """Heading of each part in the reference."""
