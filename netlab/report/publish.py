@@ -140,6 +140,7 @@ def publish(
             f"{directory} contains no results of a study; run it first", code="E-REPORT-001"
         )
     site = site.absolute()
+    step("records", 0.0)
     measured = load_measured(directory)
     against = against and side_of(against).given  # refused before minutes of notebooks
     package = package_digest()
