@@ -39,22 +39,13 @@ def test_it_shows_differences_effects_and_every_cell(stores, tmp_path, parameter
     assert page.count("<figure") == charts
 
 
-def test_a_report_against_other_results_executes_it_with_both(stores, tmp_path, monkeypatch):
-    executed = {}
+def test_a_report_against_other_results_executes_it_with_both(stores, tmp_path):
+    measured = publish.load_measured(stores / "b")
 
-    def execute(notebook, output, parameters, **_more):
-        executed[notebook.name] = parameters
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text("{}")
-        return output
+    def parameters(against):
+        jobs = publish._jobs(measured, tmp_path / "study.yml", against, None, "package")
+        return {job.source.name: job.parameters for job in jobs}
 
-    built = []
-    monkeypatch.setattr(publish, "execute", execute)
-    monkeypatch.setattr(publish, "_published", lambda notebook: notebook)
-    monkeypatch.setattr(publish, "build_site", lambda pages, *_a, **_k: built.extend(pages))
-    publish.publish(stores / "b", tmp_path / "site", against=str(stores / "a"))
-    assert executed[NOTEBOOK.name] == {"a": str(stores / "a"), "b": str(stores / "b")}
-    assert NOTEBOOK.name in {page.path.name for page in built}
-    executed.clear()
-    publish.publish(stores / "b", tmp_path / "site")
-    assert NOTEBOOK.name not in executed
+    sides = {"a": str(stores / "a"), "b": str(stores / "b")}
+    assert parameters(str(stores / "a"))[NOTEBOOK.name] == sides
+    assert NOTEBOOK.name not in parameters("")
