@@ -43,21 +43,33 @@ def series_of(fig: Figure) -> list[Series]:
     return found
 
 
+def keep_interval(bars: ErrorbarContainer, low: np.ndarray, high: np.ndarray) -> None:
+    """Give bars that are cut at an edge of the chart the interval that they stand for."""
+    ends = (np.asarray(low, dtype=float), np.asarray(high, dtype=float))
+    bars.netlab_interval = ends  # type: ignore[attr-defined]
+
+
 def _lines(ax: Axes) -> Iterator[tuple[Line2D, str, np.ndarray, np.ndarray]]:
     with_bars = {}
     for container in ax.containers:
         if isinstance(container, ErrorbarContainer) and container.lines[0] is not None:
-            with_bars[container.lines[0]] = (str(container.get_label()), container.lines[2])
+            with_bars[container.lines[0]] = container
     for line in ax.get_lines():
         points = len(np.atleast_1d(line.get_xdata()))
         blank = np.full(points, np.nan)
         if line in with_bars:
-            label, bars = with_bars[line]
-            ends = _ends(bars[0].get_segments()) if bars else blank
-            low, high = ends.T if ends.shape == (points, 2) else (blank, blank)
-            yield line, label, low, high
+            yield line, str(with_bars[line].get_label()), *_interval(with_bars[line], blank)
         elif not str(line.get_label()).startswith("_"):
             yield line, str(line.get_label()), blank, blank
+
+
+def _interval(container: ErrorbarContainer, blank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of each point: what :func:`keep_interval` stored, else the ends of the bars."""
+    if hasattr(container, "netlab_interval"):
+        return container.netlab_interval
+    bars = container.lines[2]
+    ends = _ends(bars[0].get_segments()) if bars else blank
+    return tuple(ends.T) if ends.shape == (len(blank), 2) else (blank, blank)
 
 
 def _ends(segments: list[np.ndarray]) -> np.ndarray:

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
+from netlab.charts.figure_data import keep_interval
 from netlab.charts.style import (
     CEILING_COLOUR,
     CHART_SIZE_IN,
@@ -55,7 +56,7 @@ def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> 
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
         mean = line["goodput_MBps"]
         low, high = _reach(line)
-        ax.errorbar(
+        bars = ax.errorbar(
             line["streams"].to_numpy(),
             mean.to_numpy(),
             yerr=[(mean - low).fillna(0.0).to_numpy(), (high - mean).fillna(0.0).to_numpy()],
@@ -64,6 +65,7 @@ def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> 
             elinewidth=1.1,
             **styles[mtu_B],
         )
+        keep_interval(bars, line["low_MBps"], line["high_MBps"])
     streams = sorted(part["streams"].unique())
     if streams[-1] / streams[0] > LINEAR_UP_TO:
         ax.set_xscale("log")

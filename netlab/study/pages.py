@@ -68,7 +68,7 @@ def report_notebooks(report: Report | None) -> tuple[Path, ...]:
                 where="study",
                 key="report.notebooks",
                 value=name,
-                code="E-STUDY-083",
+                code="E-STUDY-085",
             )
         if file.stem in found:
             raise BadInput(

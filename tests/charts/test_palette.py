@@ -130,7 +130,7 @@ def test_the_legend_is_in_the_order_of_the_mtus(m):
 
 def test_both_directions_say_what_the_ceiling_is(m):
     chart = show(measured.panel(m.cells, "Linux64 <-> Linux64", study=m.study))
-    assert "both directions together, of twice the bus" in chart.caption
+    assert "Both directions together, of twice the bus." in chart.caption
     assert ">twice the bus, 4256 MB/s<" in chart.svg and "% of twice the bus" in chart.svg
     table = tables.of_group(m, "Linux64 <-> Linux64", "both")
     assert "(per cent of twice the bus)" in table.title
@@ -145,4 +145,4 @@ def test_no_bar_crosses_zero_or_the_bus(m):
     assert (low >= 0).all()
     below = part["goodput_MBps"] <= part["bus_MBps"]
     assert below.any() and (high[below] <= part["bus_MBps"][below]).all()
-    assert "some are cut at the bus" in measured._caption(part, m.study)
+    assert "Some are cut at the bus." in measured._caption(part, m.study)

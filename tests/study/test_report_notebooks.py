@@ -40,7 +40,7 @@ def test_a_notebook_beside_the_study_is_found_from_anywhere(study_of, tmp_path, 
 def test_a_notebook_that_does_not_exist_is_refused(study_of):
     with pytest.raises(BadInput, match=r"nowhere\.ipynb") as caught:
         report_notebooks(study_of("nowhere.ipynb").report)
-    assert caught.value.code == "E-STUDY-083"
+    assert caught.value.code == "E-STUDY-085"
 
 
 def test_two_notebooks_of_one_name_are_refused(study_of, tmp_path):

@@ -247,7 +247,7 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
         ({"congestion": "reno+bbr9"}, ["unknown congestion control 'bbr9'", "{law: kernel}"]),
         (
             {"groups": [{**content()["groups"][0], "congestion": "scalble"}]},
-            ["groups: left -> right: congestion", "the nearest: scalable"],
+            ["groups.0.congestion: unknown", "the nearest: scalable"],
         ),
     ],
 )
