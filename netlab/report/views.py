@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pandas as pd
 from markupsafe import Markup
 
@@ -12,7 +15,7 @@ from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured
 from netlab.analysis.trend import trend
 from netlab.charts import measured as charts
-from netlab.charts import views
+from netlab.charts import rows, views
 from netlab.charts.style import show
 from netlab.files.tables import Table
 from netlab.report import tables
@@ -24,16 +27,12 @@ from netlab.units import arrows
 
 def view_pages(m: Measured) -> list[Page]:
     """The views that a study has something to show in, in reading order."""
-    # Charts of groups have a mark a tuning, MTU and stream count; further factors have their own.
+    # These charts have a mark a tuning, MTU and stream count; further factors have a page.
     plain = not has_factors(m)
     made = [_streams(m)] if plain and not on_long_path(m) else []
     if plain and m.cells["percent_of_bus"].notna().any():
         made.append(_ceiling(m))
-    made += [_bottlenecks(m)] if plain else []
-    made += _effects(m)
-    if plain:
-        made += [_repeats(m), *_cost(m)]
-    return [*made, *_trend(m)]
+    return [*made, _bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
 
 def _groups(m: Measured, draw) -> list[Section]:
@@ -42,6 +41,13 @@ def _groups(m: Measured, draw) -> list[Section]:
 
 def _note(text: str) -> Markup:
     return Markup("<p>{}</p>\n").format(text)
+
+
+def _in_rows(m: Measured, frame: pd.DataFrame, draw: Callable[..., Any]) -> Markup:
+    """Charts with a row a cell, for studies of any factors."""
+    labels = rows.row_labels(frame, m.study)
+    parts = (as_html(show(draw(part, labels))) for part in rows.in_parts(frame))
+    return Markup("").join(parts)
 
 
 def _streams(m: Measured) -> Page:
@@ -103,12 +109,15 @@ def _effects(m: Measured) -> list[Page]:
 
 
 def _repeats(m: Measured) -> Page:
-    measured = set(m.runs.loc[m.runs["goodput_MBps"].notna(), "group"])
-    sections = [
-        Section(arrows(g), as_html(show(views.repeats(m.runs, g, study=m.study))), name=slug(g))
-        for g in m.groups
-        if g in measured
-    ]
+    runs = m.runs[m.runs["goodput_MBps"].notna()]
+
+    def drawn(group: str) -> Markup:
+        if has_factors(m):
+            return _in_rows(m, runs[runs["group"] == group], rows.repeats)
+        return as_html(show(views.repeats(m.runs, group, study=m.study)))
+
+    measured = set(runs["group"])
+    sections = [Section(arrows(g), drawn(g), name=slug(g)) for g in m.groups if g in measured]
     return page_of(
         "repeats.html",
         "Every repeat",
@@ -126,15 +135,14 @@ def _cost(m: Measured) -> list[Page]:
         "Busy time of all cores of the machines at both ends in the window, the kernel's included, "
         "for every GB = 10⁹ bytes of payload. Hosts of a lab share one machine, counted once."
     )
-    sections = [
-        Section(
-            arrows(g),
-            note + as_html(show(views.cost(frame, g, study=m.study))),
-            name=slug(g),
-        )
-        for g in m.groups
-        if g in set(frame["group"])
-    ]
+
+    def drawn(group: str) -> Markup:
+        if has_factors(m):
+            return _in_rows(m, frame[frame["group"] == group], rows.cost)
+        return as_html(show(views.cost(frame, group, study=m.study)))
+
+    known = set(frame["group"])
+    sections = [Section(arrows(g), note + drawn(g), name=slug(g)) for g in m.groups if g in known]
     return [
         page_of(
             "cost.html",

@@ -17,6 +17,7 @@ from netlab.analysis.sides import Side, split
 from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.factors import charts, has_factors, levels, stack
+from netlab.report.views import view_pages
 from netlab.results import frame_of
 from netlab.study import Study
 from netlab.study.schedule import visits
@@ -159,3 +160,12 @@ def test_every_effect_is_in_the_report(measured):
     assert {"kernel", "send", "RTT, ms", "record length, B", "MTU, B"} <= set(frame["factor"])
     row = frame[frame["factor"] == "kernel"].iloc[0]
     assert (row["from"], row["to"]) == ("smp", "up") and row["ratio"].startswith("×1.5")
+
+
+def test_the_views_of_a_study_with_factors_show_bottlenecks_and_every_repeat(measured):
+    pages = {page.file: page for page in view_pages(measured)}
+    assert {"bottlenecks.html", "effects.html", "repeats.html"} <= set(pages)
+    repeats = pages["repeats.html"].body
+    assert repeats.count("<figure") == 1 and "send zerocopy" in repeats
+    cells = measured.cells
+    assert all(f"record_length_B {size}" in repeats for size in (1024, 65536)) and len(cells) == 24
