@@ -22,6 +22,7 @@ settings.load_profile("same")
 
 TESTS = Path(__file__).parent
 SLOW = {
+    "charts/test_palette.py",
     "cli/test_cli.py",
     "docs/test_guide.py",
     "notebooks/test_parameters.py",
@@ -29,8 +30,14 @@ SLOW = {
     "notebooks/test_start_here.py",
     "report/test_bundle.py",
     "report/test_crate.py",
+    "report/test_document.py",
+    "report/test_kept_pages.py",
+    "report/test_report.py",
+    "report/test_report_longpath.py",
+    "report/test_report_precision.py",
+    "report/test_site_of_a_study.py",
 }
-"""Tests that execute notebooks, or netlab in processes of its own, or validate RDF."""
+"""Tests that execute notebooks, make sites or PDFs, run netlab in a process, or validate RDF."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
