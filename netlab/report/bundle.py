@@ -27,16 +27,18 @@ from netlab.files.json_file import write_json, write_text
 from netlab.files.scratch import Scratch
 from netlab.report import crate
 from netlab.report.executed import copy_plain
-from netlab.report.publish import last_visit, publish
+from netlab.report.publish import last_visit, publish, report_of
 from netlab.report.site import MARKER
 from netlab.results import TABLES, campaigns
-from netlab.study.frozen import frozen_text
+from netlab.study import load
+from netlab.study.frozen import freeze, frozen_text
+from netlab.study.pages import own_notebooks, without_own
 from netlab.study.schedule import rounds
 from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
-TUNINGS, PUBLISHED = "tunings", "published"
+TUNINGS, PUBLISHED, OWN = "tunings", "published", "notebooks"
 
 FIGURE_MAKERS = ("matplotlib", "nbconvert", "numpy", "pandas", "pyarrow", "scipy", "seaborn")
 """Packages that a figure of the report may depend on; ``uv.lock`` has all."""
@@ -90,10 +92,12 @@ def bundle(
         )
     directory = directory.absolute()
     with Scratch("bundle") as work:
-        published = publish(directory, work / SITE, step, dated=False)
         measured = load_measured(directory)
+        netlabs = without_own(report_of(measured.study))
+        published = publish(directory, work / SITE, step, dated=False, report=netlabs)
         (work / SITE / MARKER).unlink()
         _copy_results(measured, work / RESULTS)
+        _copy_own_notebooks(measured, work)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
         for name in ("uv.lock", "CITATION.cff"):
@@ -120,6 +124,20 @@ def _copy_results(m: Measured, target: Path) -> None:
         if notebook is not None:
             folder.mkdir(parents=True, exist_ok=True)
             copy_plain(notebook, folder / notebook.name)
+
+
+def _copy_own_notebooks(m: Measured, work: Path) -> None:
+    """Copy the study's own notebooks, and take them out of the copied studies.
+
+    They may read any file, so that nobody could compute them again from the bundle.
+    """
+    for source in own_notebooks(m.study.report):
+        (work / OWN).mkdir(exist_ok=True)
+        copy_plain(source, work / OWN / source.name)
+    for file in (work / RESULTS).rglob(STUDY):
+        study = load(file)
+        if own_notebooks(study.report):
+            freeze(study.model_copy(update={"report": without_own(study.report)}), file.parent)
 
 
 def _copy_study(m: Measured, work: Path) -> None:

@@ -31,6 +31,20 @@ class Report(Model):
     ] = ()
 
 
+def own_notebooks(report: Report | None) -> tuple[Path, ...]:
+    """Files of the notebooks that do not come with netlab."""
+    names = report.notebooks if report is not None else ()
+    return tuple(Path(name) for name in names if Path(name).is_absolute())
+
+
+def without_own(report: Report | None) -> Report | None:
+    """The notebooks that come with netlab alone."""
+    if report is None:
+        return None
+    kept = tuple(name for name in report.notebooks if not Path(name).is_absolute())
+    return Report(notebooks=kept)
+
+
 def with_notebooks(content: dict[str, Any], file: Path) -> dict[str, Any]:
     """Make the paths of a study's own notebooks absolute, from the directory of its file.
 

@@ -40,6 +40,8 @@ from netlab.report.verify import (
 )
 from netlab.results import Store
 from netlab.study import load
+from netlab.study.frozen import freeze
+from netlab.study.pages import Report
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -324,3 +326,25 @@ def test_notebooks_have_no_times_and_no_random_ids(whole):
 def test_the_cells_of_the_bundle_are_those_of_the_records(whole):
     cells = pd.read_csv(whole / "site" / "downloads" / "cells.csv")
     assert len(cells) == 2 and (cells["n_valid"] == 3).all()
+
+
+def test_the_studys_own_notebooks_are_files_of_the_bundle_and_no_pages(tmp_path, monkeypatch):
+    place = tmp_path / "home"
+    results = place / "results" / "two-racks"
+    measured_store.two_racks(results)
+    monkeypatch.setenv("NETLAB_HOME", str(place))
+    own = tmp_path / "mine.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Mine")]), own)
+    for file in results.rglob("study.yml"):
+        study = load(file)
+        report = Report(notebooks=(str(own), "14-claims"))
+        freeze(study.model_copy(update={"report": report}), file.parent)
+    file = bundle(results, tmp_path / "own.zip").file
+    own.unlink()
+    with zipfile.ZipFile(file) as made:
+        names = made.namelist()
+        assert "notebooks/mine.ipynb" in names and "site/mine.html" not in names
+        assert "site/14-claims.html" in names
+        assert all(str(tmp_path).encode() not in made.read(name) for name in names)
+    done = CliRunner().invoke(main, ["verify", str(file)])
+    assert done.exit_code == 0, done.output
