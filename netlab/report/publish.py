@@ -252,9 +252,9 @@ def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:
 
 def last_visit(executed: Path, block_id: str) -> Path | None:
     """The notebook of the last visit of a block, by campaign, round and repetition."""
-    name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}(\d+)(?:~(\d+))?")
+    name = re.compile(rf"([^~-]*)(?:-(\d+))?~{re.escape(block_id)}@r(\d+)(?:~(\d+))?")
     found = {}
-    for path in executed.glob(f"*~{glob.escape(block_id)}*.ipynb"):
+    for path in executed.glob(f"*~{glob.escape(block_id)}@r*.ipynb"):
         if visit := name.fullmatch(path.stem):
             stamp, number, round_number, again = visit.groups()
             found[(stamp, int(number or 0), int(round_number), int(again or 1))] = path

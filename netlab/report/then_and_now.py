@@ -10,6 +10,7 @@ from netlab.analysis import printed
 from netlab.analysis import then_and_now as analysis
 from netlab.analysis.measured import Measured
 from netlab.files.tables import Table
+from netlab.report import tables as measured_tables
 from netlab.report.tables import Sentence, Tables
 
 NOTHING = "Nothing to compare."
@@ -63,6 +64,11 @@ def statement(m: Measured, compared: pd.DataFrame) -> Tables:
         return Tables((Sentence(_nothing(m)),))
     whole = analysis.summary(compared)
     return Tables(tuple(Sentence(_said(whole, factor)) for factor in analysis.FACTORS))
+
+
+def findings(m: Measured) -> Table | Sentence:
+    """The statements of the report of 2003 with their verdicts on the measured runs."""
+    return Sentence(_nothing(m)) if analysis.nothing_because(m) else measured_tables.findings(m)
 
 
 def _nothing(m: Measured) -> str:
