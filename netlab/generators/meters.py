@@ -52,11 +52,23 @@ def difference(before: dict, after: dict) -> dict:
         "t1_ns": after["t_ns"],
         "interface": interface,
         "cpu": [
-            {"cpu": late["cpu"], **_each(early, late, but=("cpu",))}
-            for early, late in zip(before["cpu"], after["cpu"], strict=True)
+            _of_cpu(early, late) for early, late in zip(before["cpu"], after["cpu"], strict=True)
         ],
         **{name: after[name] - before[name] for name in ("interrupts", "context_switches")},
         **{name: _each(before[name], after[name]) for name in ("softnet", "process")},
+    }
+
+
+def _of_cpu(before: dict, after: dict) -> dict:
+    """Difference of one CPU: times and events are counts, a frequency is a state, not a count."""
+    states = ("cpu", "frequency_kHz", "first_frequency_kHz", "throttled")
+    counted = [before.get("throttled"), after.get("throttled")]
+    return {
+        "cpu": after["cpu"],
+        **_each(before, after, but=states),
+        "frequency_kHz": after.get("frequency_kHz"),
+        "first_frequency_kHz": before.get("frequency_kHz"),
+        "throttled": None if None in counted else counted[1] - counted[0],
     }
 
 
