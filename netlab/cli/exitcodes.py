@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import warnings
@@ -73,7 +74,8 @@ def guarded(function: Callable) -> Callable:
         except KeyboardInterrupt as interrupt:
             number = interrupt.args[0] if interrupt.args else signal.SIGINT
             by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-            said = getattr(interrupt, "text", f"interrupted{by}; what was changed is reverted")
+            said = getattr(interrupt, "text", "interrupted; what was changed is reverted")
+            said = re.sub("^(Stopped|interrupted)", rf"\1{by}", said)
             click.echo(f"netlab: {said}", err=True)
             sys.exit(128 + number)
         except BrokenPipeError:

@@ -104,18 +104,33 @@ def script(browser, code: str):
         return None
 
 
+def run_all(browser) -> bool:
+    """Run all cells; false if the page was not ready for it."""
+    prompts = "return [...document.querySelectorAll('.jp-InputPrompt')].map(e => e.innerText)"
+    command(browser, "notebook:run-all-cells")
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        if any(re.search(r"[*\d]", text) for text in script(browser, prompts) or ()):
+            return True
+        time.sleep(0.2)
+    return False
+
+
 def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, server, browser):
     address, _, token = server.partition("?")
     browser.get(f"{address}/tree/notebooks/01-run-study.ipynb?{token}")
     idle = "return document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status"
     until(lambda: script(browser, idle) == "idle", "idle kernel")
-    command(browser, "notebook:run-all-cells")
+    until(lambda: run_all(browser), "cell that is executed")
 
     def some_runs():
         found = re.search(r"(\d+) of (\d+) runs, \d+ %", script(browser, LIVE) or "")
         return found and int(found[1]) >= 5 and found
 
-    until(some_runs, "live view with five runs")
+    try:
+        until(some_runs, "live view with five runs")
+    except AssertionError as failed:
+        raise AssertionError(f"{failed}; the page: {script(browser, SHOWN)}") from None
     live = script(browser, LIVE)
     assert "Measuring: round " in live and " left" in live and "last run " in live
     assert script(browser, CHART) >= 5
