@@ -62,13 +62,13 @@ def difference(before: dict, after: dict) -> dict:
 def _of_cpu(before: dict, after: dict) -> dict:
     """Difference of one CPU: times and events are counts, a frequency is a state, not a count."""
     states = ("cpu", "frequency_kHz", "first_frequency_kHz", "throttled")
-    counted = [before.get("throttled"), after.get("throttled")]
+    early, late = before.get("throttled"), after.get("throttled")
     return {
         "cpu": after["cpu"],
         **_each(before, after, but=states),
         "frequency_kHz": after.get("frequency_kHz"),
         "first_frequency_kHz": before.get("frequency_kHz"),
-        "throttled": None if None in counted else counted[1] - counted[0],
+        "throttled": None if early is None or late is None else late - early,
     }
 
 

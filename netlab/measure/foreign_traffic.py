@@ -64,12 +64,14 @@ def foreign_traffic(outcome: Outcome, *, mtu_B: int) -> ForeignTraffic | None:
     sent_there = [forward.gen, *([reverse.sink] if reverse else [])]
     sent_back = [forward.sink, *([reverse.gen] if reverse else [])]
     found = []
-    for end, result, sends, receives in (
-        ("sender", forward.gen, sent_there, sent_back),
-        ("sink", forward.sink, sent_back, sent_there),
+    both = [_interface(forward.gen), _interface(forward.sink)]
+    for (end, sends, receives), interface, other in zip(
+        (("sender", sent_there, sent_back), ("sink", sent_back, sent_there)),
+        both,
+        reversed(both),
+        strict=True,
     ):
-        interface = ((result.get("meter") or {}).get("total") or {}).get("interface")
-        if not interface or interface.get("reset"):
+        if not interface or not other:
             return None
         if interface["name"] == LOOPBACK:
             sends = receives = [*sends, *receives]
@@ -77,11 +79,27 @@ def foreign_traffic(outcome: Outcome, *, mtu_B: int) -> ForeignTraffic | None:
         if len(mosts) < 2:
             return None
         busier = [max(counts) for counts in zip(*mosts, strict=True)]
+        mosts[1] = (mosts[1][0], mosts[1][1] + _cut_by_card(other, mosts[1][1]))
         for prefix, verb, most in zip(("tx", "rx"), ("sent", "received"), mosts, strict=True):
             counted = (interface[f"{prefix}_bytes"], interface[f"{prefix}_packets"])
             percent = _surplus(counted, most, busier)
             found.append(ForeignTraffic(percent, f"{verb} by the {end}'s interface"))
     return max(found, key=lambda one: one.percent)
+
+
+def _interface(result: dict) -> dict | None:
+    """Counts of an end's interface over the whole run; None without them, or after a reset."""
+    counts = ((result.get("meter") or {}).get("total") or {}).get("interface")
+    return None if not counts or counts.get("reset") else counts
+
+
+def _cut_by_card(sender: dict, segments: int) -> int:
+    """Frames that a card may make beyond the segments: one for each super-packet that it cuts.
+
+    The sending interface counts a super-packet, of two segments or more, as one packet.
+    """
+    packets = sender["tx_packets"]
+    return max(0, min(packets, segments - packets))
 
 
 def _most(results: Sequence[dict], mtu_B: int) -> tuple[int, int] | None:
