@@ -118,6 +118,7 @@ class Machines(Site):
 
     def under_way(self) -> subprocess.Popen[str]:
         """A run whose data flow."""
+        self._sent_B = None  # not what an earlier run sent
         process = self.measure()
         until(lambda: process.poll() is not None or self.sending(), STARTED_S)
         assert process.poll() is None, self.finished(process)
