@@ -9,7 +9,9 @@ machine before and after.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
-states it. Every other failure is final: a second run could hide a race.
+states it. Tests of virtual machines and of JupyterLab have it too: an emulated processor and a
+browser are as fast as the other guests allow. Every other failure is final: a second run could
+hide a race.
 """
 
 from __future__ import annotations

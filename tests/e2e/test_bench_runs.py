@@ -73,6 +73,7 @@ def test_calibrate_holds_core_and_emulator_to_what_is_known_and_leaves_nothing(
     assert len(samples) == cell["runs"] == 1
     assert not any("ledger_mismatch" in sample["flags"] for sample in samples), samples
     assert cell["verdict"] == "within", samples
+    assert "emulator" in document, done.stderr
     idle, loaded = document["emulator"]["round_trips"]
     (emulated,) = document["emulator"]["rates"]
     assert [one["load"] for one in (idle, loaded)] == ["idle", "loaded"]

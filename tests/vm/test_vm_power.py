@@ -15,7 +15,8 @@ from promises import promised
 
 from .site import KNOBS, Machines
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+# Emulated processors are slow, and steps have timeouts: a second try is allowed.
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timing]
 PROMISES = promised("Machines that lose power")
 Result = tuple[int, str]
 JOURNAL = "/root/.cache/netlab/journal/*.journal"
