@@ -114,7 +114,7 @@ def unpack(
                 left_B = _unpack(opened, entry, archive, directory, left_B)
     except FileNotFoundError:
         raise BadInput("no such file", where=str(archive), code="E-FILES-009") from None
-    # RuntimeError: encrypted; NotImplementedError: a version or method that zipfile lacks
+    # zipfile raises RuntimeError for encrypted files, and for unknown versions and methods
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a bad offset
             raise

@@ -321,3 +321,14 @@ def standing(state: Path) -> Iterator[Site]:
         yield site
     finally:
         site.down()
+
+
+def resumed(site: Site, tables: dict[str, bytes]) -> None:
+    """The same command completes: each run is there once, and the records of before too."""
+    site.completed()
+    rows = site.rows()
+    assert list(rows["flags"]) == [""], rows[["run_id", "flags", "message"]]
+    assert (rows["window_s"] > 1).all(), rows["window_s"]
+    now = site.tables()
+    for name, content in tables.items():
+        assert now[name] == content, name

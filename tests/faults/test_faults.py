@@ -10,7 +10,7 @@ import pytest
 from promises import promised
 
 from .causes import FAULTS, GONE_S
-from .site import ADDRESSES, Site, disturbed, standing, until
+from .site import ADDRESSES, Site, disturbed, resumed, standing, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PROMISES = promised("Faults and what is seen of them")
@@ -61,14 +61,3 @@ def nothing_left(site: Site, settings: dict[str, str]) -> None:
         if path.is_file() and "cache/netlab" not in str(path)
     }
     assert leftovers <= OF_THE_SITE
-
-
-def resumed(site: Site, tables: dict[str, bytes]) -> None:
-    """The same command completes: each run is there once, and the records of before too."""
-    site.completed()
-    rows = site.rows()
-    assert list(rows["flags"]) == [""], rows[["run_id", "flags", "message"]]
-    assert (rows["window_s"] > 1).all(), rows["window_s"]
-    now = site.tables()
-    for name, content in tables.items():
-        assert now[name] == content, name

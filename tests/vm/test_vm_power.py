@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.site import disturbed
+from faults.site import disturbed, resumed
 from promises import promised
 
 from .site import KNOBS, Machines
@@ -96,11 +96,5 @@ def test_a_machine_comes_back_clean_and_the_next_run_completes(fault, two_machin
         assert unwanted not in complaint, complaint
     assert not disturbed(code, complaint)
     site.restored(settings)
-    site.completed()
-    rows = site.rows()
-    assert list(rows["flags"]) == [""], rows[["run_id", "flags", "message"]]
-    assert (rows["window_s"] > 1).all(), rows["window_s"]
-    now = site.tables()
-    for name, content in tables.items():
-        assert now[name] == content, name
+    resumed(site, tables)
     site.clean(settings)
