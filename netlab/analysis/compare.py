@@ -25,8 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.analysis.cells import valid
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio, ratio
+from netlab.analysis.matching import cells_of, keys_of, plain_values, usable, without_shared
 from netlab.analysis.precision import half_width_percent
 from netlab.errors import BadInput, NetlabError
 
@@ -34,24 +34,6 @@ SAME_WITHIN_PERCENT = 5.0
 
 FASTER, SLOWER, SAME, CANNOT_TELL = "faster", "slower", "the same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, SAME, CANNOT_TELL)
-
-BASE = ("group", "path", "sender", "direction", "tuning", "mtu_B", "streams")
-MORE = (
-    *(
-        "factors",
-        "congestion",
-        "generator",
-        "engine",
-        "record_length_B",
-        "buffer_B",
-        "receive_buffer_B",
-    ),
-    "records",
-)
-"""Factors that a cell has besides :data:`BASE`, where a side has several levels of them."""
-
-LABELS = ("group",)
-"""Columns that name cells and are not factors: left out where the sides share no level."""
 
 FIGURES = (
     *("ratio", "low", "high", "p_holm", "verdict", "ranked", "reason", "paired"),
@@ -161,14 +143,14 @@ def compare(
             value=same_within_percent,
             code="E-ANALYSIS-021",
         )
-    a, b, shared = _without_shared(a, b) if one_store else (a, b, 0)
-    keys, apart = _keys(a, b, by)
-    sides = [_measured(_usable(runs), keys, name, one_store) for name, runs in (("A", a), ("B", b))]
+    a, b, shared = without_shared(a, b) if one_store else (a, b, 0)
+    keys, apart = keys_of(a, b, by)
+    sides = [_measured(usable(runs), keys, name, one_store) for name, runs in (("A", a), ("B", b))]
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
         raise NetlabError(
-            f"no cell has valid runs on both sides: of A {len(_usable(a))} of {len(a)} runs are "
-            f"valid, of B {len(_usable(b))} of {len(b)}; {shared} count on both and are left out",
+            f"no cell has valid runs on both sides: of A {len(usable(a))} of {len(a)} runs are "
+            f"valid, of B {len(usable(b))} of {len(b)}; {shared} count on both and are left out",
             code="E-ANALYSIS-022",
         )
     pairs = [(sides[0][key], sides[1][key]) for key in common]
@@ -260,71 +242,6 @@ class Difference:
         return FASTER if found.ratio > 1 else SLOWER
 
 
-def _usable(runs: pd.DataFrame) -> pd.DataFrame:
-    good = valid(runs)
-    return good[good["goodput_MBps"] > 0]
-
-
-def _without_shared(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, int]:
-    """Both sides without common records: comparing a record with itself has no information."""
-    named = [
-        pd.MultiIndex.from_frame(side[["run_id", "campaign", "started_at"]].astype(object))
-        for side in (a, b)
-    ]
-    in_b, in_a = named[0].isin(named[1]), named[1].isin(named[0])
-    return a[~in_b], b[~in_a], int(in_b.sum())
-
-
-def _levels(runs: pd.DataFrame, column: str) -> set:
-    return set(_plain(runs[column]))
-
-
-def _plain(values: pd.Series) -> list:
-    """Values with None where one is missing: NaN does not equal itself."""
-    values = values.astype(object)
-    return values.where(values.notna(), None).tolist()
-
-
-def _keys(a: pd.DataFrame, b: pd.DataFrame, by: str) -> tuple[tuple[str, ...], pd.DataFrame]:
-    """Columns that identify a cell, and factors that differ altogether between the sides."""
-    apart, keys = [], []
-    for column in (*BASE, *MORE):
-        of_a, of_b = _levels(a, column), _levels(b, column)
-        one_each = len(of_a) == len(of_b) == 1
-        different = column == by or (one_each and of_a != of_b)
-        if column in LABELS and not of_a & of_b:
-            different = True
-        if different:
-            apart.append((column, _listed(of_a), _listed(of_b)))
-        elif column in BASE:
-            keys.append(column)
-    dropped = {column for column, _, _ in apart}
-    for column in MORE:
-        if column not in dropped and any(_varies(side, keys, column) for side in (a, b)):
-            keys.append(column)
-    return tuple(keys), pd.DataFrame.from_records(apart, columns=["item", "a", "b"])
-
-
-def _varies(runs: pd.DataFrame, keys: list[str], column: str) -> bool:
-    """True if a column has several levels among the runs of a cell."""
-    if runs[column].nunique(dropna=False) < 2:
-        return False
-    return bool((runs.groupby(keys, dropna=False)[column].nunique(dropna=False) > 1).any())
-
-
-def _listed(levels: set) -> str:
-    shown = sorted("none" if level is None else str(level) for level in levels)
-    return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
-
-
-def _cells(runs: pd.DataFrame, keys: tuple[str, ...]) -> dict[tuple, list[int]]:
-    """Positions of the runs of each cell, in the order they appear."""
-    found: dict[tuple, list[int]] = {}
-    for at, key in enumerate(zip(*(_plain(runs[column]) for column in keys), strict=True)):
-        found.setdefault(key, []).append(at)
-    return found
-
-
 def _measured(
     runs: pd.DataFrame, keys: tuple[str, ...], side: str, one_store: bool
 ) -> dict[tuple, pd.Series]:
@@ -334,13 +251,13 @@ def _measured(
     """
     goodputs = runs["goodput_MBps"].to_numpy(dtype=float)
     groups = runs["group"].to_numpy()
-    campaigns = _plain(runs["campaign"]) if one_store else [None] * len(runs)
+    campaigns = plain_values(runs["campaign"]) if one_store else [None] * len(runs)
     rounds = [
         f"{side if campaign is None else campaign}@{number}"
         for campaign, number in zip(campaigns, runs["round"], strict=True)
     ]
     found = {}
-    for key, rows in _cells(runs, keys).items():
+    for key, rows in cells_of(runs, keys).items():
         several = set(groups[rows])
         if len(several) > 1:
             raise NetlabError(
@@ -427,7 +344,7 @@ def _only(
     a: pd.DataFrame, b: pd.DataFrame, keys: tuple[str, ...], sides: list[dict]
 ) -> pd.DataFrame:
     """Cells with a valid run on one side alone."""
-    every = [_cells(side, keys) for side in (a, b)]
+    every = [cells_of(side, keys) for side in (a, b)]
     rows = [
         dict(zip(keys, key, strict=True))
         | {"side": name, "reason": _missing(other.iloc[every[1 - at].get(key, [])])}

@@ -10,8 +10,9 @@ import pandas as pd
 
 from netlab import study as studies
 from netlab.analysis import factors
-from netlab.analysis.compare import BASE, MORE, Asked, Compared, compare
+from netlab.analysis.compare import Asked, Compared, compare
 from netlab.analysis.differences import differences
+from netlab.analysis.matching import BASE, MORE
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError

@@ -8,9 +8,10 @@ from dataclasses import asdict
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.analysis.compare import BASE, FASTER, FIGURES, MORE, SLOWER, VERDICTS, Compared
+from netlab.analysis.compare import FASTER, FIGURES, SLOWER, VERDICTS, Compared
 from netlab.analysis.effects import Ratio
 from netlab.analysis.factors import text_of
+from netlab.analysis.matching import BASE, MORE
 from netlab.analysis.printed import number
 from netlab.analysis.sides import Comparison
 from netlab.files.tables import Table
