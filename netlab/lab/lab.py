@@ -362,6 +362,8 @@ def _make(state: Path, plan: Topology, busy: int) -> None:
             )
             tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
         list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
+        # after all are set up: a link is up when both of its ends are
+        list(pool.map(lambda host: _wait_for_links(host, names[host], plan, busy), plan.hosts))
         keys.result()
 
 
@@ -383,6 +385,11 @@ def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
     shapes = plan.tc_lines(host)
     if shapes:
         run(("tc", "-n", namespace, "-batch", "-"), shapes)
+
+
+def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    interfaces = [end.interface for end, _ in plan.ends(host)]
+    link.wait_until_up(namespace, interfaces, host=host, busy=busy)
 
 
 class _Guard:

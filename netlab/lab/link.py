@@ -13,6 +13,7 @@ Models:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from netlab.bus import pci_x_efficiency
@@ -64,6 +65,22 @@ echo $#
 set -- "$d"/queues/tx-*
 echo $#
 if [ $# -gt 1 ]; then cat "$d"/queues/tx-*/xps_cpus; fi
+"""
+UP_S = 10.0
+"""Timeout of a new link. The kernel reports it a moment later, on a busy machine up to a second."""
+# Arguments: timeout in tenths of a second, interfaces. A TUN interface has no state to report.
+WAIT = r"""
+left=$1
+shift
+for interface do
+  while :; do
+    read -r state < "/sys/class/net/$interface/operstate" || exit 1
+    case $state in up|unknown) break;; esac
+    if [ "$left" -le 0 ]; then echo "$interface is $state" >&2; exit 3; fi
+    left=$((left - 1))
+    sleep 0.1
+  done
+done
 """
 FEATURES = {
     "tso": "tcp-segmentation-offload",
@@ -177,6 +194,36 @@ class LinkSettings:
             "1" if self.interrupt_delay_ns else "0",
             *sending_masks(self.queues),
         )
+
+
+def wait_until_up(
+    namespace: str,
+    interfaces: Sequence[str],
+    *,
+    host: str = "lab",
+    busy: int | None = None,
+    timeout_s: float = UP_S,
+) -> None:
+    """Wait until the kernel reports the interfaces of a namespace as up.
+
+    Parameters
+    ----------
+    namespace : str
+        Where they are.
+    interfaces : sequence of str
+        Their names.
+    host, busy
+        As in :func:`netlab.lab.namespaces.tool`.
+    timeout_s : float
+        Timeout of all of them together, s.
+
+    Raises
+    ------
+    HostError
+        One is missing, or is not up in time.
+    """
+    argv = ("sh", "-c", WAIT, "wait", str(round(timeout_s * 10)), *interfaces)
+    tool(inside(namespace, argv), host=host, busy=busy)
 
 
 def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:

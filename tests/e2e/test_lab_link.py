@@ -10,9 +10,12 @@ import pytest
 import tcp_stream
 from lab_study import bus, lab_study
 from noise import Shares, stolen, tries
+from refusals import refused
 
+from netlab.errors import HostError
 from netlab.experiment.inventory import data_address
 from netlab.lab.lab import Lab
+from netlab.lab.link import wait_until_up
 from netlab.lab.queues import sending_masks
 
 pytestmark = pytest.mark.e2e
@@ -50,6 +53,32 @@ STUDY = lab_study(
 def lab():
     with Lab.up(STUDY, owned=True) as lab:
         yield lab
+
+
+def test_every_link_is_up_when_the_lab_is():
+    with Lab.up(STUDY, owned=True) as lab:
+        text = {
+            host: subprocess.run(
+                ("ip", "-n", lab.namespace(host), "-o", "link", "show", "type", "veth"),
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            for host in lab.hosts
+        }
+    for host, lines in text.items():
+        assert lines.count("state UP") == len(lines.splitlines()) > 0, f"{host}: {lines}"
+
+
+def test_a_link_that_stays_down_is_an_error_with_its_name():
+    with Lab.up(STUDY, owned=True) as lab:
+        first, second = lab.namespace("a"), lab.namespace("c")
+        subprocess.run(("ip", "-n", first, "link", "set", "shaped0", "down"), check=True)
+        (end,) = [end for end in lab.describe()["shaped"].values() if end["interface"] != "shaped0"]
+        with refused(HostError, "E-LAB-017", match="data0 is (lowerlayer)?down"):
+            wait_until_up(second, [end["interface"]], timeout_s=0.3)
+        with refused(HostError, "E-LAB-017", match="none0"):
+            wait_until_up(second, ["none0"])
 
 
 def test_an_untuned_link_models_the_card_and_bus_of_2003(lab):
