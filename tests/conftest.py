@@ -9,8 +9,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apart
 import pytest
 from hypothesis import settings
+from run import LONGEST
 
 if TYPE_CHECKING:
     from netlab.analysis.longpath_study import LongPath
@@ -51,8 +53,17 @@ def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
     return loaded(tmp_path_factory.mktemp("long"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Move a worker that runs beside others apart from them."""
+    if apart.is_wanted():
+        for group in apart.move():
+            config.add_cleanup(group.leave)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by their folder, and those that need root or compile C by their fixtures."""
+    """Mark tests by folder and fixtures, and put those of the longest files first."""
+    begins = {TESTS / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: begins.get(item.path, len(begins)))
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         for folder in ("e2e", "native"):

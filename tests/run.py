@@ -2,10 +2,10 @@
 
     python tests/run.py [arguments of pytest]
 
-Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Tests
-that build programs, execute notebooks of recorded data or simulate are next, a file on each CPU at
-a time. The last part runs one test at a time: they measure goodput or time, or compare the whole
-machine before and after.
+Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Next, a
+file on each CPU at a time, are tests that build programs, execute notebooks or simulate, and those
+that look at what netlab does rather than how fast; each CPU has a network of its own for them
+(``tests/apart.py``). The last part runs one test at a time: they measure goodput or time.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
@@ -21,6 +21,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apart
 import pytest
 
 TIMING = "timing"
@@ -28,6 +29,20 @@ LONG = "e2e or native or root or slow or timing"
 """Markers of tests that `make check` leaves out."""
 ALONE = "(e2e or timing) and not beside"
 """Markers of tests that need the machine for themselves."""
+LONGEST = (
+    "faults/test_faults.py",
+    "e2e/test_site_in_browser.py",
+    "e2e/test_jupyterlab.py",
+    "vm/test_vm_studies.py",
+    "e2e/test_study_runs.py",
+    "analysis/test_compare_errors.py",
+    "e2e/test_guide_on_a_lab.py",
+    "native/test_native_builds.py",
+    "e2e/test_face_on_a_lab.py",
+    "e2e/test_nothing_stays_changed.py",
+    "vm/test_vm_power.py",
+)
+"""Files that take minutes: they begin first, so that no CPU waits for the last of them."""
 SLOWEST = "--durations=40"
 
 
@@ -49,17 +64,23 @@ class Failures:
 def main(argv: list[str]) -> int:
     """Run pytest, and once more the timing tests that failed; return its exit code."""
     if argv:
-        return one_at_a_time(argv)
-    pytest_on_all = (sys.executable, "-m", "pytest", "-q", "-n", "auto")
-    quick = (*pytest_on_all, "--dist", "worksteal", "-m", f"not ({LONG})")
-    # a file at a time: what a file builds is built once
-    files = (*pytest_on_all, "--dist", "loadfile", SLOWEST, "-m", f"({LONG}) and not ({ALONE})")
-    codes = [subprocess.run(part).returncode for part in (quick, files)]
-    return max(codes) or one_at_a_time([SLOWEST, "-m", ALONE])
+        return tried(argv)
+    files = ("--dist", "loadfile", "--no-loadscope-reorder", SLOWEST)
+    parts = (
+        (("-n", "auto", "--dist", "worksteal", "-m", f"not ({LONG})"), {}),
+        # a file at a time: what a file builds is built once
+        (("-n", "auto", *files, "-m", f"({LONG}) and not ({ALONE})"), {apart.WANTED: "1"}),
+        ((SLOWEST, "-m", ALONE), {}),
+    )
+    codes = [
+        subprocess.run((sys.executable, __file__, "-q", *part), env={**os.environ, **more})
+        for part, more in parts
+    ]
+    return max(done.returncode for done in codes)
 
 
-def one_at_a_time(argv: list[str]) -> int:
-    """Run the tests that need the machine for themselves."""
+def tried(argv: list[str]) -> int:
+    """Run tests, and once more the timing tests that failed, one at a time."""
     failures = Failures()
     code = int(pytest.main(argv, plugins=[failures]))
     if code != pytest.ExitCode.TESTS_FAILED or failures.others or not failures.timing:

@@ -8,6 +8,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
+import apart
 import pytest
 import run
 from _pytest.mark.expression import Expression
@@ -90,23 +91,17 @@ def test_the_timing_tests_are_those_that_measure_what_others_took():
                 assert marked(function) == wanted, f"{path.name}: {function.name}"
 
 
-def parts(monkeypatch, codes: list[int]) -> tuple[int, list[str]]:
-    """Run with these exit codes of the parts; return the code and the markers of each part."""
-    left, markers = iter(codes), []
+def parts(monkeypatch, codes: list[int]) -> tuple[int, list[list[str]]]:
+    """Run with these exit codes of the parts; return the code and the arguments of each part."""
+    left, given = iter(codes), []
 
-    def many(argv, **_):
-        assert "-n" in argv
-        markers.append(argv[-1])
+    def one(argv, *, env):
+        assert (apart.WANTED in env) is ("loadfile" in argv)
+        given.append(argv)
         return subprocess.CompletedProcess(argv, next(left))
 
-    def alone(argv, **_):
-        assert "-n" not in argv
-        markers.append(argv[-1])
-        return next(left)
-
-    monkeypatch.setattr(run.subprocess, "run", many)
-    monkeypatch.setattr(run.pytest, "main", alone)
-    return run.main([]), markers
+    monkeypatch.setattr(run.subprocess, "run", one)
+    return run.main([]), given
 
 
 def selects(expression, marked):
@@ -118,21 +113,28 @@ def selects(expression, marked):
 def test_every_test_is_in_one_part(monkeypatch, marks):
     names = ("e2e", "native", "root", "slow", "timing", "beside")
     marked = dict(zip(names, marks, strict=True))
-    code, markers = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
+    code, given = parts(monkeypatch, [0, 0, 0])
     assert code == 0
-    assert [selects(part, marked) for part in markers].count(True) == 1
+    assert [selects(argv[-1], marked) for argv in given].count(True) == 1
 
 
 def test_tests_that_measure_run_alone(monkeypatch):
-    _, (quick, files, alone) = parts(monkeypatch, [0, 0, pytest.ExitCode.OK])
+    _, given = parts(monkeypatch, [0, 0, 0])
+    assert ["-n" in argv for argv in given] == [True, True, False]
+    quick, files, alone = (argv[-1] for argv in given)
     plain = dict.fromkeys(("e2e", "native", "root", "slow", "timing", "beside"), False)
     assert selects(quick, plain)
     assert selects(files, {**plain, "native": True})
     assert selects(alone, {**plain, "native": True, "timing": True})
     assert selects(alone, {**plain, "e2e": True})
-    assert selects(files, {**plain, "e2e": True, "beside": True})
+    assert selects(files, {**plain, "e2e": True, "timing": True, "beside": True})
 
 
-@pytest.mark.parametrize("codes", [[1, 0], [0, 1]])
-def test_failures_of_the_first_two_parts_are_final(monkeypatch, codes):
-    assert parts(monkeypatch, codes) == (1, parts(monkeypatch, [0, 0, 0])[1][:2])
+@pytest.mark.parametrize("codes", [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+def test_all_parts_run_and_a_failure_of_any_is_one(monkeypatch, codes):
+    code, given = parts(monkeypatch, codes)
+    assert code == 1 and len(given) == 3
+
+
+def test_the_longest_files_are_there():
+    assert [name for name in run.LONGEST if not (TESTS / name).is_file()] == []

@@ -21,7 +21,7 @@ from tests.e2e.conftest import ROOT, small_study
 from tests.e2e.test_nothing_stays_changed import children_of, wait_until
 from tests.face.examples import ON_A_LAB, examples, failures
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 EXAMPLES = examples()
 
 

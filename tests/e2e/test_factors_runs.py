@@ -10,7 +10,7 @@ import netlab
 from netlab.errors import BadInput
 from tests.e2e.conftest import small_study
 
-pytestmark = [pytest.mark.e2e, pytest.mark.root]
+pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.beside]
 
 CONTENT = {
     **small_study("crossed"),

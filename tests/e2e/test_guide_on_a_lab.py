@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.conftest import below_gate, measured_through
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 BIN = Path(sys.executable).parent
 MEASURING, WRITING = ("study", "run", "rerun"), ("report", "bundle")

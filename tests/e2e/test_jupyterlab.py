@@ -20,7 +20,13 @@ import netlab
 from tests.e2e.conftest import small_study
 
 # Its steps have timeouts, so that a second try is allowed, as for tests that measure time.
-pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.timing, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.root,
+    pytest.mark.beside,
+    pytest.mark.timing,
+    pytest.mark.timeout(600),
+]
 WAIT_S = 180
 LIVE = "return [...document.querySelectorAll('.netlab-live')].map(e => e.innerText).join('\\n')"
 CHART = "return document.querySelectorAll('.netlab-live svg circle, .netlab-live svg path').length"

@@ -17,7 +17,7 @@ from netlab.study import load
 from tests.e2e import dumps
 from tests.e2e.conftest import NETLAB, ROOT, small_study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 SETTLE_S = 20.0
 

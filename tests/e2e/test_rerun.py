@@ -20,7 +20,7 @@ from netlab.study import load
 from netlab.study.frozen import frozen_text
 from tests.e2e.conftest import measured_through, run_netlab, small_study
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
 def bundle_of(place: Path) -> Path:

@@ -12,7 +12,7 @@ from promises import promised
 from .causes import FAULTS, GONE_S
 from .site import ADDRESSES, Site, disturbed, resumed, standing, until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.beside]
 PROMISES = promised("Faults and what is seen of them")
 OF_THE_SITE = {"host_key", "host_key.pub", "sshd_config", "sshd.log", "authorized_keys", "wrapper"}
 

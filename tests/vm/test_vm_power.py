@@ -16,7 +16,7 @@ from promises import promised
 from .site import KNOBS, Machines
 
 # Emulated processors are slow, and steps have timeouts: a second try is allowed.
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timing]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timing, pytest.mark.beside]
 PROMISES = promised("Machines that lose power")
 Result = tuple[int, str]
 JOURNAL = "/root/.cache/netlab/journal/*.journal"

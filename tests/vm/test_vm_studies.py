@@ -14,7 +14,13 @@ from netlab.results import Store
 from .site import KNOBS, Machines
 
 # Emulated processors are slow, and steps have timeouts: a second try is allowed.
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.timing]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.slow,
+    pytest.mark.beside,
+    pytest.mark.timeout(600),
+    pytest.mark.timing,
+]
 CARDS = ("e1000e", "e1000", "vmxnet3", "virtio")
 
 
