@@ -5,6 +5,9 @@ PYTEST_ARGS ?=
 BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 
+# An editable install compiles in each process what it may not keep.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help study bench check test wheel notebook clean setup
 

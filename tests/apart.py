@@ -78,6 +78,7 @@ def move() -> list[TaskGroup]:
         raise OSError(ctypes.get_errno(), "unshare")
     _run("mount", "--make-rprivate", "/")
     _run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
+    os.mkdir("/run/sshd", 0o755)  # sshd's package has made it
     for mount, version in mounts:
         # mounted anew, a hierarchy begins at the group of this namespace
         _run("umount", str(mount))

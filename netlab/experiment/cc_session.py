@@ -23,6 +23,11 @@ GONE_S = 5.0
 POLL_S = 0.05
 MILLION = 1_000_000
 IN_MILLIONTHS = {"increase", "decrease", "gamma"}
+# kmod knows both, and -n asks its list of forbidden modules too; busybox knows -D only
+CAN_LOAD = """
+PATH=$PATH:/usr/sbin:/sbin
+modprobe -n -q "$1" 2>/dev/null || modprobe -D "$1" >/dev/null 2>&1
+"""
 SOURCE = "the study's congestion controls"
 
 
@@ -157,8 +162,7 @@ def words_of(host: Host, path: str) -> tuple[str, ...]:
 
 def can_load(host: Host, module: str) -> bool:
     """True if the host's kernel has a module of that name; does not load it."""
-    argv = ("sh", "-c", 'PATH=$PATH:/usr/sbin:/sbin exec modprobe -n -q "$1"', "sh", module)
-    return host.run(argv, check=False).exit_status == 0
+    return host.run(("sh", "-c", CAN_LOAD, "sh", module), check=False).exit_status == 0
 
 
 def _of_kernel(host: Host, choice: CcChoice) -> CongestionControl:

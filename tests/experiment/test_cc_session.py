@@ -10,7 +10,13 @@ from local_host import LocalHost
 
 from netlab import core
 from netlab.errors import HostError, NetlabError, Unsupported
-from netlab.experiment.cc_session import CcSession, CongestionControl, open_cc_session, words_for
+from netlab.experiment.cc_session import (
+    CcSession,
+    CongestionControl,
+    can_load,
+    open_cc_session,
+    words_for,
+)
 from netlab.study import Stack
 
 LISTS = Path("/proc/sys/net/ipv4")
@@ -99,6 +105,14 @@ def test_a_module_is_a_knob_of_the_tuning(pretended):
         assert [(knob.kind, knob.name, knob.value) for knob in session.knobs] == [
             ("module", "tcp_highspeed", "loaded")
         ]
+
+
+def test_a_modprobe_without_a_dry_run_is_asked_for_what_a_module_needs(pretended):
+    """As busybox has it."""
+    refusal = 'case "$1" in -n) echo "invalid option -- n" >&2; exit 1;; esac'
+    program(pretended.bin_dir / "modprobe", f'{refusal}\n[ "$1 $2" = "-D tcp_highspeed" ]')
+    assert can_load(pretended, "tcp_highspeed")
+    assert not can_load(pretended, "tcp_none")
 
 
 def test_a_user_without_root_is_permitted_the_studys_controls(pretended):

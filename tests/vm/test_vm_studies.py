@@ -143,3 +143,17 @@ def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(t
     assert code == 1, complaint
     assert "a congestion control would outlive its process; needs Linux 6.4" in complaint
     site.clean(before)
+
+
+def test_a_congestion_control_of_the_kernel_is_loaded_for_a_study_only(two_machines):
+    """Its module; netlab's law of that name is for kernels without one."""
+    site = two_machines
+    site.write_study([{"name": "as-found"}], congestion="highspeed")
+    before = site.dump()
+    listed = "cat /proc/sys/net/ipv4/tcp_available_congestion_control"
+    assert all("highspeed" not in guest.sh(listed) for guest in site.guests.values())
+    rows = measured(site, "stack", "--seconds", "1")
+    for text in rows["congestion_source"]:
+        assert text.startswith("module highspeed (Linux 6."), text
+    assert all("highspeed" not in guest.sh(listed) for guest in site.guests.values())
+    site.clean(before)
