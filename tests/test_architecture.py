@@ -17,7 +17,7 @@ FLOORS = (
     {"tuning"},
     {"study", "results"},
     {"congestion", "hosts", "measure", "notebooks"},
-    {"published", "generators", "lab"},
+    {"published", "generators", "lab", "survey"},
     {"analysis"},
     {"charts"},
     {"experiment"},

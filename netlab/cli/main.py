@@ -22,6 +22,7 @@ from netlab.cli.completion import completion_command
 from netlab.cli.exitcodes import end_on_signals
 from netlab.cli.hosts import hosts_group
 from netlab.cli.import_results import import_command
+from netlab.cli.init import init_command
 from netlab.cli.lab import lab_group
 from netlab.cli.notebooks import notebooks_command
 from netlab.cli.report import report_command
@@ -50,7 +51,15 @@ def main() -> None:
 
 
 for command in (
-    *(study_command, run_command, report_command, check_command, tune_group, hosts_group),
+    *(
+        init_command,
+        study_command,
+        run_command,
+        report_command,
+        check_command,
+        tune_group,
+        hosts_group,
+    ),
     *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
     *(calibrate_command, import_command, results_group),
     *(bundle_command, verify_command, rerun_command, schema_command, completion_command),

@@ -11,11 +11,12 @@ import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, open_cc_session
-from netlab.experiment.inventory import close_hosts, data_address, interface, open_hosts
+from netlab.experiment.inventory import data_address, interface, open_hosts
 from netlab.generators import versions
 from netlab.hosts.carrier import wait_for_carrier
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
+from netlab.hosts.opening import close_hosts
 from netlab.hosts.pulse import SILENCE_S
 from netlab.hosts.push import push_agent
 from netlab.lab import lab as labs

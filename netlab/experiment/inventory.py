@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 
-from netlab.errors import BadInput, HostError
+from netlab.errors import BadInput
 from netlab.hosts.host import Host
+from netlab.hosts.opening import open_all
 from netlab.hosts.ssh import SshHost
 from netlab.lab.lab import Lab
 from netlab.lab.topology import addresses, interfaces
 from netlab.study import Study
-
-OPENED_AT_ONCE = 16
 
 
 def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> dict[str, Host]:
@@ -40,31 +38,8 @@ def open_hosts(study: Study, names: Iterable[str], lab: Lab | None = None) -> di
         The study has no host of a name, or a lab host has no lab.
     """
     hosts = {name: host_of(study, name, lab) for name in names}
-    try:
-        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
-            attempts = [pool.submit(host.open) for host in hosts.values()]
-        failures = [error for attempt in attempts if (error := attempt.exception())]
-        unreachable = [error for error in failures if isinstance(error, HostError)]
-        if len(unreachable) > 1 and len(unreachable) == len(failures):
-            raise HostError(
-                ", ".join(error.host for error in unreachable),
-                "cannot be used",
-                output="\n".join(error.with_code() for error in unreachable),
-                code="E-RUN-016",
-            )
-        if failures:
-            raise failures[0]
-    except BaseException:
-        close_hosts(hosts)
-        raise
+    open_all(hosts)
     return hosts
-
-
-def close_hosts(hosts: dict[str, Host]) -> None:
-    """Close hosts, several at a time."""
-    if hosts:
-        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
-            list(pool.map(lambda host: host.close(), hosts.values()))
 
 
 def host_of(study: Study, name: str, lab: Lab | None = None) -> Host:

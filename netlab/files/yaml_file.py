@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +28,8 @@ MAX_NODES = 200_000
 MAX_LISTED = 20
 """Mistakes of one file that a message lists."""
 
+_PLAIN = re.compile(r"[A-Za-z_/][\w./-]*(?: (?:->|[\w./-]+))*|\d{1,3}(?:\.\d{1,3}){3}", re.ASCII)
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -272,3 +277,21 @@ def yaml_text(content: dict) -> str:
     stream = io.StringIO()
     yaml.dump(content, stream)
     return stream.getvalue()
+
+
+def yaml_line(content: Mapping[str, str | float]) -> str:
+    """Format texts and numbers as one line of YAML 1.2, in the order they have.
+
+    Returns
+    -------
+    str
+        Text that :func:`read_yaml` reads back to equal values. A text that may mean something else
+        has quotes.
+    """
+    pairs = (f"{key}: {_word(value)}" for key, value in content.items())
+    return f"{{{', '.join(pairs)}}}"
+
+
+def _word(value: str | float) -> str:
+    plain = isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)

@@ -8,9 +8,10 @@ import pytest
 from lab_study import lab_study
 
 from netlab.errors import RunError
-from netlab.experiment.inventory import close_hosts, data_address, open_hosts
+from netlab.experiment.inventory import data_address, open_hosts
 from netlab.generators.tools import TransferRequest, Variant
 from netlab.generators.transfer import run_transfer
+from netlab.hosts.opening import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.queues import queue_a_cpu
 from netlab.lab.reaper import processes_in

@@ -15,11 +15,11 @@ from noise import Shares, tries
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
-from netlab.experiment.inventory import close_hosts
 from netlab.experiment.preflight import preflight
 from netlab.experiment.visit import run_visit
 from netlab.generators import run_trial, tool_named
 from netlab.generators.tools import TOOLS
+from netlab.hosts.opening import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from netlab.measure import Side

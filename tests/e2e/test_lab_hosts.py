@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from lab_study import lab_study
 
 from netlab.errors import BadInput, HostError
-from netlab.experiment.inventory import close_hosts, data_address, host_of, open_hosts
+from netlab.experiment.inventory import data_address, host_of, open_hosts
+from netlab.hosts.opening import close_hosts
 from netlab.hosts.push import push_agent
 from netlab.hosts.ssh import SshHost
 from netlab.lab import reaper, taskgroup

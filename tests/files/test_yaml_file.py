@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from netlab.errors import BadInput, Mistakes
-from netlab.files.yaml_file import MAX_BYTES, read_yaml, validated, yaml_text
+from netlab.files.yaml_file import MAX_BYTES, read_yaml, validated, yaml_line, yaml_text
 
 
 @pytest.fixture
@@ -362,3 +362,28 @@ def test_a_long_list_of_mistakes_is_cut():
 
 def test_valid_content_becomes_the_model():
     assert validated(Small, {"sizes": {"a": 1}}, "f.yml") == Small(sizes={"a": 1})
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z_]{1,8}", fullmatch=True).filter(lambda key: key not in ("no", "on")),
+        st.one_of(
+            st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20),
+            st.sampled_from(["::1", "on", "No", "a -> b", "a <-> b", "192.0.2.1", "010", "1:30"]),
+            st.integers(-(10**9), 10**9),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_line_reads_back_to_equal_values(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "line.yml"
+    path.write_text(yaml_line(content))
+    assert read_yaml(path) == content
+
+
+def test_a_line_has_quotes_only_where_they_are_needed():
+    content = {"name": "a -> b", "address": "192.0.2.1", "peer": "::1", "rounds": 5, "sack": "on"}
+    assert yaml_line(content) == (
+        '{name: a -> b, address: 192.0.2.1, peer: "::1", rounds: 5, sack: "on"}'
+    )

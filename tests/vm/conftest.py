@@ -16,7 +16,7 @@ from .site import Machines, machines  # noqa: E402
 NEEDED = ("qemu-system-x86_64", "busybox", "mkfs.ext4", "dpkg-deb", "ssh", "sshd", "ip", "ethtool")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def two_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """A controller and two machines that are up."""
     missing = [name for name in NEEDED if not shutil.which(name, path=PATHS)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -156,4 +157,24 @@ def test_a_congestion_control_of_the_kernel_is_loaded_for_a_study_only(two_machi
     for text in rows["congestion_source"]:
         assert text.startswith("module highspeed (Linux 6."), text
     assert all("highspeed" not in guest.sh(listed) for guest in site.guests.values())
+    site.clean(before)
+
+
+def test_init_finds_every_card_and_writes_a_study_that_checks(two_machines):
+    site = two_machines
+    before = site.dump()
+    names = (f"root@{guest.address}" for guest in site.guests.values())
+    options = ("--identity-file", str(site.state / "key"), "--output", "found.yml", "--force")
+    process = site.start("init", *names, *options)
+    said, complaint = process.communicate(timeout=120)
+    assert process.returncode == 0, complaint
+    text = (site.state / "found.yml").read_text()
+    for number, driver in ((1, "e1000e"), (2, "e1000"), (3, "vmxnet3"), (4, "virtio_net")):
+        assert re.search(rf"# {driver}\b", text), driver
+        assert f"address: 198.18.{number}.1," in text and f"address: 198.18.{number}.2," in text
+    assert "PCIe 1.0 x1" in text
+    assert re.search(r"left, right: their clocks are \d{8,} s apart", said), said
+    checking = site.start("check", "found.yml")
+    said, complaint = checking.communicate(timeout=300)
+    assert checking.returncode == 0, said + complaint
     site.clean(before)

@@ -1,0 +1,50 @@
+"""Open and close several hosts at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from netlab.errors import HostError
+from netlab.hosts.host import Host
+
+OPENED_AT_ONCE = 16
+
+
+def open_all(hosts: Mapping[str, Host]) -> None:
+    """Connect to hosts, several at a time.
+
+    Parameters
+    ----------
+    hosts : mapping of str to Host
+        By name.
+
+    Raises
+    ------
+    HostError
+        One or more cannot be reached, each with its reason; the others are closed.
+    """
+    try:
+        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
+            attempts = [pool.submit(host.open) for host in hosts.values()]
+        failures = [error for attempt in attempts if (error := attempt.exception())]
+        unreachable = [error for error in failures if isinstance(error, HostError)]
+        if len(unreachable) > 1 and len(unreachable) == len(failures):
+            raise HostError(
+                ", ".join(error.host for error in unreachable),
+                "cannot be used",
+                output="\n".join(error.with_code() for error in unreachable),
+                code="E-HOST-039",
+            )
+        if failures:
+            raise failures[0]
+    except BaseException:
+        close_hosts(hosts)
+        raise
+
+
+def close_hosts(hosts: Mapping[str, Host]) -> None:
+    """Close hosts, several at a time."""
+    if hosts:
+        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
+            list(pool.map(lambda host: host.close(), hosts.values()))

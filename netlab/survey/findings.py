@@ -1,0 +1,246 @@
+"""What would spoil a measurement on a path: each with its reason and the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface
+
+SLOW_EXIT_us = 50
+"""Idle states that take longer to leave delay the first packets after a pause."""
+CLOCKS_S = 2
+"""Clocks read within the same seconds may differ by as much."""
+OFFLOADS = {
+    "tcp-segmentation-offload": "tso",
+    "generic-segmentation-offload": "gso",
+    "generic-receive-offload": "gro",
+}
+TIMEKEEPERS = {"chronyd", "ntpd", "systemd-timesyn", "ptp4l", "phc2sys"}
+FAST_Mbps = 10_000
+"""From this speed on one queue or one small ring limits a path."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: its host, the reason, and a shell command for that host; empty without one."""
+
+    host: str
+    reason: str
+    command: str = ""
+
+    def lines(self) -> list[str]:
+        """The finding, and its command on a line of its own."""
+        lines = [f"{self.host}: {self.reason}"]
+        return [*lines, f"  {self.command}"] if self.command else lines
+
+
+def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
+    """What would spoil a measurement of these paths.
+
+    Parameters
+    ----------
+    paths : tuple of FoundPath
+        All between the same two hosts.
+
+    Returns
+    -------
+    tuple of Finding
+        Those of the hosts, then those of each path; each once.
+    """
+    found: list[Finding] = []
+    for end in paths[0].ends:
+        found += _host(end.host)
+    found += _clocks(*(end.host for end in paths[0].ends))
+    for path in paths:
+        for end in path.ends:
+            found += _interface(end.host, end.interface, path)
+            found += _firewall(end)
+        found += _pair(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _host(host: HostSurvey) -> Iterator[Finding]:
+    slow = [name for name in host.governors if name != "performance"]
+    if slow:
+        yield Finding(
+            host.name,
+            f"the governor of {len(slow)} of {len(host.governors)} CPUs is {slow[0]}: their "
+            "frequency follows the load, and goodput follows it",
+            "cpupower frequency-set -g performance",
+        )
+    if host.idle_us > SLOW_EXIT_us:
+        yield Finding(
+            host.name,
+            f"an idle CPU takes up to {host.idle_us} us to wake: the first packets after a pause "
+            "wait for it",
+            f"cpupower idle-set -D {SLOW_EXIT_us}",
+        )
+    if "irqbalance" in host.services:
+        yield Finding(
+            host.name,
+            "irqbalance moves interrupts to other CPUs during a run, and repeats differ",
+            "systemctl stop irqbalance",
+        )
+
+
+def _clocks(left: HostSurvey, right: HostSurvey) -> Iterator[Finding]:
+    for host in (left, right):
+        if host.synchronised or TIMEKEEPERS & set(host.services):
+            continue
+        yield Finding(
+            host.name,
+            "nothing synchronises its clock: times of its records cannot be compared with those "
+            "of other hosts",
+            "timedatectl set-ntp true",
+        )
+    if left.clock_s is not None and right.clock_s is not None:
+        apart_s = abs(left.clock_s - right.clock_s)
+        if apart_s > CLOCKS_S:
+            yield Finding(f"{left.name}, {right.name}", f"their clocks are {apart_s} s apart")
+
+
+def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[Finding]:
+    fast = (card.speed_Mbps or 0) >= FAST_Mbps
+    if card.duplex == "half":
+        yield Finding(
+            host.name,
+            f"{card.name} is half duplex: it cannot send and receive at the same time",
+            f"ethtool -s {card.name} autoneg on",
+        )
+    if card.bus and card.bus_max and card.bus.bandwidth_Mbps < card.bus_max.bandwidth_Mbps:
+        yield Finding(
+            host.name,
+            f"{card.name} has {card.bus.name} of the {card.bus_max.name} that the card can use: "
+            "put it into another slot",
+            f"lspci -vv -s {card.bus_address} | grep LnkSta",
+        )
+    if fast and card.ring and card.ring_max and card.ring < card.ring_max:
+        yield Finding(
+            host.name,
+            f"{card.name} has a receive ring of {card.ring} packets, the card allows "
+            f"{card.ring_max}: bursts overflow it",
+            f"ethtool -G {card.name} rx {card.ring_max}",
+        )
+    queues = min(host.cpus, card.channels_max or card.rx_queues)
+    if fast and card.rx_queues < queues:
+        yield Finding(
+            host.name,
+            f"{card.name} has {card.rx_queues} receive queues for {host.cpus} CPUs, the card "
+            f"allows {card.channels_max}: streams share a queue and its CPU",
+            f"ethtool -L {card.name} combined {queues}",
+        )
+    yield from _interrupts(host, card)
+    for key, short in OFFLOADS.items():
+        if card.features.get(key) == "off":
+            yield Finding(
+                host.name,
+                f"{card.name}: {key} is off, so each packet costs CPU time of its own",
+                f"ethtool -K {card.name} {short} on",
+            )
+    if card.pauses:
+        yield Finding(
+            host.name,
+            f"{card.name} uses pause frames ({' and '.join(card.pauses)}): a slow receiver stops "
+            "the switch or the sender, and loss does not show where it happens",
+            f"ethtool -A {card.name} rx off tx off",
+        )
+    if card.drops:
+        counted = ", ".join(f"{name} {count}" for name, count in sorted(card.drops.items()))
+        yield Finding(
+            host.name,
+            f"{card.name} has lost packets since it was started ({counted}): see whether the "
+            "counters grow during a run",
+            f"ethtool -S {card.name}",
+        )
+    if host.congestion == "bbr" and card.qdiscs and "fq" not in card.qdiscs:
+        yield Finding(
+            host.name,
+            f"bbr is the congestion control and {card.name} has no fq, which paces its packets",
+            f"tc qdisc replace dev {card.name} root fq",
+        )
+    bdp_B = path.bdp_B
+    if bdp_B is not None:
+        for name, most_B in (("tcp_rmem", host.rmem_max_B), ("tcp_wmem", host.wmem_max_B)):
+            # half of a buffer holds data, as tcp_adv_win_scale is by default
+            if most_B is not None and most_B // 2 < bdp_B:
+                yield Finding(
+                    host.name,
+                    f"{name} gives a stream {most_B} B, of which half hold data; this path keeps "
+                    f"{bdp_B} B in flight (RTT {path.rtt_ms:g} ms)",
+                    f'sysctl -w net.ipv4.{name}="4096 131072 {max(4 * bdp_B, most_B)}"',
+                )
+
+
+def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
+    local = cpus_of(card.local_cpus)
+    serving = [(each, cpus_of(each.cpus)) for each in card.interrupts]
+    far = [each for each, cpus in serving if local and cpus and not cpus & local]
+    if far:
+        yield Finding(
+            host.name,
+            f"{len(far)} interrupts of {card.name} are served by CPUs of another NUMA node than "
+            f"the card's (CPUs {card.local_cpus})",
+            f"echo {card.local_cpus} > /proc/irq/{far[0].number}/smp_affinity_list",
+        )
+    single = [cpus for _, cpus in serving if len(cpus) == 1]
+    distinct = set().union(*single)
+    if len(single) > 2 and len(distinct) * 2 <= min(len(single), host.cpus):
+        yield Finding(
+            host.name,
+            f"{len(single)} interrupts of {card.name} are served by {len(distinct)} CPUs: flows "
+            "collide there",
+            f"grep {card.name} /proc/interrupts",
+        )
+
+
+def _firewall(end: FoundEnd) -> Iterator[Finding]:
+    if end.host.filters or "firewalld" in end.host.services:
+        yield Finding(
+            end.host.name,
+            "filters incoming packets: connections to the data ports may be refused, which "
+            "netlab check tries",
+            "nft list ruleset",
+        )
+    if end.host.conntrack:
+        yield Finding(
+            end.host.name,
+            "tracks connections (conntrack), which costs CPU time for each packet",
+            f"iptables -t raw -I PREROUTING -i {end.interface.name} -j CT --notrack",
+        )
+
+
+def _pair(path: FoundPath) -> Iterator[Finding]:
+    one, other = path.ends
+    both = f"{one.host.name}, {other.host.name}"
+    if one.interface.mtu_B != other.interface.mtu_B:
+        small = min(path.ends, key=lambda end: end.interface.mtu_B)
+        large_B = max(end.interface.mtu_B for end in path.ends)
+        yield Finding(
+            small.host.name,
+            f"{small.interface.name} has MTU {small.interface.mtu_B} B and the other end "
+            f"{large_B} B: larger packets are lost without a message",
+            f"ip link set dev {small.interface.name} mtu {large_B}",
+        )
+    speeds = [end.interface.speed_Mbps for end in path.ends]
+    if None not in speeds and speeds[0] != speeds[1]:
+        yield Finding(
+            both, f"the cards have {speeds[0]} and {speeds[1]} Mb/s: the faster one fills a queue"
+        )
+    if any(end.is_management for end in path.ends):
+        yield Finding(
+            both,
+            f"the path from {one.address} to {other.address} carries the SSH connections too: a "
+            "full link delays them, and they count as foreign traffic",
+        )
+
+
+def cpus_of(text: str) -> set[int]:
+    """CPUs of a list of the kernel, such as ``0-3,8``; empty for a text that is none."""
+    found: set[int] = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            return set()
+        found |= set(range(int(first), int(last or first) + 1))
+    return found

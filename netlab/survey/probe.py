@@ -1,0 +1,270 @@
+"""Read everything a survey needs from a host with one command that changes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from netlab.hosts.host import Host
+from netlab.survey.surveyed import Address, HostSurvey, Interface, Interrupt
+
+TIMEOUT_S = 60.0
+
+# Prints `NAME VALUE` for each fact it finds, and `if INTERFACE NAME VALUE` for those of an
+# interface; a name may come again. Every Linux has what it uses; what is missing is left out.
+SCRIPT = r"""
+PATH=$PATH:/usr/sbin:/sbin
+LC_ALL=C
+export PATH LC_ALL
+say() { if [ -n "$2" ]; then printf '%s %s\n' "$1" "$2"; fi; }
+first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
+each() { sed "s|^|$1 |"; }
+c=/sys/devices/system/cpu
+p=/proc/sys/net
+say clock_s "$(date +%s)"
+say hostname "$(uname -n)"
+say kernel "$(uname -r)"
+say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
+say cpus "$(grep -c '^processor' /proc/cpuinfo)"
+say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
+set -- $SSH_CONNECTION
+say ssh_address "$3"
+cat $c/cpu[0-9]*/cpufreq/scaling_governor 2>/dev/null | each governor
+for s in $c/cpu0/cpuidle/state*; do
+  if [ -r "$s/latency" ]; then
+    say idle "$(first "$s/latency") $(first "$s/disable") $(first "$s/name")"
+  fi
+done
+say smt "$(first $c/smt/active)"
+names='irqbalance|firewalld|chronyd|ntpd|systemd-timesyn|ptp4l|phc2sys'
+grep -hsxE "$names" /proc/[0-9]*/comm | sort -u | each service
+say synchronised "$(timedatectl show -p NTPSynchronized --value 2>/dev/null)"
+say congestion "$(first $p/ipv4/tcp_congestion_control)"
+say available "$(first $p/ipv4/tcp_available_congestion_control)"
+say tcp_rmem "$(first $p/ipv4/tcp_rmem)"
+say tcp_wmem "$(first $p/ipv4/tcp_wmem)"
+say conntrack "$(first $p/netfilter/nf_conntrack_count)"
+if [ -e /sys/module/nf_tables ]; then
+  say input_chains "$(nft list ruleset 2>/dev/null | grep -c 'hook input')"
+fi
+if [ -s /proc/net/ip_tables_names ]; then
+  iptables -S INPUT 2>/dev/null | grep -v -x -e '-P INPUT ACCEPT' | each iptables
+fi
+for d in /sys/class/net/*; do
+  i=${d##*/}
+  if [ "$i" = lo ] || [ ! -e "$d/mtu" ]; then continue; fi
+  a=$(ip -o addr show dev "$i" 2>/dev/null | grep -E ' inet6? ')
+  if [ -z "$a" ]; then continue; fi
+  printf '%s\n' "$a" | each "if $i address"
+  for f in operstate mtu speed duplex tx_queue_len device/numa_node device/local_cpulist \
+    device/current_link_speed device/current_link_width device/max_link_speed \
+    device/max_link_width statistics/rx_dropped statistics/rx_missed_errors \
+    statistics/rx_fifo_errors statistics/rx_crc_errors
+  do
+    say "if $i ${f##*/}" "$(first "$d/$f")"
+  done
+  say "if $i bus_address" "$(basename "$(readlink "$d/device")" 2>/dev/null)"
+  say "if $i rx_queues" "$(ls -d "$d"/queues/rx-* 2>/dev/null | grep -c .)"
+  ethtool -i "$i" 2>/dev/null | each "if $i driver"
+  ethtool -l "$i" 2>/dev/null | each "if $i channels"
+  ethtool -g "$i" 2>/dev/null | each "if $i rings"
+  ethtool -a "$i" 2>/dev/null | each "if $i pause"
+  ethtool -k "$i" 2>/dev/null | grep -E '^(tcp-seg|generic-|large-)' | each "if $i features"
+  ethtool -S "$i" 2>/dev/null | grep -iE 'drop|discard|missed|no_buf' | each "if $i counter"
+  tc qdisc show dev "$i" 2>/dev/null | each "if $i qdisc"
+  for q in "$d"/device/msi_irqs/*; do
+    n=${q##*/}
+    set -- /proc/irq/"$n"/*/
+    if [ -d "$1" ]; then
+      say "if $i irq" "$n $(first /proc/irq/"$n"/effective_affinity_list)"
+    fi
+  done
+done
+exit 0
+"""
+
+_SECTION = re.compile(r"(?P<name>RX|TX|Combined|rx|combined):\s+(?P<value>\d+|on|off|n/a)")
+
+
+def survey(host: Host) -> HostSurvey:
+    """Read what a host has.
+
+    Parameters
+    ----------
+    host : Host
+        An open host; root sees more of it.
+
+    Returns
+    -------
+    HostSurvey
+
+    Raises
+    ------
+    HostError
+        The host is lost.
+    """
+    said = host.run(("sh", "-c", SCRIPT, "survey"), timeout_s=TIMEOUT_S).stdout
+    return parse(host.name, said)
+
+
+def parse(name: str, text: str) -> HostSurvey:
+    """Parse the output of the command of :func:`survey`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the host.
+    text : str
+        Lines of `NAME VALUE` and `if INTERFACE NAME VALUE`; others are passed over.
+
+    Returns
+    -------
+    HostSurvey
+        With the interfaces that have an address, in the kernel's order.
+    """
+    said: dict[str, list[str]] = {}
+    interfaces: dict[str, dict[str, list[str]]] = {}
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        place = said
+        if key == "if":
+            interface, _, rest = value.partition(" ")
+            key, _, value = rest.partition(" ")
+            place = interfaces.setdefault(interface, {})
+        if value.strip():
+            place.setdefault(key, []).append(value.rstrip())
+    one = {key: values[-1] for key, values in said.items()}
+    return HostSurvey(
+        name=name,
+        hostname=one.get("hostname", ""),
+        kernel=one.get("kernel", ""),
+        os=one.get("os", ""),
+        cpus=_number(one.get("cpus")) or 1,
+        cpu_model=one.get("cpu_model", ""),
+        clock_s=_number(one.get("clock_s")),
+        ssh_address=one.get("ssh_address", ""),
+        governors=tuple(said.get("governor", ())),
+        idle_us=_deepest(said.get("idle", [])),
+        smt=one.get("smt") == "1",
+        services=tuple(said.get("service", ())),
+        synchronised={"yes": True, "no": False}.get(one.get("synchronised", "")),
+        congestion=one.get("congestion", ""),
+        available=tuple(one.get("available", "").split()),
+        rmem_max_B=_last(one.get("tcp_rmem")),
+        wmem_max_B=_last(one.get("tcp_wmem")),
+        conntrack=bool(_number(one.get("conntrack"))),
+        filters=(_number(one.get("input_chains")) or 0) + len(said.get("iptables", ())),
+        interfaces=tuple(_interface(name, found) for name, found in interfaces.items()),
+    )
+
+
+def _interface(name: str, said: dict[str, list[str]]) -> Interface:
+    one = {key: values[-1] for key, values in said.items()}
+    driver = _colons(said.get("driver", ()))
+    rings_max, rings = _halves(said.get("rings", ()))
+    channels_max, channels = _halves(said.get("channels", ()))
+    pause = _sections(said.get("pause", ()))
+    return Interface(
+        name=name,
+        addresses=tuple(_addresses(said.get("address", ()))),
+        up=one.get("operstate") in ("up", "unknown"),
+        mtu_B=_number(one.get("mtu")) or 0,
+        # veth and TUN report 10 Gb/s and 10 Mb/s at any rate
+        speed_Mbps=None if driver.get("driver") in ("veth", "tun") else _number(one.get("speed")),
+        duplex=one.get("duplex", ""),
+        driver=driver.get("driver", ""),
+        driver_version=driver.get("version", ""),
+        bus_address=one.get("bus_address", ""),
+        link_speed=one.get("current_link_speed", ""),
+        link_width=_number(one.get("current_link_width")),
+        link_max_speed=one.get("max_link_speed", ""),
+        link_max_width=_number(one.get("max_link_width")),
+        numa_node=_number(one.get("numa_node")),
+        local_cpus=one.get("local_cpulist", ""),
+        rx_queues=_number(one.get("rx_queues")) or 1,
+        channels=_either(channels, "combined", "rx"),
+        channels_max=_either(channels_max, "combined", "rx"),
+        ring=_number(rings.get("rx")),
+        ring_max=_number(rings_max.get("rx")),
+        pauses=tuple(key for key in ("rx", "tx") if pause.get(key) == "on"),
+        features={
+            key: value.split()[0] for key, value in _colons(said.get("features", ())).items()
+        },
+        drops={key: int(value) for key, value in _drops(said).items() if int(value) > 0},
+        qdiscs=tuple(line.split()[1] for line in said.get("qdisc", ()) if len(line.split()) > 1),
+        interrupts=tuple(
+            Interrupt(int(number), cpus[0] if cpus else "")
+            for number, *cpus in (line.split() for line in said.get("irq", ()))
+            if number.isdecimal()
+        ),
+    )
+
+
+def _addresses(lines: list[str] | tuple[str, ...]) -> Iterator[Address]:
+    """Addresses of `ip -o addr`: those of the link alone are left out."""
+    for line in lines:
+        words = line.split()
+        for at, word in enumerate(words[:-1]):
+            if word in ("inet", "inet6"):
+                scope = words[words.index("scope") + 1] if "scope" in words[:-1] else "global"
+                if scope != "global":
+                    break
+                peer = words[words.index("peer") + 1] if "peer" in words[:-1] else ""
+                own, _, length = words[at + 1].partition("/")
+                found = Address.of(own, peer or f"{own}/{length or (32 if '.' in own else 128)}")
+                if found is not None:
+                    yield found
+                break
+
+
+def _drops(said: dict[str, list[str]]) -> dict[str, str]:
+    """Counters of packets that the card or its driver lost, by name."""
+    names = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors")
+    found = {name: said[name][-1] for name in names if name in said}
+    for name, value in _colons(said.get("counter", ())).items():
+        # a card with many queues has a counter a queue besides their sum
+        if not re.search(r"\d", name) and not name.startswith("tx"):
+            found.setdefault(name, value)
+    return {name: value for name, value in found.items() if value.isdecimal()}
+
+
+def _colons(lines: list[str] | tuple[str, ...]) -> dict[str, str]:
+    pairs = (line.partition(":") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in pairs if value.strip()}
+
+
+def _sections(lines: list[str] | tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        match = _SECTION.match(line.strip())
+        if match:
+            found.setdefault(match["name"].lower(), match["value"])
+    return found
+
+
+def _halves(lines: list[str] | tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """What ethtool prints as maximum, and as current setting."""
+    at = next((n for n, line in enumerate(lines) if line.startswith("Current")), len(lines))
+    return _sections(lines[:at]), _sections(lines[at:])
+
+
+def _either(found: dict[str, str], *names: str) -> int | None:
+    for name in names:
+        number = _number(found.get(name))
+        if number:
+            return number
+    return None
+
+
+def _deepest(lines: list[str]) -> int:
+    """Time to leave the deepest idle state that is enabled, us."""
+    words = [line.split() for line in lines]
+    return max((int(w[0]) for w in words if w[0].isdecimal() and w[1:2] == ["0"]), default=0)
+
+
+def _last(text: str | None) -> int | None:
+    return _number(text.split()[-1]) if text else None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.strip().isdecimal() else None

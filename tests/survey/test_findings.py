@@ -1,0 +1,186 @@
+"""Each fault of a host, card or path is one finding with its command; a clean path has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.survey.findings import cpus_of, findings
+from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
+
+CARD = Interface(
+    "eth2",
+    speed_Mbps=25_000,
+    duplex="full",
+    driver="ice",
+    bus_address="0000:41:00.0",
+    link_speed="16.0 GT/s PCIe",
+    link_width=8,
+    link_max_speed="16.0 GT/s PCIe",
+    link_max_width=8,
+    local_cpus="0-7",
+    rx_queues=8,
+    channels=8,
+    channels_max=64,
+    ring=4096,
+    ring_max=4096,
+    features={"generic-receive-offload": "on"},
+    qdiscs=("mq", "fq_codel"),
+    interrupts=tuple(Interrupt(100 + cpu, str(cpu)) for cpu in range(8)),
+)
+HOST = HostSurvey(
+    "here",
+    cpus=8,
+    clock_s=1_800_000_000,
+    governors=("performance",) * 8,
+    idle_us=2,
+    services=("chronyd",),
+    synchronised=True,
+    congestion="cubic",
+    rmem_max_B=67_108_864,
+    wmem_max_B=67_108_864,
+)
+
+
+def path(host: HostSurvey = HOST, card: Interface = CARD, rtt_ms: float = 0.1, **ends) -> FoundPath:
+    other = replace(HOST, name="there")
+    one, two = FoundEnd(host, card, "198.18.0.1"), FoundEnd(other, CARD, "198.18.0.2")
+    return FoundPath((replace(one, **ends), two), rtt_ms)
+
+
+def test_a_clean_path_has_no_finding():
+    assert findings((path(),)) == ()
+
+
+OF_THE_HOST = {
+    "governor": (
+        {"governors": ("powersave",) * 6 + ("performance",) * 2},
+        "governor of 6 of 8 CPUs is powersave",
+        "cpupower frequency-set -g performance",
+    ),
+    "idle states": ({"idle_us": 170}, "up to 170 us to wake", "cpupower idle-set -D 50"),
+    "irqbalance": (
+        {"services": ("chronyd", "irqbalance")},
+        "irqbalance moves interrupts",
+        "systemctl stop irqbalance",
+    ),
+    "no clock": (
+        {"services": (), "synchronised": False},
+        "nothing synchronises its clock",
+        "timedatectl set-ntp true",
+    ),
+    "clocks apart": ({"clock_s": 1_800_000_099}, "their clocks are 99 s apart", ""),
+    "bbr": (
+        {"congestion": "bbr"},
+        "eth2 has no fq",
+        "tc qdisc replace dev eth2 root fq",
+    ),
+    "small buffer": (
+        {"rmem_max_B": 212_992},
+        "tcp_rmem gives a stream 212992 B",
+        'sysctl -w net.ipv4.tcp_rmem="4096 131072 1250000"',
+    ),
+    "firewall": ({"filters": 2}, "filters incoming packets", "nft list ruleset"),
+    "firewalld": (
+        {"services": ("chronyd", "firewalld")},
+        "filters incoming packets",
+        "nft list ruleset",
+    ),
+    "conntrack": (
+        {"conntrack": True},
+        "tracks connections",
+        "iptables -t raw -I PREROUTING -i eth2 -j CT --notrack",
+    ),
+}
+OF_THE_CARD = {
+    "half a slot": (
+        {"link_width": 4},
+        "eth2 has PCIe 4.0 x4 of the PCIe 4.0 x8",
+        "lspci -vv -s 0000:41:00.0 | grep LnkSta",
+    ),
+    "slow slot": ({"link_speed": "8.0 GT/s PCIe"}, "PCIe 3.0 x8 of the PCIe 4.0 x8", "lspci"),
+    "small ring": ({"ring": 512}, "ring of 512 packets", "ethtool -G eth2 rx 4096"),
+    "one queue": (
+        {"rx_queues": 1, "interrupts": ()},
+        "1 receive queues for 8 CPUs",
+        "ethtool -L eth2 combined 8",
+    ),
+    "far interrupts": (
+        {"local_cpus": "8-15"},
+        "8 interrupts of eth2 are served by CPUs of another NUMA node",
+        "echo 8-15 > /proc/irq/100/smp_affinity_list",
+    ),
+    "collision": (
+        {"interrupts": tuple(Interrupt(100 + n, "3") for n in range(8))},
+        "8 interrupts of eth2 are served by 1 CPUs",
+        "grep eth2 /proc/interrupts",
+    ),
+    "offload": (
+        {"features": {"generic-receive-offload": "off"}},
+        "generic-receive-offload is off",
+        "ethtool -K eth2 gro on",
+    ),
+    "pause frames": ({"pauses": ("rx",)}, "pause frames (rx)", "ethtool -A eth2 rx off tx off"),
+    "drops": ({"drops": {"rx_missed_errors": 7}}, "(rx_missed_errors 7)", "ethtool -S eth2"),
+    "half duplex": ({"duplex": "half"}, "half duplex", "ethtool -s eth2 autoneg on"),
+    "MTU": (
+        {"mtu_B": 1400},
+        "eth2 has MTU 1400 B and the other end 1500 B",
+        "ip link set dev eth2 mtu 1500",
+    ),
+    "speed": ({"speed_Mbps": 10_000}, "the cards have 10000 and 25000 Mb/s", ""),
+}
+
+
+def only(path: FoundPath, reason: str, command: str) -> None:
+    (found,) = findings((path,))
+    assert reason in found.reason and found.command.startswith(command), found
+    assert found.host in ("here", "here, there")
+
+
+@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_HOST.values(), ids=OF_THE_HOST)
+def test_a_fault_of_the_host(change, reason, command):
+    only(path(replace(HOST, **change)), reason, command)
+
+
+@pytest.mark.parametrize(("change", "reason", "command"), OF_THE_CARD.values(), ids=OF_THE_CARD)
+def test_a_fault_of_the_card(change, reason, command):
+    only(path(card=replace(CARD, **change)), reason, command)
+
+
+def test_a_path_that_carries_ssh_says_so():
+    host = replace(HOST, ssh_address="198.18.0.1")
+    only(path(host), "carries the SSH connections too", "")
+
+
+def test_what_the_host_does_not_say_is_no_finding():
+    unknown = Interface("eth2", mtu_B=1500)
+    bare = HostSurvey("here", services=("ntpd",))
+    both = (FoundEnd(bare, unknown, "a"), FoundEnd(replace(bare, name="there"), unknown, "b"))
+    assert findings((FoundPath(both, 100.0),)) == ()
+
+
+def test_slow_cards_need_no_large_rings():
+    slow = replace(CARD, speed_Mbps=1000, ring=256, rx_queues=1)
+    other = replace(HOST, name="there")
+    ends = (FoundEnd(HOST, slow, "a"), FoundEnd(other, slow, "b"))
+    assert findings((FoundPath(ends, 0.1),)) == ()
+
+
+@given(st.sets(st.integers(0, 300)))
+def test_a_list_of_cpus_is_read_as_the_kernel_writes_it(cpus):
+    parts, left = [], sorted(cpus)
+    while left:
+        first = last = left.pop(0)
+        while left and left[0] == last + 1:
+            last = left.pop(0)
+        parts.append(f"{first}-{last}" if last > first else f"{first}")
+    assert cpus_of(",".join(parts)) == cpus
+
+
+@given(st.text(max_size=30))
+def test_no_text_stops_a_list_of_cpus(text):
+    assert all(cpu >= 0 for cpu in cpus_of(text[:8]))

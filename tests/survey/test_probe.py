@@ -1,0 +1,111 @@
+"""What a host prints becomes its survey; recorded from a virtual machine with four cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netlab.survey.probe import parse
+from netlab.survey.surveyed import Address, Interrupt
+
+RECORDED = (Path(__file__).parent / "recorded" / "virtual-machine.txt").read_text()
+MACHINE = parse("a", RECORDED)
+CARDS = {card.name: card for card in MACHINE.interfaces}
+CHANNELS = """\
+if eth2 mtu 9000
+if eth2 rx_queues 8
+if eth2 address 4: eth2    inet {address} scope global eth2
+if eth2 channels Channel parameters for eth2:
+if eth2 channels Pre-set maximums:
+if eth2 channels RX:\t\tn/a
+if eth2 channels Combined:\t63
+if eth2 channels Current hardware settings:
+if eth2 channels RX:\t\tn/a
+if eth2 channels Combined:\t8
+if eth2 counter      rx_discards_phy: 12
+if eth2 counter      rx3_cache_full_drop: 5
+if eth2 counter      tx_dropped: 9
+if eth2 statistics
+if eth2 qdisc qdisc mq 0: root
+if eth2 qdisc qdisc fq 8001: parent :1 limit 10000p
+"""
+
+
+def test_the_host():
+    assert (MACHINE.kernel, MACHINE.cpus) == ("6.1.0-56-amd64", 1)
+    assert MACHINE.ssh_address == "192.0.2.2"
+    assert (MACHINE.congestion, MACHINE.available) == ("cubic", ("reno", "cubic"))
+    assert (MACHINE.rmem_max_B, MACHINE.wmem_max_B) == (2_373_888, 2_373_888)
+    assert MACHINE.governors == () and MACHINE.idle_us == 0 and MACHINE.services == ()
+    assert MACHINE.synchronised is None and not MACHINE.conntrack and MACHINE.filters == 0
+    assert MACHINE.text() == "Linux 6.1.0-56-amd64, 1 x QEMU TCG CPU version 2.5+"
+
+
+def test_the_cards():
+    assert set(CARDS) == {"e1000", "e1000e", "mgmt", "virtio", "vmxnet3"}
+    card = CARDS["e1000e"]
+    assert card.addresses == (Address.of("198.18.1.1", "198.18.1.1/24"),)
+    assert (card.speed_Mbps, card.duplex, card.mtu_B, card.up) == (1000, "full", 1500, True)
+    assert card.bus is not None and card.bus.name == "PCIe 1.0 x1" and card.bus == card.bus_max
+    assert (card.ring, card.ring_max, card.pauses) == (256, 4096, ("rx", "tx"))
+    assert card.interrupts == (Interrupt(31, "0"), Interrupt(32, "0"), Interrupt(33, "0"))
+    assert card.qdiscs == ("fq_codel",) and card.drops == {}
+    assert card.text() == (
+        "e1000e 6.1.0-56-amd64, 1000 Mb/s, PCIe 1.0 x1, 1 receive queue, MTU 1500 B"
+    )
+    assert CARDS["e1000"].bus is None and CARDS["e1000"].pauses == ("rx",)
+    assert CARDS["virtio"].speed_Mbps is None
+    assert CARDS["virtio"].features["tcp-segmentation-offload"] == "off"
+    assert CARDS["vmxnet3"].bus is None and CARDS["vmxnet3"].channels_max == 1
+
+
+def test_a_card_with_queues_and_losses():
+    (card,) = parse("a", CHANNELS.format(address="192.0.2.1/31")).interfaces
+    assert (card.channels, card.channels_max, card.rx_queues) == (8, 63, 8)
+    assert card.drops == {"rx_discards_phy": 12}
+    assert card.qdiscs == ("mq", "fq")
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "reaches"),
+    [
+        ("inet 192.0.2.1/31 scope global", "192.0.2.1", "192.0.2.1/31"),
+        ("inet 192.0.2.1 peer 192.0.2.9/32 scope global", "192.0.2.1", "192.0.2.9/32"),
+        ("inet 192.0.2.1 scope global", "192.0.2.1", "192.0.2.1/32"),
+        ("inet6 2001:db8::1/64 scope global", "2001:db8::1", "2001:db8::1/64"),
+    ],
+)
+def test_an_address_and_what_it_reaches(text, own, reaches):
+    (card,) = parse("a", f"if eth2 address 4: eth2    {text} eth2").interfaces
+    assert card.addresses == (Address.of(own, reaches),)
+
+
+def test_governors_idle_states_services_and_filters():
+    text = (
+        "governor powersave\ngovernor performance\nidle 0 0 POLL\nidle 133 0 C6\nidle 900 1 C10\n"
+        "service irqbalance\nsynchronised no\nconntrack 4\ninput_chains 1\n"
+        "iptables -A INPUT -j DROP\n"
+    )
+    host = parse("a", text)
+    assert host.governors == ("powersave", "performance")
+    assert host.idle_us == 133  # the deepest one is disabled
+    assert host.services == ("irqbalance",) and host.synchronised is False
+    assert host.conntrack and host.filters == 2
+
+
+@given(st.text(max_size=400))
+def test_no_text_stops_it(text):
+    assert parse("a", text).name == "a"
+
+
+@given(st.data())
+def test_no_damaged_line_stops_it(data):
+    lines = RECORDED.splitlines()
+    at = data.draw(st.integers(0, len(lines) - 1))
+    words = lines[at].split(" ")
+    word = data.draw(st.integers(0, len(words) - 1))
+    words[word] = data.draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
+    parse("a", "\n".join([*lines[:at], " ".join(words), *lines[at + 1 :]]))
