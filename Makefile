@@ -32,7 +32,7 @@ check: ## lint, types and the quick tests, without root
 	@$(BIN)/mypy
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python -m pytest -q \
 		-n auto --maxprocesses=8 --dist worksteal \
-		-m "not (e2e or native or root or slow)" $(PYTEST_ARGS)
+		-m "not (e2e or native or root or slow or alone)" $(PYTEST_ARGS)
 
 test: ## set up, then every test, the end-to-end ones included
 	@.ci/setup test

@@ -25,9 +25,9 @@ import apart
 import pytest
 
 TIMING = "timing"
-LONG = "e2e or native or root or slow or timing"
+LONG = "e2e or native or root or slow or timing or alone"
 """Markers of tests that `make check` leaves out."""
-ALONE = "(e2e or timing) and not beside"
+ALONE = "(e2e or timing or alone) and not beside"
 """Markers of tests that need the machine for themselves."""
 LONGEST = (
     "faults/test_faults.py",

@@ -109,9 +109,9 @@ def selects(expression, marked):
     return Expression.compile(expression).evaluate(lambda name, **_: marked[name])
 
 
-@pytest.mark.parametrize("marks", list(itertools.product([False, True], repeat=6)))
+@pytest.mark.parametrize("marks", list(itertools.product([False, True], repeat=7)))
 def test_every_test_is_in_one_part(monkeypatch, marks):
-    names = ("e2e", "native", "root", "slow", "timing", "beside")
+    names = ("e2e", "native", "root", "slow", "timing", "alone", "beside")
     marked = dict(zip(names, marks, strict=True))
     code, given = parts(monkeypatch, [0, 0, 0])
     assert code == 0
@@ -122,11 +122,12 @@ def test_tests_that_measure_run_alone(monkeypatch):
     _, given = parts(monkeypatch, [0, 0, 0])
     assert ["-n" in argv for argv in given] == [True, True, False]
     quick, files, alone = (argv[-1] for argv in given)
-    plain = dict.fromkeys(("e2e", "native", "root", "slow", "timing", "beside"), False)
+    plain = dict.fromkeys(("e2e", "native", "root", "slow", "timing", "alone", "beside"), False)
     assert selects(quick, plain)
     assert selects(files, {**plain, "native": True})
     assert selects(alone, {**plain, "native": True, "timing": True})
     assert selects(alone, {**plain, "e2e": True})
+    assert selects(alone, {**plain, "native": True, "alone": True})
     assert selects(files, {**plain, "e2e": True, "timing": True, "beside": True})
 
 

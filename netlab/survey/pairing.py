@@ -148,7 +148,8 @@ def _routed(
     for host, survey, other in zip(hosts, surveys, reversed(surveys), strict=True):
         if not other.ssh_address:
             return None
-        words = host.run(("sh", "-c", ROUTE, "route", other.ssh_address)).stdout.split()
+        argv = ("sh", "-c", ROUTE, "route", other.ssh_address)
+        words = host.run(argv, check=False).stdout.split()
         if "src" not in words[:-1]:
             return None
         try:

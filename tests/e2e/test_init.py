@@ -87,7 +87,7 @@ def test_without_a_data_link_the_addresses_are_listed(site):
     finally:
         run(*site.inside("b", "ip", "link", "set", "data0", "up"))
     assert code == 1 and "E-SURVEY-001" in complaint, complaint
-    assert "right: mgmt 192.0.2.6, data0 198.18.0.2 (down)" in complaint
+    assert "right: data0 198.18.0.2 (down), mgmt 192.0.2.6" in complaint
     assert not (site.state / "none.yml").exists()
 
 

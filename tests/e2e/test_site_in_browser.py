@@ -127,7 +127,9 @@ def _open(browser, page, *, width=1280, scheme="light"):
 def test_a_page_loads_without_a_complaint_or_a_request(site, browser, page):
     browser.get_log("browser"), browser.get_log("performance")
     _open(browser, site / page)
-    assert browser.get_log("browser") == []
+    # Chromium's own pages, and its remarks about a slow machine, are not the page's
+    logged = [entry for entry in browser.get_log("browser") if entry["source"] != "intervention"]
+    assert logged == []
     asked = [e["message"] for e in browser.get_log("performance") if "requestWillBeSent" in str(e)]
     assert asked and not [m for m in asked if '"url":"http' in m or '"url":"ws' in m]
     broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"

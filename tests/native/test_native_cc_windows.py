@@ -33,7 +33,10 @@ from netlab.congestion.window_laws import (
     WindowLaw,
 )
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and BPF need root")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and BPF need root"),
+]
 
 PATH = {"rate_bps": 400_000_000, "rtt_ms": 40}
 INITIAL_WINDOW = 10
