@@ -301,7 +301,7 @@ class RaceResult:
 
 
 @dataclass
-class Outcome:
+class SearchResult:
     """The result of a search.
 
     Attributes

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from netlab.autotune.candidates import Candidate, factors
-from netlab.autotune.race import Outcome
+from netlab.autotune.race import SearchResult
 from netlab.autotune.request import SearchRequest, objective
 from netlab.autotune.search import Search
 from netlab.autotune.trial import PathUnderTest, timing_for
@@ -36,7 +36,7 @@ class Tuned:
         The request.
     start : Candidate
         The current settings.
-    outcome : Outcome
+    outcome : SearchResult
         The result.
     levels : dict of str to tuple
         Available levels of each factor.
@@ -57,7 +57,7 @@ class Tuned:
 
     ask: SearchRequest
     start: Candidate
-    outcome: Outcome
+    outcome: SearchResult
     levels: dict[str, tuple]
     refused: dict[str, str]
     timing: Timing

@@ -26,10 +26,10 @@ from netlab.autotune.race import (
     NO_START,
     ArmResult,
     Gap,
-    Outcome,
     Race,
     RaceResult,
     Rules,
+    SearchResult,
 )
 from netlab.autotune.request import Objective
 
@@ -123,7 +123,7 @@ class Search:
         """Expected time of the next run: the mean of all so far and the first estimate."""
         return (self._run_s + sum(self._walls)) / (1 + len(self._walls))
 
-    def run(self) -> Outcome:
+    def run(self) -> SearchResult:
         """Search until no factor improves or time is up.
 
         Raises
@@ -168,7 +168,7 @@ class Search:
     def _rounds(self, time_s: float, arms: int) -> int:
         return int(time_s / (arms * self.run_s))
 
-    def _last_race(self, best: Candidate) -> Outcome:
+    def _last_race(self, best: Candidate) -> SearchResult:
         """Race the best few against the current settings."""
         finalists = [self.start]
         for candidate in (best, self._sure, *self._runners_up(best)):
@@ -210,8 +210,8 @@ class Search:
         gaps.pop(best, None)
         return sorted(gaps, key=gaps.__getitem__)
 
-    def _outcome(self, verdict: str, winner: Candidate, gain: Gap | None) -> Outcome:
-        return Outcome(verdict, winner, gain, self.stages, self.samples)
+    def _outcome(self, verdict: str, winner: Candidate, gain: Gap | None) -> SearchResult:
+        return SearchResult(verdict, winner, gain, self.stages, self.samples)
 
     # -- one race --------------------------------------------------------------------------------
 

@@ -25,8 +25,8 @@ from netlab.experiment.measurement import (
     sides_of,
 )
 from netlab.generators import TrialResult
-from netlab.measure import Outcome
-from netlab.measure.exchange import TAIL_MS, Channel
+from netlab.measure import RunOutcome
+from netlab.measure.exchange import TAIL_MS, AgentChannel
 from netlab.study import Group, Study, Timing
 
 HANG_S = 3.0
@@ -46,7 +46,7 @@ KEPT = (
 class _Until:
     """An agent with a deadline for the whole run."""
 
-    channel: Channel
+    channel: AgentChannel
     host: str
     end_s: float
     now: Callable[[], float]
@@ -228,7 +228,7 @@ def lengthened(timing: Timing, rtt_s: float) -> Timing:
     )
 
 
-def cpu_s_per_GB(outcome: Outcome, one_machine: bool) -> float | None:
+def cpu_s_per_GB(outcome: RunOutcome, one_machine: bool) -> float | None:
     """CPU seconds of both agents and of both machines' interrupts, per 10^9 B of payload.
 
     Interrupt time is hard and soft, of all cores in the window and for any cause; it is counted

@@ -107,7 +107,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
     from netlab.lab import emulator
     from netlab.qualify.calibration.aa import QUICK_AA, AaPlan
     from netlab.qualify.calibration.aa_run import calibrate_aa
-    from netlab.qualify.calibration.document import Document
+    from netlab.qualify.calibration.document import CalibrationDocument
     from netlab.qualify.calibration.emulator_cells import QUICK_EMULATOR, EmulatorPlan
     from netlab.qualify.calibration.emulator_run import calibrate_emulator
     from netlab.qualify.calibration.interference import QUICK_INTERFERENCE, InterferencePlan
@@ -132,7 +132,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
         parts[EMULATOR] = partial(calibrate_emulator, plan)
     directory = results or paths.results_dir("calibration")
-    document = Document(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    document = CalibrationDocument(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     for name, measure in parts.items():
         part = _with_bar(name, measure)
         # Save each part before the next one, which may fail.

@@ -2,9 +2,9 @@
 
 from netlab.core.binding import (
     CopyRate,
+    CoreRun,
     Meter,
-    Option,
-    Run,
+    RunOption,
     check_options,
     gensink_path,
     memory_copy_MBps,
@@ -17,15 +17,15 @@ from netlab.core.binding import (
     version,
 )
 from netlab.core.conversion import STATUSES
-from netlab.core.report import Report
+from netlab.core.report import RunReport
 
 __all__ = [
     "STATUSES",
     "CopyRate",
+    "CoreRun",
     "Meter",
-    "Option",
-    "Report",
-    "Run",
+    "RunOption",
+    "RunReport",
     "check_options",
     "gensink_path",
     "memory_copy_MBps",

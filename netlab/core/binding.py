@@ -18,7 +18,7 @@ from typing import Any
 
 import netlab._core as _core
 from netlab.core.conversion import fields_of, report_of, text_of
-from netlab.core.report import Report
+from netlab.core.report import RunReport
 from netlab.errors import CoreError
 
 ffi, lib = _core.ffi, _core.lib
@@ -61,7 +61,7 @@ def now_ns() -> int:
 
 
 @dataclass(frozen=True)
-class Option:
+class RunOption:
     """One option of a run from the option table of the C library.
 
     Attributes
@@ -90,13 +90,13 @@ _ROLES = {"sink": lib.NL_SINK, "gen": lib.NL_GEN}
 
 
 @cache
-def options() -> Mapping[str, Option]:
+def options() -> Mapping[str, RunOption]:
     """The option table of the C library, by name."""
     count = ffi.new("size_t *")
     table = lib.nl_options(count)
     rows = (table[i] for i in range(count[0]))
     return {
-        (name := text_of(row.name)): Option(
+        (name := text_of(row.name)): RunOption(
             name=name,
             help=text_of(row.help),
             default=None if row.initial == ffi.NULL else text_of(row.initial),
@@ -143,7 +143,7 @@ def check_options(role: str, **settings: object) -> None:
 # -- runs ----------------------------------------------------------------------------------------
 
 
-class Run:
+class CoreRun:
     """One end of a run on this machine.
 
     Use it as a context manager: leaving the block stops the run, waits for it and frees it.
@@ -194,7 +194,7 @@ class Run:
         moved = lib.nl_run_progress(self._run, t_ns)
         return t_ns[0], moved
 
-    def result(self) -> Report:
+    def result(self) -> RunReport:
         """Wait for the end and return the report.
 
         Raises
@@ -210,7 +210,7 @@ class Run:
             raise self._failure
         return report_of(self.role, lib.nl_run_report(self._run), self._run)
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> CoreRun:
         return self
 
     def __exit__(
@@ -224,7 +224,7 @@ class Run:
             self._thread.join()
 
 
-def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Report]:
+def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[RunReport, RunReport]:
     """Run a sink and a gen against each other on this machine.
 
     Parameters
@@ -236,7 +236,7 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Re
 
     Returns
     -------
-    sink, gen : Report
+    sink, gen : RunReport
         Reports of both ends.
 
     Raises
@@ -255,9 +255,9 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[Report, Re
     if settings.get("bytes"):
         ours["sink"]["window_ms"] = 0
         ours["gen"].pop("window_ms", None)
-    with Run("sink", bind=address, **ours["sink"]) as sink:
+    with CoreRun("sink", bind=address, **ours["sink"]) as sink:
         sink.start()
-        with Run("gen", **{**ours["gen"], "to": address, "port": sink.port}) as gen:
+        with CoreRun("gen", **{**ours["gen"], "to": address, "port": sink.port}) as gen:
             gen_report = gen.result()
             return sink.result(), gen_report
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from netlab._core import ffi, lib
-from netlab.core.report import Report
+from netlab.core.report import RunReport
 
 STATUSES = ("ok", "stopped", "timeout", "error")
 
@@ -66,7 +66,7 @@ def _stream(row: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def report_of(role: str, r: Any, owner: Any) -> Report:
+def report_of(role: str, r: Any, owner: Any) -> RunReport:
     """The report of a run.
 
     Parameters
@@ -95,7 +95,7 @@ def report_of(role: str, r: Any, owner: Any) -> Report:
              "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
              "mapped_bytes", "watch_cpu_ns")  # fmt: skip
     failed = r.status != lib.NL_STATUS_OK
-    return Report(
+    return RunReport(
         role=role,
         status=STATUSES[r.status],
         code=text_of(lib.nl_code_name(r.err.code)) if r.err.code else "",

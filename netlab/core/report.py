@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Report:
+class RunReport:
     """Report of a sink or gen at the end of its run.
 
     Attributes

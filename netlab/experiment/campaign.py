@@ -15,7 +15,7 @@ from netlab.analysis.cells import valid
 from netlab.errors import NetlabError
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.experiment.record import Record, open_record
+from netlab.experiment.record import CampaignRecord, open_record
 from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
@@ -191,7 +191,7 @@ class _Rounds:
 
     def __init__(
         self,
-        record: Record,
+        record: CampaignRecord,
         lab: Lab | None,
         watcher: Watcher,
         clock: Callable[[], float],

@@ -18,9 +18,9 @@ from netlab.experiment.path_bus import path_bus
 from netlab.generators import TrialResult
 from netlab.measure import (
     Emulated,
-    Outcome,
-    Setting,
-    Side,
+    RunEnd,
+    RunOutcome,
+    RunSetting,
     audit,
     interval_rows,
     measure,
@@ -38,7 +38,7 @@ class Measurement:
 
     Attributes
     ----------
-    outcome : Outcome
+    outcome : RunOutcome
         The answers of both ends.
     row : dict
         Columns of the runs table, with ``flags`` and ``message``.
@@ -48,7 +48,7 @@ class Measurement:
         Activity of the path's emulator during the run.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     row: dict
     intervals: pd.DataFrame
     emulated: Emulated | None
@@ -60,7 +60,7 @@ def side_of(
     buffer_B: int = 0,
     congestion: str | None = None,
     cpus: str | None = None,
-) -> Side:
+) -> RunEnd:
     """One end of a run, its socket buffers clipped to the tuning's limits.
 
     Parameters
@@ -75,7 +75,7 @@ def side_of(
         CPUs of the threads on this host.
     """
     send_max_B, receive_max_B = endpoint.buffer_clamps()
-    return Side(
+    return RunEnd(
         host=endpoint.name,
         channel=endpoint.agent,
         address=endpoint.address,
@@ -94,7 +94,7 @@ def sides_of(
     *,
     buffer_B: int,
     receive_buffer_B: int | None = None,
-) -> tuple[Side, Side]:
+) -> tuple[RunEnd, RunEnd]:
     """Sender and receiver of a group's run.
 
     Parameters
@@ -198,13 +198,13 @@ def setting_of(
     *,
     memory_MBps: float | None = None,
     facts: Mapping[str, Mapping] | None = None,
-) -> Setting:
+) -> RunSetting:
     """Ceilings of a path, and whether one machine has both ends.
 
     The bus is the study's, else the one that ``facts`` of the hosts report.
     """
     bus = path_bus(study, path, facts or {})
-    return Setting(
+    return RunSetting(
         mtu_B=mtu_B,
         bus_MBps=bus.bandwidth_MBps,
         link_MBps=link_MBps(study, path),
@@ -215,8 +215,8 @@ def setting_of(
 
 
 def core_run(
-    sender: Side,
-    receiver: Side,
+    sender: RunEnd,
+    receiver: RunEnd,
     request: Request,
     *,
     mtu_B: int,
@@ -246,7 +246,7 @@ def core_run(
 def measured(
     run: Callable[[], TrialResult],
     *,
-    setting: Setting,
+    setting: RunSetting,
     timing: Timing,
     group: Group,
     endpoints: Iterable[Endpoint],
@@ -261,7 +261,7 @@ def measured(
     ----------
     run : callable
         Makes the run.
-    setting, timing : Setting, Timing
+    setting, timing : RunSetting, Timing
         Ceilings and times of the run.
     group : Group
         Sender and forced loss of the run.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from netlab.measure import Side, measure
+from netlab.measure import RunEnd, measure
 from netlab.measure.exchange import Request
 
 TIMESTAMPS = 1
@@ -60,14 +60,14 @@ class PacketSize:
         )
 
 
-def packet_size(sender: Side, receiver: Side, request: Request) -> PacketSize:
+def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSize:
     """Send full-size packets one way; if they are lost, find the largest that arrives.
 
     Takes two round trips on a sound path, and a few seconds on one that loses packets.
 
     Parameters
     ----------
-    sender, receiver : Side
+    sender, receiver : RunEnd
         The ends.
     request : Request
         Engine and socket options; times and sizes are replaced.
@@ -105,7 +105,7 @@ def _largest(probe: _Probe, lost_B: int) -> int:
 class _Probe:
     """Sends one segment of a size over a new connection."""
 
-    def __init__(self, sender: Side, receiver: Side, request: Request):
+    def __init__(self, sender: RunEnd, receiver: RunEnd, request: Request):
         self._sender, self._receiver, self._request = sender, receiver, request
         self.wait_ms = request.drain_ms
         self.mss_B = self.rtt_us = 0

@@ -22,7 +22,7 @@ from netlab.study.schedule import Visit, provenance_key, visits
 
 
 @dataclass
-class Record:
+class CampaignRecord:
     """An open campaign.
 
     Attributes
@@ -72,7 +72,7 @@ def open_record(
     *,
     outer: Levels = (),
     now: datetime | None = None,
-) -> Record:
+) -> CampaignRecord:
     """Go on with the latest campaign if it measures the same study under the same conditions.
 
     Otherwise begin a new one, which adopts every valid record of a run made under the same
@@ -122,7 +122,7 @@ def open_record(
     kept, adopted = _valid(study, store, log, facts, lab, outer)
     log = replace(log, hosts={**log.hosts, **hosts}, adopted=_merged(log.adopted, adopted))
     campaigns.write_log(directory, log)
-    return Record(study, directory, log, kept, set(store.parts()))
+    return CampaignRecord(study, directory, log, kept, set(store.parts()))
 
 
 def _valid(

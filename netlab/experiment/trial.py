@@ -28,7 +28,7 @@ from netlab.experiment.measurement import (
 from netlab.experiment.packet_size import packet_size
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, look
-from netlab.measure import Side, trace_rows
+from netlab.measure import RunEnd, trace_rows
 from netlab.measure.exchange import Request
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Study
@@ -161,7 +161,7 @@ class Trials:
             samples["paths"] = made.emulated.rows(run.run_id, flows)
         return row, samples
 
-    def _packet_fault(self, sender: Side, receiver: Side) -> str:
+    def _packet_fault(self, sender: RunEnd, receiver: RunEnd) -> str:
         """Why no byte arrived, from a probe of each direction; empty if the path is sound."""
         ends = (sender.host, receiver.host)
         if ends not in self.packet_faults:
@@ -179,7 +179,7 @@ class Trials:
             )
         return self.packet_faults[ends]
 
-    def _run(self, run: Run, sender: Side, receiver: Side, request: Request) -> TrialResult:
+    def _run(self, run: Run, sender: RunEnd, receiver: RunEnd, request: Request) -> TrialResult:
         """Measure with the generator of the run's group."""
         name, mtu_B = run.group.generator, self.mtu_B
         if name == OWN:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from netlab import core
-from netlab.core import Report
+from netlab.core import RunReport
 from netlab.files.tables import Table
 
 DEFAULTS = {"warmup_ms": 100, "window_ms": 1000, "congestion": "reno"}
@@ -21,12 +21,12 @@ class LoopbackRun:
 
     Parameters
     ----------
-    sink, gen : Report
+    sink, gen : RunReport
         Reports of the receiving and the sending end.
     """
 
-    sink: Report
-    gen: Report
+    sink: RunReport
+    gen: RunReport
 
     @property
     def goodput_MBps(self) -> float:

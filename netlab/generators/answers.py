@@ -12,7 +12,7 @@ import numpy as np
 
 from netlab.errors import BadInput, RunError
 from netlab.generators.tools import Tool, TransferRequest
-from netlab.measure.exchange import Flow, Request
+from netlab.measure.exchange import Direction, Request
 from netlab.results.imports.records import Record, Sample
 
 EDGE_SHARE = 0.1
@@ -136,7 +136,7 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
 
 def flow_of(
     answers: Answers, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
-) -> Flow:
+) -> Direction:
     """One direction of a run as :func:`netlab.measure.record.record` takes it.
 
     Raises
@@ -188,10 +188,10 @@ def flow_of(
         "samples": {"t_ns": t_ns.tolist(), "bytes": counts.tolist()},
         "meter": sink_meter,
     }
-    return Flow(gen, sink)
+    return Direction(gen, sink)
 
 
-def audit_counts(flow: Flow, answers: Answers, tool: Tool) -> tuple[int | None, list[str]]:
+def audit_counts(flow: Direction, answers: Answers, tool: Tool) -> tuple[int | None, list[str]]:
     """Compare the counts that a tool reports of one direction.
 
     Returns

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 
 from netlab.errors import HostError, RunError
-from netlab.measure.exchange import Side
+from netlab.measure.exchange import RunEnd
 
 ANSWER_S = 5.0
 
 
-def snapshot(side: Side) -> dict:
+def snapshot(side: RunEnd) -> dict:
     """Read a host's counters through its agent, see ``meter`` in native/PROTOCOL.md.
 
     Raises

@@ -16,7 +16,7 @@ from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess
 from netlab.generators.route import congestion_route
 from netlab.generators.tools import Tool, TransferRequest
 from netlab.hosts.host import Host
-from netlab.measure.exchange import Outcome, Request, Side
+from netlab.measure.exchange import Request, RunEnd, RunOutcome
 from netlab.measure.ledger import Ledger, audit_interfaces
 from netlab.measure.record import own_us
 
@@ -45,7 +45,7 @@ class TrialResult:
 
     Attributes
     ----------
-    outcome : Outcome
+    outcome : RunOutcome
         The answers of the agents, or a tool's output in their format.
     ledger : Ledger
         The audited counts.
@@ -55,7 +55,7 @@ class TrialResult:
         Versions and command lines of a tool.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     ledger: Ledger
     columns: dict = field(default_factory=dict)
     provenance: dict = field(default_factory=dict)
@@ -65,16 +65,16 @@ class TrialResult:
 class _Way:
     """One direction of a run: its ends, its transfer, and its listening server."""
 
-    sender: Side
-    receiver: Side
+    sender: RunEnd
+    receiver: RunEnd
     transfer: TransferRequest
     server: RemoteProcess
 
 
 def run_trial(
     tool: Tool,
-    sender: Side,
-    receiver: Side,
+    sender: RunEnd,
+    receiver: RunEnd,
     request: Request,
     *,
     hosts: Mapping[str, Host],
@@ -89,7 +89,7 @@ def run_trial(
     ----------
     tool : Tool
         A tool with :class:`~netlab.generators.tools.Reporting`.
-    sender, receiver : Side
+    sender, receiver : RunEnd
         Ends of the forward direction; their agents are read as meters.
     request : Request
         The run. The receiver's intervals, not an option of the tool, cut off the warm-up.
@@ -164,7 +164,7 @@ def run_trial(
     audit_interfaces(
         ledger, [(flow.gen, flow.sink) for flow in flows], mtu_B=mtu_B, both=request.both
     )
-    outcome = Outcome(tuple(flows), started_unix_ns, time.monotonic() - started)
+    outcome = RunOutcome(tuple(flows), started_unix_ns, time.monotonic() - started)
     columns = {
         "engine": tool.name,
         "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9,
@@ -190,8 +190,8 @@ def _served(
     stack: ExitStack,
     tool: Tool,
     host: Host,
-    sender: Side,
-    receiver: Side,
+    sender: RunEnd,
+    receiver: RunEnd,
     request: Request,
     seconds: float,
     draw: random.Random,

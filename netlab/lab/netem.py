@@ -36,7 +36,7 @@ exit 0
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFeatures:
     """Features of this kernel and its tc: netem, a rate below it, and seeds (6.6 of either)."""
 
     netem: bool
@@ -44,7 +44,7 @@ class Kernel:
     seed: bool
 
 
-def probed(run: Callable[[tuple[str, ...]], str] = tool) -> Kernel:
+def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
     """Probe the features in a temporary namespace.
 
     Parameters
@@ -53,23 +53,23 @@ def probed(run: Callable[[tuple[str, ...]], str] = tool) -> Kernel:
         Runs an argv as root and returns what it printed.
     """
     words = run(("unshare", "--net", "--", "sh", "-c", PROBE)).split()
-    return Kernel("netem" in words, "rate" in words, "seed" in words)
+    return KernelFeatures("netem" in words, "rate" in words, "seed" in words)
 
 
 @cache
-def kernel() -> Kernel:
+def kernel() -> KernelFeatures:
     """Features of this kernel, probed once."""
     return probed()
 
 
-def lacking(emulator: Emulator, there: Kernel) -> str | None:
+def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
     """Return why netem cannot emulate a path; None if it can.
 
     Parameters
     ----------
     emulator : Emulator
         The path asked for.
-    there : Kernel
+    there : KernelFeatures
         What there is.
     """
     if not there.netem:
@@ -92,7 +92,7 @@ def otherwise(emulator: Emulator) -> str | None:
     return None
 
 
-def takes(emulator: Emulator, there: Callable[[], Kernel] = kernel) -> bool:
+def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> bool:
     """Return whether netem emulates a path; otherwise netlab's own emulator does.
 
     Parameters

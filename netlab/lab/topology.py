@@ -146,7 +146,7 @@ class Topology:
         )
 
 
-def topology(study: Study, kernel: Callable[[], netem.Kernel] = netem.kernel) -> Topology:
+def topology(study: Study, kernel: Callable[[], netem.KernelFeatures] = netem.kernel) -> Topology:
     """Derive the lab of a study.
 
     Parameters

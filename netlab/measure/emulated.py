@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from netlab.measure.exchange import Flow
+from netlab.measure.exchange import Direction
 
 LATE_ONE_IN = 100
 """Lateness of an emulator: a bound that all but one in this many writes met."""
@@ -103,7 +103,7 @@ class Emulated:
         begin_us, end_us = np.interp([t0_ns, t1_ns], at_ns, used_us)
         return float(end_us - begin_us)
 
-    def columns(self, flows: tuple[Flow, ...]) -> dict:
+    def columns(self, flows: tuple[Direction, ...]) -> dict:
         """The columns of :data:`netlab.results.RUN_COLUMNS` that are the path's."""
         ways = list(self._ways())
         begin_ns, end_ns = self.before["t_ns"], self.after["t_ns"]
@@ -127,7 +127,7 @@ class Emulated:
             "emulator_waited_percent": self.waited_percent,
         }
 
-    def rows(self, run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+    def rows(self, run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
         """The queues of both directions at every sample from the common start on.
 
         Returns

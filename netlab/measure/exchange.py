@@ -41,7 +41,7 @@ ANSWERS: dict[str, dict[str, type]] = {
 """Required keys of each answer, with their types."""
 
 
-class Channel(Protocol):
+class AgentChannel(Protocol):
     """A long-lived agent process that takes request lines and answers JSON lines."""
 
     def send(self, verb: str, **words: str | int | float | bool) -> None:
@@ -52,14 +52,14 @@ class Channel(Protocol):
 
 
 @dataclass(frozen=True)
-class Side:
+class RunEnd:
     """One end of a run.
 
     Parameters
     ----------
     host : str
         Its name, for messages.
-    channel : Channel
+    channel : AgentChannel
         Its agent.
     address : str
         Numeric data address the sink binds and the peer connects to.
@@ -75,7 +75,7 @@ class Side:
     """
 
     host: str
-    channel: Channel
+    channel: AgentChannel
     address: str
     interface: str
     sndbuf_B: int
@@ -124,7 +124,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Flow:
+class Direction:
     """The two results of one direction, as the agents gave them."""
 
     gen: dict
@@ -132,10 +132,10 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """Outcome of a run: one flow for each direction, forward first, and its wall time."""
 
-    flows: tuple[Flow, ...]
+    flows: tuple[Direction, ...]
     started_unix_ns: int
     wall_s: float
 
@@ -146,7 +146,7 @@ class _Inbox:
     Both directions of a run share it: an answer read while another is awaited is stored.
     """
 
-    def __init__(self, side: Side, runs: list[int], now: Callable[[], float]):
+    def __init__(self, side: RunEnd, runs: list[int], now: Callable[[], float]):
         self._side, self._runs, self._now = side, frozenset(runs), now
         self._stored: dict[tuple[str, int], dict] = {}
         self._parts: dict[tuple[str, int], list[dict]] = {}
@@ -219,7 +219,7 @@ class _Inbox:
             ) from error
 
 
-def _asked(side: Side, request: Request, *, sends: bool) -> dict[str, str | int | float | bool]:
+def _asked(side: RunEnd, request: Request, *, sends: bool) -> dict[str, str | int | float | bool]:
     """Return the words of an end whose values differ from the defaults."""
     socket = request.socket
     words: dict[str, tuple[str | int | float, str | int | float]] = {
@@ -251,18 +251,18 @@ def _switch(value: bool | str) -> str:
 
 
 def measure(
-    sender: Side,
-    receiver: Side,
+    sender: RunEnd,
+    receiver: RunEnd,
     request: Request,
     *,
     now: Callable[[], float] = time.monotonic,
     run_number: int | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Execute one run and return the results of both agents.
 
     Parameters
     ----------
-    sender, receiver : Side
+    sender, receiver : RunEnd
         The ends of the forward direction; with ``request.both`` each sends and receives.
     request : Request
         What to run.
@@ -341,7 +341,7 @@ def measure(
         deadline = now() + GRACE_S + allowed_s
         deadline += (TAIL_MS + ACCEPT_MS + request.drain_ms) / 1e3
         flows = tuple(
-            Flow(
+            Direction(
                 gen=inboxes[of.host].wait("gen_result", number, deadline),
                 sink=inboxes[to.host].wait("sink_result", number, deadline),
             )
@@ -350,10 +350,10 @@ def measure(
     except BaseException:
         _stop(directions, runs)
         raise
-    return Outcome(flows, started_unix_ns, now() - started)
+    return RunOutcome(flows, started_unix_ns, now() - started)
 
 
-def _stop(directions: list[tuple[Side, Side]], runs: list[int]) -> None:
+def _stop(directions: list[tuple[RunEnd, RunEnd]], runs: list[int]) -> None:
     """Request every reachable agent to stop the run."""
     for (of, to), run in zip(directions, runs, strict=True):
         for side in (of, to):

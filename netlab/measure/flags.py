@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import Outcome
+from netlab.measure.exchange import RunOutcome
 from netlab.measure.plausible import most_percent
 from netlab.study import Noise, Timing
 
@@ -31,7 +31,7 @@ EMULATOR_WAITED_PERCENT = 5.0
 
 def flags_of(
     row: dict,
-    outcome: Outcome,
+    outcome: RunOutcome,
     ledger_problems: list[str],
     drift: list[str],
     intervals: pd.DataFrame,
@@ -47,7 +47,7 @@ def flags_of(
     ----------
     row : dict
         The run's record so far.
-    outcome : Outcome
+    outcome : RunOutcome
         The agents' answers.
     ledger_problems : list of str
         From :func:`netlab.measure.ledger.audit`.
@@ -152,7 +152,7 @@ def _emulator_fault(emulated: Emulated) -> str | None:
     return "the emulator: " + ", ".join(faults) if faults else None
 
 
-def _meters(outcome: Outcome) -> Iterator[tuple[str, dict]]:
+def _meters(outcome: RunOutcome) -> Iterator[tuple[str, dict]]:
     """Yield every metered interval with the end it belongs to."""
     for flow in outcome.flows:
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):

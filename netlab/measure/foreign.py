@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import Outcome
+from netlab.measure.exchange import RunOutcome
 
 AGENT = "gensink"
 """Names of netlab's processes on a host begin with it, the emulator's as well."""
@@ -34,7 +34,7 @@ class ForeignLoad:
 
 
 def foreign_load(
-    outcome: Outcome, *, one_machine: bool, emulated: Emulated | None = None
+    outcome: RunOutcome, *, one_machine: bool, emulated: Emulated | None = None
 ) -> ForeignLoad | None:
     """Foreign load of the more loaded host of a run.
 
@@ -44,7 +44,7 @@ def foreign_load(
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : RunOutcome
         The agents' answers.
     one_machine : bool
         The hosts share a machine, so each sees the processes of the other.
@@ -64,7 +64,7 @@ def foreign_load(
     return max(loads, key=lambda load: load.percent)
 
 
-def _reports(outcome: Outcome) -> Iterator[tuple[dict | None, int]]:
+def _reports(outcome: RunOutcome) -> Iterator[tuple[dict | None, int]]:
     """Other processes at each end of each flow, and the number of CPUs there."""
     for flow in outcome.flows:
         for result in (flow.gen, flow.sink):

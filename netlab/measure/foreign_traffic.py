@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netlab.measure.exchange import Outcome
+from netlab.measure.exchange import RunOutcome
 from netlab.units import ETHERNET_HEADER_B
 
 LARGEST_HEADERS_B = 72
@@ -44,12 +44,12 @@ class ForeignTraffic:
     where: str = ""
 
 
-def foreign_traffic(outcome: Outcome, *, mtu_B: int) -> ForeignTraffic | None:
+def foreign_traffic(outcome: RunOutcome, *, mtu_B: int) -> ForeignTraffic | None:
     """Return the foreign traffic of the interface and direction that had most.
 
     Parameters
     ----------
-    outcome : Outcome
+    outcome : RunOutcome
         The agents' answers.
     mtu_B : int
         MTU of the path.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.measure.emulated import Emulated
-from netlab.measure.exchange import TRACED, Flow, Outcome
+from netlab.measure.exchange import TRACED, Direction, RunOutcome
 from netlab.measure.foreign import foreign_load
 from netlab.measure.foreign_traffic import foreign_traffic
 from netlab.measure.ledger import Ledger
@@ -19,7 +19,7 @@ from netlab.units import HEADERS_B, payload_share
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """Facts of a run that the agents do not measure: ceilings, and whether it is one machine.
 
     Parameters
@@ -49,7 +49,9 @@ def goodput_MBps(sink: dict) -> float | None:
     return window["bytes"] / duration_ns * 1e3 if duration_ns > 0 else None
 
 
-def ceiling(setting: Setting, mss_B: float | None, both: bool) -> tuple[float | None, str | None]:
+def ceiling(
+    setting: RunSetting, mss_B: float | None, both: bool
+) -> tuple[float | None, str | None]:
     """Most payload per second the path can carry, and what sets it.
 
     Bus and link carry frames, so their payload share is MSS over MTU and Ethernet header; the
@@ -68,7 +70,7 @@ def ceiling(setting: Setting, mss_B: float | None, both: bool) -> tuple[float | 
     return min(limits) if limits else (None, None)
 
 
-def bus_of_run(setting: Setting, both: bool) -> float | None:
+def bus_of_run(setting: RunSetting, both: bool) -> float | None:
     """Bandwidth of the bus that a run has: twice it where each of two directions has it whole."""
     if setting.bus_MBps is None:
         return None
@@ -164,7 +166,7 @@ def own_us(meter: dict | None) -> float:
     return (process.get("user_us") or 0) + (process.get("system_us") or 0)
 
 
-def _meters(outcome: Outcome, part: str) -> tuple[dict | None, dict | None]:
+def _meters(outcome: RunOutcome, part: str) -> tuple[dict | None, dict | None]:
     """Meter of the sending end and of the receiving end of the forward direction."""
     forward = outcome.flows[0]
     return (
@@ -188,7 +190,7 @@ def _interfaces(meters: tuple[dict | None, dict | None], *names: str) -> int | N
     return _sum([interface[name] for interface in found if interface for name in names])
 
 
-def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, float | None]:
+def _timed(flow: Direction, one_clock: bool) -> tuple[float | None, float | None, float | None]:
     """Goodput in MB/s, duration and error of the duration in s.
 
     A run of a fixed amount is timed by its bytes, another one by its window.
@@ -202,13 +204,13 @@ def _timed(flow: Flow, one_clock: bool) -> tuple[float | None, float | None, flo
     return goodput_MBps(flow.sink), window_s, None
 
 
-def _policy(flows: tuple[Flow, ...]) -> str | None:
+def _policy(flows: tuple[Direction, ...]) -> str | None:
     """Policy of the threads of both ends, as JSON; None if the generator reports none."""
     ends = {"sender": flows[0].gen.get("policy"), "receiver": flows[0].sink.get("policy")}
     return json.dumps(ends, sort_keys=True) if any(ends.values()) else None
 
 
-def _engine(flows: tuple[Flow, ...]) -> str:
+def _engine(flows: tuple[Direction, ...]) -> str:
     """Engines and methods of sender and receiver: ``blocking:copy/epoll:discard``."""
     used = [
         f"{flow.gen.get('engine', 'blocking')}:{flow.gen.get('send', 'copy')}/"
@@ -243,7 +245,7 @@ def _emulator_us(emulated: Emulated | None, meter: dict | None) -> float:
 
 
 def record(
-    outcome: Outcome, setting: Setting, ledger: Ledger, emulated: Emulated | None = None
+    outcome: RunOutcome, setting: RunSetting, ledger: Ledger, emulated: Emulated | None = None
 ) -> dict:
     """The measured columns of one run, see :data:`netlab.results.RUN_COLUMNS`.
 
@@ -351,7 +353,7 @@ def _percent(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else 100 * part / whole
 
 
-def trace_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+def trace_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
     """TCP state of a run's senders at every sample, one row a stream and sample.
 
     Returns
@@ -382,7 +384,7 @@ def trace_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
-def interval_rows(run_id: str, flows: tuple[Flow, ...]) -> pd.DataFrame:
+def interval_rows(run_id: str, flows: tuple[Direction, ...]) -> pd.DataFrame:
     """Interval samples of a run's sinks, one row a stream and interval.
 
     Returns

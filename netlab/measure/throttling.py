@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netlab.measure.exchange import Outcome
+from netlab.measure.exchange import RunOutcome
 
 BUSY_SHARE = 0.8
 """Least busy share of a CPU in the window: an idle one lowers its frequency without harm."""
@@ -32,7 +32,7 @@ class Throttling:
     frequency_percent: float | None
 
 
-def throttling(outcome: Outcome) -> Throttling:
+def throttling(outcome: RunOutcome) -> Throttling:
     """Read the throttling of a run's hosts from the meters of its agents."""
     whole = [cpu.get("throttled") for cpu in _cpus(outcome, "total")]
     events = [count for count in whole if count is not None]
@@ -44,7 +44,7 @@ def throttling(outcome: Outcome) -> Throttling:
     return Throttling(max(events, default=None), min(changes, default=None))
 
 
-def _cpus(outcome: Outcome, part: str) -> Iterator[dict]:
+def _cpus(outcome: RunOutcome, part: str) -> Iterator[dict]:
     for flow in outcome.flows:
         for result in (flow.gen, flow.sink):
             yield from ((result.get("meter") or {}).get(part) or {}).get("cpu") or ()

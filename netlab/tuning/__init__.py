@@ -1,7 +1,7 @@
 """Tuning as a transaction: read, plan, apply, verify, revert."""
 
 from netlab.tuning.diff import plan_html, plan_text
-from netlab.tuning.knobs import Choice, Knob, Option, Setting
+from netlab.tuning.knobs import Choice, HostSetting, Knob, KnobOption
 from netlab.tuning.plan import Change, make_plan
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -11,18 +11,18 @@ from netlab.tuning.profiles import (
     load_profile,
     profile_names,
 )
-from netlab.tuning.session import Channel, Drift, TuningResult, TuningSession
+from netlab.tuning.session import Drift, TuneChannel, TuningResult, TuningSession
 
 __all__ = [
     "AS_FOUND",
     "Change",
-    "Channel",
     "Choice",
     "Drift",
+    "HostSetting",
     "Knob",
-    "Option",
+    "KnobOption",
     "Profile",
-    "Setting",
+    "TuneChannel",
     "Tuning",
     "TuningResult",
     "TuningSession",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from netlab.errors import TuningError
-from netlab.tuning.knobs import HOSTWIDE, Setting
+from netlab.tuning.knobs import HOSTWIDE, HostSetting
 
 _FINAL = {
     "read": "value",
@@ -27,7 +27,7 @@ _AFTERWARDS = (
 )
 
 
-class Channel(Protocol):
+class TuneChannel(Protocol):
     """Lines to a `gensink tune` and back."""
 
     def send(self, line: str) -> None:
@@ -55,7 +55,7 @@ def request_line(verb: str, **words: str | None) -> str:
     return " ".join([verb, *encoded])
 
 
-def knob_words(knob: Setting, interface: str) -> dict[str, str | None]:
+def knob_words(knob: HostSetting, interface: str) -> dict[str, str | None]:
     """The words of a request that name a knob."""
     where = None if knob.kind in HOSTWIDE else interface
     return {"knob": knob.kind, "name": knob.name, "interface": where}
@@ -69,13 +69,13 @@ class Requests:
 
     Parameters
     ----------
-    channel : Channel
+    channel : TuneChannel
         Not closed here.
     timeout_s : float
         Timeout of a single answer.
     """
 
-    def __init__(self, channel: Channel, *, timeout_s: float = 20.0):
+    def __init__(self, channel: TuneChannel, *, timeout_s: float = 20.0):
         self._channel, self._timeout_s = channel, timeout_s
         self._lock = threading.Lock()
         self._owed: str | None = None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from netlab.tuning.knobs import Setting
+from netlab.tuning.knobs import HostSetting
 
 _OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
 
 
-def reading(settings: Iterable[Setting], interface: str) -> tuple[str, ...]:
+def reading(settings: Iterable[HostSetting], interface: str) -> tuple[str, ...]:
     """Command that prints one line for each setting: its label, a tab and its value.
 
     Settings that only ethtool reads are left out, and so are those that the host lacks.
@@ -25,7 +25,7 @@ def reading(settings: Iterable[Setting], interface: str) -> tuple[str, ...]:
     return ("sh", "-c", script)
 
 
-def _file(setting: Setting, interface: str) -> str | None:
+def _file(setting: HostSetting, interface: str) -> str | None:
     if setting.kind == "sysctl":
         # as in sysctl(8): a slash stands for a dot inside of a name
         return f"/proc/sys/{str(setting.name).translate(str.maketrans('./', '/.'))}"

@@ -54,7 +54,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Setting(Frozen):
+class HostSetting(Frozen):
     """One setting of a host, without a value.
 
     Parameters
@@ -93,7 +93,7 @@ class Setting(Frozen):
         return f"{self.kind} {self.name}" if self.name else self.kind
 
 
-class Knob(Setting):
+class Knob(HostSetting):
     """One setting and the value it should have.
 
     Parameters
@@ -153,7 +153,7 @@ class Knob(Setting):
         return shlex.join(["ethtool", flag, interface, name, self.value])
 
 
-class Option(Frozen):
+class KnobOption(Frozen):
     """One way to get the effect of a :class:`Choice`: knobs that are set together.
 
     Parameters
@@ -177,14 +177,14 @@ class Choice(Frozen):
         Its name in the documents (``RxIntDelay``).
     published : str
         Its value in the documents.
-    first_supported : tuple of Option
+    first_supported : tuple of KnobOption
         In order of preference.
     """
 
     parameter: str
     published: Annotated[str, BeforeValidator(_as_text)]
     note: str | None = None
-    first_supported: tuple[Option, ...] = Field(min_length=1)
+    first_supported: tuple[KnobOption, ...] = Field(min_length=1)
 
 
 def _item_tag(item: object) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import TuningError
-from netlab.tuning.knobs import HOSTWIDE, Choice, Knob, Option
+from netlab.tuning.knobs import HOSTWIDE, Choice, Knob, KnobOption
 from netlab.tuning.profiles import Profile
 
 NO_INTERFACE = "no such interface"
@@ -100,7 +100,7 @@ def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -
     )
 
 
-def _instead(change: Change, option: Option) -> Change:
+def _instead(change: Change, option: KnobOption) -> Change:
     used = " and ".join(knob.label for knob in option.knobs)
     return Change(
         knob=change.knob,
@@ -113,7 +113,7 @@ def _instead(change: Change, option: Option) -> Change:
 
 
 def _choose(
-    read: ReadKnob, options: tuple[Option, ...], interface: str, parameter: str | None
+    read: ReadKnob, options: tuple[KnobOption, ...], interface: str, parameter: str | None
 ) -> list[Change]:
     passed: list[Change] = []
     for option in options:
@@ -175,10 +175,10 @@ def make_plan(
     """
     extra = tuple(extra_knobs)
     replaced = {(knob.kind, knob.name) for knob in extra}
-    ways: list[tuple[str | None, tuple[Option, ...]]] = []
+    ways: list[tuple[str | None, tuple[KnobOption, ...]]] = []
     if mtu_B is not None and ("mtu", None) not in replaced:
         mtu = Knob(kind="mtu", value=str(mtu_B), source="the study's MTU")
-        ways.append((None, (Option(knobs=(mtu,)),)))
+        ways.append((None, (KnobOption(knobs=(mtu,)),)))
         replaced.add(("mtu", None))
     for item, options in zip(
         profile.items, profile.options(software_deferral=software_deferral), strict=True
@@ -187,7 +187,7 @@ def make_plan(
             ways.append((item.parameter, options))
         elif (item.kind, item.name) not in replaced:
             ways.append((None, options))
-    ways.extend((None, (Option(knobs=(knob,)),)) for knob in extra)
+    ways.extend((None, (KnobOption(knobs=(knob,)),)) for knob in extra)
     return tuple(
         change
         for parameter, options in ways

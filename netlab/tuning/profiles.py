@@ -21,10 +21,10 @@ from netlab.tuning.knobs import (
     RX_INT_DELAY_UNIT_NS,
     Choice,
     Frozen,
+    HostSetting,
     Item,
     Knob,
-    Option,
-    Setting,
+    KnobOption,
     item_key,
 )
 
@@ -35,10 +35,10 @@ __all__ = [
     "RX_INT_DELAY_UNIT_NS",
     "Choice",
     "Content",
+    "HostSetting",
     "Knob",
-    "Option",
+    "KnobOption",
     "Profile",
-    "Setting",
     "Tuning",
     "data_directory",
     "lineage",
@@ -68,7 +68,7 @@ class Content(Frozen):
         The tuning whose knobs come first; knobs given here replace its knobs of the same name.
     knobs : tuple of Knob or Choice
         In the order they are applied.
-    records : tuple of Setting
+    records : tuple of HostSetting
         Read and recorded, never set.
     """
 
@@ -77,7 +77,7 @@ class Content(Frozen):
     notes: tuple[str, ...] = ()
     extends: str | None = None
     knobs: tuple[Item, ...] = ()
-    records: tuple[Setting, ...] = ()
+    records: tuple[HostSetting, ...] = ()
 
     @model_validator(mode="after")
     def _once(self) -> Self:
@@ -111,7 +111,7 @@ class Profile(Frozen):
         Of the whole lineage.
     items : tuple of Knob or Choice
         In the order they are applied.
-    records : tuple of Setting
+    records : tuple of HostSetting
         Read and recorded, never set.
     """
 
@@ -121,18 +121,18 @@ class Profile(Frozen):
     lineage: tuple[str, ...]
     notes: tuple[str, ...]
     items: tuple[Item, ...]
-    records: tuple[Setting, ...] = ()
+    records: tuple[HostSetting, ...] = ()
 
     def content(self) -> list[dict[str, Any]]:
         """Knobs and values as plain data, without sources and notes; for a digest."""
         return [_without_remarks(item.model_dump(mode="json")) for item in self.items]
 
-    def options(self, *, software_deferral: bool = False) -> tuple[tuple[Option, ...], ...]:
+    def options(self, *, software_deferral: bool = False) -> tuple[tuple[KnobOption, ...], ...]:
         """For each item the options a host may use, best first."""
-        ways: list[tuple[Option, ...]] = []
+        ways: list[tuple[KnobOption, ...]] = []
         for item in self.items:
             if isinstance(item, Knob):
-                ways.append((Option(knobs=(item,)),))
+                ways.append((KnobOption(knobs=(item,)),))
                 continue
             ways.append(tuple(o for o in item.first_supported if software_deferral or not o.needs))
         return tuple(ways)

@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Any
 
 from netlab.errors import BadInput, TuningError
-from netlab.tuning.channel import Channel, Requests, TuneFault, knob_words
-from netlab.tuning.knobs import Knob, Setting
+from netlab.tuning.channel import Requests, TuneChannel, TuneFault, knob_words
+from netlab.tuning.knobs import HostSetting, Knob
 from netlab.tuning.plan import NO_INTERFACE, Change, make_plan
 from netlab.tuning.profiles import Profile
 from netlab.tuning.result import Collected, Drift, TuningResult
 
-__all__ = ["Channel", "Drift", "TuningResult", "TuningSession"]
+__all__ = ["Drift", "TuneChannel", "TuningResult", "TuningSession"]
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
 _OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
@@ -48,7 +48,7 @@ class TuningSession:
 
     Parameters
     ----------
-    channel : Channel
+    channel : TuneChannel
         To a `gensink tune` that has just started. Not closed here.
     profile : Profile
         The tuning to apply.
@@ -84,7 +84,7 @@ class TuningSession:
 
     def __init__(
         self,
-        channel: Channel,
+        channel: TuneChannel,
         profile: Profile,
         interface: str,
         mtu_B: int | None = None,
@@ -138,7 +138,7 @@ class TuningSession:
         """True if the session has no knob to set."""
         return not self.profile.items and self.mtu_B is None and not self._extra
 
-    def read(self, knob: Setting) -> dict[str, Any]:
+    def read(self, knob: HostSetting) -> dict[str, Any]:
         """One knob as it is now."""
         return self._requests.ask("read", **knob_words(knob, self.interface))[-1]
 
@@ -261,7 +261,7 @@ class TuningSession:
         """Settings read at the start that have another value now."""
         drift = []
         for entry in self._got.found:
-            now = self.read(Setting(kind=entry["knob"], name=entry["name"]))["value"]
+            now = self.read(HostSetting(kind=entry["knob"], name=entry["name"]))["value"]
             if now != entry["value"]:
                 names = (entry["knob"], entry["name"], entry["interface"])
                 drift.append(Drift(*names, expected=entry["value"], found=now))

@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass, field
 
 from netlab.autotune.candidates import Candidate
-from netlab.autotune.race import Outcome
+from netlab.autotune.race import SearchResult
 from netlab.autotune.request import OBJECTIVES, SearchRequest, default_study
 from netlab.autotune.run import Tuned
 from netlab.autotune.search import Search
@@ -66,7 +66,7 @@ class Simulated:
 
 def search(
     path: Simulated, seconds: float = 120.0, start: Candidate = START, **more
-) -> tuple[Outcome, list[str]]:
+) -> tuple[SearchResult, list[str]]:
     """Search the path; return the result and the log lines."""
     lines: list[str] = []
     settings_ = {"levels": LEVELS, "objective": OBJECTIVES["goodput"], **more}

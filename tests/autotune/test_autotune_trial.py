@@ -10,7 +10,7 @@ from netlab.autotune.candidates import Candidate
 from netlab.autotune.request import SearchRequest
 from netlab.autotune.trial import HANG_S, PathUnderTest, cpu_s_per_GB, lengthened, timing_for
 from netlab.errors import HostError
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.study import Timing
 
 STUDY = lab_study()
@@ -162,9 +162,9 @@ def test_runs_are_short_against_the_budget_and_long_against_the_round_trip():
 
 
 def test_interrupts_of_two_machines_add_up_and_missing_meters_give_no_cost():
-    flow = Flow(gen=result("gen"), sink=result("sink"))
-    one = cpu_s_per_GB(Outcome((flow,), 0, 1.0), one_machine=True)
-    two = cpu_s_per_GB(Outcome((flow,), 0, 1.0), one_machine=False)
+    flow = Direction(gen=result("gen"), sink=result("sink"))
+    one = cpu_s_per_GB(RunOutcome((flow,), 0, 1.0), one_machine=True)
+    two = cpu_s_per_GB(RunOutcome((flow,), 0, 1.0), one_machine=False)
     assert two - one == pytest.approx(0.2 / 0.02)
-    blind = Flow(gen={**flow.gen, "meter": None}, sink=flow.sink)
-    assert cpu_s_per_GB(Outcome((blind,), 0, 1.0), one_machine=True) is None
+    blind = Direction(gen={**flow.gen, "meter": None}, sink=flow.sink)
+    assert cpu_s_per_GB(RunOutcome((blind,), 0, 1.0), one_machine=True) is None

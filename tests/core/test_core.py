@@ -138,9 +138,9 @@ def test_python_runs_while_c_does():
 
 
 def test_a_run_can_be_watched_and_stopped():
-    with core.Run("sink", bind="127.0.0.1", token="1" * 32, window_ms=60_000) as sink:
+    with core.CoreRun("sink", bind="127.0.0.1", token="1" * 32, window_ms=60_000) as sink:
         sink.start()
-        with core.Run(
+        with core.CoreRun(
             "gen", to="127.0.0.1", port=sink.port, token="1" * 32, window_ms=60_000,
             congestion="reno",
         ) as gen:  # fmt: skip
@@ -176,10 +176,10 @@ def test_a_refused_run_is_a_core_error(wrong, code):
 
 
 def test_a_gen_without_a_sink_is_a_core_error():
-    gen = core.Run("gen", to="127.0.0.1", port=1, token="1" * 32)
+    gen = core.CoreRun("gen", to="127.0.0.1", port=1, token="1" * 32)
     with refused(CoreError, "E-CORE-001"):
         gen.result()
-    with core.Run("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
+    with core.CoreRun("gen", to="127.0.0.1", port=1, token="1" * 32) as gen:
         gen.start()
         with refused(CoreError, "E-CORE-003"):
             gen.start()

@@ -22,7 +22,7 @@ from netlab.generators.tools import TOOLS
 from netlab.hosts.opening import close_hosts
 from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
-from netlab.measure import Side
+from netlab.measure import RunEnd
 from netlab.measure.exchange import Request
 from netlab.results import Store
 from netlab.study import Study
@@ -178,7 +178,7 @@ REQUEST = Request(
 
 def made(tool, endpoints, spoiled=None, **more):
     sides = [
-        Side(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0)
+        RunEnd(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0)
         for name, endpoint in endpoints.items()
     ]
     hosts = {name: endpoint.host for name, endpoint in endpoints.items()} | (spoiled or {})

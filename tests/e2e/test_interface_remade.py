@@ -13,7 +13,7 @@ from subprocess_pipe import SubprocessPipe
 
 from netlab import core
 from netlab.hosts.lines import LineProcess
-from netlab.measure import Setting, Side, audit, interval_rows, measure, record
+from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.study import Timing
@@ -53,7 +53,7 @@ def joined(namespaces: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def sides(namespaces) -> Iterator[dict[str, Side]]:
+def sides(namespaces) -> Iterator[dict[str, RunEnd]]:
     joined(namespaces)
     processes = {}
     try:
@@ -61,13 +61,13 @@ def sides(namespaces) -> Iterator[dict[str, Side]]:
             argv = ("ip", "netns", "exec", name, str(core.gensink_path()), "agent")
             processes[end] = LineProcess(SubprocessPipe(argv), host=end, argv=argv)
             assert processes[end].receive(20)["event"] == "ready"
-        yield {end: Side(end, processes[end], ENDS[end], "data0", 0, 0) for end in ENDS}
+        yield {end: RunEnd(end, processes[end], ENDS[end], "data0", 0, 0) for end in ENDS}
     finally:
         for process in processes.values():
             process.close()
 
 
-def run(sides: dict[str, Side], while_it_runs=lambda: None) -> tuple[dict[str, str], dict]:
+def run(sides: dict[str, RunEnd], while_it_runs=lambda: None) -> tuple[dict[str, str], dict]:
     """One run of 3 s; its flags and its row."""
     request = Request(
         streams=2,
@@ -96,10 +96,10 @@ def run(sides: dict[str, Side], while_it_runs=lambda: None) -> tuple[dict[str, s
             return self.channel.poll(timeout_s)
 
     a = sides["a"]
-    sender = Side(a.host, Meddling(a.channel), a.address, a.interface, 0, 0)
+    sender = RunEnd(a.host, Meddling(a.channel), a.address, a.interface, 0, 0)
     outcome = measure(sender, sides["b"], request)
     ledger = audit([(f.gen, f.sink) for f in outcome.flows], mtu_B=MTU_B, both=False)
-    row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
+    row = record(outcome, RunSetting(MTU_B, None, None, None, False, True), ledger)
     timing = Timing(rounds=1, seconds=3.0, warmup_s=0.0, interval_ms=1000)
     intervals = interval_rows("r", outcome.flows)
     return flags_of(row, outcome, ledger.problems, [], intervals, timing), row

@@ -17,12 +17,12 @@ from refusals import refused
 from netlab.errors import Unsupported
 from netlab.lab import netem
 from netlab.lab.namespaces import tool
-from netlab.lab.netem import Kernel, NetemSettings
+from netlab.lab.netem import KernelFeatures, NetemSettings
 from netlab.lab.topology import Topology, topology
 from netlab.study import Emulator, Study
 
-ALL = Kernel(netem=True, rate=True, seed=True)
-NONE = Kernel(netem=False, rate=False, seed=False)
+ALL = KernelFeatures(netem=True, rate=True, seed=True)
+NONE = KernelFeatures(netem=False, rate=False, seed=False)
 LONG = {"rtt_ms": 183.2, "rate_Mbps": 100.0, "queue_B": 1_000_000, "loss": 1e-4, "seed": 7}
 
 
@@ -55,7 +55,7 @@ class Recorder:
     ("printed", "there"),
     [
         ("netem\nrate\nseed\n", ALL),
-        ("netem\nrate\n", Kernel(netem=True, rate=True, seed=False)),
+        ("netem\nrate\n", KernelFeatures(netem=True, rate=True, seed=False)),
         ("", NONE),
     ],
 )
@@ -88,10 +88,10 @@ def test_the_probe_finds_the_features_of_this_kernel():
     [
         (LONG, ALL, True),
         (LONG, NONE, False),
-        (LONG, Kernel(netem=True, rate=False, seed=True), False),
-        (LONG, Kernel(netem=True, rate=True, seed=False), False),
-        ({**LONG, "loss": 0.0}, Kernel(netem=True, rate=True, seed=False), True),
-        ({"rtt_ms": 1.0}, Kernel(netem=True, rate=False, seed=False), True),
+        (LONG, KernelFeatures(netem=True, rate=False, seed=True), False),
+        (LONG, KernelFeatures(netem=True, rate=True, seed=False), False),
+        ({**LONG, "loss": 0.0}, KernelFeatures(netem=True, rate=True, seed=False), True),
+        ({"rtt_ms": 1.0}, KernelFeatures(netem=True, rate=False, seed=False), True),
         ({**LONG, "queue_packets": 50}, ALL, False),
         ({**LONG, "jitter_ms": 1.0}, ALL, False),
         ({**LONG, "reorder": 0.01}, ALL, False),
@@ -107,8 +107,8 @@ def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
     ("words", "there", "says"),
     [
         ({}, NONE, "no netem"),
-        (LONG, Kernel(netem=True, rate=False, seed=True), "token bucket"),
-        (LONG, Kernel(netem=True, rate=True, seed=False), "no seed"),
+        (LONG, KernelFeatures(netem=True, rate=False, seed=True), "token bucket"),
+        (LONG, KernelFeatures(netem=True, rate=True, seed=False), "no seed"),
     ],
 )
 def test_a_study_that_requires_netem_gets_the_missing_feature(words, there, says):
@@ -117,7 +117,7 @@ def test_a_study_that_requires_netem_gets_the_missing_feature(words, there, says
 
 
 def test_the_kernel_is_not_probed_without_a_choice():
-    def never() -> Kernel:
+    def never() -> KernelFeatures:
         raise AssertionError
 
     assert netem.takes(asked(**{"with": "netlab"}), never) is False

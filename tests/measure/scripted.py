@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from netlab.errors import HostError
-from netlab.measure.exchange import Request, Side
+from netlab.measure.exchange import Request, RunEnd
 
 SECOND_NS = 1_000_000_000
 HEADERS_B = 66
@@ -62,9 +62,9 @@ def good_agent(clock: Clock, **replies) -> ScriptedAgent:
     return ScriptedAgent(clock, **{**script, **replies})
 
 
-def side(name: str, channel: ScriptedAgent) -> Side:
+def side(name: str, channel: ScriptedAgent) -> RunEnd:
     last = 1 if name == "a" else 2
-    return Side(name, channel, f"198.18.0.{last}", f"data-{name}", 1000 + last, 2000 + last)
+    return RunEnd(name, channel, f"198.18.0.{last}", f"data-{name}", 1000 + last, 2000 + last)
 
 
 def request(*, both: bool = False, streams: int = 2) -> Request:

@@ -7,11 +7,11 @@ from emulation import late, report
 
 from netlab import results
 from netlab.measure import Emulated
-from netlab.measure.exchange import Flow
+from netlab.measure.exchange import Direction
 from netlab.measure.flags import EMULATOR_LATE_US, flags_of
 
 SECOND_NS = 1_000_000_000
-FLOWS = (Flow(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)
+FLOWS = (Direction(gen={}, sink={"t_go_ns": 10 * SECOND_NS}),)
 
 
 def between(before: dict, after: dict, forward: str = "ab") -> Emulated:
@@ -110,7 +110,7 @@ def test_a_run_that_never_started_has_no_time_to_count_from():
         f"{way}_{what}" for way in ("ab", "ba") for what in ("queue_B", "queue_packets", "dropped")
     )
     after["samples"] = {"t_ns": [5], "cpu_us": [0], **{key: [0] for key in zeros}}
-    emulated, never = between(report(), after), (Flow(gen={}, sink={"t_go_ns": 0}),)
+    emulated, never = between(report(), after), (Direction(gen={}, sink={"t_go_ns": 0}),)
     assert emulated.rows("r", never).empty
     assert emulated.columns(never)["forced_loss_s"] is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.flags import STALL_S, flags_of, interference
 from netlab.results import FLAGS
 from netlab.study import Timing
@@ -20,10 +20,10 @@ FINE = {
 }
 
 
-def outcome(**result) -> Outcome:
+def outcome(**result) -> RunOutcome:
     """A run whose two agents gave the same result."""
     answer = {"status": "ok", "message": None, "meter": None, **result}
-    return Outcome((Flow(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
+    return RunOutcome((Direction(gen=answer, sink=answer),), started_unix_ns=0, wall_s=1.0)
 
 
 def intervals(moved: list[int], direction: str = "forward") -> pd.DataFrame:

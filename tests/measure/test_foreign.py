@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.foreign import ForeignLoad, foreign_load
 
 US = 1_000_000
@@ -19,8 +19,8 @@ def end(pid: int, *top: tuple[int, str, int], more_us: int = 0) -> dict:
     return {"others": others, "meter": {"total": {"cpu": [{}, {}]}}}
 
 
-def run(gen: dict, sink: dict) -> Outcome:
-    return Outcome((Flow(gen=gen, sink=sink),), started_unix_ns=0, wall_s=1.0)
+def run(gen: dict, sink: dict) -> RunOutcome:
+    return RunOutcome((Direction(gen=gen, sink=sink),), started_unix_ns=0, wall_s=1.0)
 
 
 class Emulator:

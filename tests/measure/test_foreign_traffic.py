@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import HEADERS_B, result
 
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.foreign_traffic import SLACK_B, SLACK_PACKETS, foreign_traffic
 
 MTU_B = 1500
@@ -37,17 +37,17 @@ def counted(gen: dict, sink: dict) -> None:
             interface[f"tx_{unit}"], interface[f"rx_{unit}"] = sends[unit], receives[unit]
 
 
-def run(streams: int = 2, each_B: int = 14_000_000) -> Outcome:
+def run(streams: int = 2, each_B: int = 14_000_000) -> RunOutcome:
     gen, sink = (result(role, streams=streams, each_B=each_B) for role in ("gen", "sink"))
     counted(gen, sink)
-    return Outcome((Flow(gen, sink),), started_unix_ns=0, wall_s=1.0)
+    return RunOutcome((Direction(gen, sink),), started_unix_ns=0, wall_s=1.0)
 
 
-def interface(outcome: Outcome, end: str) -> dict:
+def interface(outcome: RunOutcome, end: str) -> dict:
     return getattr(outcome.flows[0], end)["meter"]["total"]["interface"]
 
 
-def percent(outcome: Outcome) -> float:
+def percent(outcome: RunOutcome) -> float:
     found = foreign_traffic(outcome, mtu_B=MTU_B)
     assert found is not None
     return found.percent
@@ -106,14 +106,14 @@ def test_with_segmentation_offload_fewer_packets_than_segments_are_not_foreign()
 
 def test_the_interface_of_two_directions_carries_both():
     flows = run().flows + run().flows
-    whole = [interface(Outcome(flows[:1], 0, 1.0), end) for end in ("gen", "sink")]
+    whole = [interface(RunOutcome(flows[:1], 0, 1.0), end) for end in ("gen", "sink")]
     both_B = {
         unit: whole[0][f"tx_{unit}"] + whole[0][f"rx_{unit}"] for unit in ("bytes", "packets")
     }
     for counts in whole:
         for unit, count in both_B.items():
             counts[f"tx_{unit}"] = counts[f"rx_{unit}"] = count
-    outcome = Outcome(flows, started_unix_ns=0, wall_s=1.0)
+    outcome = RunOutcome(flows, started_unix_ns=0, wall_s=1.0)
     assert percent(outcome) == 0
     whole[1]["rx_bytes"] += 3_000_000
     assert percent(outcome) > 5

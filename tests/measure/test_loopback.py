@@ -11,7 +11,7 @@ from subprocess_pipe import SubprocessPipe
 from netlab import core, results
 from netlab.errors import RunError
 from netlab.hosts.lines import LineProcess
-from netlab.measure import Setting, Side, audit, interval_rows, measure, record
+from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, record
 from netlab.measure.exchange import Request
 from netlab.study import Socket
 
@@ -32,7 +32,7 @@ def agent():
 
 @pytest.fixture
 def end(agent):
-    return Side("loopback", agent, "127.0.0.1", "lo", 262144, 262144)
+    return RunEnd("loopback", agent, "127.0.0.1", "lo", 262144, 262144)
 
 
 def asked(**changes) -> Request:
@@ -57,7 +57,7 @@ def test_a_real_run_closes_its_ledger_and_fits_the_schema(end):
     ledger = audit([(flow.gen, flow.sink)], mtu_B=MTU_B, both=False)
     assert ledger.problems == []
     assert ledger.error_B == 0
-    row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
+    row = record(outcome, RunSetting(MTU_B, None, None, None, False, True), ledger)
     names = {column.name for column in results.RUN_COLUMNS}
     assert set(row) <= names
     assert row["goodput_MBps"] > 1
@@ -94,7 +94,7 @@ def test_a_congestion_control_that_the_kernel_lacks_fails_the_run_and_not_the_ag
 
 
 def test_an_address_that_the_host_lacks_fails_the_run(end, agent):
-    elsewhere = Side("loopback", agent, "192.0.2.1", "lo", 0, 0)
+    elsewhere = RunEnd("loopback", agent, "192.0.2.1", "lo", 0, 0)
     with refused(RunError, "E-MEASURE-002") as caught:
         measure(end, elsewhere, asked())
     assert caught.value.reason in ("refused", "in_use")
@@ -112,7 +112,7 @@ def test_a_fixed_amount_is_timed_to_its_last_byte_whatever_the_interval(end, int
     outcome = measure(end, end, asked_for)
     (flow,) = outcome.flows
     ledger = audit([(flow.gen, flow.sink)], mtu_B=MTU_B, both=False)
-    row = record(outcome, Setting(MTU_B, None, None, None, False, True), ledger)
+    row = record(outcome, RunSetting(MTU_B, None, None, None, False, True), ledger)
     took_ns = flow.sink["t_last_byte_ns"] - flow.gen["t_first_byte_ns"]
     assert row["window_s"] == took_ns / 1e9
     assert row["goodput_MBps"] == pytest.approx(9.0 / row["window_s"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netlab.errors import RunError
-from netlab.measure.exchange import Side, _Inbox
+from netlab.measure.exchange import RunEnd, _Inbox
 
 
 class Scripted:
@@ -36,7 +36,7 @@ PARTS = [part("t_ns", 0, [1, 2, 3]), part("bytes", 0, [0, 1, 2, 10]), part("byte
 
 def received(answers):
     times = iter(range(1000))
-    side = Side("h", Scripted(copy.deepcopy(answers)), "198.18.0.1", "data0", 0, 0)
+    side = RunEnd("h", Scripted(copy.deepcopy(answers)), "198.18.0.1", "data0", 0, 0)
     return _Inbox(side, [7], lambda: next(times)).wait("gen_result", 7, 100)
 
 

@@ -10,10 +10,10 @@ import pytest
 from scripted import SECOND_NS, result
 
 from netlab import results
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.ledger import audit
 from netlab.measure.record import (
-    Setting,
+    RunSetting,
     ceiling,
     goodput_MBps,
     interval_rows,
@@ -22,7 +22,7 @@ from netlab.measure.record import (
     trace_rows,
 )
 
-SETTING = Setting(
+SETTING = RunSetting(
     mtu_B=1500,
     bus_MBps=2128.0,
     link_MBps=None,
@@ -33,16 +33,16 @@ SETTING = Setting(
 KINDS = {column.name: column for column in results.RUN_COLUMNS}
 
 
-def outcome(*, both: bool = False, **options) -> Outcome:
+def outcome(*, both: bool = False, **options) -> RunOutcome:
     runs = (7, 8) if both else (7,)
     flows = tuple(
-        Flow(gen=result("gen", run=run, **options), sink=result("sink", run=run, **options))
+        Direction(gen=result("gen", run=run, **options), sink=result("sink", run=run, **options))
         for run in runs
     )
-    return Outcome(flows, started_unix_ns=1_700_000_000 * SECOND_NS + 5, wall_s=1.5)
+    return RunOutcome(flows, started_unix_ns=1_700_000_000 * SECOND_NS + 5, wall_s=1.5)
 
 
-def recorded(of: Outcome, setting: Setting = SETTING) -> dict:
+def recorded(of: RunOutcome, setting: RunSetting = SETTING) -> dict:
     both = len(of.flows) == 2
     flows = [(flow.gen, flow.sink) for flow in of.flows]
     return record(of, setting, audit(flows, mtu_B=setting.mtu_B, both=both))
@@ -159,7 +159,7 @@ def test_of_a_span_without_a_run_the_load_of_others_is_known():
 
 
 def test_on_one_machine_counters_are_not_added_twice():
-    one = recorded(outcome(), Setting(1500, 2128.0, None, None, False, one_machine=True))
+    one = recorded(outcome(), RunSetting(1500, 2128.0, None, None, False, one_machine=True))
     two = recorded(outcome())
     assert two["softnet_drops"] == 2 * one["softnet_drops"] == 6
     assert two["interrupts_per_s"] == 2 * one["interrupts_per_s"] == pytest.approx(10_000)
@@ -190,7 +190,7 @@ def test_a_run_without_bytes_is_0_per_cent_of_bus_and_ceiling():
 
 
 def test_per_cent_of_the_bus_is_missing_where_the_bus_is_unknown():
-    row = recorded(outcome(), Setting(1500, None, 125.0, None, False, False))
+    row = recorded(outcome(), RunSetting(1500, None, 125.0, None, False, False))
     assert row["percent_of_bus"] is None
     assert row["percent_of_ceiling"] == pytest.approx(100 * 20 / (125 * 1448 / 1514))
 
@@ -214,13 +214,13 @@ SHARE = 1448 / 1514
 def test_the_ceiling_is_the_lowest_of_bus_link_and_memory(
     bus, link, memory, shared, both, expected
 ):
-    top, kind = ceiling(Setting(1500, bus, link, memory, shared, False), 1448.0, both)
+    top, kind = ceiling(RunSetting(1500, bus, link, memory, shared, False), 1448.0, both)
     assert kind == expected[1]
     assert top == (None if expected[0] is None else pytest.approx(expected[0]))
 
 
 def test_without_an_mss_the_ceiling_supposes_timestamps():
-    setting = Setting(9000, 1000.0, None, None, False, False)
+    setting = RunSetting(9000, 1000.0, None, None, False, False)
     assert ceiling(setting, None, False)[0] == pytest.approx(1000 * 8948 / 9014)
 
 
@@ -314,7 +314,7 @@ def test_the_engine_is_the_one_that_the_agents_report():
 
 
 def test_frames_are_as_short_as_the_segments_asked_for():
-    setting = Setting(9000, 1000.0, None, None, False, False)
+    setting = RunSetting(9000, 1000.0, None, None, False, False)
     assert ceiling(setting, 948.0, False)[0] == pytest.approx(1000 * 948 / 1014)
     assert ceiling(setting, 8948.0, False)[0] == pytest.approx(1000 * 8948 / 9014)
     # IPv6 with timestamps is not a short frame

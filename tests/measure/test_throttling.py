@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netlab.measure.exchange import Flow, Outcome
+from netlab.measure.exchange import Direction, RunOutcome
 from netlab.measure.throttling import Throttling, throttling
 
 
@@ -25,12 +25,12 @@ def found(*cpus: dict, sink: tuple[dict, ...] = ()) -> Throttling:
         {"meter": {part: {"cpu": list(rows)} for part in ("window", "total")}}
         for rows in (cpus, sink)
     ]
-    return throttling(Outcome((Flow(*ends),), started_unix_ns=0, wall_s=1.0))
+    return throttling(RunOutcome((Direction(*ends),), started_unix_ns=0, wall_s=1.0))
 
 
 def test_hosts_without_counts_tell_nothing():
     assert found(cpu(), sink=(cpu(),)) == Throttling(None, None)
-    blind = Outcome((Flow({"meter": None}, {}),), started_unix_ns=0, wall_s=1.0)
+    blind = RunOutcome((Direction({"meter": None}, {}),), started_unix_ns=0, wall_s=1.0)
     assert throttling(blind) == Throttling(None, None)
 
 

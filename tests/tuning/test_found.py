@@ -5,15 +5,15 @@ from __future__ import annotations
 import subprocess
 
 from netlab.tuning.found import parsed, reading
-from netlab.tuning.profiles import Setting, load_profile
+from netlab.tuning.profiles import HostSetting, load_profile
 
 SETTINGS = (
-    Setting(kind="mtu"),
-    Setting(kind="txqueuelen"),
-    Setting(kind="sysctl", name="net.ipv4.tcp_rmem"),
-    Setting(kind="sysctl", name="net.ipv4.no_such_setting"),
-    Setting(kind="ring", name="rx"),
-    Setting(kind="defer", name="gro_flush_timeout"),
+    HostSetting(kind="mtu"),
+    HostSetting(kind="txqueuelen"),
+    HostSetting(kind="sysctl", name="net.ipv4.tcp_rmem"),
+    HostSetting(kind="sysctl", name="net.ipv4.no_such_setting"),
+    HostSetting(kind="ring", name="rx"),
+    HostSetting(kind="defer", name="gro_flush_timeout"),
 )
 
 

@@ -33,7 +33,7 @@ RATIO_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonRule:
     """Parameters of the comparison of samples.
 
     Parameters

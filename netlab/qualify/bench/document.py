@@ -10,7 +10,7 @@ import pandas as pd
 from netlab.files.json_file import write_json
 from netlab.files.tables import Table
 from netlab.lab.taskgroup import IN_WORDS
-from netlab.qualify.bench.compare import CELL, NO_CONCLUSION, Comparison, summary
+from netlab.qualify.bench.compare import CELL, NO_CONCLUSION, ComparisonRule, summary
 from netlab.qualify.bench.contenders import RECORD_LENGTH_B
 from netlab.qualify.bench.path import CONGESTION
 from netlab.qualify.bench.run import Bench
@@ -35,9 +35,9 @@ class Conclusions:
     summary: pd.DataFrame
 
     @classmethod
-    def of(cls, bench: Bench, comparison: Comparison | None = None) -> Conclusions:
+    def of(cls, bench: Bench, comparison: ComparisonRule | None = None) -> Conclusions:
         """Compare the samples of a benchmark."""
-        comparison = comparison or Comparison()
+        comparison = comparison or ComparisonRule()
         samples = pd.DataFrame.from_records(list(bench.samples))
         limits = bench.limits
         medians = comparison.medians(samples, limits.all_hot_MBps, limits.all_cold_MBps)

@@ -15,7 +15,7 @@ from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio, within_rounds
 from netlab.errors import BadInput
 from netlab.experiment.lab_pair import lab_pair
 from netlab.files.tables import Table
-from netlab.qualify.calibration.burner import Load
+from netlab.qualify.calibration.burner import CpuLoad
 from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN, text_of
 from netlab.study import Study
 
@@ -44,8 +44,13 @@ HEADS = {
     "all_percent": "%",
 }
 
-QUIET = Load("none")
-LOADS = (QUIET, Load("spells", 70.0, 70.0), Load("slower", 200.0, 200.0), Load("faster", 5.0, 5.0))
+QUIET = CpuLoad("none")
+LOADS = (
+    QUIET,
+    CpuLoad("spells", 70.0, 70.0),
+    CpuLoad("slower", 200.0, 200.0),
+    CpuLoad("faster", 5.0, 5.0),
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class AaPlan:
     rounds : int
     seconds, warmup_s : float
         Window and warm-up of a run.
-    loads : tuple of Load
+    loads : tuple of CpuLoad
         Each gets all rounds.
     seed : int
         Of the order.
@@ -71,7 +76,7 @@ class AaPlan:
     rounds: int = 12
     seconds: float = 0.5
     warmup_s: float = 0.2
-    loads: tuple[Load, ...] = LOADS
+    loads: tuple[CpuLoad, ...] = LOADS
     seed: int = 2003
 
     def __post_init__(self) -> None:
@@ -125,7 +130,7 @@ QUICK_AA = AaPlan(
     rounds=4,
     seconds=0.2,
     warmup_s=0.1,
-    loads=(QUIET, Load("faster", 5.0, 5.0)),
+    loads=(QUIET, CpuLoad("faster", 5.0, 5.0)),
 )
 
 
@@ -234,7 +239,7 @@ class AaResult:
         }
 
 
-def _row(load: Load, runs: pd.DataFrame) -> dict:
+def _row(load: CpuLoad, runs: pd.DataFrame) -> dict:
     measured = runs[runs["goodput_MBps"].astype(float) > 0]
     good = valid(measured)
     apart, every = list(pairs(good)), list(pairs(measured))

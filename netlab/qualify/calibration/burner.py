@@ -25,7 +25,7 @@ END_S = 10.0
 
 
 @dataclass(frozen=True)
-class Load:
+class CpuLoad:
     """Foreign load on every CPU.
 
     Parameters

@@ -18,7 +18,7 @@ SCHEMA = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Document:
+class CalibrationDocument:
     """The calibrations of one command, the ones that were not measured left out."""
 
     started_at: str

@@ -40,7 +40,7 @@ QUEUE_BUFFERS = 2
 
 
 @dataclass(frozen=True)
-class Load:
+class PathLoad:
     """Traffic besides the pings: none, or one paced stream; ``rate_Mbps`` is the path's.
 
     On a path with a rate a ping waits for the packets before it, as on a real link; little if the
@@ -52,9 +52,9 @@ class Load:
     rate_Mbps: float | None = None
 
 
-IDLE = Load("idle")
-LOADED = Load("loaded", 500.0)
-LOADED_LINK = Load("loaded link", 1000.0, 2500.0)
+IDLE = PathLoad("idle")
+LOADED = PathLoad("loaded", 500.0)
+LOADED_LINK = PathLoad("loaded link", 1000.0, 2500.0)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RoundTrip:
     """A round-trip time under a load."""
 
     rtt_ms: float
-    load: Load
+    load: PathLoad
 
     @property
     def bound_us(self) -> float:
@@ -189,7 +189,7 @@ class EmulatorPlan:
         Configured round-trip times, each under every load.
     rates : sequence of EmulatedRate
         Rates of long paths.
-    loads : sequence of Load
+    loads : sequence of PathLoad
         Traffic besides the pings.
     pings : int
         Pings of one mean.
@@ -204,7 +204,7 @@ class EmulatorPlan:
         EmulatedRate(100.0, 20.0, 1500),
         EmulatedRate(2500.0, 183.2, PATH_MTU_B),
     )
-    loads: Sequence[Load] = (IDLE, LOADED, LOADED_LINK)
+    loads: Sequence[PathLoad] = (IDLE, LOADED, LOADED_LINK)
     pings: int = 100
     seconds: float = 2.0
     tries: int = 3

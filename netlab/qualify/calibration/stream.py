@@ -15,7 +15,7 @@ from netlab.experiment.measurement import Measurement, core_run, measured, reque
 from netlab.experiment.visit import stable_facts
 from netlab.lab.lab import Lab
 from netlab.lab.namespaces import tool as run_ip
-from netlab.measure import Setting
+from netlab.measure import RunSetting
 from netlab.study import Group, Socket, Study, Timing
 
 RECORD_LENGTH_B = 65536
@@ -154,7 +154,7 @@ class CalibratedPath:
         return measured(
             lambda: core_run(sender, receiver, request, mtu_B=stream.mtu_B),
             # The path's rate is under test here, so it is not a ceiling for flags.
-            setting=Setting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True),
+            setting=RunSetting(stream.mtu_B, None, None, None, bus_shared=False, one_machine=True),
             timing=timing,
             group=self.group,
             endpoints=self.endpoints.values(),

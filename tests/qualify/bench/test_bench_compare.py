@@ -12,7 +12,7 @@ from netlab.qualify.bench.compare import (
     FASTER,
     NO_CONCLUSION,
     SLOWER,
-    Comparison,
+    ComparisonRule,
     summary,
 )
 
@@ -40,7 +40,7 @@ def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: floa
 
 
 def compared(frame: pd.DataFrame) -> pd.DataFrame:
-    return Comparison().ratios(frame).set_index("peer")
+    return ComparisonRule().ratios(frame).set_index("peer")
 
 
 def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
@@ -111,7 +111,7 @@ def test_a_failed_transfer_takes_its_round_from_the_comparison_alone():
     frame.loc[(frame["contender"] == "iperf3") & (frame["round"] == 2), "goodput_MBps"] = None
     rows = compared(frame)
     assert (rows.loc["iperf3", "pairs"], rows.loc["nuttcp", "pairs"]) == (6, 7)
-    medians = Comparison().medians(frame).set_index("contender")
+    medians = ComparisonRule().medians(frame).set_index("contender")
     assert (medians.loc["iperf3", "n"], medians.loc["iperf3", "failed"]) == (6, 1)
 
 
@@ -132,7 +132,7 @@ def test_the_best_peer_is_the_one_with_the_highest_median():
 
 def test_medians_are_shown_as_shares_of_the_memory_copy_rate():
     frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
-    medians = Comparison().medians(frame, 40_000.0, 10_000.0).set_index("contender")
+    medians = ComparisonRule().medians(frame, 40_000.0, 10_000.0).set_index("contender")
     assert medians.loc["gensink", "percent_of_hot_copy"] == pytest.approx(5.0)
     assert medians.loc["iperf3", "percent_of_cold_copy"] == pytest.approx(10.0)
     assert medians.loc["gensink", "least_MBps"] <= 2000 <= medians.loc["gensink", "most_MBps"]
@@ -152,7 +152,7 @@ def test_the_summary_counts_verdicts_against_the_best_peer():
             best,
         ]
     )
-    rows = summary(Comparison().ratios(frame)).set_index("mode")
+    rows = summary(ComparisonRule().ratios(frame)).set_index("mode")
     assert list(rows.loc["same", ["cells", "faster", "no_conclusion"]]) == [2, 1, 1]
     assert list(rows.loc["best", ["cells", "slower"]]) == [1, 1]
     assert rows.loc["same", "highest_ratio"] == pytest.approx(2.0, rel=0.05)
@@ -160,4 +160,4 @@ def test_the_summary_counts_verdicts_against_the_best_peer():
 
 def test_a_level_of_confidence_that_cannot_be_is_refused():
     with pytest.raises(BadInput, match="confidence"):
-        Comparison(confidence=1.0)
+        ComparisonRule(confidence=1.0)

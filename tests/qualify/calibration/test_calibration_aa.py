@@ -17,11 +17,11 @@ from netlab.cli.calibrate import calibrate_command
 from netlab.errors import BadInput
 from netlab.qualify.calibration import burner
 from netlab.qualify.calibration.aa import LOADS, QUICK_AA, QUIET, AaPlan, AaResult, wilson
-from netlab.qualify.calibration.burner import Load, left_in_spell_s
-from netlab.qualify.calibration.document import Document
+from netlab.qualify.calibration.burner import CpuLoad, left_in_spell_s
+from netlab.qualify.calibration.document import CalibrationDocument
 from netlab.study.schedule import rounds, visits
 
-PLAN = AaPlan(paths=2, tunings=2, groups=2, rounds=6, loads=(QUIET, Load("spells", 7.0, 7.0)))
+PLAN = AaPlan(paths=2, tunings=2, groups=2, rounds=6, loads=(QUIET, CpuLoad("spells", 7.0, 7.0)))
 
 
 def samples(*, spread=0.01, of_load=0.0, of_cell=0.0, flags="", seed=1, loads=("none", "spells")):
@@ -54,7 +54,7 @@ def test_cells_that_differ_are_found_different():
     done = AaResult.of(PLAN, samples(of_cell=0.2), {})
     assert (done.cells["percent"] > 90).all()
     assert done.verdicts == ["outside", "outside"]
-    assert "are not within their bound" in Document("now", aa=done).complaint
+    assert "are not within their bound" in CalibrationDocument("now", aa=done).complaint
 
 
 def test_flagged_runs_are_counted_separately_and_few_rounds_give_no_verdict():
@@ -104,7 +104,7 @@ def test_the_result_has_text_table_and_json(tmp_path):
         "found different" in done.to_text()
         and "12 % of each CPU, 7 s on, 7 s off" in done.to_text()
     )
-    written = json.loads(Document("now", aa=done).save(tmp_path).read_text())
+    written = json.loads(CalibrationDocument("now", aa=done).save(tmp_path).read_text())
     assert len(written["aa"]["samples"]) == 96 and written["machine"] == {"kernel": "6.1"}
     assert (tmp_path / "calibration-aa.csv").is_file()
 
@@ -115,7 +115,7 @@ def _cpu_s(pid: int) -> float:
 
 
 def test_the_load_burns_cpu_while_it_is_on_and_is_gone_afterwards():
-    with Load("test", 60.0, 1.0, 80.0).injected() as pids:
+    with CpuLoad("test", 60.0, 1.0, 80.0).injected() as pids:
         assert pids
         # what Python takes to start is not yet the load
         until = time.monotonic() + 30

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from emulator_samples import filled, pinged
 
 from netlab.cli.calibrate import calibrate_command
-from netlab.qualify.calibration.document import Document
+from netlab.qualify.calibration.document import CalibrationDocument
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import EmulatedRate, EmulatorPlan
 from netlab.qualify.calibration.rate_cells import RatePlan
@@ -29,15 +29,15 @@ def rates() -> Calibration:
 
 
 def test_a_part_that_was_not_measured_is_not_in_the_document(tmp_path):
-    path = Document(AT, emulator=accuracy()).save(tmp_path)
+    path = CalibrationDocument(AT, emulator=accuracy()).save(tmp_path)
     written = json.loads(path.read_text())
     assert len(written["emulator"]["round_trips"]) == 3 and "cells" not in written
     assert written["machine"] == MACHINE and written["started_at"] == AT
-    assert "emulator" not in Document(AT, rates=rates()).as_json()
+    assert "emulator" not in CalibrationDocument(AT, rates=rates()).as_json()
 
 
 def test_every_table_is_saved(tmp_path):
-    Document(AT, rates(), accuracy()).save(tmp_path)
+    CalibrationDocument(AT, rates(), accuracy()).save(tmp_path)
     tables = ("calibration", "calibration-round-trips", "calibration-emulated-rates")
     assert {file.name for file in tmp_path.iterdir()} == {
         "calibration.json",
@@ -46,8 +46,8 @@ def test_every_table_is_saved(tmp_path):
 
 
 def test_cells_off_their_bound_are_counted_by_verdict():
-    assert Document(AT, emulator=accuracy()).complaint is None
-    assert Document(AT, rates(), accuracy(900)).complaint == (
+    assert CalibrationDocument(AT, emulator=accuracy()).complaint is None
+    assert CalibrationDocument(AT, rates(), accuracy(900)).complaint == (
         "4 of 5 cells are not within their bound: 1 not measured, 3 outside"
     )
 
