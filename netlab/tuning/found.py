@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from netlab.tuning.knobs import HostSetting
+from netlab.tuning.knobs import IN_SYSFS, HostSetting
 
 _OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
 
@@ -29,7 +29,7 @@ def _file(setting: HostSetting, interface: str) -> str | None:
     if setting.kind == "sysctl":
         # as in sysctl(8): a slash stands for a dot inside of a name
         return f"/proc/sys/{str(setting.name).translate(str.maketrans('./', '/.'))}"
-    name = setting.name if setting.kind == "defer" else _OF_INTERFACE.get(setting.kind)
+    name = setting.name if setting.kind in IN_SYSFS else _OF_INTERFACE.get(setting.kind)
     return f"/sys/class/net/{interface}/{name}" if name else None
 
 

@@ -26,6 +26,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "coalesce": ("rx-usecs", "rx-frames", "tx-usecs", "tx-frames"),
     "feature": ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"),
     "defer": ("gro_flush_timeout", "napi_defer_hard_irqs"),
+    "adaptive": ("rx", "tx"),
+    "pause": ("autoneg", "rx", "tx"),
+    "channels": ("combined", "rx", "tx"),
+    "napi": ("threaded",),
 }
 """Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
 
@@ -36,9 +40,36 @@ _SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
 _MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 _ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
+_ETHTOOL_FLAG = {
+    "ring": "-G",
+    "coalesce": "-C",
+    "adaptive": "-C",
+    "pause": "-A",
+    "channels": "-L",
+    "feature": "-K",
+}
 _MAX_VALUE = 400
 
-Kind = Literal["sysctl", "mtu", "txqueuelen", "ring", "coalesce", "feature", "defer", "module"]
+IN_SYSFS = ("defer", "napi")
+"""Kinds that are files of the interface in sysfs."""
+
+SWITCHES = ("feature", "adaptive", "pause")
+"""Kinds whose value is on or off."""
+
+Kind = Literal[
+    "sysctl",
+    "mtu",
+    "txqueuelen",
+    "ring",
+    "coalesce",
+    "feature",
+    "defer",
+    "adaptive",
+    "pause",
+    "channels",
+    "napi",
+    "module",
+]
 
 
 def _as_text(value: object) -> object:
@@ -60,8 +91,8 @@ class HostSetting(Frozen):
     Parameters
     ----------
     kind : str
-        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer`` or
-        ``module``.
+        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer``,
+        ``adaptive``, ``pause``, ``channels``, ``napi`` or ``module``.
     name : str, optional
         Which of that kind; ``mtu`` and ``txqueuelen`` have none.
     """
@@ -100,8 +131,9 @@ class Knob(HostSetting):
     ----------
     value : str
         Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in
-        descriptors, ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``loaded``
-        or ``absent`` for a module, which is that of a congestion control.
+        descriptors, ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or
+        ``off`` for a switch; ``loaded`` or ``absent`` for a module, which is that of a congestion
+        control.
     source : str
         Document and section of the value.
     note : str, optional
@@ -121,9 +153,10 @@ class Knob(HostSetting):
         folded = " ".join(self.value.split())
         if not folded.isascii() or not folded.isprintable() or len(folded) > _MAX_VALUE:
             raise ValueError(f"the value must be at most {_MAX_VALUE} printable ASCII characters")
-        if self.kind == "feature":
+        if self.kind in SWITCHES:
             if folded not in ("on", "off"):
-                raise ValueError(f"an offload is on or off, not {folded!r}")
+                what = "an offload" if self.kind == "feature" else f"{self.kind} {self.name}"
+                raise ValueError(f"{what} is on or off, not {folded!r}")
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
@@ -131,6 +164,8 @@ class Knob(HostSetting):
             _NUMBER.fullmatch(folded) and int(folded) < 2 ** (31 if not names else 32)
         ):
             raise ValueError(f"a {self.kind} value is a whole decimal number, not {folded!r}")
+        if self.kind == "napi" and folded not in ("0", "1"):
+            raise ValueError(f"{self.name} is 0 or 1, not {folded!r}")
         if self.kind == "mtu" and folded == "0":
             raise ValueError("an MTU is at least 1 byte")
         object.__setattr__(self, "value", folded)
@@ -145,11 +180,12 @@ class Knob(HostSetting):
             return shlex.join(words)
         if self.kind in ("mtu", "txqueuelen"):
             return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
-        if self.kind == "defer":
+        if self.kind in IN_SYSFS:
             path = shlex.quote(f"/sys/class/net/{interface}/{self.name}")
             return f"echo {shlex.quote(self.value)} > {path}"
-        flag = {"ring": "-G", "coalesce": "-C", "feature": "-K"}[self.kind]
         name = _ETHTOOL_FEATURE.get(str(self.name), str(self.name))
+        name = f"adaptive-{name}" if self.kind == "adaptive" else name
+        flag = _ETHTOOL_FLAG[self.kind]
         return shlex.join(["ethtool", flag, interface, name, self.value])
 
 

@@ -51,6 +51,43 @@ def test_a_session_sets_verifies_and_reverts_without_a_trace(namespace):
     assert namespace.dump() == before
 
 
+def test_queues_and_threads_of_an_interface(namespace):
+    """A veth pair has both; its ethtool reads them by other means."""
+    before = namespace.dump()
+    channel = begin(namespace)
+    for ring in ("rx", "tx"):
+        assert applied(channel, f"knob=channels name={ring} interface=v0 value=2")["old"] == "1"
+        shown = namespace.sh("ethtool -l v0").split("Current")[1]
+        assert f"{ring.upper()}:\t\t2\n" in shown
+    answer = channel.ask("set knob=channels name=rx interface=v0 value=5000")
+    assert answer["status"] == "refused" and "at most" in answer["reason"]
+    answer = channel.ask("set knob=channels name=combined interface=v0 value=1")
+    assert answer["status"] == "unsupported"
+    assert answer["reason"] == "the device has no such queues to set"
+    namespace.sh("ethtool -K v0 gro on")
+    applied(channel, "knob=napi name=threaded interface=v0 value=1")
+    assert namespace.sh("cat /sys/class/net/v0/threaded") == "1\n"
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    namespace.sh("ethtool -K v0 gro off")
+    assert channel.close() == 0
+    assert namespace.dump() == before
+
+
+@pytest.mark.parametrize(
+    ("knob", "reason"),
+    [
+        ("adaptive name=rx", "the device has no interrupt coalescing to set"),
+        ("pause name=rx", "the device has no pause frames to set"),
+    ],
+)
+def test_what_a_virtual_card_lacks_is_said(namespace, knob, reason):
+    channel = begin(namespace)
+    answer = channel.ask(f"read knob={knob} interface=v0")
+    assert answer["supported"] is False and answer["reason"] == reason
+    bad = channel.ask(f"set knob={knob} interface=v0 value=1")
+    assert bad["event"] == "error" and "on or off" in str(bad)
+
+
 def test_end_of_input_means_end(namespace):
     before = namespace.dump()
     channel = begin(namespace)

@@ -28,7 +28,7 @@ ip route | sed 's/ linkdown//' | sort
 ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
 for i in mgmt e1000e e1000 vmxnet3 virtio; do
     for option in -g -c -k -a -l; do ethtool $option $i 2>&1; done
-    for f in gro_flush_timeout napi_defer_hard_irqs mtu tx_queue_len; do
+    for f in gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len; do
         cat /sys/class/net/$i/$f
     done
 done
@@ -104,7 +104,12 @@ class Machines(Site):
                     "tunings": tunings,
                     "streams": [1],
                     # interpreted processors: no figure means anything
-                    "noise": {"steal_percent": 100, "foreign_cpu_percent": 100, "retries": 0},
+                    "noise": {
+                        "steal_percent": 100,
+                        "foreign_cpu_percent": 100,
+                        "foreign_traffic_percent": 100,
+                        "retries": 0,
+                    },
                     **more,
                 },
                 sort_keys=False,
@@ -188,6 +193,7 @@ _VALUES = {
         ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"), "off"
     ),
     "defer": {"napi_defer_hard_irqs": 1, "gro_flush_timeout": 50_000},
+    "napi": {"threaded": 1},
 }
 KNOBS = [
     {"kind": kind, **({"name": name} if name else {}), "value": value}

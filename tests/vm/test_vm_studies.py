@@ -178,3 +178,17 @@ def test_init_finds_every_card_and_writes_a_study_that_checks(two_machines):
     said, complaint = checking.communicate(timeout=300)
     assert checking.returncode == 0, said + complaint
     site.clean(before)
+
+
+def test_pause_frames_are_switched_off_and_on_again(two_machines):
+    """A card that negotiates them takes no other value, so that is switched off first."""
+    site = two_machines
+    knobs = [{"kind": "pause", "name": name, "value": "off"} for name in ("autoneg", "rx", "tx")]
+    site.write_study([{"name": "quiet", "knobs": knobs}], "e1000", "vmxnet3")
+    before = site.dump()
+    rows = measured(site, "pause", "--seconds", "1").set_index("path")
+    for knob in json.loads(rows.loc["e1000", "knobs"]).values():
+        assert [knob[f"pause {name}"] for name in ("autoneg", "rx", "tx")] == ["off"] * 3
+    reasons = {line["reason"] for line in json.loads(rows.loc["vmxnet3", "unsupported"])}
+    assert "the device has no pause frames to set" in reasons
+    site.clean(before)

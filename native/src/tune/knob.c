@@ -6,7 +6,9 @@ static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
 	[NL_KNOB_SYSCTL] = &nl_knob_ops_sysctl,     [NL_KNOB_MTU] = &nl_knob_ops_mtu,
 	[NL_KNOB_TXQUEUELEN] = &nl_knob_ops_txqueuelen, [NL_KNOB_RING] = &nl_knob_ops_ring,
 	[NL_KNOB_COALESCE] = &nl_knob_ops_coalesce, [NL_KNOB_FEATURE] = &nl_knob_ops_feature,
-	[NL_KNOB_DEFER] = &nl_knob_ops_defer,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
+	[NL_KNOB_DEFER] = &nl_knob_ops_defer,	    [NL_KNOB_ADAPTIVE] = &nl_knob_ops_adaptive,
+	[NL_KNOB_PAUSE] = &nl_knob_ops_pause,	    [NL_KNOB_CHANNELS] = &nl_knob_ops_channels,
+	[NL_KNOB_NAPI] = &nl_knob_ops_napi,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
 };
 
 static int sysctl_char(char c)

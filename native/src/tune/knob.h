@@ -23,6 +23,10 @@ enum nl_knob_kind {
 	NL_KNOB_COALESCE,
 	NL_KNOB_FEATURE,
 	NL_KNOB_DEFER,
+	NL_KNOB_ADAPTIVE,
+	NL_KNOB_PAUSE,
+	NL_KNOB_CHANNELS,
+	NL_KNOB_NAPI,
 	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
 	NL_KNOB_KINDS,
 };
@@ -75,6 +79,7 @@ struct nl_knob_ops {
 
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
 	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer,
+	nl_knob_ops_adaptive, nl_knob_ops_pause, nl_knob_ops_channels, nl_knob_ops_napi,
 	nl_knob_ops_module;
 
 /* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or

@@ -1,16 +1,92 @@
-/* knob_ethtool: rings, coalescing and offloads through SIOCETHTOOL. */
+/* knob_ethtool: numbers and switches of a card through SIOCETHTOOL: rings, coalescing, pause frames,
+ * queues. Each kind is a pair of requests and a table of fields. */
+#include "tune/knob_ethtool.h"
+
 #include "net/ethtool.h"
-#include "tune/knob.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static enum nl_knob_code failed(const struct nl_knob *k, const char *call, const char *lacks,
-				int errnum, struct nl_err *why)
+union request {
+	uint32_t cmd;
+	struct ethtool_ringparam ring;
+	struct ethtool_coalesce coalesce;
+	struct ethtool_pauseparam pause;
+	struct ethtool_channels channels;
+};
+
+struct field {
+	const char *name;
+	size_t at;
+	size_t most; /* of the device; 0: the request does not tell */
+};
+
+struct family {
+	uint32_t get, set;
+	const char *get_call, *set_call;
+	const char *lacks; /* said of a device without it */
+	const char *fixed; /* said of a device that cannot change it */
+	const char *unit;  /* of a number; NULL for a switch */
+	int needs_most;    /* a field of which the device has at most 0 is not there */
+	const struct field *fields;
+};
+
+#define RING(name, field, max) \
+	{name, offsetof(struct ethtool_ringparam, field), offsetof(struct ethtool_ringparam, max)}
+#define COALESCE(name, field) {name, offsetof(struct ethtool_coalesce, field), 0}
+#define PAUSE(name, field) {name, offsetof(struct ethtool_pauseparam, field), 0}
+#define CHANNELS(name, field, max) \
+	{name, offsetof(struct ethtool_channels, field), offsetof(struct ethtool_channels, max)}
+
+static const struct family ring = {
+	ETHTOOL_GRINGPARAM, ETHTOOL_SRINGPARAM, "ETHTOOL_GRINGPARAM", "ETHTOOL_SRINGPARAM",
+	"the device has no ring sizes to set", "the device has no ring sizes to set",
+	"descriptors", 0,
+	(const struct field[]){RING("rx", rx_pending, rx_max_pending),
+			       RING("tx", tx_pending, tx_max_pending), {NULL, 0, 0}},
+};
+
+static const struct family coalesce = {
+	ETHTOOL_GCOALESCE, ETHTOOL_SCOALESCE, "ETHTOOL_GCOALESCE", "ETHTOOL_SCOALESCE",
+	"the device has no interrupt coalescing to set",
+	"the device cannot change this coalescing parameter", "us or frames", 0,
+	(const struct field[]){COALESCE("rx-usecs", rx_coalesce_usecs),
+			       COALESCE("rx-frames", rx_max_coalesced_frames),
+			       COALESCE("tx-usecs", tx_coalesce_usecs),
+			       COALESCE("tx-frames", tx_max_coalesced_frames), {NULL, 0, 0}},
+};
+
+static const struct family adaptive = {
+	ETHTOOL_GCOALESCE, ETHTOOL_SCOALESCE, "ETHTOOL_GCOALESCE", "ETHTOOL_SCOALESCE",
+	"the device has no interrupt coalescing to set",
+	"the device has no adaptive coalescing", NULL, 0,
+	(const struct field[]){COALESCE("rx", use_adaptive_rx_coalesce),
+			       COALESCE("tx", use_adaptive_tx_coalesce), {NULL, 0, 0}},
+};
+
+static const struct family pause = {
+	ETHTOOL_GPAUSEPARAM, ETHTOOL_SPAUSEPARAM, "ETHTOOL_GPAUSEPARAM", "ETHTOOL_SPAUSEPARAM",
+	"the device has no pause frames to set", "the device cannot change its pause frames",
+	NULL, 0,
+	(const struct field[]){PAUSE("autoneg", autoneg), PAUSE("rx", rx_pause),
+			       PAUSE("tx", tx_pause), {NULL, 0, 0}},
+};
+
+static const struct family channels = {
+	ETHTOOL_GCHANNELS, ETHTOOL_SCHANNELS, "ETHTOOL_GCHANNELS", "ETHTOOL_SCHANNELS",
+	"the device has no such queues to set", "the device cannot change its queues", "queues", 1,
+	(const struct field[]){CHANNELS("combined", combined_count, max_combined),
+			       CHANNELS("rx", rx_count, max_rx), CHANNELS("tx", tx_count, max_tx),
+			       {NULL, 0, 0}},
+};
+
+enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *call,
+					 const char *lacks, int errnum, struct nl_err *why)
 {
 	if (errnum == ENODEV)
 		nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
@@ -21,358 +97,110 @@ static enum nl_knob_code failed(const struct nl_knob *k, const char *call, const
 	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_UNSUPPORTED;
 }
 
-static enum nl_knob_code number_out(struct nl_value *out, uint32_t n, enum nl_knob_access *access,
+int nl_knob_is_switch(const char *text)
+{
+	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
+static uint32_t *at(union request *r, size_t offset)
+{
+	return (uint32_t *)(void *)((char *)r + offset);
+}
+
+/* Ask the device; the field of the knob in *field. */
+static enum nl_knob_code get(const struct nl_knob *k, const struct family *f, union request *r,
+			     const struct field **field, struct nl_err *why)
+{
+	int result;
+
+	memset(r, 0, sizeof(*r));
+	r->cmd = f->get;
+	for (*field = f->fields; (*field)->name; (*field)++)
+		if (strcmp((*field)->name, k->name) == 0)
+			break;
+	result = nl_ethtool(k->interface, r);
+	if (result < 0)
+		return nl_knob_ethtool_failed(k, f->get_call, f->lacks, -result, why);
+	if (f->needs_most && *at(r, (*field)->most) == 0)
+		return nl_knob_ethtool_failed(k, f->get_call, f->lacks, EOPNOTSUPP, why);
+	return NL_KNOB_OK;
+}
+
+static enum nl_knob_code read_field(const struct nl_knob *k, const struct family *f,
+				    struct nl_value *out, enum nl_knob_access *access,
 				    struct nl_err *why)
 {
-	snprintf(out->text, sizeof(out->text), "%" PRIu32, n);
+	const struct field *field;
+	union request r;
+	enum nl_knob_code code;
+	uint32_t value;
+
+	*access = NL_KNOB_READ_ONLY;
+	code = get(k, f, &r, &field, why);
+	if (code != NL_KNOB_OK)
+		return code;
+	value = *at(&r, field->at);
+	if (f->unit)
+		snprintf(out->text, sizeof(out->text), "%" PRIu32, value);
+	else
+		snprintf(out->text, sizeof(out->text), "%s", value ? "on" : "off");
 	memcpy(out->exact, out->text, sizeof(out->exact));
 	*access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
-static const char no_rings[] = "the device has no ring sizes to set";
-
-static enum nl_knob_code ring_read(const struct nl_knob *k, struct nl_value *out,
-				   enum nl_knob_access *access, struct nl_err *why)
+static enum nl_knob_code write_field(const struct nl_knob *k, const struct family *f,
+				     const char *text, struct nl_err *why)
 {
-	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
-	int result = nl_ethtool(k->interface, &ring);
+	const struct field *field;
+	union request r;
+	enum nl_knob_code code = get(k, f, &r, &field, why);
+	uint32_t value = f->unit ? (uint32_t)strtoul(text, NULL, 10) : strcmp(text, "on") == 0;
+	int result;
 
-	*access = NL_KNOB_READ_ONLY;
-	if (result < 0)
-		return failed(k, "ETHTOOL_GRINGPARAM", no_rings, -result, why);
-	return number_out(out, strcmp(k->name, "rx") == 0 ? ring.rx_pending : ring.tx_pending,
-			  access, why);
-}
-
-static enum nl_knob_code ring_write(const struct nl_knob *k, const char *text,
-				    struct nl_err *why)
-{
-	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
-	uint32_t n = (uint32_t)strtoul(text, NULL, 10);
-	int rx = strcmp(k->name, "rx") == 0;
-	int result = nl_ethtool(k->interface, &ring);
-
-	if (result < 0)
-		return failed(k, "ETHTOOL_GRINGPARAM", no_rings, -result, why);
-	if (n > (rx ? ring.rx_max_pending : ring.tx_max_pending)) {
-		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " descriptors",
-			rx ? ring.rx_max_pending : ring.tx_max_pending);
+	if (code != NL_KNOB_OK)
+		return code;
+	if (field->most && value > *at(&r, field->most)) {
+		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " %s",
+			*at(&r, field->most), f->unit);
 		return NL_KNOB_REFUSED;
 	}
-	if (rx)
-		ring.rx_pending = n;
-	else
-		ring.tx_pending = n;
-	ring.cmd = ETHTOOL_SRINGPARAM;
-	result = nl_ethtool(k->interface, &ring);
+	*at(&r, field->at) = value;
+	r.cmd = f->set;
+	result = nl_ethtool(k->interface, &r);
 	if (result < 0)
-		return failed(k, "ETHTOOL_SRINGPARAM", no_rings, -result, why);
+		return nl_knob_ethtool_failed(k, f->set_call, f->fixed, -result, why);
 	return NL_KNOB_OK;
 }
 
-static const char *const ring_names[] = {"rx", "tx", NULL};
-
-const struct nl_knob_ops nl_knob_ops_ring = {
-	.kind = "ring",
-	.names = ring_names,
-	.has_interface = 1,
-	.read = ring_read,
-	.write = ring_write,
-	.restore = ring_write,
-	.value_ok = nl_knob_is_number,
-	.value_form = "a ring size is a decimal number of descriptors",
-};
-
-static const char no_coalescing[] = "the device has no interrupt coalescing to set";
-static const char *const coalesce_names[] = {"rx-usecs", "rx-frames", "tx-usecs", "tx-frames",
-					     NULL};
-
-static uint32_t *coalesce_field(const struct nl_knob *k, struct ethtool_coalesce *c)
-{
-	if (strcmp(k->name, "rx-usecs") == 0)
-		return &c->rx_coalesce_usecs;
-	if (strcmp(k->name, "rx-frames") == 0)
-		return &c->rx_max_coalesced_frames;
-	if (strcmp(k->name, "tx-usecs") == 0)
-		return &c->tx_coalesce_usecs;
-	return &c->tx_max_coalesced_frames;
-}
-
-static enum nl_knob_code coalesce_read(const struct nl_knob *k, struct nl_value *out,
-				       enum nl_knob_access *access, struct nl_err *why)
-{
-	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
-	int result = nl_ethtool(k->interface, &c);
-
-	*access = NL_KNOB_READ_ONLY;
-	if (result < 0)
-		return failed(k, "ETHTOOL_GCOALESCE", no_coalescing, -result, why);
-	return number_out(out, *coalesce_field(k, &c), access, why);
-}
-
-static enum nl_knob_code coalesce_write(const struct nl_knob *k, const char *text,
-					struct nl_err *why)
-{
-	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
-	int result = nl_ethtool(k->interface, &c);
-
-	if (result < 0)
-		return failed(k, "ETHTOOL_GCOALESCE", no_coalescing, -result, why);
-	*coalesce_field(k, &c) = (uint32_t)strtoul(text, NULL, 10);
-	c.cmd = ETHTOOL_SCOALESCE;
-	result = nl_ethtool(k->interface, &c);
-	if (result < 0)
-		return failed(k, "ETHTOOL_SCOALESCE", "the device cannot change this "
-			      "coalescing parameter", -result, why);
-	return NL_KNOB_OK;
-}
-
-const struct nl_knob_ops nl_knob_ops_coalesce = {
-	.kind = "coalesce",
-	.names = coalesce_names,
-	.has_interface = 1,
-	.read = coalesce_read,
-	.write = coalesce_write,
-	.restore = coalesce_write,
-	.value_ok = nl_knob_is_number,
-	.value_form = "the value is a decimal number",
-};
-
-/* An offload is a group of feature bits. The kernel stores the requested bits apart from the active
- * ones, since offloads depend on each other (no segmentation without checksums). The requested bits
- * are saved and restored, so that a revert is exact in any order, and bits of the group that were
- * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
-enum { BLOCKS_MAX = 8 };
-
-struct group {
-	const char *name;
-	const char *bits[6];
-};
-
-static const struct group groups[] = {
-	{"rx-checksum", {"rx-checksum"}},
-	{"tx-checksum", {"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6",
-			 "tx-checksum-fcoe-crc", "tx-checksum-sctp"}},
-	{"tso", {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation",
-		 "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation",
-		 "tx-tcp-accecn-segmentation"}},
-	{"gso", {"tx-generic-segmentation"}},
-	{"gro", {"rx-gro"}},
-	{"scatter-gather", {"tx-scatter-gather"}},
-};
-
-static const char *const feature_names[] = {"rx-checksum", "tx-checksum", "tso", "gso", "gro",
-					    "scatter-gather", NULL};
-
-struct features {
-	uint32_t blocks;
-	uint32_t group[BLOCKS_MAX], available[BLOCKS_MAX], requested[BLOCKS_MAX],
-		active[BLOCKS_MAX];
-};
-
-static int in_group(const struct nl_knob *k, const char *bit)
-{
-	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
-		if (strcmp(groups[g].name, k->name) != 0)
-			continue;
-		for (int i = 0; i < 6 && groups[g].bits[i]; i++)
-			if (strcmp(groups[g].bits[i], bit) == 0)
-				return 1;
+/* The operations of a kind: `ops_NAME` reads and writes the fields of the family NAME. */
+#define OPERATIONS(family, form_ok, form, ...)                                                    \
+	static enum nl_knob_code family##_read(const struct nl_knob *k, struct nl_value *out,     \
+					       enum nl_knob_access *access, struct nl_err *why)   \
+	{                                                                                         \
+		return read_field(k, &family, out, access, why);                                  \
+	}                                                                                         \
+	static enum nl_knob_code family##_write(const struct nl_knob *k, const char *text,        \
+						struct nl_err *why)                               \
+	{                                                                                         \
+		return write_field(k, &family, text, why);                                        \
+	}                                                                                         \
+	static const char *const family##_names[] = {__VA_ARGS__, NULL};                          \
+	const struct nl_knob_ops nl_knob_ops_##family = {                                         \
+		.kind = #family,                                                                  \
+		.names = family##_names,                                                          \
+		.has_interface = 1,                                                               \
+		.read = family##_read,                                                            \
+		.write = family##_write,                                                          \
+		.restore = family##_write,                                                        \
+		.value_ok = form_ok,                                                              \
+		.value_form = form,                                                               \
 	}
-	return 0;
-}
 
-static int feature_count(const struct nl_knob *k)
-{
-	union {
-		struct ethtool_sset_info info;
-		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
-	} u;
-	uint32_t count;
-	int result;
-
-	memset(&u, 0, sizeof(u));
-	u.info.cmd = ETHTOOL_GSSET_INFO;
-	u.info.sset_mask = UINT64_C(1) << ETH_SS_FEATURES;
-	result = nl_ethtool(k->interface, &u);
-	if (result < 0)
-		return result;
-	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
-	if (!u.info.sset_mask || count == 0 || count > BLOCKS_MAX * 32)
-		return -EOPNOTSUPP;
-	return (int)count;
-}
-
-/* Fill f->group for count feature bits. 0 or -errno. */
-static int features_name(const struct nl_knob *k, int count, struct features *f)
-{
-	struct ethtool_gstrings *names =
-		calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
-	int result;
-
-	if (!names)
-		return -ENOMEM;
-	names->cmd = ETHTOOL_GSTRINGS;
-	names->string_set = ETH_SS_FEATURES;
-	names->len = (uint32_t)count;
-	result = nl_ethtool(k->interface, names);
-	for (uint32_t i = 0; result >= 0 && i < (uint32_t)count && i < names->len; i++) {
-		char bit[ETH_GSTRING_LEN + 1];
-
-		memcpy(bit, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-		bit[ETH_GSTRING_LEN] = '\0';
-		if (in_group(k, bit))
-			f->group[i / 32] |= UINT32_C(1) << (i % 32);
-	}
-	free(names);
-	return result < 0 ? result : 0;
-}
-
-static int features_get(const struct nl_knob *k, struct features *f)
-{
-	union {
-		struct ethtool_gfeatures head;
-		char room[sizeof(struct ethtool_gfeatures) +
-			  BLOCKS_MAX * sizeof(struct ethtool_get_features_block)];
-	} u;
-	int count = feature_count(k), result;
-	uint32_t any = 0;
-
-	memset(f, 0, sizeof(*f));
-	if (count < 0)
-		return count;
-	result = features_name(k, count, f);
-	if (result < 0)
-		return result;
-	memset(&u, 0, sizeof(u));
-	u.head.cmd = ETHTOOL_GFEATURES;
-	u.head.size = BLOCKS_MAX;
-	result = nl_ethtool(k->interface, &u);
-	if (result < 0)
-		return result;
-	f->blocks = ((uint32_t)count + 31) / 32;
-	for (uint32_t i = 0; i < f->blocks; i++) {
-		struct ethtool_get_features_block block;
-
-		memcpy(&block, u.room + sizeof(u.head) + i * sizeof(block), sizeof(block));
-		f->available[i] = block.available & f->group[i] & ~block.never_changed;
-		f->requested[i] = block.requested & f->available[i];
-		f->active[i] = block.active & f->group[i];
-		any |= f->group[i];
-	}
-	return any ? 0 : -EOPNOTSUPP;
-}
-
-static int any_bit(const uint32_t *blocks)
-{
-	uint32_t any = 0;
-
-	for (int i = 0; i < BLOCKS_MAX; i++)
-		any |= blocks[i];
-	return any != 0;
-}
-
-static const char no_feature[] = "the kernel does not know this offload";
-
-static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out,
-				      enum nl_knob_access *access, struct nl_err *why)
-{
-	struct features f;
-	int result = features_get(k, &f);
-	int on;
-	char *to = out->exact;
-
-	*access = NL_KNOB_READ_ONLY;
-	if (result < 0)
-		return failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
-	on = any_bit(f.active);
-	memcpy(out->text, on ? "on" : "off", on ? 3 : 4);
-	for (uint32_t i = 0; i < f.blocks; i++)
-		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
-	if (!any_bit(f.available)) {
-		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
-		return NL_KNOB_OK;
-	}
-	*access = nl_knob_privilege(why);
-	return NL_KNOB_OK;
-}
-
-static enum nl_knob_code features_set(const struct nl_knob *k, const struct features *f,
-				      const uint32_t *requested, struct nl_err *why)
-{
-	union {
-		struct ethtool_sfeatures head;
-		char room[sizeof(struct ethtool_sfeatures) +
-			  BLOCKS_MAX * sizeof(struct ethtool_set_features_block)];
-	} u;
-	int result;
-
-	memset(&u, 0, sizeof(u));
-	u.head.cmd = ETHTOOL_SFEATURES;
-	u.head.size = f->blocks;
-	for (uint32_t i = 0; i < f->blocks; i++) {
-		struct ethtool_set_features_block block = {
-			.valid = f->available[i],
-			.requested = requested[i] & f->available[i],
-		};
-
-		memcpy(u.room + sizeof(u.head) + i * sizeof(block), &block, sizeof(block));
-	}
-	result = nl_ethtool(k->interface, &u);
-	if (result < 0)
-		return failed(k, "ETHTOOL_SFEATURES", no_feature, -result, why);
-	if (result & ETHTOOL_F_WISH)
-		nl_fail(why, NL_REFUSED, "the kernel changed only some bits: offloads depend on each other");
-	return NL_KNOB_OK;
-}
-
-static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text,
-				       struct nl_err *why)
-{
-	static const uint32_t none[BLOCKS_MAX];
-	struct features f;
-	int result = features_get(k, &f);
-
-	if (result < 0)
-		return failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
-	return features_set(k, &f, strcmp(text, "on") == 0 ? f.available : none, why);
-}
-
-static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *exact,
-					 struct nl_err *why)
-{
-	uint32_t requested[BLOCKS_MAX] = {0};
-	struct features f;
-	int result = features_get(k, &f);
-
-	if (result < 0)
-		return failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
-	for (uint32_t i = 0; i < f.blocks; i++) {
-		char *end;
-
-		requested[i] = (uint32_t)strtoul(exact, &end, 16);
-		if (end == exact) {
-			nl_fail(why, NL_REFUSED, "the saved offload bits do not match this kernel");
-			return NL_KNOB_REFUSED;
-		}
-		exact = *end == '.' ? end + 1 : end;
-	}
-	return features_set(k, &f, requested, why);
-}
-
-static int is_switch(const char *text)
-{
-	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
-}
-
-const struct nl_knob_ops nl_knob_ops_feature = {
-	.kind = "feature",
-	.names = feature_names,
-	.has_interface = 1,
-	.read = feature_read,
-	.write = feature_write,
-	.restore = feature_restore,
-	.value_ok = is_switch,
-	.value_form = "an offload is on or off",
-};
+OPERATIONS(ring, nl_knob_is_number, "a ring size is a decimal number of descriptors", "rx", "tx");
+OPERATIONS(coalesce, nl_knob_is_number, "the value is a decimal number", "rx-usecs", "rx-frames",
+	   "tx-usecs", "tx-frames");
+OPERATIONS(adaptive, nl_knob_is_switch, "adaptive coalescing is on or off", "rx", "tx");
+OPERATIONS(pause, nl_knob_is_switch, "pause frames are on or off", "autoneg", "rx", "tx");
+OPERATIONS(channels, nl_knob_is_number, "the value is a decimal number of queues", "combined",
+	   "rx", "tx");

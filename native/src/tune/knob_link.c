@@ -1,4 +1,5 @@
-/* knob_link: MTU and queue length through interface ioctls, deferral through sysfs. */
+/* knob_link: MTU and queue length through interface ioctls, deferral and threads of an
+ * interface through sysfs. */
 #include "net/ifindex.h"
 #include "tune/knob_file.h"
 
@@ -226,7 +227,8 @@ static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *ou
 	if (err == 0)
 		return NL_KNOB_OK;
 	if (err == ENOENT)
-		nl_fail(why, NL_REFUSED, "this kernel does not support software interrupt deferral");
+		nl_fail(why, NL_REFUSED, "this kernel does not support %s", k->kind == NL_KNOB_DEFER ?
+			"software interrupt deferral" : "threads of an interface");
 	else
 		nl_knob_fail_errno(why, "it cannot be read", err);
 	return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
@@ -259,4 +261,22 @@ const struct nl_knob_ops nl_knob_ops_defer = {
 	.restore = defer_write,
 	.value_ok = nl_knob_is_number,
 	.value_form = "the value is a decimal number",
+};
+
+static int is_flag(const char *text)
+{
+	return strcmp(text, "0") == 0 || strcmp(text, "1") == 0;
+}
+
+static const char *const napi_names[] = {"threaded", NULL};
+
+const struct nl_knob_ops nl_knob_ops_napi = {
+	.kind = "napi",
+	.names = napi_names,
+	.has_interface = 1,
+	.read = defer_read,
+	.write = defer_write,
+	.restore = defer_write,
+	.value_ok = is_flag,
+	.value_form = "the value is 0 or 1",
 };

@@ -1,0 +1,243 @@
+/* knob_feature: offloads through SIOCETHTOOL. */
+#include "net/ethtool.h"
+#include "tune/knob_ethtool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/ethtool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An offload is a group of feature bits. The kernel stores the requested bits apart from the active
+ * ones, since offloads depend on each other (no segmentation without checksums). The requested bits
+ * are saved and restored, so that a revert is exact in any order, and bits of the group that were
+ * off before (tx-tcp-mangleid-segmentation, on most cards) stay off. */
+enum { BLOCKS_MAX = 8 };
+
+struct group {
+	const char *name;
+	const char *bits[6];
+};
+
+static const struct group groups[] = {
+	{"rx-checksum", {"rx-checksum"}},
+	{"tx-checksum", {"tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6",
+			 "tx-checksum-fcoe-crc", "tx-checksum-sctp"}},
+	{"tso", {"tx-tcp-segmentation", "tx-tcp-ecn-segmentation",
+		 "tx-tcp-mangleid-segmentation", "tx-tcp6-segmentation",
+		 "tx-tcp-accecn-segmentation"}},
+	{"gso", {"tx-generic-segmentation"}},
+	{"gro", {"rx-gro"}},
+	{"scatter-gather", {"tx-scatter-gather"}},
+};
+
+static const char *const feature_names[] = {"rx-checksum", "tx-checksum", "tso", "gso", "gro",
+					    "scatter-gather", NULL};
+
+struct features {
+	uint32_t blocks;
+	uint32_t group[BLOCKS_MAX], available[BLOCKS_MAX], requested[BLOCKS_MAX],
+		active[BLOCKS_MAX];
+};
+
+static int in_group(const struct nl_knob *k, const char *bit)
+{
+	for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++) {
+		if (strcmp(groups[g].name, k->name) != 0)
+			continue;
+		for (int i = 0; i < 6 && groups[g].bits[i]; i++)
+			if (strcmp(groups[g].bits[i], bit) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+static int feature_count(const struct nl_knob *k)
+{
+	union {
+		struct ethtool_sset_info info;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} u;
+	uint32_t count;
+	int result;
+
+	memset(&u, 0, sizeof(u));
+	u.info.cmd = ETHTOOL_GSSET_INFO;
+	u.info.sset_mask = UINT64_C(1) << ETH_SS_FEATURES;
+	result = nl_ethtool(k->interface, &u);
+	if (result < 0)
+		return result;
+	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
+	if (!u.info.sset_mask || count == 0 || count > BLOCKS_MAX * 32)
+		return -EOPNOTSUPP;
+	return (int)count;
+}
+
+/* Fill f->group for count feature bits. 0 or -errno. */
+static int features_name(const struct nl_knob *k, int count, struct features *f)
+{
+	struct ethtool_gstrings *names =
+		calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+	int result;
+
+	if (!names)
+		return -ENOMEM;
+	names->cmd = ETHTOOL_GSTRINGS;
+	names->string_set = ETH_SS_FEATURES;
+	names->len = (uint32_t)count;
+	result = nl_ethtool(k->interface, names);
+	for (uint32_t i = 0; result >= 0 && i < (uint32_t)count && i < names->len; i++) {
+		char bit[ETH_GSTRING_LEN + 1];
+
+		memcpy(bit, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+		bit[ETH_GSTRING_LEN] = '\0';
+		if (in_group(k, bit))
+			f->group[i / 32] |= UINT32_C(1) << (i % 32);
+	}
+	free(names);
+	return result < 0 ? result : 0;
+}
+
+static int features_get(const struct nl_knob *k, struct features *f)
+{
+	union {
+		struct ethtool_gfeatures head;
+		char room[sizeof(struct ethtool_gfeatures) +
+			  BLOCKS_MAX * sizeof(struct ethtool_get_features_block)];
+	} u;
+	int count = feature_count(k), result;
+	uint32_t any = 0;
+
+	memset(f, 0, sizeof(*f));
+	if (count < 0)
+		return count;
+	result = features_name(k, count, f);
+	if (result < 0)
+		return result;
+	memset(&u, 0, sizeof(u));
+	u.head.cmd = ETHTOOL_GFEATURES;
+	u.head.size = BLOCKS_MAX;
+	result = nl_ethtool(k->interface, &u);
+	if (result < 0)
+		return result;
+	f->blocks = ((uint32_t)count + 31) / 32;
+	for (uint32_t i = 0; i < f->blocks; i++) {
+		struct ethtool_get_features_block block;
+
+		memcpy(&block, u.room + sizeof(u.head) + i * sizeof(block), sizeof(block));
+		f->available[i] = block.available & f->group[i] & ~block.never_changed;
+		f->requested[i] = block.requested & f->available[i];
+		f->active[i] = block.active & f->group[i];
+		any |= f->group[i];
+	}
+	return any ? 0 : -EOPNOTSUPP;
+}
+
+static int any_bit(const uint32_t *blocks)
+{
+	uint32_t any = 0;
+
+	for (int i = 0; i < BLOCKS_MAX; i++)
+		any |= blocks[i];
+	return any != 0;
+}
+
+static const char no_feature[] = "the kernel does not know this offload";
+
+static enum nl_knob_code feature_read(const struct nl_knob *k, struct nl_value *out,
+				      enum nl_knob_access *access, struct nl_err *why)
+{
+	struct features f;
+	int result = features_get(k, &f);
+	int on;
+	char *to = out->exact;
+
+	*access = NL_KNOB_READ_ONLY;
+	if (result < 0)
+		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
+	on = any_bit(f.active);
+	memcpy(out->text, on ? "on" : "off", on ? 3 : 4);
+	for (uint32_t i = 0; i < f.blocks; i++)
+		to += snprintf(to, 10, "%s%08" PRIx32, i ? "." : "", f.requested[i]);
+	if (!any_bit(f.available)) {
+		nl_fail(why, NL_REFUSED, "fixed: the device cannot switch this offload");
+		return NL_KNOB_OK;
+	}
+	*access = nl_knob_privilege(why);
+	return NL_KNOB_OK;
+}
+
+static enum nl_knob_code features_set(const struct nl_knob *k, const struct features *f,
+				      const uint32_t *requested, struct nl_err *why)
+{
+	union {
+		struct ethtool_sfeatures head;
+		char room[sizeof(struct ethtool_sfeatures) +
+			  BLOCKS_MAX * sizeof(struct ethtool_set_features_block)];
+	} u;
+	int result;
+
+	memset(&u, 0, sizeof(u));
+	u.head.cmd = ETHTOOL_SFEATURES;
+	u.head.size = f->blocks;
+	for (uint32_t i = 0; i < f->blocks; i++) {
+		struct ethtool_set_features_block block = {
+			.valid = f->available[i],
+			.requested = requested[i] & f->available[i],
+		};
+
+		memcpy(u.room + sizeof(u.head) + i * sizeof(block), &block, sizeof(block));
+	}
+	result = nl_ethtool(k->interface, &u);
+	if (result < 0)
+		return nl_knob_ethtool_failed(k, "ETHTOOL_SFEATURES", no_feature, -result, why);
+	if (result & ETHTOOL_F_WISH)
+		nl_fail(why, NL_REFUSED, "the kernel changed only some bits: offloads depend on each other");
+	return NL_KNOB_OK;
+}
+
+static enum nl_knob_code feature_write(const struct nl_knob *k, const char *text,
+				       struct nl_err *why)
+{
+	static const uint32_t none[BLOCKS_MAX];
+	struct features f;
+	int result = features_get(k, &f);
+
+	if (result < 0)
+		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
+	return features_set(k, &f, strcmp(text, "on") == 0 ? f.available : none, why);
+}
+
+static enum nl_knob_code feature_restore(const struct nl_knob *k, const char *exact,
+					 struct nl_err *why)
+{
+	uint32_t requested[BLOCKS_MAX] = {0};
+	struct features f;
+	int result = features_get(k, &f);
+
+	if (result < 0)
+		return nl_knob_ethtool_failed(k, "ETHTOOL_GFEATURES", no_feature, -result, why);
+	for (uint32_t i = 0; i < f.blocks; i++) {
+		char *end;
+
+		requested[i] = (uint32_t)strtoul(exact, &end, 16);
+		if (end == exact) {
+			nl_fail(why, NL_REFUSED, "the saved offload bits do not match this kernel");
+			return NL_KNOB_REFUSED;
+		}
+		exact = *end == '.' ? end + 1 : end;
+	}
+	return features_set(k, &f, requested, why);
+}
+
+const struct nl_knob_ops nl_knob_ops_feature = {
+	.kind = "feature",
+	.names = feature_names,
+	.has_interface = 1,
+	.read = feature_read,
+	.write = feature_write,
+	.restore = feature_restore,
+	.value_ok = nl_knob_is_switch,
+	.value_form = "an offload is on or off",
+};
