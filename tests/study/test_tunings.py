@@ -228,7 +228,7 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
     ("changes", "words"),
     [
         ({"tunings": [{"name": "kernel"}]}, ["tunings.kernel: unknown", "openlab-2003-kernel"]),
-        ({"tunings": [{"name": "none"}]}, ["unknown tuning 'none'; known: as-found, openlab"]),
+        ({"tunings": [{"name": "none"}]}, ["unknown tuning 'none'; known: as-found, esnet-100g"]),
         ({"tunings": [{"name": "as-foun"}]}, ["the nearest: as-found"]),
         (
             {"tunings": [{"name": "bigger", "profile": "bi"}], "profiles": {"big": {}}},

@@ -195,3 +195,18 @@ def test_data_are_read_from_the_directory_of_the_environment(write, monkeypatch,
         profile_names()
     with pytest.raises(BadInput, match="data_dir"):
         profile_names(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["esnet-10g", "esnet-100g", "napi-deferred", "napi-threaded"])
+def test_every_knob_of_todays_tunings_has_a_source_and_an_effect_or_what_it_needs(name):
+    profile = load_profile(name)
+    assert profile.items
+    for knob in profile.items:
+        assert knob.source and (knob.note or knob.when_missing), knob.label
+
+
+def test_the_larger_of_esnets_lists_contains_the_smaller_one():
+    small, large = (
+        {knob.label for knob in load_profile(name).items} for name in ("esnet-10g", "esnet-100g")
+    )
+    assert small < large
