@@ -246,4 +246,6 @@ def samples_of(measured: Measured) -> LongPath:
             f"{measured.results} holds no traces; the study needs trace: true",
             code="E-ANALYSIS-010",
         )
-    return LongPath(measured, store.intervals(), store.rows("traces"), store.rows("paths"))
+    known = measured.intervals
+    intervals = store.intervals() if known is None else known
+    return LongPath(measured, intervals, store.rows("traces"), store.rows("paths"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,8 +18,8 @@ from netlab.analysis.findings import findings
 from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import Store
-from netlab.results.campaigns import study_file
+from netlab.results import TABLES, Store
+from netlab.results.campaigns import FOLDER, study_file
 from netlab.study import QUICK, Study, is_name
 
 MadeT = TypeVar("MadeT")
@@ -68,15 +68,15 @@ class Measured:
     intervals: pd.DataFrame | None = None
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @cached_property
+    @property
     def findings(self) -> pd.DataFrame:
         """Findings of 2003 tested on these runs, from :func:`netlab.analysis.findings.findings`."""
-        return findings(self.runs, self.study)
+        return _findings(self)
 
-    @cached_property
+    @property
     def stability(self) -> pd.DataFrame:
         """Order effects of the campaign, from :func:`netlab.analysis.stability.stability`."""
-        return stability(self.runs)
+        return _stability(self)
 
     @property
     def groups(self) -> list[str]:
@@ -92,6 +92,16 @@ class Measured:
             quantity=quantity,
             bottlenecks=self.bottlenecks,
         )
+
+
+@computed_once
+def _findings(m: Measured) -> pd.DataFrame:
+    return findings(m.runs, m.study)
+
+
+@computed_once
+def _stability(m: Measured) -> pd.DataFrame:
+    return stability(m.runs)
 
 
 def from_frames(
@@ -125,8 +135,48 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
-    store = Store(directory)
-    runs = store.runs()
+    if _loaded is None:
+        return _load(directory, file, name)
+    state = (directory, file, name, _files(directory))
+    if state not in _loaded:
+        _loaded.clear()
+        _loaded[state] = _load(directory, file, name)
+    return _copy(_loaded[state])
+
+
+_loaded: dict[tuple, Measured] | None = None
+
+
+def reuse_loaded() -> None:
+    """From now on, load results again only if their files have changed.
+
+    For a kernel that executes several notebooks of one study. Each caller of :func:`load_measured`
+    gets frames of its own; analyses that are computed once are shared.
+    """
+    global _loaded
+    _loaded = {} if _loaded is None else _loaded
+
+
+def _files(directory: Path) -> tuple[tuple[str, int, int], ...]:
+    """Name, time of change and size of every file that the records are read from."""
+    files = [file for name in (*TABLES, FOLDER) for file in sorted((directory / name).rglob("*"))]
+    return tuple((str(f), s.st_mtime_ns, s.st_size) for f in files for s in (f.stat(),))
+
+
+def _copy(m: Measured) -> Measured:
+    copied = replace(
+        m,
+        runs=m.runs.copy(),
+        cells=m.cells.copy(),
+        bottlenecks=m.bottlenecks.copy(),
+        intervals=None if m.intervals is None else m.intervals.copy(),
+    )
+    object.__setattr__(copied, "_made", m._made)  # a field that `replace` does not take over
+    return copied
+
+
+def _load(directory: Path, file: Path | None, name: str) -> Measured:
+    runs, intervals = Store(directory).block()
     if runs.empty:
         raise NetlabError(
             f"{directory} holds no runs; measure the study first", code="E-ANALYSIS-011"
@@ -140,7 +190,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
             key="study",
             code="E-ANALYSIS-012",
         )
-    return from_frames(design, runs, store.intervals(), directory)
+    return from_frames(design, runs, intervals, directory)
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:

@@ -10,6 +10,7 @@ level 95 % would cover less. Intervals of such a study are made at a level raise
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from scipy.special import stdtrit
@@ -63,7 +64,12 @@ def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> fl
     sd = float(np.log(values).std(ddof=1))
     # half the width of an interval on logarithms, in per cent of the mean, is 100 sinh(half)
     asked = math.asinh(target_percent / 100)
+    enough = np.flatnonzero(_standard_errors(level) * sd <= asked)
+    return float(LEAST + enough[0]) if len(enough) else math.inf
+
+
+@cache
+def _standard_errors(level: float) -> np.ndarray:
+    """Half width of an interval for a standard deviation of 1, from :data:`LEAST` rounds on."""
     rounds = np.arange(LEAST, MOST_ROUNDS)
-    half = stdtrit(rounds - 1, 0.5 + level / 2) * sd / np.sqrt(rounds)
-    enough = rounds[half <= asked]
-    return float(enough[0]) if len(enough) else math.inf
+    return stdtrit(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)

@@ -103,7 +103,7 @@ def execute(
 
 def _complete(notebook: Path) -> bool:
     """True if papermill ended this run without an exception."""
-    import nbformat
+    from netlab.notebooks.format import nbformat
 
     try:
         status = nbformat.read(notebook, as_version=4).metadata.get("papermill", {})

@@ -14,9 +14,8 @@ import keyword
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-import nbformat
-
 from netlab.errors import BadInput
+from netlab.notebooks.format import nbformat
 
 INJECTED = "# Parameters"
 """First line of the cell that papermill adds; IPython stores its source in ``In``."""

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections import deque
+import os
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 from netlab.files.json_file import write_text
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 
-AT_ONCE = 2
+MOST_AT_ONCE = 2
 PREPARE = """
 import netlab
-import netlab.analysis.measured
 import netlab.charts.views
 import netlab.report.front, netlab.report.tables
+from netlab.analysis.measured import load_measured, reuse_loaded
+reuse_loaded()
 """
-"""Modules that most notebooks import; a kernel loads them once."""
+"""What a kernel does once for all its notebooks: most import these modules."""
+
+
+def at_once() -> int:
+    """Kernels side by side: the calling process draws pages meanwhile, and needs a CPU as well."""
+    return max(1, min(MOST_AT_ONCE, len(os.sched_getaffinity(0)) - 1))
 
 
 @dataclass(frozen=True)
@@ -74,26 +80,58 @@ class Executions:
 
     Parameters
     ----------
-    jobs : iterable of Job
-        In their order; each kernel takes the next one when it is free.
-    done : callable
-        Called by :meth:`wait` with each job that is finished.
+    kernels : int, optional
+        Most kernels side by side; by default :func:`at_once`.
     """
 
-    def __init__(self, jobs: Iterable[Job], done: Callable[[Job], None] = lambda job: None):
-        self._left, self._done = deque(jobs), done
-        self._waited_for = len(self._left)
+    def __init__(self, kernels: int | None = None):
+        self._most = at_once() if kernels is None else kernels
+        self._done: Callable[[Job], None] = lambda job: None
+        self._waited_for = 0
+        self._left: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: SimpleQueue[Job | BaseException] = SimpleQueue()
+        self._workers: list[Thread] = []
+        self._prepare = PREPARE
 
     def __enter__(self) -> Executions:
-        self._pool = ThreadPoolExecutor(max_workers=AT_ONCE)
-        for _ in range(min(AT_ONCE, self._waited_for)):
-            self._pool.submit(self._work)
         return self
 
+    def start(self, prepare: str = "") -> None:
+        """Start a kernel before the notebooks are known, which takes as long as loading results.
+
+        Parameters
+        ----------
+        prepare : str
+            What a kernel does besides :data:`PREPARE`.
+        """
+        self._prepare += prepare
+        self._add_worker(early=True)
+
+    def add(self, jobs: Iterable[Job], done: Callable[[Job], None] = lambda job: None) -> None:
+        """Execute notebooks; each kernel takes the next one when it is free.
+
+        Parameters
+        ----------
+        jobs : iterable of Job
+            In their order.
+        done : callable
+            Called by :meth:`wait` with each job that is finished.
+        """
+        self._done = done
+        for job in jobs:
+            self._waited_for += 1
+            self._left.put(job)
+        while len(self._workers) < min(self._most, self._waited_for):
+            self._add_worker()
+
     def __exit__(self, *_exception: object) -> None:
-        self._left.clear()
-        self._pool.shutdown()
+        with suppress(Empty):
+            while True:
+                self._left.get_nowait()
+        for _ in self._workers:
+            self._left.put(None)
+        for worker in self._workers:
+            worker.join()
 
     def wait(self) -> None:
         """Wait for all notebooks, and raise the first error."""
@@ -104,19 +142,17 @@ class Executions:
             self._waited_for -= 1
             self._done(ended)
 
-    def _work(self) -> None:
+    def _add_worker(self, *, early: bool = False) -> None:
+        self._workers.append(Thread(target=self._work, args=(early,)))
+        self._workers[-1].start()
+
+    def _work(self, early: bool) -> None:
         try:
             with ExitStack() as stack:
-                kernel = None
-                while (job := self._next()) is not None:
-                    kernel = kernel or stack.enter_context(Kernel(PREPARE))
+                kernel = stack.enter_context(Kernel(self._prepare)) if early else None
+                while (job := self._left.get()) is not None:
+                    kernel = kernel or stack.enter_context(Kernel(self._prepare))
                     job.make(kernel)
                     self._ended.put(job)
         except BaseException as error:
             self._ended.put(error)
-
-    def _next(self) -> Job | None:
-        try:
-            return self._left.popleft()
-        except IndexError:
-            return None

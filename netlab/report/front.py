@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Front:
-    """First screen of the index.
+    """First screen of the index besides its chart, :func:`picture`.
 
     Attributes
     ----------
@@ -41,18 +41,15 @@ class Front:
         From :func:`netlab.analysis.headline.headline`.
     box : list of (str, str)
         Item and sentence of the box "How far to trust this".
-    picture : Chart or Gallery
-        One chart.
     """
 
     sentences: tuple[str, ...]
     box: list[tuple[str, str]]
-    picture: Chart | Gallery
 
 
 def front(m: Measured) -> Front:
     """The first screen of a measured study."""
-    return Front(headline(m), box(m), picture(m))
+    return Front(headline(m), box(m))
 
 
 def answer(m: Measured) -> Answer:

@@ -17,6 +17,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
+from netlab.files.json_file import write_text
 from netlab.notebooks.parameters import declared
 from netlab.report.execution import Executions, Job
 from netlab.report.factors import has_factors
@@ -71,6 +72,9 @@ EXECUTED = "notebooks"
 RENDERED = ".rendered"
 """Folder of rendered pages below that of the notebooks."""
 
+LAST = "inputs"
+"""File there with the digest of package and records of the last report."""
+
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
 
@@ -100,6 +104,7 @@ def publish(
     report: Report | None = None,
     dated: bool = True,
     data_only: bool = False,
+    reuse: bool = True,
 ) -> Published:
     """Execute the analysis notebooks and build the site.
 
@@ -120,6 +125,8 @@ def publish(
         State the time of publishing in the footer; without it the same results give the same bytes.
     data_only : bool
         Leave out the PDF and the PNGs.
+    reuse : bool
+        Take executed notebooks and pages whose inputs are unchanged from the former report.
 
     Returns
     -------
@@ -141,18 +148,24 @@ def publish(
         )
     site = site.absolute()
     step("records", 0.0)
-    measured = load_measured(directory)
-    against = against and side_of(against).given  # refused before minutes of notebooks
-    package = package_digest()
-    named = report or report_of(measured.study)
-    jobs = list(_jobs(measured, frozen, against, named, package))
-    waiting = [job for job in jobs if not job.is_made]
-    share = NOTEBOOKS_SHARE / len(jobs)
-    pages = [
-        ExecutedNotebook(job.output, summary=job.summary, ready=job not in waiting) for job in jobs
-    ]
-    pages += _block_pages(measured, directory / EXECUTED)
-    with Executions(waiting, lambda job: step(job.source.name, share)) as running:
+    package, records = package_digest(), results_digest(directory)
+    rendered = directory / EXECUTED / RENDERED
+    last, inputs = rendered / LAST, digest_of(package, records)
+    with Executions() as running:
+        if not (reuse and last.is_file() and last.read_text("utf-8") == inputs):
+            running.start(f"load_measured({str(directory)!r}, {str(frozen)!r})\n")
+        measured = load_measured(directory)
+        against = against and side_of(against).given  # refused before minutes of notebooks
+        named = report or report_of(measured.study)
+        jobs = list(_jobs(measured, frozen, against, named, package, records))
+        waiting = [job for job in jobs if not (reuse and job.is_made)]
+        share = NOTEBOOKS_SHARE / len(jobs)
+        pages = [
+            ExecutedNotebook(job.output, summary=job.summary, ready=job not in waiting)
+            for job in jobs
+        ]
+        pages += _block_pages(measured, directory / EXECUTED)
+        running.add(waiting, lambda job: step(job.source.name, share))
         for job in jobs:
             if job not in waiting:
                 step(job.source.name, share)
@@ -164,8 +177,10 @@ def publish(
             pdf=not data_only,
             png=not data_only,
             wait=running.wait,
-            kept=RenderedPages(directory / EXECUTED / RENDERED, package),
+            kept=RenderedPages(rendered, package, records) if reuse else None,
         )
+    if reuse:
+        write_text(last, inputs)
     step("site", 1 - NOTEBOOKS_SHARE)
     return Published(index, gate(measured))
 
@@ -199,12 +214,11 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
 
 
 def _jobs(
-    m: Measured, frozen: Path, against: str, report: Report | None, package: str
+    m: Measured, frozen: Path, against: str, report: Report | None, package: str, records: str
 ) -> Iterator[Job]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     folder = m.results / EXECUTED
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
-    records = results_digest(m.results)
 
     def of_results(source: Path, parameters: dict[str, object], summary: str) -> Job:
         inputs = (package, records, source.read_bytes(), parameters, str(paths.root_dir()))

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import nbformat
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from netlab.errors import BadInput
+from netlab.notebooks.format import nbformat
 from netlab.report.page import anchor
 
 TEMPLATES = Path(__file__).parent / "templates"

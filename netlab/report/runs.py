@@ -151,14 +151,15 @@ def write_records(m: Measured, site: Path) -> None:
         part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
     nested = cache(_nested)  # most runs of a block share their provenance
     gaps = m.runs.isna().to_numpy()
+    names = [f" {json.dumps(name)}: " for name in m.runs]
+    inner = [column for column, name in enumerate(m.runs) if name in JSON_COLUMNS]
     for row, missing in zip(m.runs.to_dict("records"), gaps, strict=True):
         row["started_at"] = row["started_at"].isoformat()
-        lines = [
-            f" {json.dumps(name)}: "
-            + (nested(value or "null") if name in JSON_COLUMNS else _scalar(value, gap))
-            for (name, value), gap in zip(row.items(), missing, strict=True)
-        ]
-        text = ",\n".join(lines)
+        values = list(row.values())
+        texts = _scalars([None if gap else v for v, gap in zip(values, missing, strict=True)])
+        for column in inner:
+            texts[column] = nested(values[column] or "null")
+        text = ",\n".join(map(str.__add__, names, texts))
         (folder / f"{record_name(row['run_id'])}.json").write_text(
             f"{{\n{text}\n}}\n", encoding="utf-8"
         )
@@ -169,5 +170,15 @@ def _nested(text: str) -> str:
     return json_text(json.loads(text)).replace("\n", "\n ")
 
 
-def _scalar(value: object, gap: bool) -> str:
-    return "null" if gap else json_text(value)
+def _scalars(values: list[object]) -> list[str]:
+    """JSON text of each value; one call for all, with a line feed, which no text of them has."""
+    finite = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+    text = json.dumps(finite, ensure_ascii=False, separators=("\n", ":"), default=_plain)
+    return text[1:-1].split("\n")
+
+
+def _plain(value: object) -> object:
+    """Python's own number for one of numpy."""
+    if not hasattr(value, "item"):
+        raise TypeError(f"not a value of a record: {value!r}")
+    return value.item()

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,11 +19,12 @@ from netlab import __version__
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
+from netlab.files import paths
 from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
-from netlab.report.front import Front, front
+from netlab.report.front import Front, front, picture
 from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
@@ -106,7 +107,7 @@ def build_site(
     wait : callable
         Called once all is made that needs no notebook in the making; waits for these.
     kept : RenderedPages, optional
-        Rendered notebooks that may be reused.
+        Rendered notebooks and other pages that may be reused.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def build_site(
     try:
         work.chmod(0o755)
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf)
+        study.make(pdf=pdf, kept=kept)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
         wait()
@@ -240,20 +241,31 @@ class _StudyPages:
         self.downloads: list[Download] = []
         self.no_pdf = "no measured study is part of this site"
 
-    def make(self, *, pdf: bool) -> None:
+    def make(self, *, pdf: bool, kept: RenderedPages | None) -> None:
         """Make the pages, and write figures, tables, records, downloads and the PDF."""
         m = self.measured
         self.no_pdf = self.no_pdf if pdf else "not requested"
         if m is None:
             return
-        self.own = [self.exporter.page(page) for page in measured_pages(m)]
+        place = {"results": str(m.results), "root": str(paths.root_dir()), "blocks": self._blocks}
+
+        def pages(name: str, make: Callable[[], list[Page]]) -> list[Page]:
+            found = kept.pages(name, place, make) if kept else make()
+            return [self.exporter.page(page) for page in found]
+
+        self.own = pages("own", lambda: measured_pages(m))
         self.first = front(m)
-        self.picture = self.exporter.body(as_html(self.first.picture), "index")
-        self.runs = [self.exporter.page(page) for page in run_pages(m, self._blocks)]
+        (self.picture,) = (page.body for page in pages("picture", lambda: [_opening(m)]))
+        self.runs = pages("runs", lambda: run_pages(m, self._blocks))
         write_records(m, self.site)
         self.downloads = write_downloads(m, self.site)
         if pdf:
             self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title)
+
+
+def _opening(m: Measured) -> Page:
+    """The chart of the index."""
+    return replace(INDEX, body=as_html(picture(m)))
 
 
 def _write(study: _StudyPages, notebooks: list[Page], built_at: datetime | None) -> None:

@@ -121,7 +121,7 @@ def other_figures(directory: Path, work: Path) -> list[Difference]:
         Directory for the recomputed site.
     """
     try:
-        publish(directory / RESULTS, work / SITE, dated=False, data_only=True)
+        publish(directory / RESULTS, work / SITE, dated=False, data_only=True, reuse=False)
     except NetlabError as error:
         return [Difference(RESULTS, "", "records of a report", f"not publishable: {error}")]
     return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))

@@ -183,8 +183,11 @@ class Store:
         found = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
         return rows[found].drop(columns="part").reset_index(drop=True)
 
-    def block(self, block_id: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Runs of one block that count, in planned order, and their interval samples."""
+    def block(self, block_id: str | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Runs that count, of one block or of all, in planned order; and their interval samples.
+
+        The files of runs are read once for both.
+        """
         records = self.records(block_id)
         return _standing(records), self._rows("intervals", records)
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from pathlib import Path
 
 import nbformat
+import pyarrow.parquet
 import pytest
 import synthetic
 from nbformat import v4
 
 from netlab.errors import NetlabError
 from netlab.files import paths
-from netlab.report import execution, publish
+from netlab.report import execution, kept, publish, site
 from netlab.report.execution import Executions, Job
 from netlab.study import load
 from netlab.study.frozen import freeze
 from netlab.study.pages import Report
+from netlab.study.schedule import rounds
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def names(jobs):
 
 def test_a_study_without_2003_has_no_page_of_2003(foreign, tmp_path):
     assert publish.report_of(foreign.study) is None
-    jobs = list(publish._jobs(foreign, tmp_path / "study.yml", "", None, "p"))
+    jobs = list(publish._jobs(foreign, tmp_path / "study.yml", "", None, "p", "r"))
     assert names(jobs) == ["03-openlab-measured.ipynb"]
 
 
@@ -47,7 +51,7 @@ def test_a_notebook_gets_the_parameters_that_it_has(foreign, tmp_path):
     cells = [v4.new_code_cell('results = ""', metadata={"tags": ["parameters"]})]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "mine.ipynb")
     report = Report(notebooks=(str(tmp_path / "mine.ipynb"), "14-claims"))
-    own, claims = list(publish._jobs(foreign, tmp_path / "study.yml", "", report, "p"))[1:]
+    own, claims = list(publish._jobs(foreign, tmp_path / "study.yml", "", report, "p", "r"))[1:]
     assert own.parameters == {"results": str(tmp_path / "store")} and not own.inputs
     assert own.output == tmp_path / "store" / "notebooks" / "mine.ipynb"
     assert claims.inputs and claims.parameters == {}
@@ -62,8 +66,8 @@ def test_a_notebook_is_made_again_when_its_inputs_change(foreign, tmp_path, monk
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text("{}")
 
-    def job(package="p"):
-        (found,) = publish._jobs(foreign, tmp_path / "study.yml", "", None, package)
+    def job(package="p", records="r"):
+        (found,) = publish._jobs(foreign, tmp_path / "study.yml", "", None, package, records)
         return found
 
     monkeypatch.setattr(execution, "execute", execute)
@@ -78,9 +82,7 @@ def test_a_notebook_is_made_again_when_its_inputs_change(foreign, tmp_path, monk
     with monkeypatch.context() as patch:
         patch.setattr(paths, "notebook", lambda name: notebooks / name)
         assert not job().is_made
-    (record,) = (tmp_path / "store" / "runs").glob("*.parquet")
-    record.write_bytes(record.read_bytes() + b" ")
-    assert not job().is_made
+    assert not job(records="others").is_made
 
 
 def test_a_copy_that_is_gone_or_was_interrupted_is_made_again(tmp_path, monkeypatch):
@@ -107,6 +109,7 @@ def kernels(monkeypatch):
         made, open = [], 0
 
         def __init__(self, prepare):
+            self.prepare = prepare
             Kernel.made.append(self)
 
         def __enter__(self):
@@ -133,7 +136,8 @@ def test_notebooks_share_two_kernels_and_are_done_in_the_callers_thread(
     monkeypatch.setattr(execution, "execute", execute)
     done = []
     jobs = [Job(tmp_path / f"{i}.ipynb", tmp_path / f"{i}.out") for i in range(7)]
-    with Executions(jobs, lambda job: done.append((job, threading.current_thread()))) as running:
+    with Executions(2) as running:
+        running.add(jobs, lambda job: done.append((job, threading.current_thread())))
         running.wait()
     assert sorted(names(job for job, _ in done)) == names(jobs)
     assert {thread for _, thread in done} == {threading.current_thread()}
@@ -149,7 +153,8 @@ def test_the_first_error_ends_the_others_that_have_not_begun(tmp_path, monkeypat
 
     monkeypatch.setattr(execution, "execute", execute)
     jobs = [Job(tmp_path / f"{i}.ipynb", tmp_path / f"{i}.out") for i in range(50)]
-    with pytest.raises(NetlabError, match="a cell failed"), Executions(jobs) as running:
+    with pytest.raises(NetlabError, match="a cell failed"), Executions(2) as running:
+        running.add(jobs)
         running.wait()
     assert len(begun) <= 4 and kernels.open == 0
 
@@ -157,6 +162,85 @@ def test_the_first_error_ends_the_others_that_have_not_begun(tmp_path, monkeypat
 def test_an_error_of_the_block_leaves_the_rest_out(tmp_path, monkeypatch, kernels):
     monkeypatch.setattr(execution, "execute", lambda *_given, kernel: None)
     jobs = [Job(tmp_path / f"{i}.ipynb", tmp_path / f"{i}.out") for i in range(3)]
-    with pytest.raises(ZeroDivisionError), Executions(jobs):
+    with pytest.raises(ZeroDivisionError), Executions(2) as running:
+        running.add(jobs)
         raise ZeroDivisionError
     assert kernels.open == 0
+
+
+def test_a_kernel_starts_before_the_notebooks_are_known(tmp_path, monkeypatch, kernels):
+    used = []
+    monkeypatch.setattr(execution, "execute", lambda *_given, kernel: used.append(kernel))
+    with Executions(1) as running:
+        running.start("load()")
+        running.add([Job(tmp_path / "0.ipynb", tmp_path / "0.out")])
+        running.wait()
+    assert used == kernels.made and len(used) == 1
+    assert used[0].prepare == execution.PREPARE + "load()"
+
+
+def test_one_cpu_of_each_machine_is_left_for_the_pages(monkeypatch):
+    for cpus, kernels in ((1, 1), (2, 1), (3, 2), (64, 2)):
+        monkeypatch.setattr(execution.os, "sched_getaffinity", lambda _pid, n=cpus: set(range(n)))
+        assert execution.at_once() == kernels
+
+
+@pytest.fixture
+def made(monkeypatch, kernels):
+    """Notebooks executed, notebooks rendered, and page makers called by :func:`publish.publish`."""
+    names: list[str] = []
+    number = itertools.count()
+
+    def execute(source, output, parameters, *, kernel):
+        names.append(source.name)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        content = nbformat.read(source, as_version=4)
+        content.metadata["made"] = next(number)
+        nbformat.write(content, output)
+
+    def counted(module, name):
+        own = getattr(module, name)
+
+        def called(*arguments):
+            path = arguments[0]
+            names.append(path.name if isinstance(path, Path) else name)
+            return own(*arguments)
+
+        monkeypatch.setattr(module, name, called)
+
+    monkeypatch.setattr(execution, "execute", execute)
+    counted(kept, "render")
+    for name in ("measured_pages", "run_pages", "picture"):
+        counted(site, name)
+    return names
+
+
+def test_pages_that_did_not_change_are_not_made_again(tmp_path, made, kernels):
+    study = synthetic.foreign(tmp_path)
+    store = tmp_path / "store"
+    synthetic.store_of(store, study)
+    freeze(study, store)
+    block = rounds(study)[0][0].block_id
+    visit = store / publish.EXECUTED / f"20260101T000000Z~{block}@r1.ipynb"
+    visit.parent.mkdir()
+    nbformat.write(v4.new_notebook(cells=[v4.new_markdown_cell("# Block")]), visit)
+    own = ["03-openlab-measured.ipynb"]
+    of_records = ["measured_pages", "picture", "run_pages"]
+
+    def published(**options):
+        made.clear()
+        kernels.made.clear()
+        publish.publish(store, tmp_path / "site", data_only=True, dated=False, **options)
+        pages = {file.name: file.read_bytes() for file in (tmp_path / "site").glob("*.html")}
+        return sorted(made), pages
+
+    everything = sorted([*own, *own, visit.name, *of_records])
+    first, pages = published()
+    assert first == everything, "each notebook executed and rendered, each page made"
+    assert published() == ([], pages) and not kernels.made
+    (record,) = (store / "runs").glob("*.parquet")
+    runs = pyarrow.parquet.read_table(record)
+    pyarrow.parquet.write_table(runs, record, compression="none")
+    assert published()[0] == sorted([*own, *own, *of_records]), "the block's page is reused"
+    assert published(reuse=False)[0] == sorted(own + of_records), "a page is rendered elsewhere"
+    assert published()[0] == own, "its notebook is another one"
