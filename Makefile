@@ -48,6 +48,6 @@ notebook: setup ## JupyterLab, opened on notebooks/00-start-here.ipynb
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
 		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
 
-clean: ## remove what was built: .venv, build, dist, site (results stay in data/results)
+clean: ## remove what was built: .venv, build, dist, site, guide (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi
-	@rm -rf .venv .uv build dist site .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .uv build dist site guide .pytest_cache .ruff_cache .hypothesis

@@ -25,6 +25,7 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 README = (ROOT / "README.md").read_text()
 
 CONDA_NAMES = {
+    "griffelib": "griffe",
     "matplotlib": "matplotlib-base",
     "ruamel-yaml": "ruamel.yaml",
     "typst": "typst-py",

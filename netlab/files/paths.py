@@ -110,14 +110,16 @@ def notebook(name: str) -> Path:
 
 
 def own_file(name: str) -> Path:
-    """A file that netlab brings beside its data: ``uv.lock`` or ``CITATION.cff``.
+    """A file that netlab brings beside its data: ``uv.lock``, ``CITATION.cff`` or a document.
 
     Raises
     ------
     BadInput
         The installation is incomplete.
     """
-    path = (_checkout() or _INSTALLED_DATA) / name
+    root = _checkout() or _INSTALLED_DATA
+    places = (root, root / "docs", root / "native")
+    path = next((place / name for place in places if (place / name).is_file()), root / name)
     if not path.is_file():
         raise BadInput(
             "the installation is incomplete: the file is missing; install netlab again",
@@ -188,6 +190,11 @@ def results_root() -> Path:
 def results_dir(study_name: str) -> Path:
     """Default directory for the results of a study."""
     return results_root() / study_name
+
+
+def guide_dir() -> Path:
+    """Default directory of the guide: ``guide`` in :func:`root_dir`."""
+    return root_dir() / "guide"
 
 
 def site_dir() -> Path:

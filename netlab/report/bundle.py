@@ -27,8 +27,8 @@ from netlab.files.json_file import write_json, write_text
 from netlab.files.scratch import Scratch
 from netlab.report import crate
 from netlab.report.executed import copy_plain
+from netlab.report.place import MARKER
 from netlab.report.publish import last_visit, publish, report_of
-from netlab.report.site import MARKER
 from netlab.results import TABLES, campaigns
 from netlab.study import load
 from netlab.study.frozen import freeze, frozen_text

@@ -19,7 +19,7 @@ class RenderedPages:
     """Pages in a directory, each under a digest of its inputs.
 
     A rendered notebook depends on the package, the executed notebook, and the addresses of the
-    notebooks that it names; other pages of a study on the package and the records.
+    notebooks that it names; other pages on the package and what their maker states.
 
     Parameters
     ----------
@@ -27,12 +27,10 @@ class RenderedPages:
         Where they are stored.
     package : str
         Digest of the package, from :func:`netlab.report.inputs.package_digest`.
-    records : str
-        Digest of the records, from :func:`netlab.report.inputs.results_digest`.
     """
 
-    def __init__(self, folder: Path, package: str, records: str = ""):
-        self._folder, self._package, self._records = folder, package, records
+    def __init__(self, folder: Path, package: str):
+        self._folder, self._package = folder, package
         self._used: set[str] = set()
 
     def render(self, path: Path, links: dict[str, str]) -> Rendered:
@@ -61,11 +59,11 @@ class RenderedPages:
         name : str
             Distinguishes several calls.
         inputs : mapping
-            What the pages depend on besides the package and the records.
+            What the pages depend on besides the package.
         make : callable
             Makes them.
         """
-        file = self._file(name, self._records, inputs)
+        file = self._file(name, inputs)
         try:
             stored = [_page(one) for one in json.loads(file.read_text(encoding="utf-8"))]
         except _UNUSABLE:

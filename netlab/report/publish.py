@@ -176,8 +176,9 @@ def publish(
             built_at=datetime.now(UTC) if dated else None,
             pdf=not data_only,
             png=not data_only,
+            guide=not data_only,
             wait=running.wait,
-            kept=RenderedPages(rendered, package, records) if reuse else None,
+            kept=RenderedPages(rendered, package) if reuse else None,
         )
     if reuse:
         write_text(last, inputs)

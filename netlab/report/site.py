@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import Front, front, picture
+from netlab.report.guide.pages import FILES, guide_pages, neighbours
+from netlab.report.inputs import results_digest
 from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
-from netlab.report.render import TEMPLATES, Rendered, render
+from netlab.report.place import replacing
+from netlab.report.render import Rendered, render
 from netlab.report.runs import run_pages, write_records
+from netlab.report.writer import PageWriter
 from netlab.study.schedule import slug
-
-MARKER = ".netlab-site"
-"""Marker file of a site, so that building may replace the directory."""
 
 PDF_NAME = "report.pdf"
 NOTEBOOKS = "notebooks"
@@ -81,6 +77,7 @@ def build_site(
     png: bool = True,
     wait: Callable[[], None] = lambda: None,
     kept: RenderedPages | None = None,
+    guide: bool = False,
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -109,6 +106,9 @@ def build_site(
     kept : RenderedPages, optional
         Rendered notebooks and other pages that may be reused.
 
+    guide : bool
+        Add the pages of the guide.
+
     Returns
     -------
     Path
@@ -122,56 +122,27 @@ def build_site(
         The site cannot be written.
     """
     target = Path(os.path.abspath(out_dir))
-    _check_target(target)
     files = _page_files(notebooks)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise NetlabError(
-            f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
-        ) from None
-    try:
-        work.chmod(0o755)
+    with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
         study.make(pdf=pdf, kept=kept)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
+        chapters = guide_pages(kept) if guide else []
         wait()
         made |= {n: _page(n, file, files, rendered) for n, file in files.items() if n not in made}
         _copy_notebooks(files, work)
-        _write(study, [made[notebook] for notebook in files], built_at)
+        _write(study, [made[notebook] for notebook in files], chapters, built_at)
         if kept:
             kept.tidy()
-        _swap(work, target)
-    except OSError as error:
-        raise NetlabError(
-            f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
-        ) from None
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return target / "index.html"
-
-
-def _check_target(target: Path) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
-    if any(target.iterdir()) and not (target / MARKER).is_file():
-        raise BadInput(
-            "contains files but is not a netlab site; choose another or empty it",
-            key="out_dir",
-            value=str(target),
-            code="E-REPORT-006",
-        )
 
 
 def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
-        if name in files.values() or name in OWN_FILES:
+        if name in files.values() or name in (*OWN_FILES, *FILES):
             raise BadInput(
                 "another page of the site has this name",
                 where=str(notebook.path),
@@ -211,15 +182,6 @@ def _copy_notebooks(files: dict[ExecutedNotebook, str], site: Path) -> None:
         copy_plain(Path(notebook.path), folder / f"{Path(file).stem}.ipynb")
 
 
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-
-
 class _StudyPages:
     """The part of a site that comes from the measured study, without any notebook."""
 
@@ -247,7 +209,12 @@ class _StudyPages:
         self.no_pdf = self.no_pdf if pdf else "not requested"
         if m is None:
             return
-        place = {"results": str(m.results), "root": str(paths.root_dir()), "blocks": self._blocks}
+        place = {
+            "records": results_digest(m.results) if kept else "",
+            "results": str(m.results),
+            "root": str(paths.root_dir()),
+            "blocks": self._blocks,
+        }
 
         def pages(name: str, make: Callable[[], list[Page]]) -> list[Page]:
             found = kept.pages(name, place, make) if kept else make()
@@ -268,48 +235,31 @@ def _opening(m: Measured) -> Page:
     return replace(INDEX, body=as_html(picture(m)))
 
 
-def _write(study: _StudyPages, notebooks: list[Page], built_at: datetime | None) -> None:
+def _write(
+    study: _StudyPages, notebooks: list[Page], guide: list[Page], built_at: datetime | None
+) -> None:
     """Write every page around its content."""
-    site, measured = study.site, study.measured
-    environment = _environment()
-    script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
+    measured, own = study.measured, study.own
     pages = [*(study.exporter.page(page) for page in notebooks), *study.runs]
     concerns: tuple[Concern, ...] = gate(measured) if measured else ()
-    own = study.own
-    shown = [*own, *(page for page in pages if not page.part)]
-    common = {
-        "site_title": study.title,
-        "description": measured.study.description if measured else "",
-        "version": __version__,
-        "built_at": f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
-        "script": Markup(script),
-        "script_hash": _csp_hash(script),
-        "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
-        "pages": shown,
-        "concerns": concerns,
-        "front": study.first,
-        "picture": study.picture,
-    }
-
-    def write(name: str, template: str, **more: object) -> None:
-        context = {"contents": (), "before": None, "after": None, **common, **more}
-        text = environment.get_template(template).render(**context, here=name)
-        (site / name).write_text(text, encoding="utf-8")
-
+    writer = PageWriter(
+        study.site,
+        INDEX,
+        [*own, *(page for page in pages if not page.part), *guide[:1]],
+        site_title=study.title,
+        description=measured.study.description if measured else "",
+        built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
+        concerns=concerns,
+    )
     order = [*own, *pages]
-    for place, page in enumerate(order):
-        write(
-            page.file,
-            "notebook.html.j2",
-            page=page,
-            contents=page.contents,
-            before=order[place - 1] if place else INDEX,
-            after=order[place + 1] if place + 1 < len(order) else None,
-        )
-    write(
-        "index.html",
+    writer.write_chain(order, INDEX)
+    writer.write_chain(guide, INDEX, lambda page: neighbours(page, guide))
+    writer.write(
+        INDEX.file,
         "index.html.j2",
         after=order[0] if order else None,
+        front=study.first,
+        picture=study.picture,
         measured_pages=own,
         downloads=study.downloads,
         pdf="" if study.no_pdf else PDF_NAME,
@@ -317,13 +267,6 @@ def _write(study: _StudyPages, notebooks: list[Page], built_at: datetime | None)
         citation=_citation(measured) if measured else None,
         parts=_parts(pages),
     )
-    (site / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
-
-
-def _csp_hash(script: str) -> str:
-    """Source expression of a Content-Security-Policy that allows this one inline script."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 def _parts(pages: list[Page]) -> dict[str, list[Page]]:
@@ -352,18 +295,3 @@ def _citation(m: Measured) -> dict[str, str]:
             f"  note = {{Study digest {digests}}}\n}}"
         ),
     }
-
-
-def _swap(work: Path, target: Path) -> None:
-    """Move the finished site into place; restore the old one on failure."""
-    if not target.exists():
-        os.rename(work, target)
-        return
-    old = work.with_name(work.name + ".old")
-    os.rename(target, old)
-    try:
-        os.rename(work, target)
-    except OSError:
-        os.rename(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

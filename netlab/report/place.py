@@ -1,0 +1,84 @@
+"""The directory of a site: built beside it, moved there when complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from netlab import __version__
+from netlab.errors import BadInput, NetlabError
+
+MARKER = ".netlab-site"
+"""Marker file of a site, so that building may replace the directory."""
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Directory to build a site in, which takes the place of `target` at the end.
+
+    A failure leaves the old one unchanged.
+
+    Parameters
+    ----------
+    target : Path
+        Absolute path of a directory that is absent, empty, or a site built before.
+
+    Raises
+    ------
+    BadInput
+        It contains something else.
+    NetlabError
+        It cannot be written.
+    """
+    _check(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
+        ) from None
+    try:
+        work.chmod(0o755)
+        yield work
+        (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+        _swap(work, target)
+    except OSError as error:
+        raise NetlabError(
+            f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
+        ) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _check(target: Path) -> None:
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
+    if any(target.iterdir()) and not (target / MARKER).is_file():
+        raise BadInput(
+            "contains files but is not a netlab site; choose another or empty it",
+            key="out_dir",
+            value=str(target),
+            code="E-REPORT-006",
+        )
+
+
+def _swap(work: Path, target: Path) -> None:
+    """Move the finished site into place; restore the old one on failure."""
+    if not target.exists():
+        os.rename(work, target)
+        return
+    old = work.with_name(work.name + ".old")
+    os.rename(target, old)
+    try:
+        os.rename(work, target)
+    except OSError:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
