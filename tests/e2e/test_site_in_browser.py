@@ -23,6 +23,7 @@ PAGES = (
     *("index.html", "tables.html", "precision.html", "findings.html", "provenance.html"),
     *("ceiling.html", "bottlenecks.html", "effects.html", "repeats.html", "cost.html"),
     *(RUNS, "03-openlab-measured.html"),
+    *("guide.html", "guide-columns.html", "guide-protocol.html", "api.html", "api-analysis.html"),
 )
 NOTEBOOK_FIGURES = 23
 FIGURES = "return document.querySelectorAll('figure > svg').length"
@@ -87,7 +88,8 @@ def site(tmp_path_factory):
     parameters = {"results": str(work / "store"), "study": str(synthetic.openlab_file())}
     papermill.execute_notebook(NOTEBOOK, executed, parameters, progress_bar=False)
     m = load_measured(work / "store", freeze(study, work / "store"))
-    return build_site([ExecutedNotebook(executed)], work / "site", measured=m).parent
+    notebooks = [ExecutedNotebook(executed)]
+    return build_site(notebooks, work / "site", measured=m, guide=True).parent
 
 
 @pytest.fixture(scope="module")
@@ -243,6 +245,15 @@ def test_words_filter_the_rows_of_a_table(site, browser):
     assert shown == [text for text in every if word.lower() in text.lower()]
     field.send_keys(" nowhere")
     assert browser.execute_script(f"{rows}.filter(r => !r.hidden).length") == 0
+
+
+def test_words_filter_a_table_of_the_guide(site, browser):
+    _open(browser, site / "guide-columns.html")
+    field = browser.find_element("css selector", "#flags ~ label.filter input")
+    field.send_keys("round trip")
+    rows = "return [...document.querySelectorAll('#flags ~ .netlab-table tbody tr')]"
+    shown = browser.execute_script(f"{rows}.filter(r => !r.hidden).map(r => r.cells[0].innerText)")
+    assert shown == ["stalled"]
 
 
 def test_an_address_within_a_folded_part_opens_it(site, browser):

@@ -91,7 +91,7 @@ def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
     assert "-cp311-abi3-" in wheel.name
     names = set(zipfile.ZipFile(wheel).namelist())
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "data", "notebooks"],
+        ["git", "ls-files", "-z", "data", "notebooks", "docs"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -102,6 +102,7 @@ def test_the_wheel_is_for_every_python_and_holds_what_netlab_needs(wheel: Path):
     for name in tracked:
         assert f"netlab/_data/{name.removeprefix('data/')}" in names
     assert {"netlab/_data/uv.lock", "netlab/_data/CITATION.cff"} <= names
+    assert {"netlab/_data/docs/PROTOCOL.md", "netlab/_data/docs/CONTRIBUTING.md"} <= names
     assert {"netlab/_core.abi3.so", "netlab/_bin/gensink", "netlab/_src/BUILD"} <= names
     templates = ROOT / "netlab" / "report" / "templates"
     for path in templates.rglob("*"):
@@ -153,6 +154,17 @@ def test_an_installed_netlab_publishes_into_the_directory_it_is_used_in(
     assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
     assert "10-openlab-2003.html" in (tmp_path / "site" / "index.html").read_text()
     assert {path.name for path in tmp_path.iterdir()} == {"executed", "site"}
+    assert files_of(installed) == before
+
+
+def test_an_installed_netlab_has_its_guide(installed: Path, tmp_path: Path):
+    before = files_of(installed)
+    done = run(installed, tmp_path, "guide")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(tmp_path / "guide" / "index.html")
+    for name in ("guide-study.html", "guide-protocol.html", "api-analysis.html"):
+        assert (tmp_path / "guide" / name).is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"guide"}
     assert files_of(installed) == before
 
 
