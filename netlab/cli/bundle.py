@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.options import quick_option, results_option, study_argument
+from netlab.cli.options import author_option, quick_option, results_option, study_argument
 from netlab.cli.report import gate_code
 from netlab.cli.validation import load_study
 
@@ -23,7 +23,7 @@ from netlab.cli.validation import load_study
     help="ZIP file to write. Default: NAME.zip in the current directory.",
 )
 @click.option("--license", "licence", default="", help="URL of the licence of the results.")
-@click.option("--author", default="", help="Name of the person who measured.")
+@author_option
 @guarded
 def bundle_command(
     study: str, quick: bool, results: Path | None, out: Path | None, licence: str, author: str

@@ -77,6 +77,7 @@ def results_option(*names: str, place: str = "STUDY") -> Callable:
     return directory_option("--results", *names, help=text)
 
 
+author_option = click.option("--author", default="", help="Name of the person who measured.")
 site_option = directory_option(
     "--site",
     help="Directory of the report. Default: site in $NETLAB_HOME, in a checkout, or here.",

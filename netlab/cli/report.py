@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from netlab.cli.exitcodes import BELOW_GATE, guarded
-from netlab.cli.options import quick_option, results_option, site_option, study_argument
+from netlab.cli.options import (
+    author_option,
+    quick_option,
+    results_option,
+    site_option,
+    study_argument,
+)
 from netlab.cli.validation import load_study
 
 if TYPE_CHECKING:
@@ -25,10 +31,16 @@ if TYPE_CHECKING:
 @quick_option
 @results_option()
 @site_option
+@author_option
 @click.option("--against", default="", help="Add a page that compares with these other results.")
 @guarded
 def report_command(
-    study: str, quick: bool, results: Path | None, site: Path | None, against: str
+    study: str,
+    quick: bool,
+    results: Path | None,
+    site: Path | None,
+    author: str,
+    against: str,
 ) -> None:
     """Write the report of what STUDY has measured, and print its path.
 
@@ -40,7 +52,7 @@ def report_command(
     from netlab.experiment.progress import Progress
 
     with Progress() as progress:
-        published = publish_site(loaded, results, site, progress, against)
+        published = publish_site(loaded, results, site, progress, against, author)
     click.echo(published.index)
     sys.exit(gate_code(published.concerns))
 
@@ -60,7 +72,12 @@ def gate_code(found: Iterable[Concern]) -> int:
 
 
 def publish_site(
-    loaded: Study, results: Path | None, site: Path | None, progress: Progress, against: str = ""
+    loaded: Study,
+    results: Path | None,
+    site: Path | None,
+    progress: Progress,
+    against: str = "",
+    author: str = "",
 ) -> Published:
     """Write the site of a measured study."""
     from netlab.files import paths
@@ -68,4 +85,5 @@ def publish_site(
 
     directory = results or paths.results_dir(loaded.name)
     target = site or paths.site_dir()
-    return publish(directory, target, progress.step, against=against, report=loaded.report)
+    step, report = progress.step, loaded.report
+    return publish(directory, target, step, against=against, report=report, author=author)

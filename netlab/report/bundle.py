@@ -94,7 +94,9 @@ def bundle(
     with Scratch("bundle") as work:
         measured = load_measured(directory)
         netlabs = without_own(report_of(measured.study))
-        published = publish(directory, work / SITE, step, dated=False, report=netlabs)
+        published = publish(
+            directory, work / SITE, step, dated=False, report=netlabs, author=author
+        )
         (work / SITE / MARKER).unlink()
         _copy_results(measured, work / RESULTS)
         _copy_own_notebooks(measured, work)

@@ -23,6 +23,7 @@ from netlab.charts.style import font_folder
 from netlab.files.tables import Table
 from netlab.report import longpath, tables
 from netlab.report.gate import box, in_words
+from netlab.report.method import METHOD
 from netlab.report.provenance import provenance
 from netlab.report.typst_source import (
     PREAMBLE,
@@ -44,21 +45,6 @@ NARROW_PT, NARROW_PERCENT = 500, 70
 MOST_ROWS = 60
 """Longest table that is printed whole; the site has all rows."""
 
-METHOD = (
-    "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
-    "the geometric mean of the goodput of its valid runs, with a Student t interval of the "
-    "logarithms.",
-    "Runs are measured in rounds. Each round visits every block (path, tuning and MTU) once, in "
-    "an order shuffled from the seed, and measures each of its cells once, so that drift of the "
-    "machine cannot pass for an effect. The effect of a factor is the mean ratio within a round.",
-    "Goodput is payload that the sink read within a window past the warm-up, over that window's "
-    "own clock, in MB/s = 10⁶ bytes per second. Every run counts its bytes at each place they "
-    "passed; a run whose counts disagree, or that was disturbed, is flagged, kept, and left out of "
-    "the cells.",
-    "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
-    "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
-)
-
 _VIEWS = (
     ("Goodput over streams", "streams"),
     ("Per cent of the bus", "ceiling"),
@@ -71,7 +57,7 @@ _WIDTH = re.compile(r'<svg [^>]*width="([0-9.]+)pt"')
 _LABEL = re.compile(r'aria-label="([^"]*)"')
 
 
-def write_pdf(m: Measured, site: Path, target: Path, title: str) -> str:
+def write_pdf(m: Measured, site: Path, target: Path, title: str, author: str = "") -> str:
     """Write the report of a measured study.
 
     The time in it is that of the last run, so that the same results give the same bytes.
@@ -86,6 +72,8 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str) -> str:
         File to write.
     title : str
         Title of the report.
+    author : str
+        Name of the person who measured.
 
     Returns
     -------
@@ -93,7 +81,7 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str) -> str:
         Empty if the PDF was written, else the reason.
     """
     source = site / SOURCE
-    source.write_text(document(m, site, title), encoding="utf-8")
+    source.write_text(document(m, site, title, author), encoding="utf-8")
     last = m.runs["started_at"].max().floor("us").to_pydatetime()
     compiler = typst.Compiler(
         root=str(site), font_paths=[str(font_folder())], ignore_system_fonts=True
@@ -114,9 +102,9 @@ def write_pdf(m: Measured, site: Path, target: Path, title: str) -> str:
     return ""
 
 
-def document(m: Measured, site: Path, title: str) -> str:
+def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     """Typst source of the report."""
-    parts = [_title_page(m, title), _result(m, site), heading("Method")]
+    parts = [_title_page(m, title, author), _result(m, site), heading("Method")]
     parts += [paragraph(text) for text in METHOD]
     parts += [heading("Measured tables"), *map(_shown, _tables(m))]
     for name, stem in _VIEWS:
@@ -138,15 +126,17 @@ def document(m: Measured, site: Path, title: str) -> str:
     return "".join(parts)
 
 
-def _title_page(m: Measured, title: str) -> str:
+def _title_page(m: Measured, title: str, author: str) -> str:
     last = m.runs["started_at"].max().floor("us").to_pydatetime().astimezone(UTC)
-    author = f"netlab {__version__}"
-    preamble = PREAMBLE.format(title=string(title), author=string(author), date=_date(last))
+    program = f"netlab {__version__}"
+    named = string(author or program)
+    preamble = PREAMBLE.format(title=string(title), author=named, date=_date(last))
     found = machines(m.runs, m.study)
     digests = ", ".join(sorted({str(digest) for digest in m.runs["study_digest"]}))
     first = m.runs["started_at"].min()
     rows = [
-        ("Measured with", author),
+        *([("Author", author)] if author else []),
+        ("Measured with", program),
         ("Measured", f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC"),
         ("Hosts", ", ".join(m.study.hosts)),
         ("Machine", ", ".join([*found.fact("CPU"), *found.fact("kernel")]) or "not recorded"),
@@ -156,7 +146,8 @@ def _title_page(m: Measured, title: str) -> str:
         [
             preamble,
             "#v(5cm)\n",
-            f'#text(size: 24pt, weight: "bold", {string(title)})\n\n#v(0.5cm)\n',
+            "#par(justify: false)[#text("
+            f'size: 24pt, weight: "bold", hyphenate: false, {string(title)})]\n\n#v(0.5cm)\n',
             paragraph(m.study.description) if m.study.description else "",
             "#v(1fr)\n",
             items(rows),

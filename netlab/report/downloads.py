@@ -60,9 +60,9 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         while stem in taken:
             stem += "-2"
         taken.add(stem)
-        note(f"{stem}.csv", shown.caption)
+        note(f"{stem}.csv", shown.title)
         shown.export(folder / stem)
-        note(f"{stem}.tex", f"{shown.caption}, LaTeX")
+        note(f"{stem}.tex", f"{shown.title}, LaTeX")
     if len(comparable(measured)):
         note("findings.csv", "findings of 2003 and their verdicts here")
         note("findings.tex", "findings of 2003 and their verdicts here, LaTeX")

@@ -30,6 +30,7 @@ _TABLE = re.compile(
     r'<template class="netlab-tex">(.*?)</template>',
     re.DOTALL,
 )
+_BOX = '<div class="netlab-table"'
 _ALT = re.compile(r'alt="([^"]*)"')
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -71,7 +72,7 @@ class Exporter:
         """
         figures = iter(range(1, 10_000))
         body = _FIGURE.sub(lambda found: self._figure(found, f"{stem}-{next(figures)}"), str(body))
-        return Markup(_TABLE.sub(self._table, body))
+        return Markup(self._tables(body))
 
     def _figure(self, found: re.Match, name: str) -> str:
         if 'role="img"' not in found[2] + found[4]:
@@ -104,7 +105,19 @@ class Exporter:
             self._drawn[drawn] = new
         return bool(made)
 
-    def _table(self, found: re.Match) -> str:
+    def _tables(self, body: str) -> str:
+        """The body with the files of its tables written and linked, and an id on each table."""
+        parts, end = [], 0
+        for found in _TABLE.finditer(body):
+            before, end = body[end : found.start()], found.end()
+            name, links = self._table(found)
+            opening, box, rest = before.rpartition(_BOX)
+            mark = f' id="{_free_id(name, body)}"' if box else ""
+            parts += [opening, box, mark, rest, links]
+        return "".join([*parts, body[end:]])
+
+    def _table(self, found: re.Match) -> tuple[str, str]:
+        """Write the files of a table; return its name and the links to them."""
         caption = html.unescape(found[1])
         name = base = slug(caption)[:LONGEST_NAME].strip("-") or "table"
         number = 1
@@ -116,7 +129,15 @@ class Exporter:
         for kind, text in (("csv", found[2]), ("tex", found[3])):
             (folder / f"{name}.{kind}").write_text(html.unescape(text), encoding="utf-8")
         files = [(f"{TABLES}/{name}.csv", "CSV"), (f"{TABLES}/{name}.tex", "LaTeX")]
-        return _links(files, caption)
+        return name, _links(files, caption)
+
+
+def _free_id(name: str, body: str) -> str:
+    """Id of a table, which no heading of the page has."""
+    name = name if name.startswith("table-") else f"table-{name}"
+    while f'id="{name}"' in body:
+        name += "-table"
+    return name
 
 
 def _drawn(folder: Path) -> dict[str, Path]:

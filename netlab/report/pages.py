@@ -14,6 +14,7 @@ from netlab.report import longpath as longpath_tables
 from netlab.report import tables
 from netlab.report.factors import has_factors
 from netlab.report.factors import stack as factor_tables
+from netlab.report.method import method_page
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
 from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
@@ -31,7 +32,7 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 OWN_FILES = tuple(
     f"{name}.html"
     for name in (
-        *("index", "tables", "precision", "findings", "provenance"),
+        *("index", "tables", "precision", "findings", "method", "provenance"),
         *("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost", "trend"),
     )
 )
@@ -43,7 +44,7 @@ def measured_pages(m: Measured) -> list[Page]:
     made = [_tables(m), *view_pages(m), _precision(m)]
     if len(comparable(m)):
         made.append(_findings(m))
-    return [*made, _provenance(m)]
+    return [*made, method_page(m), _provenance(m)]
 
 
 def _tables(m: Measured) -> Page:

@@ -103,6 +103,7 @@ def publish(
     against: str = "",
     report: Report | None = None,
     dated: bool = True,
+    author: str = "",
     data_only: bool = False,
     reuse: bool = True,
 ) -> Published:
@@ -123,6 +124,8 @@ def publish(
         Further notebooks; by default those that the study named when it was measured.
     dated : bool
         State the time of publishing in the footer; without it the same results give the same bytes.
+    author : str
+        Name of the person who measured, for the title page of the PDF.
     data_only : bool
         Leave out the PDF and the PNGs.
     reuse : bool
@@ -176,6 +179,7 @@ def publish(
             built_at=datetime.now(UTC) if dated else None,
             pdf=not data_only,
             png=not data_only,
+            author=author,
             guide=not data_only,
             wait=running.wait,
             kept=RenderedPages(rendered, package) if reuse else None,

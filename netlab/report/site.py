@@ -78,6 +78,7 @@ def build_site(
     wait: Callable[[], None] = lambda: None,
     kept: RenderedPages | None = None,
     guide: bool = False,
+    author: str = "",
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -108,6 +109,8 @@ def build_site(
 
     guide : bool
         Add the pages of the guide.
+    author : str
+        Name of the person who measured, for the title page of the PDF.
 
     Returns
     -------
@@ -125,7 +128,7 @@ def build_site(
     files = _page_files(notebooks)
     with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf, kept=kept)
+        study.make(pdf=pdf, kept=kept, author=author)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
         chapters = guide_pages(kept) if guide else []
@@ -203,7 +206,7 @@ class _StudyPages:
         self.downloads: list[Download] = []
         self.no_pdf = "no measured study is part of this site"
 
-    def make(self, *, pdf: bool, kept: RenderedPages | None) -> None:
+    def make(self, *, pdf: bool, kept: RenderedPages | None, author: str) -> None:
         """Make the pages, and write figures, tables, records, downloads and the PDF."""
         m = self.measured
         self.no_pdf = self.no_pdf if pdf else "not requested"
@@ -227,7 +230,7 @@ class _StudyPages:
         write_records(m, self.site)
         self.downloads = write_downloads(m, self.site)
         if pdf:
-            self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title)
+            self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title, author)
 
 
 def _opening(m: Measured) -> Page:

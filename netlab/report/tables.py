@@ -79,7 +79,9 @@ def summary(m: Measured) -> Table:
         cell = best.loc[best["goodput_MBps"].idxmax()]
         value = printed.with_interval(cell.goodput_MBps, cell.low_MBps, cell.high_MBps)
         share = printed.percent(cell.percent_of_bus)
-        of_bus = "" if share == printed.MISSING else f", {share} of the bus"
+        twice = printed.both_ways(printed.of_group(m.cells, cell.group), m.study)
+        ceiling = "twice the bus" if twice else "the bus"
+        of_bus = "" if share == printed.MISSING else f", {share} of {ceiling}"
         rows.append(("highest cell", f"{value} MB/s{of_bus} ({cell.group})"))
     frame = pd.DataFrame(rows, columns=["item", "value"])
     return Table(frame, "The study in short")

@@ -18,6 +18,7 @@ PREAMBLE = """\
 #show figure.where(kind: table): set block(breakable: true)
 #show figure.where(kind: table): set figure.caption(position: top)
 #show figure.caption: set align(left)
+#show figure.caption: set block(sticky: true)
 #show figure.caption: set text(size: 9.5pt)
 #show table.cell: set text(size: 8pt)
 #show table.cell: set par(justify: false)
@@ -27,7 +28,15 @@ PREAMBLE = """\
 """
 
 
-_LONG_WORD = re.compile(r"\S{20,}")
+_PRINTED = re.compile(r"Table (\d+): (.*)")
+SHORT_ROWS = 30
+"""Longest table that stays on one page, with its caption and its note."""
+
+WIDE_CHARACTERS, MOST_CHARACTERS = 26, 60
+"""A column beyond the first shares the line by its longest text, up to the second: a column of
+sentences would leave no room for the words of the others."""
+
+_LONG_WORD = re.compile(r"\S{14,}")
 _JOINT = re.compile(r"[^\w\s]|_|\w{16}")
 
 
@@ -75,7 +84,10 @@ def table(shown: Table) -> str:
     columns = _columns(heads, body)
     note = paragraph(arrows(shown.note)) if shown.note else ""
     made = f"table(columns: {columns}, align: left, {inner})" if width else ""
-    return f"#figure(kind: table, {made}, caption: {string(shown.title)})\n\n{note}"
+    # the document numbers its tables; the caption of a published one begins with its own number
+    caption = _PRINTED.sub(r"\2; table \1 in the source report", shown.title)
+    drawn = f"#figure(kind: table, {made}, caption: {string(caption)})\n\n{note}"
+    return f"#block(breakable: false)[\n{drawn}]\n\n" if len(body) <= SHORT_ROWS else drawn
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -92,5 +104,8 @@ def _columns(heads: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> s
     longest = [
         max(len(row[at]) for row in [*heads, *body]) for at in range(len(heads[-1]) if heads else 0)
     ]
-    widths = ", ".join(f"{length}fr" if length > 26 else "auto" for length in longest)
+    widths = ", ".join(
+        f"{min(length, MOST_CHARACTERS)}fr" if length > WIDE_CHARACTERS else "auto"
+        for length in longest
+    )
     return f"({widths},)"

@@ -21,8 +21,15 @@ NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 RUNS = "runs-linux64-to-linux64.html"
 PAGES = (
     *("index.html", "tables.html", "precision.html", "findings.html", "provenance.html"),
-    *("ceiling.html", "bottlenecks.html", "effects.html", "repeats.html", "cost.html"),
-    *(RUNS, "03-openlab-measured.html"),
+    *(
+        "method.html",
+        "ceiling.html",
+        "bottlenecks.html",
+        "effects.html",
+        "repeats.html",
+        "cost.html",
+    ),
+    *("method.html", RUNS, "03-openlab-measured.html"),
     *("guide.html", "guide-columns.html", "guide-protocol.html", "api.html", "api-analysis.html"),
 )
 NOTEBOOK_FIGURES = 23

@@ -52,6 +52,8 @@ def test_the_pdf_has_title_page_contents_numbers_and_captions(site, measured):
     whole = "\n".join(pages)
     for words in ("How far to trust this", "Figure 1:", "Table 1:", "Bottlenecks", "140 cells"):
         assert words in whole, words
+    assert not re.search(r"Table \d+: Table", whole), "one number a table"
+    assert re.search(r"Table \d+: Linux64 → Linux64, bottleneck; table 2 in the source", whole)
     assert 10 < len(pages) < 30 and re.search(r"\n\s*3\s*$", pages[3].rstrip())
     assert "PING" not in whole
 
@@ -68,6 +70,26 @@ def test_the_same_results_give_the_same_bytes_and_leave_no_source(site, measured
         assert write_pdf(measured, site, target, "A title") == ""
     assert first.read_bytes() == second.read_bytes()
     assert not (site / document.SOURCE).exists()
+
+
+def test_the_title_page_names_the_author(site, measured, tmp_path):
+    assert write_pdf(measured, site, tmp_path / "a.pdf", "A title", "A. Student") == ""
+    assert re.search(r"Author\s+A\. Student", text_of(tmp_path / "a.pdf").split("\f")[0])
+    assert "Author" not in text_of(site / "report.pdf").split("\f")[0]
+
+
+def test_a_short_table_stays_with_its_caption_and_note():
+    short = typst_source.table(Table(pd.DataFrame({"n": range(30)}), "c", note="below"))
+    assert short.startswith("#block(breakable: false)[") and short.rstrip().endswith("]")
+    assert short.index("below") < short.rindex("]")
+    long = typst_source.table(Table(pd.DataFrame({"n": range(31)}), "c", note="below"))
+    assert long.startswith("#figure(")
+
+
+def test_a_column_of_sentences_leaves_room_for_the_others():
+    frame = pd.DataFrame({"a": ["net.core.netdev_max_backlog"], "b": ["word " * 60], "c": [1]})
+    assert "columns: (27fr, 60fr, auto,)" in typst_source.table(Table(frame, "c"))
+    assert "net.\u200bcore.\u200brmem_\u200bmax" in typst_source._breakable("net.core.rmem_max")
 
 
 def test_a_failure_gives_its_reason_and_no_file(measured, tmp_path):

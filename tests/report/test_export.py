@@ -86,6 +86,14 @@ def test_a_table_of_text_has_its_numbers_as_csv(m, tmp_path):
     assert "<template" not in body and 'aria-label="CSV: Table 2: Linux64' in body
 
 
+def test_a_table_has_an_id_that_no_heading_of_its_page_has(tmp_path):
+    table = Table(pd.DataFrame({"a": [1]}), "Table 2: x")._repr_html_()
+    other = Table(pd.DataFrame({"a": [1]}), "Facts")._repr_html_()
+    body = exporter(tmp_path).body(f'<h2 id="table-2-x">t</h2>{table}{table}<p></p>{other}', "x")
+    found = re.findall(r'<div class="netlab-table" id="([^"]+)"', body)
+    assert found == ["table-2-x-table", "table-2-x-2", "table-facts"]
+
+
 def test_tables_of_one_caption_get_names_of_their_own(tmp_path):
     table = Table(pd.DataFrame({"a": ["<b>"]}), "One & <two>")
     body = exporter(tmp_path).body(table._repr_html_() * 2, "x")

@@ -1,0 +1,67 @@
+"""How a study is measured and evaluated, in sentences: a page of the site, a chapter of the PDF."""
+
+from __future__ import annotations
+
+import pandas as pd
+from markupsafe import Markup
+
+from netlab.analysis.measured import Measured
+from netlab.analysis.trust import counted
+from netlab.files.tables import Table
+from netlab.report.page import Page, Section, as_html, page_of
+
+METHOD = (
+    "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
+    "the geometric mean of the goodput of its valid runs, with a Student t interval of the "
+    "logarithms.",
+    "Runs are measured in rounds. Each round visits every block (path, tuning and MTU) once, in "
+    "an order shuffled from the seed, and measures each of its cells once, so that drift of the "
+    "machine cannot pass for an effect. The effect of a factor is the mean ratio within a round.",
+    "Goodput is payload that the sink read within a window past the warm-up, over that window's "
+    "own clock, in MB/s = 10⁶ bytes per second. Every run counts its bytes at each place they "
+    "passed; a run whose counts disagree, or that was disturbed, is flagged, kept, and left out of "
+    "the cells.",
+    "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
+    "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
+)
+
+
+def method_page(m: Measured) -> Page:
+    """The method in sentences, and the settings of this study."""
+    paragraphs = Markup("\n").join(Markup("<p>{}</p>").format(text) for text in METHOD)
+    return page_of(
+        "method.html",
+        "Method",
+        "Method",
+        "how the runs are made, and what is computed from them",
+        [
+            Section("How it is measured", paragraphs),
+            Section("Settings of this study", as_html(settings(m))),
+        ],
+    )
+
+
+def settings(m: Measured) -> Table:
+    """Settings that decide how often and how long a study measures, and what it flags."""
+    study = m.study
+    timing, noise, precision = study.timing, study.noise, study.precision
+    rows: list[tuple[str, str]] = [
+        ("order", f"shuffled in every round, seed {study.seed}"),
+        ("measured rounds of a cell", f"up to {int(m.runs['round'].max())}"),
+        ("warm-up and window of a run", f"{timing.warmup_s:g} s and {timing.seconds:g} s"),
+        ("samples within a run", f"every {timing.interval_ms:g} ms"),
+        ("level of the intervals", f"{100 * study.confidence:g} %"),
+    ]
+    if precision is not None:
+        limit = f"half an interval within {precision.half_width_percent:g} % of the mean"
+        rounds = f"{precision.min_rounds} to {precision.max_rounds} rounds"
+        rows.append(("precision asked", f"{limit}, {rounds}"))
+    limits = (
+        f"steal above {noise.steal_percent:g} %, "
+        f"foreign CPU above {noise.foreign_cpu_percent:g} %, "
+        f"foreign traffic above {noise.foreign_traffic_percent:g} %, "
+        f"a fall of the CPU's frequency above {noise.frequency_drop_percent:g} %"
+    )
+    rows.append(("flagged as interference", limits))
+    rows.append(("disturbed runs", f"measured again, {counted(noise.retries, 'time')} at most"))
+    return Table(pd.DataFrame(rows, columns=["setting", "value"]), "Settings of this study")

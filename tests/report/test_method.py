@@ -1,0 +1,54 @@
+"""The method of a report: in sentences, with the settings that decide how long is measured."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+import synthetic
+
+from netlab.analysis.measured import from_frames
+from netlab.report.downloads import write_downloads
+from netlab.report.method import METHOD, method_page, settings
+from netlab.report.tables import summary
+
+
+@pytest.fixture(scope="module")
+def m(tmp_path_factory):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study)
+    runs.loc[runs["direction"] == "<->", "goodput_MBps"] *= 2
+    return from_frames(study, runs, None, tmp_path_factory.mktemp("none"))
+
+
+def test_the_page_has_every_sentence_of_the_method(m):
+    page = method_page(m)
+    for text in METHOD:
+        assert text in html.unescape(page.body)
+    assert page.contents == (
+        ("how-it-is-measured", "How it is measured"),
+        ("settings-of-this-study", "Settings of this study"),
+    )
+
+
+def test_the_settings_are_those_of_the_study(m):
+    shown = dict(settings(m).frame.to_numpy())
+    assert shown["order"] == f"shuffled in every round, seed {m.study.seed}"
+    assert shown["level of the intervals"] == "95 %"
+    window = f"{m.study.timing.warmup_s:g} s and {m.study.timing.seconds:g} s"
+    assert shown["warm-up and window of a run"] == window
+    assert "steal above 5 %" in shown["flagged as interference"]
+    assert ("precision asked" in shown) == (m.study.precision is not None)
+
+
+def test_both_directions_together_are_of_twice_the_bus(m):
+    assert (
+        "% of twice the bus (Linux64 <-> Linux64)"
+        in dict(summary(m).frame.to_numpy())["highest cell"]
+    )
+
+
+def test_downloads_are_listed_in_the_words_of_the_pages(m, tmp_path):
+    found = [item.what for item in write_downloads(m, tmp_path)]
+    assert any("Linux64 ↔ Linux64" in what for what in found)
+    assert not [what for what in found if "->" in what]
