@@ -30,7 +30,9 @@ _TABLE = re.compile(
     r'<template class="netlab-tex">(.*?)</template>',
     re.DOTALL,
 )
-_BOX = '<div class="netlab-table"'
+_BOX = re.compile(r'<div(?= [^>]*\bclass="netlab-table")')
+"""Start of a table's frame; nbconvert sorts its attributes."""
+
 _ALT = re.compile(r'alt="([^"]*)"')
 _IDS = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -111,9 +113,9 @@ class Exporter:
         for found in _TABLE.finditer(body):
             before, end = body[end : found.start()], found.end()
             name, links = self._table(found)
-            opening, box, rest = before.rpartition(_BOX)
-            mark = f' id="{_free_id(name, body)}"' if box else ""
-            parts += [opening, box, mark, rest, links]
+            *_, at = (0, *(box.end() for box in _BOX.finditer(before)))
+            mark = f' id="{_free_id(name, body)}"' if at else ""
+            parts += [before[:at], mark, before[at:], links]
         return "".join([*parts, body[end:]])
 
     def _table(self, found: re.Match) -> tuple[str, str]:

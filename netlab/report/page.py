@@ -86,7 +86,10 @@ def page_of(
     part: str = "",
 ) -> Page:
     """A page with a heading of level 1 and its sections."""
-    parts = [Markup("<h1>{}</h1>\n").format(title)]
+    name = anchor(title)
+    while name in {section.id for section in sections}:
+        name += "-page"
+    parts = [Markup('<h1 id="{}">{}</h1>\n').format(name, title)]
     for section in sections:
         frame = '<section>\n<h2 id="{0}">{1}</h2>\n{2}\n</section>\n'
         parts.append(Markup(frame).format(section.id, section.title, section.body))

@@ -11,7 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from netlab import __version__
-from netlab.report.page import Page
+from netlab.report.page import Page, anchor
 from netlab.report.render import TEMPLATES
 
 
@@ -38,6 +38,7 @@ class PageWriter:
             undefined=jinja2.StrictUndefined,
             keep_trailing_newline=True,
         )
+        self._environment.filters["anchor"] = anchor
         script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
         self._common = {
             "version": __version__,

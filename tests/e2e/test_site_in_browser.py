@@ -258,7 +258,9 @@ def test_words_filter_a_table_of_the_guide(site, browser):
     _open(browser, site / "guide-columns.html")
     field = browser.find_element("css selector", "#flags ~ label.filter input")
     field.send_keys("round trip")
-    rows = "return [...document.querySelectorAll('#flags ~ .netlab-table tbody tr')]"
+    rows = (
+        "return [...document.querySelector('#flags ~ .netlab-table').querySelectorAll('tbody tr')]"
+    )
     shown = browser.execute_script(f"{rows}.filter(r => !r.hidden).map(r => r.cells[0].innerText)")
     assert shown == ["stalled"]
 

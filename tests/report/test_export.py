@@ -90,8 +90,12 @@ def test_a_table_has_an_id_that_no_heading_of_its_page_has(tmp_path):
     table = Table(pd.DataFrame({"a": [1]}), "Table 2: x")._repr_html_()
     other = Table(pd.DataFrame({"a": [1]}), "Facts")._repr_html_()
     body = exporter(tmp_path).body(f'<h2 id="table-2-x">t</h2>{table}{table}<p></p>{other}', "x")
-    found = re.findall(r'<div class="netlab-table" id="([^"]+)"', body)
+    found = re.findall(r'<div id="([^"]+)" class="netlab-table"', body)
     assert found == ["table-2-x-table", "table-2-x-2", "table-facts"]
+    sorted_by_nbconvert = table.replace(
+        '<div class="netlab-table"', '<div a="" class="netlab-table"'
+    )
+    assert '<div id="table-2-x"' in exporter(tmp_path, "other").body(sorted_by_nbconvert, "x")
 
 
 def test_tables_of_one_caption_get_names_of_their_own(tmp_path):

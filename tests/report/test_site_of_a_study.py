@@ -167,3 +167,13 @@ def test_provenance_has_a_column_a_host_and_folds_what_is_equal(site):
     assert "linux64-a" in text and "6.12.0" in text
     assert "<summary>The same on all hosts:" in text
     assert "study digest (SHA-256)" in text
+
+
+def test_every_heading_and_every_table_has_an_id_of_its_own(site):
+    for page in site.glob("*.html"):
+        text = page.read_text()
+        assert not re.findall(r"<h[1-6](?![^>]*\bid=)", text), page.name
+        frames = re.findall(r'<div[^>]*\bclass="netlab-table"[^>]*>', text)
+        assert all(" id=" in frame for frame in frames), page.name
+        ids = re.findall(r'\bid="([^"]+)"', text)
+        assert len(ids) == len(set(ids)), page.name
