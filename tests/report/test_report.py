@@ -174,7 +174,7 @@ def test_pages_of_a_part_are_listed_under_it_and_left_out_of_the_navigation(note
     block = _save(tmp_path / "block.ipynb", [v4.new_markdown_cell("# A block")])
     pages = [ExecutedNotebook(notebook), ExecutedNotebook(block, part="Blocks <all>")]
     text = build_site(pages, tmp_path / "s", pdf=False).read_text()
-    heading = text.index('<h3 id="blocks-all">Blocks &lt;all&gt;</h3>')
+    heading = text.index('<h3 id="blocks">Blocks &lt;all&gt;</h3>')
     assert heading < text.index('<a href="block.html">A block</a>')
     nav = re.search(r'<nav aria-label="Pages".*?</nav>', text, re.DOTALL)[0]
     assert "01-first.html" in nav and "block.html" not in nav
