@@ -8,16 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.charts.palette import other_style
-from netlab.charts.style import (
-    BAND_COLOUR,
-    CEILING_COLOUR,
-    Gallery,
-    describe,
-    legend_below,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.labels import legend_below
+from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, other_style
+from netlab.charts.theme import new_axes, theme
 
 WIDTH_IN, ROW_IN, DOT_IN = 6.2, 0.2, 0.2
 CLIP_BEYOND = 2.0

@@ -12,8 +12,9 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netlab.charts.palette import OTHERS
-from netlab.charts.style import CEILING_COLOUR, save_svg, theme
+from netlab.charts.chart import save_svg
+from netlab.charts.palette import CEILING_COLOUR, OTHERS
+from netlab.charts.theme import theme
 from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from netlab.charts.palette import OTHERS
-from netlab.charts.style import CEILING_COLOUR, MARKERS, theme
+from netlab.charts.palette import CEILING_COLOUR, MARKERS, OTHERS
+from netlab.charts.theme import theme
 from netlab.errors import BadInput
 
 ROW_IN = 0.42

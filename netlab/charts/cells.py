@@ -10,7 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.charts.style import CEILING_COLOUR, DASHES, label_lines, mtu_styles, theme
+from netlab.charts.labels import label_lines
+from netlab.charts.palette import CEILING_COLOUR, DASHES, mtu_styles
+from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.study import Study
 

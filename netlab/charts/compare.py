@@ -10,16 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Compared
-from netlab.charts.palette import OTHERS
-from netlab.charts.style import (
-    BAND_COLOUR,
-    CEILING_COLOUR,
-    Gallery,
-    describe,
-    legend_below,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.labels import legend_below
+from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, OTHERS
+from netlab.charts.theme import new_axes, theme
 
 WIDTH_IN, ROW_IN = 6.6, 0.24
 ROWS_OF_A_CHART = 40

@@ -12,8 +12,10 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import factors, printed
 from netlab.charts.cells import LINEAR_UP_TO, QUANTITIES, SIZE_IN
-from netlab.charts.palette import level_styles
-from netlab.charts.style import CEILING_COLOUR, describe, label_lines, theme
+from netlab.charts.chart import describe
+from netlab.charts.labels import label_lines
+from netlab.charts.palette import CEILING_COLOUR, level_styles
+from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text

@@ -11,16 +11,10 @@ from matplotlib.axes import Axes
 
 from netlab.analysis.longpath_recovery import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
-from netlab.charts.palette import other_style
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    MARKERS,
-    Gallery,
-    describe,
-    label_lines,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.labels import label_lines
+from netlab.charts.palette import CEILING_COLOUR, MARKERS, other_style
+from netlab.charts.theme import new_axes, theme
 
 COLUMN_IN, ROW_IN = 2.35, 1.35
 SUMMARY_SIZE_IN = (7.0, 3.8)

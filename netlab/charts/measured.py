@@ -15,19 +15,11 @@ from matplotlib.figure import Figure
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
+from netlab.charts.chart import Gallery, describe
 from netlab.charts.figure_data import keep_interval
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    CHART_SIZE_IN,
-    SMALL_CHART_SIZE_IN,
-    Gallery,
-    describe,
-    legend_below,
-    mtu_styles,
-    new_axes,
-    second_style,
-    theme,
-)
+from netlab.charts.labels import legend_below
+from netlab.charts.palette import CEILING_COLOUR, mtu_styles, second_style
+from netlab.charts.theme import CHART_SIZE_IN, SMALL_CHART_SIZE_IN, new_axes, theme
 from netlab.study import Study
 
 LINEAR_UP_TO = 32

@@ -1,21 +1,90 @@
-"""Colours by meaning: an MTU, a tuning, then or now, or something else a page compares.
+"""Colours, markers and dashes by meaning: an MTU, a tuning, then or now, or something else.
 
-The first three colours of :data:`netlab.charts.style.PALETTE` are MTUs, the next three tunings.
-The other meanings have colours of their own, so that one colour means one thing on all pages.
+Lines differ in colour, marker and dash at once, so a chart stays readable in grey print and with
+colour-blind eyes. The colours differ in lightness, and each has a contrast of at least 3:1 on
+white (WCAG 2.1, success criterion 1.4.11).
+
+The first three colours of :data:`PALETTE` are MTUs, the next three tunings. The other meanings
+have colours of their own, so that one colour means one thing on all pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from netlab.charts.style import DASHES, MARKERS, mtu_styles, second_style
+import matplotlib as mpl
+from matplotlib.typing import ColorType
+
+PALETTE: tuple[str, ...] = ("#003f7f", "#b0405a", "#c28400", "#000000", "#2b8585", "#7a6f8f")
+MARKERS: tuple[str, ...] = ("o", "s", "^", "D", "v", "P")
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.5, 1.2)),
+    (0, (6, 1.5, 1.5, 1.5)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 3)),
+)
+CEILING_COLOUR = "#666666"
+"""Of reference lines: the bus, the link, a goal, zero."""
+
+BAND_COLOUR = "#e4e4e4"
+"""Of a range that counts as no difference."""
+
+SECOND_SERIES = 3
+"""Position of the first colour that is not an MTU's."""
+
+_POSITION_OF_MTU = {1500: 0, 9000: 1, 16114: 2}
 
 SIDES: dict[str, str] = {"then": "#5e2a84", "now": "#5d8f1f"}
 """Colours of 2003 and of what was measured here."""
 
 OTHERS: tuple[str, ...] = ("#6b3e26", "#c2559d", "#4a6fa5", "#7d7d00", "#007a5e", "#555555")
 """Colours of everything else: factors, generators, TCP stacks, verdicts."""
+
+
+def line_style(i: int) -> dict[str, Any]:
+    """Keyword arguments for the ``i``-th line of a chart (cycles after six).
+
+    Parameters
+    ----------
+    i : int
+        Position of the line, from 0.
+
+    Returns
+    -------
+    dict
+        ``color``, ``marker``, ``linestyle`` and a white marker edge.
+    """
+    return {
+        "color": PALETTE[i % len(PALETTE)],
+        "marker": MARKERS[i % len(MARKERS)],
+        "linestyle": DASHES[i % len(DASHES)],
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.7,
+    }
+
+
+def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
+    """`line_style` of every MTU: 1500, 9000 and 16114 B look the same on all pages.
+
+    Parameters
+    ----------
+    mtus_B : iterable of int
+        All MTUs of a study; others than these three take the positions that are left.
+    """
+    every = sorted({int(mtu_B) for mtu_B in mtus_B})
+    others = [mtu_B for mtu_B in every if mtu_B not in _POSITION_OF_MTU]
+    taken = {_POSITION_OF_MTU[mtu_B] for mtu_B in every if mtu_B in _POSITION_OF_MTU}
+    free = [i for i in range(len(taken) + len(others)) if i not in taken]
+    positions = _POSITION_OF_MTU | dict(zip(others, free, strict=False))
+    return {mtu_B: line_style(positions[mtu_B]) for mtu_B in every}
+
+
+def second_style(i: int) -> dict[str, Any]:
+    """`line_style` of the ``i``-th line of a chart whose lines are not MTUs."""
+    return line_style(SECOND_SERIES + i)
 
 
 def side_style(side: str) -> dict[str, Any]:
@@ -53,3 +122,28 @@ def level_styles(factor: str, levels: Iterable[Any]) -> dict[Any, dict[str, Any]
         return dict(mtu_styles(known))
     style = second_style if factor == "tuning" else other_style
     return {level: style(i) for i, level in enumerate(known)}
+
+
+def text_colour(colour: ColorType) -> str:
+    """A line's colour, darkened until text in it has a contrast of 4.5:1 on white.
+
+    Parameters
+    ----------
+    colour : colour of matplotlib
+        Such as ``#rrggbb``.
+
+    Returns
+    -------
+    str
+        ``#rrggbb``.
+    """
+    channels = mpl.colors.to_rgb(colour)
+    while 1.05 / (_luminance(channels) + 0.05) < 4.5:
+        red, green, blue = channels
+        channels = (0.95 * red, 0.95 * green, 0.95 * blue)
+    return mpl.colors.to_hex(channels)
+
+
+def _luminance(channels: Sequence[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -10,21 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from netlab import bus, published
-from netlab.charts.palette import OTHERS, other_style
-from netlab.charts.style import (
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.labels import label_lines, legend_below
+from netlab.charts.palette import (
     CEILING_COLOUR,
-    CHART_SIZE_IN,
     DASHES,
-    SMALL_CHART_SIZE_IN,
-    Gallery,
-    describe,
-    label_lines,
-    legend_below,
+    OTHERS,
     mtu_styles,
-    new_axes,
+    other_style,
     second_style,
-    theme,
 )
+from netlab.charts.theme import CHART_SIZE_IN, SMALL_CHART_SIZE_IN, new_axes, theme
 from netlab.errors import BadInput
 from netlab.published.claims.preliminary import misprints
 from netlab.published.layout import GOAL_PERCENT, TITLE_OF_SET, TITLE_OF_TABLE, TUNING_WORDS

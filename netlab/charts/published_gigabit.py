@@ -5,16 +5,10 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 
 from netlab import published
-from netlab.charts.palette import other_style
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    CHART_SIZE_IN,
-    DASHES,
-    describe,
-    legend_below,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import describe
+from netlab.charts.labels import legend_below
+from netlab.charts.palette import CEILING_COLOUR, DASHES, other_style
+from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.published.gigabit_hosts import TITLE_OF_DOCUMENT, ceilings
 
 _PCI_LIMITS = {

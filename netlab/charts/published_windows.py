@@ -6,17 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from netlab import published
-from netlab.charts.palette import OTHERS, other_style
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    DASHES,
-    SMALL_CHART_SIZE_IN,
-    Gallery,
-    describe,
-    new_axes,
-    text_colour,
-    theme,
-)
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.palette import CEILING_COLOUR, DASHES, OTHERS, other_style, text_colour
+from netlab.charts.theme import SMALL_CHART_SIZE_IN, new_axes, theme
 from netlab.congestion.window_laws import LAWS, mss_B
 from netlab.published.windows import MTUS_B, path_figures, windows
 from netlab.units import MIB

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.factors import levels_of
+from netlab.charts.chart import describe
 from netlab.charts.palette import other_style
-from netlab.charts.style import describe, new_axes, theme
+from netlab.charts.theme import new_axes, theme
 from netlab.study import Study
 from netlab.study.factors import level_text
 from netlab.units import arrows

@@ -12,18 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
-from netlab.charts.palette import side_style
-from netlab.charts.style import (
-    BAND_COLOUR,
-    CEILING_COLOUR,
-    Gallery,
-    describe,
-    label_lines,
-    legend_below,
-    mtu_styles,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import Gallery, describe
+from netlab.charts.labels import label_lines, legend_below
+from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, mtu_styles, side_style
+from netlab.charts.theme import new_axes, theme
 from netlab.published.layout import TUNING_WORDS
 
 PAIR_SIZE_IN = (5.0, 3.1)

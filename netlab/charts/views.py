@@ -14,15 +14,10 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
-from netlab.charts.palette import other_style
-from netlab.charts.style import (
-    CEILING_COLOUR,
-    describe,
-    legend_below,
-    mtu_styles,
-    new_axes,
-    theme,
-)
+from netlab.charts.chart import describe
+from netlab.charts.labels import legend_below
+from netlab.charts.palette import CEILING_COLOUR, mtu_styles, other_style
+from netlab.charts.theme import new_axes, theme
 from netlab.study import Study
 from netlab.units import arrows
 

@@ -59,7 +59,7 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     installed = find_tools(peers)
     # Import what takes long after the options are validated.
     from netlab.charts.bench import ratios_alt, ratios_figure
-    from netlab.charts.style import save_svg
+    from netlab.charts.chart import save_svg
     from netlab.experiment.progress import Steady
     from netlab.files import paths
     from netlab.qualify.bench.document import Conclusions

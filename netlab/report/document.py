@@ -19,7 +19,7 @@ from netlab.analysis.machines import machines
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate
-from netlab.charts.style import font_folder
+from netlab.charts.theme import font_folder
 from netlab.files.tables import Table
 from netlab.report import longpath, tables
 from netlab.report.gate import box, in_words

@@ -8,8 +8,8 @@ import pandas as pd
 
 from netlab.analysis import factors, printed
 from netlab.analysis.measured import Measured
+from netlab.charts.chart import Gallery
 from netlab.charts.factors import over_factor
-from netlab.charts.style import Gallery
 from netlab.files.tables import Table
 from netlab.report.tables import UNITS, Sentence, Tables
 from netlab.study.factors import level_text

@@ -10,7 +10,7 @@ from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
-from netlab.charts.style import Chart, Gallery, show
+from netlab.charts.chart import Chart, Gallery, show
 from netlab.report.factors import charts as factor_charts
 from netlab.report.factors import has_factors
 from netlab.report.gate import banner, box

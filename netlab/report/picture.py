@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typst
 
-from netlab.charts.style import font_folder
+from netlab.charts.theme import font_folder
 
 PIXELS_PER_INCH = 144
 SOURCE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("figure.svg")\n'

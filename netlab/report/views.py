@@ -16,7 +16,7 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trend import trend
 from netlab.charts import measured as charts
 from netlab.charts import rows, views
-from netlab.charts.style import show
+from netlab.charts.chart import show
 from netlab.files.tables import Table
 from netlab.report import tables
 from netlab.report.factors import has_factors

@@ -13,8 +13,9 @@ import synthetic
 from netlab.analysis.measured import from_frames
 from netlab.charts import measured as charts
 from netlab.charts import views
+from netlab.charts.chart import show
 from netlab.charts.figure_data import csv_in, data_of
-from netlab.charts.style import new_axes, show
+from netlab.charts.theme import new_axes
 
 GROUP = "Linux64 -> Linux64"
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
-from netlab.charts.style import show
+from netlab.charts.chart import show
 from netlab.errors import BadInput
 
 

@@ -1,36 +1,54 @@
-"""One colour has one meaning, and all figures and tables use the same words."""
+"""One colour has one meaning, is seen on white and in grey."""
 
 from __future__ import annotations
 
 import ast
-import re
+import colorsys
+import itertools
 from itertools import combinations
 from pathlib import Path
 
 import matplotlib.colors
-import pytest
-import synthetic
 
-from netlab.analysis import then_and_now
-from netlab.analysis.measured import from_frames
-from netlab.charts import factors, measured, style, views
-from netlab.charts import then_and_now as beside
-from netlab.charts.palette import OTHERS, SIDES, level_styles, other_style, side_style
-from netlab.charts.style import PALETTE, Gallery, mtu_styles, second_style, show
-from netlab.report import tables
+from netlab.charts import palette
+from netlab.charts.palette import (
+    OTHERS,
+    PALETTE,
+    SECOND_SERIES,
+    SIDES,
+    level_styles,
+    line_style,
+    mtu_styles,
+    other_style,
+    second_style,
+    side_style,
+    text_colour,
+)
 
-CHARTS = Path(style.__file__).parent
+CHARTS = Path(palette.__file__).parent
 MEANINGS = {
-    "MTU": PALETTE[: style.SECOND_SERIES],
-    "tuning": PALETTE[style.SECOND_SERIES :],
+    "MTU": PALETTE[:SECOND_SERIES],
+    "tuning": PALETTE[SECOND_SERIES:],
     "then and now": tuple(SIDES.values()),
     "other": OTHERS,
 }
-FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")
+
+
+def _luminance(colour):
+    """Relative luminance as WCAG 2.1 defines it."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _lightness(colour):
+    """CIE L*, 0 to 100."""
+    y = _luminance(colour)
+    return 116 * y ** (1 / 3) - 16 if y > 0.008856 else 903.3 * y
 
 
 def contrast(colour):
-    return 1.05 / (style._luminance(matplotlib.colors.to_rgb(colour)) + 0.05)
+    return 1.05 / (_luminance(colour) + 0.05)
 
 
 def test_a_colour_has_one_meaning_and_is_seen_on_white():
@@ -46,10 +64,10 @@ def test_colours_of_one_chart_differ_for_the_eye():
             assert sum(abs(x - y) for x, y in zip(a, b, strict=True)) > 0.25, (one, other)
 
 
-def test_only_the_style_and_the_palette_name_colours_of_lines():
+def test_only_the_theme_and_the_palette_name_colours_of_lines():
     """Charts take a colour by its meaning: no module picks one from the list by number."""
     for path in CHARTS.glob("*.py"):
-        if path.name in ("style.py", "palette.py"):
+        if path.name in ("palette.py", "theme.py"):
             continue
         names = {
             alias.name
@@ -70,79 +88,46 @@ def test_levels_of_a_factor_have_the_colours_of_its_meaning():
     assert side_style("then")["color"] != side_style("now")["color"]
 
 
-@pytest.fixture(scope="module")
-def m(tmp_path_factory):
-    study = synthetic.openlab()
-    return from_frames(study, synthetic.runs_of(study), None, None)
+def test_an_mtu_has_one_look_whatever_others_there_are():
+    both, three = mtu_styles([9000, 16114]), mtu_styles([1500, 9000, 16114])
+    assert both[9000] == three[9000] and both[16114] == three[16114]
+    assert mtu_styles([1500, 4000, 8948]) == {
+        1500: line_style(0), 4000: line_style(1), 8948: line_style(2),
+    }  # fmt: skip
+    assert len({str(s) for s in mtu_styles([1280, 1500, 4000, 9000]).values()}) == 4
 
 
-@pytest.fixture(scope="module")
-def drawn(m):
-    """Every figure of a measured study's pages."""
-    steps = tables.steps(m)
-    labels = {level.name: level.name for level in m.study.tunings}
-    names = {factor: factor for factor in steps["factor"].unique()}
-    charts = [show(views.effects(steps, labels, names))]
-    for group in m.groups[:2]:
-        charts += measured.gallery(m.cells, group, study=m.study).charts
-        at = {"group": group, "tuning": "full"}
-        over = factors.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
-        charts += Gallery.of(
-            measured.panel(m.cells, group, study=m.study),
-            views.ceiling(m.cells, group, study=m.study),
-            views.repeats(m.runs, group, study=m.study),
-            over,
-        ).charts
-    compared = then_and_now.compare(m)
-    charts += beside.beside(then_and_now.comparable(m)).charts
-    charts += beside.ratios(compared, "tuning").charts
-    charts += beside.ratios(compared, "direction").charts
-    return charts
+def test_other_lines_have_no_colour_of_an_mtu():
+    mtus = {s["color"] for s in mtu_styles([1500, 9000, 16114]).values()}
+    assert not mtus & {second_style(i)["color"] for i in range(3)}
 
 
-def test_figures_use_the_words_of_the_guide(drawn):
-    assert len(drawn) > 30
-    for chart in drawn:
-        words = re.sub(r"<metadata.*?</metadata>|<style.*?</style>", "", chart.svg, flags=re.DOTALL)
-        texts = re.findall(r"<text[^>]*>([^<]*)</text>", words)
-        for text in (chart.alt, chart.caption, *texts):
-            assert not FORBIDDEN.search(text.replace("&gt;", ">")), text
+def test_every_colour_has_contrast_three_to_one_on_white():
+    for colour in PALETTE:
+        assert 1.05 / (_luminance(colour) + 0.05) >= 3
 
 
-def test_tables_use_the_words_of_the_guide_and_keep_their_data(m):
-    shown = [tables.summary(m), tables.groups(m), tables.effects(m), tables.target(m)]
-    shown += [table for kind in ("both", "bottleneck") for table in tables.stack(m, kind).tables]
-    for table in shown:
-        text = table._repr_html_()
-        text = re.sub(r"<template.*?</template>", "", text, flags=re.DOTALL)
-        text = re.sub(r"<[^>]*>", " ", text).replace("&gt;", ">")
-        assert not FORBIDDEN.search(text), table.caption
-    table = tables.of_group(m, "Linux64 -> Linux64", "both")
-    assert "\nLinux64 -> Linux64,2,64-64,->,none,1500,1," in table.csv_text()
+def test_text_in_a_line_s_colour_has_contrast_four_and_a_half_to_one():
+    for colour in PALETTE:
+        assert 1.05 / (_luminance(text_colour(colour)) + 0.05) >= 4.45
+    assert text_colour("#003f7f") == "#003f7f"
 
 
-def test_the_legend_is_in_the_order_of_the_mtus(m):
-    figure = measured.panel(m.cells, m.groups[0], study=m.study)
-    (legend,) = figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["MTU 1500 B", "MTU 9000 B", "MTU 16114 B", "bus, 2128 MB/s"]
+def test_the_first_four_colours_are_apart_in_grey():
+    grey = sorted(_lightness(colour) for colour in PALETTE[:4])
+    assert min(b - a for a, b in itertools.pairwise(grey)) >= 14
 
 
-def test_both_directions_say_what_the_ceiling_is(m):
-    chart = show(measured.panel(m.cells, "Linux64 <-> Linux64", study=m.study))
-    assert "Both directions together, of twice the bus." in chart.caption
-    assert ">twice the bus, 4256 MB/s<" in chart.svg and "% of twice the bus" in chart.svg
-    table = tables.of_group(m, "Linux64 <-> Linux64", "both")
-    assert "(per cent of twice the bus)" in table.title
+def test_colours_differ_in_hue_or_lightness():
+    hues = {
+        round(colorsys.rgb_to_hls(*(int(c[i : i + 2], 16) for i in (1, 3, 5)))[0], 2)
+        for c in PALETTE
+    }
+    assert len(hues) == len(PALETTE)
 
 
-def test_no_bar_crosses_zero_or_the_bus(m):
-    cells = m.cells.copy()
-    cells["low_MBps"] = -5.0
-    cells["high_MBps"] = 1e5
-    part = cells[cells["group"] == m.groups[0]]
-    low, high = measured._reach(part)
-    assert (low >= 0).all()
-    below = part["goodput_MBps"] <= part["bus_MBps"]
-    assert below.any() and (high[below] <= part["bus_MBps"][below]).all()
-    assert "Some are cut at the bus." in measured._caption(part, m.study)
+def test_lines_differ_by_marker_and_dash_too():
+    styles = [line_style(i) for i in range(6)]
+    assert len({s["marker"] for s in styles}) == 6
+    assert len({str(s["linestyle"]) for s in styles}) == 6
+    assert line_style(6) == line_style(0)

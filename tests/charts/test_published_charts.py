@@ -8,7 +8,7 @@ import pytest
 from netlab import published
 from netlab.charts import published as charts
 from netlab.charts import published_gigabit, published_windows
-from netlab.charts.style import Chart, show
+from netlab.charts.chart import Chart, show
 from netlab.errors import BadInput
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from netlab.analysis.cells import CELL_KEYS
 from netlab.charts import rows
+from netlab.charts.chart import show
 from netlab.charts.figure_data import data_of
-from netlab.charts.style import show
 from netlab.study import Study
 
 HOST = {"kind": "lab"}

@@ -11,7 +11,7 @@ import synthetic
 from netlab.analysis.cost import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import views
-from netlab.charts.style import show
+from netlab.charts.chart import show
 from netlab.report import tables
 
 GROUP = "Linux64 -> Linux64"

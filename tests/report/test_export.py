@@ -11,7 +11,8 @@ import synthetic
 
 from netlab.analysis.measured import from_frames
 from netlab.charts import measured as charts
-from netlab.charts.style import new_axes, show
+from netlab.charts.chart import show
+from netlab.charts.theme import new_axes
 from netlab.files.tables import Table
 from netlab.report import tables
 from netlab.report.export import Exporter

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from netlab.charts.bench import ratios_alt, ratios_figure
-from netlab.charts.style import show
+from netlab.charts.chart import show
 from netlab.errors import BadInput, RunError
 from netlab.qualify.bench.document import Conclusions
 from netlab.qualify.bench.heats import Standing

@@ -1,0 +1,172 @@
+"""A finished figure with its alt text: shown in a notebook, or saved as SVG.
+
+A figure cannot be shown or saved without alt text.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
+
+from netlab.charts.figure_data import annotate, data_of, mark
+from netlab.charts.labels import figure_of
+from netlab.charts.theme import theme
+from netlab.errors import BadInput
+from netlab.units import arrows
+
+DrawnT = TypeVar("DrawnT", Figure, Axes)
+_DESCRIBED: WeakKeyDictionary[Figure | Axes, tuple[str, str]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A finished figure: deterministic SVG and its alt text.
+
+    Parameters
+    ----------
+    svg : str
+        The image.
+    alt : str
+        Content of the figure in words.
+    caption : str
+        Text under the figure; may be empty.
+    """
+
+    svg: str
+    alt: str
+    caption: str = ""
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.svg.encode()).decode()
+        alt = html.escape(self.alt, quote=True)
+        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
+        return (
+            '<figure class="netlab-figure" tabindex="0" style="margin:0.5em 0">'
+            f'<img role="img" alt="{alt}" aria-label="{alt}" '
+            'style="max-width:100%;height:auto;background:white" '
+            f'src="data:image/svg+xml;base64,{data}"/>{caption}</figure>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Chart: {self.alt}"
+
+
+def describe(drawn: DrawnT, alt: str, caption: str = "") -> DrawnT:
+    """Attach alt text and caption to axes or a figure, for :func:`show`; returns them."""
+    _DESCRIBED[drawn] = (alt, caption)
+    return drawn
+
+
+def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Chart:
+    """Turn a figure into the value of a notebook cell; closes the figure.
+
+    Parameters
+    ----------
+    drawn : Figure or Axes
+        A figure, or axes on it.
+    alt : str, optional
+        Its alt text; by default the text given to :func:`describe`.
+    caption : str, optional
+        Text under the figure.
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    BadInput
+        Without alt text.
+    """
+    if alt is None:
+        alt, caption = _DESCRIBED.get(drawn, ("", caption))
+    fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
+    chart = Chart(_svg(fig, alt), arrows(alt), arrows(caption))
+    plt.close(fig)
+    return chart
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Charts side by side, as many to a row as the page is wide.
+
+    Parameters
+    ----------
+    charts : tuple of Chart
+        The charts.
+    """
+
+    charts: tuple[Chart, ...] = ()
+
+    @classmethod
+    def of(cls, *drawn: Chart | Figure | Axes) -> Gallery:
+        """A gallery of charts, and of figures and axes as :func:`show` turns them into charts."""
+        return cls(tuple(one if isinstance(one, Chart) else show(one) for one in drawn))
+
+    def _repr_html_(self) -> str:
+        parts = "".join(chart._repr_html_() for chart in self.charts)
+        return f'<div style="display:flex;flex-wrap:wrap;gap:0.3em 0.8em">{parts}</div>'
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.charts))
+
+
+def save_svg(fig: Figure, path: str | Path, alt: str) -> Path:
+    """Write a figure as an SVG file with its alt text; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    fig : Figure
+        The figure; stays open.
+    path : str or Path
+        File to write; its directory is made.
+    alt : str
+        Alt text; required.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(_svg(fig, alt), encoding="utf-8")
+    return target
+
+
+def _svg(fig: Figure, alt: str) -> str:
+    if not alt.strip():
+        raise BadInput("a figure needs alt text", key="alt", value=alt, code="E-CHARTS-008")
+    alt = arrows(alt)
+    _with_arrows(fig)
+    buffer = io.StringIO()
+    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None, "Title": alt}
+    hover = mark(fig)
+    with theme():
+        fig.savefig(buffer, format="svg", metadata=metadata)
+    label = html.escape(alt, quote=True)
+    svg = annotate(buffer.getvalue(), hover, data_of(fig))
+    return svg[svg.index("<svg ") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+
+
+def _with_arrows(fig: Figure) -> None:
+    """Show ``->`` as an arrow in every text of a figure, those of its ticks included."""
+    for ax in fig.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = [arrows(str(text)) for text in formatter.seq]
+    for text in fig.findobj(Text):
+        if isinstance(text, Text) and ">" in text.get_text():
+            text.set_text(arrows(text.get_text()))
