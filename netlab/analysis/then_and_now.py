@@ -1,6 +1,6 @@
 """Comparison of a measured study with the published one: findings of 2003 that recur.
 
-A finding is the effect of one step of a factor on throughput, all else equal: the geometric mean
+A finding is the effect of one step of a factor on the rate, all else equal: the geometric mean
 of the ratios over the cells that both studies have. The published cells are single measurements
 without an interval. The preliminary notes, made with the same cards and program, state that "the
 measurements show fluctuations of a few %". That is read as 3 % on every published cell, so a
@@ -13,9 +13,10 @@ published ratio is known to within :data:`BAND` either way. No other margin is u
   interval lies outside it;
 - anything else is undecided, also a ratio without an interval.
 
-Ratios are of throughput. Both cells of a ratio have the same path, so its ceiling cancels. The
-exception is the step from one direction to both where each direction has the full bus: the ceiling
-doubles there, and the ratio is still that of throughput.
+Ratios are of rates: of goodput where measured, of what the interface counted in 2003. Both cells of
+a ratio have the same path, so its ceiling cancels. The exception is the step from one direction to
+both where each direction has the full bus: the ceiling doubles there, and the ratio is still that
+of rates.
 """
 
 from __future__ import annotations

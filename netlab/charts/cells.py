@@ -5,16 +5,18 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
+from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
+from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines
-from netlab.charts.palette import CEILING_COLOUR, DASHES, mtu_styles
+from netlab.charts.palette import mtu_styles, tuning_dashes
 from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.study import Study
+from netlab.units import arrows
 
 QUANTITIES = {
     "goodput_MBps": ("low_MBps", "high_MBps", "goodput, MB/s"),
@@ -23,8 +25,11 @@ QUANTITIES = {
 """Column of the cells -> ends of its interval, and the axis label."""
 
 SIZE_IN = (7.2, 4.2)
-LINEAR_UP_TO = 32
-"""Stream counts that span more than this factor go on a logarithmic axis."""
+HEADROOM = 1.1
+"""Room above the bus for its name, as a factor."""
+
+IN_REACH = 3
+"""A bus above this multiple of the highest cell is not drawn: it would flatten the lines."""
 
 
 def over_streams(
@@ -56,7 +61,8 @@ def over_streams(
     Returns
     -------
     Axes
-        Bars are the cells' intervals; the grey line is the bus where it is in reach.
+        Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
+        it is in reach.
 
     Raises
     ------
@@ -77,47 +83,61 @@ def over_streams(
         if ax is None:
             _, ax = plt.subplots(figsize=SIZE_IN)
         chosen = [tuning] if tuning is not None else list(labels)
-        styles = mtu_styles(cells["mtu_B"])
+        styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
+        words = []
         for name in chosen:
-            dash = DASHES[(len(labels) - 1 - list(labels).index(name)) % len(DASHES)]
             for mtu_B, line in part[part["tuning"] == name].groupby("mtu_B"):
-                style = styles[int(mtu_B)] | {"linestyle": dash}
-                _line(ax, line, y, f"{labels[name]}, {mtu_B} B", style)
-        _axes(ax, part, y)
-        ax.set_title(group if tuning is None else f"{group}: {labels[tuning]}")
+                style = styles[int(mtu_B)] | {"linestyle": dashes[name]}
+                words.append(_line(ax, line, y, f"{labels[name]}, {mtu_B} B", style))
+        stream_axis(ax, sorted(part["streams"].unique()))
+        ax.set_ylabel(axis_label(part, y, study))
+        bus(ax, part, y, study)
+        ax.set_ylim(bottom=0)
+        ax.set_title(arrows(group if tuning is None else f"{group}: {labels[tuning]}"))
         label_lines(ax)
-    return ax
+    alt = f"Line chart of {axis_label(part, y, study)} over TCP streams, {group}"
+    return describe(ax, f"{alt}. {'; '.join(words)}.")
 
 
-def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> None:
-    """Draw the cells of one tuning and MTU that have a value."""
+def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
+    """Draw the cells of one tuning and MTU that have a value; return them in words."""
     line = line[line[y].notna()].sort_values("streams")
     if line.empty:
-        return
+        return f"{label}: no valid cell"
     low, high, _ = QUANTITIES[y]
-    values = line[y].to_numpy()
-    reach = np.array([values - line[low], line[high] - values])
-    streams = line["streams"].to_numpy()
-    ax.plot(streams, values, label=label, **style)
-    ax.errorbar(
-        *(streams, values, np.nan_to_num(reach)),
-        fmt="none",
-        ecolor=style["color"],
-        elinewidth=1.1,
-        capsize=3,
+    line_with_bars(
+        *(ax, line["streams"], line[y], (line[low], line[high])),
+        label=label,
+        style=style,
+        ceiling=ceiling_of(line, y),
     )
+    values = zip(line[y], line["streams"], strict=True)
+    return f"{label}: " + ", ".join(f"{printed.number(v)} with {n}" for v, n in values)
 
 
-def _axes(ax: Axes, part: pd.DataFrame, y: str) -> None:
-    """Set ticks, limits and labels, and draw the bus."""
-    streams = sorted(part["streams"].unique())
-    if streams[-1] / streams[0] > LINEAR_UP_TO:
-        ax.set_xscale("log")
-        ax.minorticks_off()
-    ax.set_xticks(streams, [str(count) for count in streams])
-    ax.set_xlabel("TCP streams")
-    ax.set_ylabel(QUANTITIES[y][2])
-    bus = 100.0 if y == "percent_of_bus" else part["bus_MBps"].max()
-    if part["bus_MBps"].notna().any():
-        ax.axhline(bus, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1)), zorder=1)
-    ax.set_ylim(bottom=0)
+def ceiling_of(cells: pd.DataFrame, y: str) -> pd.Series:
+    """The ceiling of each cell in the unit of ``y``; NaN where the bus is unknown."""
+    known = cells["bus_MBps"].astype(float)
+    return known.where(known.isna(), 100.0) if y == "percent_of_bus" else known
+
+
+def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
+    """Label of the axis of ``y``: it says what the sum of both directions is a share of."""
+    both = (cells["direction"] == "<->").all()
+    label = "goodput, both directions together" if both else "goodput"
+    buses = {printed.bus_name(part, study) for _, part in cells.groupby("group")}
+    share = f"% of {buses.pop() if len(buses) == 1 else 'bus'}"
+    return f"{label}, {share if y == 'percent_of_bus' else 'MB/s'}"
+
+
+def bus(ax: Axes, cells: pd.DataFrame, y: str, study: Study | None) -> None:
+    """Draw the bus with its name, if all cells have the same and it is in reach of the lines."""
+    if cells["bus_MBps"].nunique() != 1:
+        return
+    known = float(cells["bus_MBps"].max())
+    name = printed.bus_name(cells, study)
+    text = f"{name}, {printed.number(known)} MB/s"
+    at = 100.0 if y == "percent_of_bus" else known
+    if at < IN_REACH * cells[y].max():
+        ceiling_line(ax, at, text)
+        ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +18,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
 from netlab.charts.figure_data import annotate, data_of, mark
 from netlab.charts.labels import figure_of
@@ -167,6 +168,15 @@ def _with_arrows(fig: Figure) -> None:
             formatter = axis.get_major_formatter()
             if isinstance(formatter, FixedFormatter):
                 formatter.seq = [arrows(str(text)) for text in formatter.seq]
+            elif isinstance(formatter, FuncFormatter):  # of ticks set together with their texts
+                axis.set_major_formatter(FuncFormatter(_arrowed(formatter)))
     for text in fig.findobj(Text):
         if isinstance(text, Text) and ">" in text.get_text():
             text.set_text(arrows(text.get_text()))
+
+
+def _arrowed(formatter: Formatter) -> Callable[[float, int | None], str]:
+    def text(value: float, place: int | None = None) -> str:
+        return arrows(formatter(value, place))
+
+    return text

@@ -14,6 +14,7 @@ from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import legend_below
 from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, OTHERS
 from netlab.charts.theme import new_axes, theme
+from netlab.units import arrows
 
 WIDTH_IN, ROW_IN = 6.6, 0.24
 ROWS_OF_A_CHART = 40
@@ -116,11 +117,22 @@ def _legend(verdict: str, bound: float) -> str:
 
 def _names(frame: pd.DataFrame, compared: Compared) -> list[str]:
     """Cells by the levels that tell them apart."""
-    words = {"mtu_B": "{} B", "streams": "{} streams", "record_length_B": "records {} B"}
-    keys = [key for key in compared.keys if frame[key].nunique(dropna=False) > 1]
+    words = {"mtu_B": "{} B", "record_length_B": "records {} B"}
+    keys: list[str] = []
+    for key in compared.keys:  # not those that follow from the ones before, as path from group
+        told = frame[keys].drop_duplicates() if keys else frame.iloc[:1]
+        if len(frame[[*keys, key]].drop_duplicates()) > len(told):
+            keys.append(key)
     keys = keys or list(compared.keys[:1])
     return [
-        ", ".join(words.get(key, "{}").format(row[key]) for key in keys)
+        arrows(
+            ", ".join(
+                f"{row[key]} stream{'s' * (row[key] != 1)}"
+                if key == "streams"
+                else words.get(key, "{}").format(row[key])
+                for key in keys
+            )
+        )
         for row in frame.to_dict("records")
     ]
 

@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import factors, printed
-from netlab.charts.cells import LINEAR_UP_TO, QUANTITIES, SIZE_IN
+from netlab.charts.bounds import LINEAR_UP_TO, line_with_bars
+from netlab.charts.cells import QUANTITIES, SIZE_IN, axis_label, bus, ceiling_of
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines
-from netlab.charts.palette import CEILING_COLOUR, level_styles
+from netlab.charts.palette import level_styles
 from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text
+from netlab.units import arrows
 
 MOST_TICKS = 12
 """Levels of an axis that all get a tick."""
@@ -54,7 +55,8 @@ def over_factor(
     Returns
     -------
     Axes
-        Bars are the cells' intervals; the grey line is the bus where all cells have the same.
+        Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
+        all cells have the same.
 
     Raises
     ------
@@ -81,13 +83,13 @@ def over_factor(
             label = "" if level is None else _label(hue, level, labels)
             words.append(_line(ax, line, x, y, places, label, styles[level]))
         _axis(ax, x, levels, places, labels, numeric=numeric)
-        ax.set_ylabel(QUANTITIES[y][2])
-        _bus(ax, part, y)
+        ax.set_ylabel(axis_label(part, y, study))
+        bus(ax, part, y, study)
         ax.set_ylim(bottom=0)
         ax.set_title(_title(at or {}, labels))
         if hue:
             label_lines(ax)
-    alt = f"Line chart of {QUANTITIES[y][2]} over {factors.unit_of(x)}"
+    alt = f"Line chart of {axis_label(part, y, study)} over {factors.unit_of(x)}"
     if hue:
         alt += f", a line for each {factors.unit_of(hue)}"
     return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.")
@@ -98,7 +100,9 @@ def _label(name: str, level: object, labels: Mapping[str, str]) -> str:
     if name == "tuning":
         return labels[str(level)]
     if name == "group":
-        return str(level)
+        return arrows(str(level))
+    if name == "streams":
+        return printed.stream_label(int(str(level))).lower()
     stem, comma, unit = factors.unit_of(name).partition(", ")
     text = level_text(level)
     return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
@@ -126,17 +130,13 @@ def _line(
     if line.empty:
         return f"{label or 'the line'}: no valid cell"
     line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
-    low, high, _ = QUANTITIES[y]
     values = line[y].to_numpy(dtype=float)
-    reach = np.array([values - line[low], line[high] - values], dtype=float)
-    at = line["place"].to_numpy()
-    ax.plot(at, values, label=label or None, **style)
-    ax.errorbar(
-        *(at, values, np.nan_to_num(reach)),
-        fmt="none",
-        ecolor=style["color"],
-        elinewidth=1.1,
-        capsize=3,
+    low, high, _ = QUANTITIES[y]
+    line_with_bars(
+        *(ax, line["place"], values, (line[low], line[high])),
+        label=label,
+        style=style,
+        ceiling=ceiling_of(line, y),
     )
     text = f"{printed.number(values.min())} to {printed.number(values.max())}"
     return f"{label}: {text}" if label else text
@@ -162,12 +162,3 @@ def _axis(
         if longest * len(texts) > MOST_TICKS * 6:
             ax.tick_params(axis="x", rotation=45)
     ax.set_xlabel(factors.unit_of(x))
-
-
-def _bus(ax: Axes, part: pd.DataFrame, y: str) -> None:
-    """Draw the bus where it is in reach of the lines."""
-    if part["bus_MBps"].nunique() != 1:
-        return
-    bus = 100.0 if y == "percent_of_bus" else float(part["bus_MBps"].max())
-    if bus < 3 * part[y].max():
-        ax.axhline(bus, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1)), zorder=1)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from netlab.analysis.longpath_recovery import LAW_OF_STACK
 from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
+from netlab.charts.bounds import within
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import label_lines
 from netlab.charts.palette import CEILING_COLOUR, MARKERS, other_style
@@ -327,7 +328,9 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
     words = []
     for position, run in enumerate(shown):
         mean, half = run["mean_Mbps"], run["half_width_Mbps"]
-        ax.errorbar(mean, position, xerr=np.nan_to_num(half), capsize=3, elinewidth=1.2,
+        low, high = within([mean], [mean - half], [mean + half], limits[run["mtu_B"]])
+        ax.errorbar(mean, position, xerr=np.nan_to_num([mean - low, high - mean]), capsize=3,
+                    elinewidth=1.2,
                     fmt=MARKERS[sorted(limits).index(run["mtu_B"])],
                     color=_style(lp.stack(run))["color"])  # fmt: skip
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,24 +14,23 @@ from matplotlib.figure import Figure
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
+from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
 from netlab.charts.chart import Gallery, describe
-from netlab.charts.figure_data import keep_interval
-from netlab.charts.labels import legend_below
-from netlab.charts.palette import CEILING_COLOUR, mtu_styles, second_style
+from netlab.charts.labels import label_lines, legend_below
+from netlab.charts.palette import (
+    CEILING_COLOUR,
+    COUNT_COLOUR,
+    MEDIAN_COLOUR,
+    mtu_styles,
+    second_style,
+)
 from netlab.charts.theme import CHART_SIZE_IN, SMALL_CHART_SIZE_IN, new_axes, theme
 from netlab.study import Study
 
-LINEAR_UP_TO = 32
-"""Stream counts that span more than this factor go on a logarithmic axis."""
-
-ROW_OF_LEGEND = 4
 HEADROOM = 1.12
 CLIP_ABOVE_MEAN = 1.25
 """Largest stretch of the axis by an interval, as a factor of the highest mean. Wider intervals are
 cut off, so that one cell with two different values does not flatten all others."""
-
-MEDIAN_COLOUR = "#d0021b"
-COUNT_COLOUR = "#9a9a9a"
 
 
 def _top(part: pd.DataFrame) -> float:
@@ -46,43 +44,24 @@ def _top(part: pd.DataFrame) -> float:
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
     for mtu_B in sorted(part["mtu_B"].unique()):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
-        mean = line["goodput_MBps"]
-        low, high = _reach(line)
-        bars = ax.errorbar(
-            line["streams"].to_numpy(),
-            mean.to_numpy(),
-            yerr=[(mean - low).fillna(0.0).to_numpy(), (high - mean).fillna(0.0).to_numpy()],
+        line_with_bars(
+            *(ax, line["streams"], line["goodput_MBps"], (line["low_MBps"], line["high_MBps"])),
             label=f"MTU {mtu_B} B",
-            capsize=3,
-            elinewidth=1.1,
-            **styles[mtu_B],
+            style=styles[mtu_B],
+            ceiling=line["bus_MBps"],
         )
-        keep_interval(bars, line["low_MBps"], line["high_MBps"])
-    streams = sorted(part["streams"].unique())
-    if streams[-1] / streams[0] > LINEAR_UP_TO:
-        ax.set_xscale("log")
-        ax.minorticks_off()
-    ax.set_xticks(streams, [str(s) for s in streams])
+    stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylim(0, top)
-    ax.set_xlabel("TCP streams")
 
 
-def _reach(line: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """Ends of the intervals that are drawn: not below zero, and not across the bus."""
-    bus, mean = line["bus_MBps"], line["goodput_MBps"]
-    low, high = line["low_MBps"].clip(lower=0), line["high_MBps"]
-    return low, high.where(~((high > bus) & (mean <= bus)), bus)
-
-
-def _ceiling(ax: Axes, part: pd.DataFrame, study: Study | None, *, reading: bool) -> None:
+def _ceiling(
+    ax: Axes, part: pd.DataFrame, study: Study | None, *, reading: bool, named: bool = True
+) -> None:
     """Draw the bus as a line, and per cent of it as a second scale on the right."""
     bus_MBps, name = _bus(part), printed.bus_name(part, study)
     if math.isnan(bus_MBps):
         return
-    label = f"{name}, {printed.number(bus_MBps)} MB/s"
-    ax.axhline(
-        bus_MBps, label=label, zorder=1, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1))
-    )
+    ceiling_line(ax, bus_MBps, f"{name}, {printed.number(bus_MBps)} MB/s", written=named)
     if reading:
         right = ax.secondary_yaxis(
             "right",
@@ -94,28 +73,14 @@ def _ceiling(ax: Axes, part: pd.DataFrame, study: Study | None, *, reading: bool
         right.set_ylabel(f"% of {name}")
 
 
-def _legend(axes: list[Axes], *, short: bool = False) -> tuple[list, list[str]]:
-    """Handles and labels of all axes: MTUs in their order, then the bus."""
-    found: dict[str, Any] = {}
-    for ax in axes:
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    labels = sorted(found, key=_mtu_of)
-    handles = [found[label] for label in labels]
-    if short:
-        labels = [label.removeprefix("MTU ").split(",")[0] for label in labels]
-    return handles, labels
+def _names(part: pd.DataFrame) -> dict[str, str]:
+    """Name of each line at its end."""
+    return {f"MTU {mtu_B} B": f"{mtu_B} B" for mtu_B in part["mtu_B"].unique()}
 
 
-def _mtu_of(label: str) -> float:
-    """MTU that a label of the legend names; infinity for another label."""
-    words = label.split()
-    return int(words[1]) if words[0] == "MTU" else math.inf
-
-
-def _columns(labels: list[str]) -> int:
-    """One row or one column: in a grid, matplotlib would fill columns first, out of order."""
-    return len(labels) if 0 < len(labels) <= ROW_OF_LEGEND else 1
+def _axis_label(part: pd.DataFrame) -> str:
+    both = part["direction"].iloc[0] == "<->"
+    return "goodput, both directions, MB/s" if both else "goodput, MB/s"
 
 
 def _bus(part: pd.DataFrame) -> float:
@@ -159,7 +124,7 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
 
 
 @theme()
-def throughput(
+def goodput(
     cells: pd.DataFrame,
     group: str,
     tuning: str,
@@ -189,8 +154,8 @@ def throughput(
     Returns
     -------
     Axes
-        Error bars are the cells' intervals, the dotted line is the bus, and the right axis
-        shows per cent of it.
+        Each line is named at its end. Error bars are the cells' intervals, the dotted line is the
+        bus, and the right axis shows per cent of it.
     """
     whole = printed.of_group(cells, group)
     part = whole[whole["tuning"] == tuning]
@@ -198,10 +163,9 @@ def throughput(
     ax = ax or new_axes(SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
     _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(part) if top_MBps is None else top_MBps)
     _ceiling(ax, part, study, reading=True)
-    ax.set_ylabel("goodput, MB/s")
+    ax.set_ylabel(_axis_label(whole))
     ax.set_title(f"{group}\n{label}")
-    handles, labels = _legend([ax], short=small)
-    legend_below(ax, handles, labels, ncols=_columns(labels))
+    label_lines(ax, _names(whole), size_pt=8 if small else 9, inside=True)
     alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
     return describe(ax, alt, "" if small else _caption(part, study))
 
@@ -213,7 +177,7 @@ def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> G
     top = _top(whole)
     return Gallery.of(
         *(
-            throughput(cells, group, tuning, study=study, small=True, top_MBps=top)
+            goodput(cells, group, tuning, study=study, small=True, top_MBps=top)
             for tuning in tunings
         )
     )
@@ -232,14 +196,13 @@ def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Fig
     for i, (ax, (tuning, label)) in enumerate(zip(axes[0], tunings.items(), strict=True)):
         part = whole[whole["tuning"] == tuning]
         _draw(ax, part, styles, top)
-        _ceiling(ax, part, study, reading=i == len(tunings) - 1)
+        _ceiling(ax, part, study, reading=i == len(tunings) - 1, named=i == 0)
         ax.set_title(label)
         words.append(f"{label}: {_words(part, study)}")
-    axes[0][0].set_ylabel("goodput, MB/s")
-    handles, labels = _legend(list(axes[0]))
-    if labels:
-        fig.legend(handles, labels, loc="outside lower center", ncols=_columns(labels))
+    axes[0][0].set_ylabel(_axis_label(whole))
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
+    for ax in axes[0][::-1]:  # the last one has the longest names, and all share its axis
+        label_lines(ax, _names(whole), size_pt=8.5, inside=True)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     return describe(fig, alt, _caption(whole, study))
 

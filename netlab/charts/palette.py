@@ -29,6 +29,14 @@ DASHES: tuple[Any, ...] = (
 CEILING_COLOUR = "#666666"
 """Of reference lines: the bus, the link, a goal, zero."""
 
+CEILING_DASH: tuple[Any, ...] = (0, (1, 1))
+
+MEDIAN_COLOUR = "#d0021b"
+"""Of a running median over the runs of all tunings."""
+
+COUNT_COLOUR = "#9a9a9a"
+"""Of counts, and of arrows from one value to another."""
+
 BAND_COLOUR = "#e4e4e4"
 """Of a range that counts as no difference."""
 
@@ -85,6 +93,18 @@ def mtu_styles(mtus_B: Iterable[int]) -> dict[int, dict[str, Any]]:
 def second_style(i: int) -> dict[str, Any]:
     """`line_style` of the ``i``-th line of a chart whose lines are not MTUs."""
     return line_style(SECOND_SERIES + i)
+
+
+def tuning_dashes(tunings: Sequence[str]) -> dict[str, Any]:
+    """Dash of each tuning where colours are MTUs: the last one, the fullest, is solid.
+
+    Parameters
+    ----------
+    tunings : sequence of str
+        Tunings in their order.
+    """
+    last = len(tunings) - 1
+    return {name: DASHES[(last - i) % len(DASHES)] for i, name in enumerate(tunings)}
 
 
 def side_style(side: str) -> dict[str, Any]:

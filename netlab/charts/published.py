@@ -136,13 +136,14 @@ def best_percent_of_bus(ax: Axes | None = None) -> Axes:
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
     legend_below(ax, ncols=len(TUNINGS))
+    words = ", ".join(TUNING_WORDS.values())
     values = "; ".join(
         f"table {table} {', '.join(f'{row[t]:.0f}' for t in TUNINGS)}"
         for table, row in best.iterrows()
     )
     return describe(
         ax,
-        "Best cell of each table in per cent of PCI-X bandwidth for none, kernel and full tuning: "
+        f"Best cell of each table in per cent of PCI-X bandwidth, {words}: "
         f"{values}. The goal is {GOAL_PERCENT}; the most reached is {best.max(axis=None):.0f}.",
     )
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from netlab import published
 from netlab.charts.chart import describe
 from netlab.charts.labels import legend_below
-from netlab.charts.palette import CEILING_COLOUR, DASHES, other_style
+from netlab.charts.palette import CEILING_COLOUR, COUNT_COLOUR, DASHES, other_style
 from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.published.gigabit_hosts import TITLE_OF_DOCUMENT, ceilings
 
@@ -23,7 +23,7 @@ _LINK_LIMIT = {
 
 @theme()
 def before_and_after(ax: Axes | None = None) -> Axes:
-    """Draw throughput before and after tuning, with the limits of bus and link.
+    """Draw goodput before and after tuning, with the limits of bus and link.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
     rows = {document: top - i for i, document in enumerate(TITLE_OF_DOCUMENT)}
     for document, row in rows.items():
         before, after = wide.loc[document, "before"], wide.loc[document, "after"]
-        arrow = {"arrowstyle": "->", "color": "#888888", "shrinkA": 7, "shrinkB": 7}
+        arrow = {"arrowstyle": "->", "color": COUNT_COLOUR, "shrinkA": 7, "shrinkB": 7}
         ax.annotate("", (after, row), (before, row), arrowprops=arrow)
         for i, (phase, value) in enumerate((("before", before), ("after", after))):
             style = other_style(i) | {"linestyle": "none", "markersize": 9}
@@ -51,7 +51,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
             ax.annotate(f"{value:g}", (value, row), xytext=(0, 9), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
         name = _LINK_LIMIT[document]
-        ax.vlines(limits[name], row - 0.22, row + 0.16, color="#000000", linewidth=2)
+        ax.vlines(limits[name], row - 0.22, row + 0.16, color="black", linewidth=2)
         clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         ax.text(limits[name], row - 0.25, f"{name}: {limits[name]:.0f}", fontsize=8.5,
                 va="top", ha="center", bbox=clear)  # fmt: skip
@@ -62,7 +62,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
     ax.set_yticks(
         list(rows.values()), ["\n".join(TITLE_OF_DOCUMENT[d].rsplit(", ", 1)) for d in rows]
     )
-    ax.set(xlabel="Throughput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
+    ax.set(xlabel="goodput, Mb/s", xlim=(0, 1200), ylim=(-0.6, top + 0.5))
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
     legend_below(ax, ncols=2)
@@ -72,5 +72,5 @@ def before_and_after(ax: Axes | None = None) -> Axes:
     )
     shown = [*_PCI_LIMITS, *_LINK_LIMIT.values()]
     bounds = ", ".join(f"{name} {limits[name]:.0f}" for name in shown)
-    alt = f"Throughput before and after tuning in Mb/s. {values}. Limits: {bounds}."
+    alt = f"Goodput before and after tuning in Mb/s. {values}. Limits: {bounds}."
     return describe(ax, alt)

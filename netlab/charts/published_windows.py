@@ -17,6 +17,9 @@ from netlab.units import MIB
 _LABEL_SIDE = {"Reno": "center", "HighSpeed": "left", "Scalable": "right"}
 
 
+MOST_POINTS = 300
+"""Of a line of window over time: an hour of round trips has 20,000."""
+
 ENOUGH_COLOUR, TOO_SMALL_COLOUR = OTHERS[4], OTHERS[1]
 
 
@@ -86,8 +89,9 @@ def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
     for i, law in enumerate(LAWS):
         windows_then = 100 * law.trajectory(segments) / segments
         times_s = np.arange(1, len(windows_then) + 1) * figures["rtt_ms"] / 1000
-        style = other_style(i) | {"markevery": [len(windows_then) - 1]}
-        ax.plot(times_s, windows_then, label=law.name, **style)
+        shown = _thinned(len(times_s))
+        style = other_style(i) | {"markevery": [len(shown) - 1]}
+        ax.plot(times_s[shown], np.asarray(windows_then)[shown], label=law.name, **style)
         seconds = law.recovery_s(segments, figures["rtt_ms"])
         words.append(f"{law.name} {seconds:.1f} s")
         digits = 0 if seconds >= 10 else 1
@@ -112,6 +116,11 @@ def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
         f"Congestion window after one loss on the path at MTU {mtu_B} bytes, "
         f"{segments:.0f} segments. Time back to the full window: {', '.join(words)}.",
     )
+
+
+def _thinned(points: int) -> np.ndarray:
+    """Positions of a line that are drawn: denser at first, as the axis is logarithmic."""
+    return np.unique(np.geomspace(1, points, MOST_POINTS).round().astype(int)) - 1
 
 
 def recovery_charts() -> Gallery:

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
+from netlab.charts.bounds import ceiling_line, line_with_bars, ratio_axis
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, mtu_styles, side_style
@@ -21,10 +21,9 @@ from netlab.published.layout import TUNING_WORDS
 PAIR_SIZE_IN = (5.0, 3.1)
 RATIO_WIDTH_IN = 4.9
 RATIO_ROW_IN = 0.34
-HEADROOM = 1.06
+HEADROOM = 1.1
 CLIP_ABOVE_MEAN = 1.25
 """Largest stretch of the axis by an interval, as a factor of the highest mean."""
-RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 CLIP_BEYOND_RATIO = 2.0
 """Largest stretch of the axis by an interval, as a factor of the outermost ratio."""
 
@@ -60,21 +59,21 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     words = []
     for ax, side, title in zip(axes, ("then", "now"), ("2003", "measured"), strict=True):
         for mtu_B, line in part.sort_values("streams").groupby("mtu_B"):
-            values, style = line[f"{side}_percent"].to_numpy(), styles[mtu_B]
-            ax.plot(line["streams"], values, label=f"{mtu_B} B", **style)
-            low, high = _ends(line, side)
-            bars = [np.nan_to_num(values - low), np.nan_to_num(high - values)]
-            ax.errorbar(line["streams"], values, yerr=bars, fmt="none", capsize=2.5,
-                        elinewidth=1, ecolor=style["color"], label="_interval")  # fmt: skip
+            values = line[f"{side}_percent"].to_numpy()
+            line_with_bars(
+                *(ax, line["streams"], values, _ends(line, side)),
+                label=f"{mtu_B} B",
+                style=styles[mtu_B],
+                ceiling=100.0,
+            )
             listed = ", ".join(f"{v:.0f} with {n}" for v, n in zip(values, line["streams"],
                                                                   strict=True))  # fmt: skip
             words.append(f"{title}, {mtu_B} B: {listed}")
-        ax.axhline(100, color=CEILING_COLOUR, linewidth=1.2, linestyle=(0, (1, 1)), zorder=1,
-                   label="_ceiling")  # fmt: skip
+        ceiling_line(ax, 100.0, "ceiling", written=side == "then")
         ticks = sorted(part["streams"].unique())
         ax.set_xticks(ticks, [str(n) for n in ticks])
         ax.set(title=title, xlabel="Streams", xlim=(0, max(ticks) * 1.05), ylim=(0, _top(whole)))
-    axes[0].set_ylabel("Goodput, % of ceiling")
+    axes[0].set_ylabel("goodput, % of ceiling")
     fig.suptitle(f"Table {table}: {group}, {TUNING_WORDS[tuning]}", x=0.02, ha="left",
                  fontweight="bold", fontsize=10)  # fmt: skip
     for ax in axes:
@@ -184,8 +183,8 @@ def forest(
             values, places + 0.17 - 0.34 * i, xerr=np.nan_to_num(bars), fmt=style["marker"],
             color=style["color"], markersize=5, capsize=2.5, elinewidth=1.3, label=label,
         )  # fmt: skip
-    ax.set(ylim=(-0.6, len(rows) - 0.4), xlim=reach, title=title, xlabel="Ratio after / before")
-    _ratio_axis(ax, reach)
+    ax.set(ylim=(-0.6, len(rows) - 0.4), title=title, xlabel="Ratio after / before")
+    ratio_axis(ax, reach)
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", visible=False)
@@ -207,14 +206,3 @@ def _span(row) -> str:
     if math.isnan(row.now_low):
         return " (no interval)"
     return f" ({row.now_low:.2f} to {row.now_high:.2f})"
-
-
-def _ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
-    ax.set_xscale("log")
-    ticks = [t for t in RATIO_TICKS if reach[0] <= t <= reach[1]]
-    if len(ticks) < 3:
-        ticks = [t for t in (0.5, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2) if reach[0] <= t <= reach[1]]
-    ax.set_xticks(ticks, [f"×{t:g}" for t in ticks])
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.grid(axis="x", visible=True)

@@ -10,13 +10,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, NullLocator
 
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
+from netlab.charts.bounds import ratio_axis, stream_axis
 from netlab.charts.chart import describe
-from netlab.charts.labels import legend_below
-from netlab.charts.palette import CEILING_COLOUR, mtu_styles, other_style
+from netlab.charts.labels import label_lines, legend_below
+from netlab.charts.palette import CEILING_COLOUR, mtu_styles, other_style, tuning_dashes
 from netlab.charts.theme import new_axes, theme
 from netlab.study import Study
 from netlab.units import arrows
@@ -25,7 +25,8 @@ ROW_IN = 0.36
 JITTER = 0.16
 """Half the width that dots of one position are spread over."""
 
-RATIO_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+EDGE = 1.08
+"""Room beyond the outermost ratio."""
 
 
 def _row_label(labels: dict[str, str], tuning: str, mtu_B: int) -> str:
@@ -129,17 +130,19 @@ def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.grid(visible=True, axis="x")
-    ax.set_xscale("log")
-    low, high = ax.get_xlim()
-    ticks = [tick for tick in RATIO_TICKS if low <= tick <= high] or [1]
-    ax.set_xticks(ticks, [f"×{tick:g}" for tick in ticks])
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.xaxis.set_minor_locator(NullLocator())
+    ratio_axis(ax, _reach(steps))
     ax.set_xlabel("ratio of goodput")
     ax.set_title("Effect of each step of a factor")
     alt = f"Forest plot of the ratio of goodput by step. {'; '.join(words)}."
     caption = "Bars: interval between the cases that differ in this step alone."
     return describe(ax, alt, caption if steps["low"].notna().any() else "")
+
+
+def _reach(steps: pd.DataFrame) -> tuple[float, float]:
+    """Ends of the axis: all ratios with their intervals, and 1."""
+    found = steps[["ratio", "low", "high"]].to_numpy(dtype=float)
+    low, high = np.nanmin([1.0, *found.ravel()]), np.nanmax([1.0, *found.ravel()])
+    return float(low) / EDGE, float(high) * EDGE
 
 
 def _level(labels: dict[str, str], level: str) -> str:
@@ -239,15 +242,15 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
     part = frame[frame["group"] == group]
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(frame["mtu_B"])
-    dashes = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5))]
+    dashes = tuning_dashes(list(labels))
     ax = new_axes((6.4, 4.2))
     words = []
-    for i, (tuning, label) in enumerate(labels.items()):
+    for tuning, label in labels.items():
         for mtu_B, line in part[part["tuning"] == tuning].groupby("mtu_B"):
             line = line.sort_values("streams")
             middle = line["cpu_s_per_GB"].to_numpy(float)
             reach = [middle - line["low"].to_numpy(float), line["high"].to_numpy(float) - middle]
-            style = {**styles[mtu_B], "linestyle": dashes[i % len(dashes)]}
+            style = {**styles[mtu_B], "linestyle": dashes[tuning]}
             name = f"{label}, {mtu_B} B"
             ax.errorbar(
                 line["streams"].to_numpy(), middle, yerr=reach, label=name, capsize=2,
@@ -257,13 +260,11 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
                 f"{v:.3g} with {n}" for v, n in zip(middle, line["streams"], strict=True)
             )
             words.append(f"{name}: {listed}")
-    streams = sorted(part["streams"].unique())
-    ax.set_xticks(streams, [str(n) for n in streams])
-    ax.set_xlabel("TCP streams")
+    stream_axis(ax, sorted(part["streams"].unique()))
     ax.set_ylabel("CPU time, s/GB")
     ax.set_ylim(bottom=0)
     ax.set_title(arrows(group))
-    legend_below(ax, ncols=2)
+    label_lines(ax, size_pt=8.5)
     alt = f"Line chart of CPU seconds a GB of payload by streams, {group}. {'; '.join(words)}."
     return describe(ax, alt, "Median of the rounds; bars from the least to the greatest.")
 

@@ -9,7 +9,7 @@ from netlab.errors import BadInput
 from netlab.files.tables import Table
 
 HEADING_OF_TUNING = {"none": "No Tuning", "kernel": "+ Kernel Tuning", "full": "+ Driver Tuning"}
-TUNING_WORDS = {"none": "no tuning", "kernel": "kernel tuning", "full": "full tuning"}
+TUNING_WORDS = {tuning: heading.lstrip("+ ") for tuning, heading in HEADING_OF_TUNING.items()}
 TITLE_OF_TABLE = {
     1: "Original results (Linux64 → Linux64)",
     2: "Linux64 → Linux64 results",

@@ -116,7 +116,7 @@ def test_a_cell_without_a_valid_run_or_of_another_direction_is_not_comparable(st
 
 
 def test_both_sides_numbers_are_those_of_the_cells(same):
-    row = only_row(tn.compare(same), tables="2", step="1500 B to 9000 B", where="no tuning")
+    row = only_row(tn.compare(same), tables="2", step="1500 B to 9000 B", where="No Tuning")
     before, after = 170 * 388 * 460 * 398, 182 * 355 * 632 * 694
     assert row.then_ratio == pytest.approx((after / before) ** 0.25)
     assert row.then_from_percent == pytest.approx(100 * before**0.25 / 1064)
@@ -163,7 +163,7 @@ def test_a_case_without_a_second_valid_run_is_left_out_on_both_sides(study):
     here = (runs["table"] == 2) & (runs["tuning"] == "none") & (runs["streams"] == 1)
     lone = here & (runs["mtu_B"] == 9000) & (runs["round"] > first)
     compared = tn.compare(from_frames(study, runs[~lone], None, None))
-    row = only_row(compared, tables="2", step="1500 B to 9000 B", where="no tuning")
+    row = only_row(compared, tables="2", step="1500 B to 9000 B", where="No Tuning")
     assert (row.cases, row.left_out) == (3, 1)
     assert row.then_ratio == pytest.approx((355 * 632 * 694 / (388 * 460 * 398)) ** (1 / 3))
 
@@ -209,7 +209,7 @@ def test_the_steps_are_those_of_the_levels_that_both_have(study):
     compared = tn.compare(measured(part, value=some))
     within = compared[compared["factor"] != "direction"]
     assert set(within["step"]) == {"4 to 12 streams"}
-    assert set(within["where"]) == {"full tuning, larger MTUs", "no tuning, 1500 B"}
+    assert set(within["where"]) == {"Driver Tuning, larger MTUs", "No Tuning, 1500 B"}
 
 
 def test_a_study_without_tables_has_nothing_to_compare(tmp_path, foreign):

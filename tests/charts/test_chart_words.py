@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
+import numpy as np
 import pytest
 import synthetic
 
 from netlab.analysis import then_and_now
+from netlab.analysis.cost import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import factors, measured, views
 from netlab.charts import then_and_now as beside
+from netlab.charts.bounds import ratio_axis, within
+from netlab.charts.cells import over_streams
 from netlab.charts.chart import Gallery, show
+from netlab.charts.theme import new_axes
 from netlab.report import tables
 
 FORBIDDEN = re.compile(r"->|\d{3,}B\b|\+ (Kernel|Driver) Tuning|[Tt]hroughput")
@@ -68,11 +74,30 @@ def test_tables_use_the_words_of_the_guide_and_keep_their_data(m):
     assert "\nLinux64 -> Linux64,2,64-64,->,none,1500,1," in table.csv_text()
 
 
-def test_the_legend_is_in_the_order_of_the_mtus(m):
+def test_every_line_of_a_panel_is_named_at_its_end_without_a_legend(m):
     figure = measured.panel(m.cells, m.groups[0], study=m.study)
-    (legend,) = figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["MTU 1500 B", "MTU 9000 B", "MTU 16114 B", "bus, 2128 MB/s"]
+    assert not figure.legends
+    first, *_, last = ([text.get_text() for text in ax.texts] for ax in figure.axes)
+    assert first == ["bus, 2128 MB/s", "1500 B", "9000 B"]
+    assert last == ["1500 B", "9000 B", "16114 B"]
+    for ax in figure.axes:
+        names = [text for text in ax.texts if text.get_text().endswith(" B")]
+        boxes = [text.get_window_extent() for text in names]
+        assert all(not a.overlaps(b) for a, b in combinations(boxes, 2))
+        assert all(box.x1 <= ax.get_window_extent().x1 + 1 for box in boxes), "left of the scale"
+
+
+def test_a_dash_is_one_tuning_in_all_charts_whose_colours_are_mtus(m):
+    group = m.groups[0]
+    drawn = [
+        over_streams(m.cells, group, study=m.study),
+        views.cost(cpu_cost(m.runs, m.study), group, study=m.study),
+    ]
+    dashes = [
+        {bars.get_label(): str(bars.lines[0]._unscaled_dash_pattern) for bars in ax.containers}
+        for ax in drawn
+    ]
+    assert dashes[0] == dashes[1] and len(set(dashes[0].values())) == 3
 
 
 def test_both_directions_say_what_the_ceiling_is(m):
@@ -88,8 +113,39 @@ def test_no_bar_crosses_zero_or_the_bus(m):
     cells["low_MBps"] = -5.0
     cells["high_MBps"] = 1e5
     part = cells[cells["group"] == m.groups[0]]
-    low, high = measured._reach(part)
+    low, high = within(*(part[c] for c in ("goodput_MBps", "low_MBps", "high_MBps", "bus_MBps")))
     assert (low >= 0).all()
     below = part["goodput_MBps"] <= part["bus_MBps"]
     assert below.any() and (high[below] <= part["bus_MBps"][below]).all()
+    drawn = [
+        over_streams(cells, m.groups[0], study=m.study),
+        over_streams(cells, m.groups[0], y="percent_of_bus", study=m.study),
+        factors.over_factor(
+            cells, "mtu_B", "tuning", at={"group": m.groups[0], "streams": 4}, study=m.study
+        ),
+    ]
+    for ax in drawn:
+        ceiling = 100.0 if "%" in ax.get_ylabel() else part["bus_MBps"].iloc[0]
+        for bars in ax.containers:
+            below = bars.lines[0].get_ydata() <= ceiling
+            ends = np.array([bar[:, 1] for bar in bars.lines[2][0].get_segments()])[below]
+            assert ends.min() >= 0 and ends.max() <= ceiling
     assert "Some are cut at the bus." in measured._caption(part, m.study)
+
+
+def test_ticks_of_ratios_do_not_touch():
+    for reach in ((0.6, 2.5), (0.8, 6.0), (0.95, 1.3), (0.05, 20.0)):
+        ax = new_axes((4.9, 2))
+        ratio_axis(ax, reach)
+        ax.figure.draw_without_rendering()
+        boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
+        assert len(boxes) >= 2
+        assert all(not a.overlaps(b) for a, b in combinations(boxes, 2)), reach
+
+
+def test_a_chart_of_both_directions_says_of_what_it_is_a_share(m):
+    ax = over_streams(m.cells, "Linux64 <-> Linux64", y="percent_of_bus", study=m.study)
+    assert ax.get_ylabel() == "goodput, both directions together, % of twice the bus"
+    assert "twice the bus, 4256 MB/s" in [text.get_text() for text in ax.texts]
+    one_way = over_streams(m.cells, "Linux64 -> Linux64", y="percent_of_bus", study=m.study)
+    assert one_way.get_ylabel() == "goodput, % of bus"

@@ -33,7 +33,7 @@ def _close():
 
 
 def test_lines_with_bars_carry_values_and_intervals(m):
-    chart = show(charts.throughput(m.cells, GROUP, "full", study=m.study))
+    chart = show(charts.goodput(m.cells, GROUP, "full", study=m.study))
     data = pd.read_csv(io.StringIO(csv_in(chart.svg)))
     part = m.cells[(m.cells["group"] == GROUP) & (m.cells["tuning"] == "full")]
     drawn = data[data["series"].str.startswith("MTU")]
@@ -48,7 +48,7 @@ def test_lines_with_bars_carry_values_and_intervals(m):
 
 
 def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
-    svg = show(charts.throughput(m.cells, GROUP, "full", study=m.study)).svg
+    svg = show(charts.goodput(m.cells, GROUP, "full", study=m.study)).svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
     value = m.cells[
         (m.cells["group"] == GROUP)

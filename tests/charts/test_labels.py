@@ -58,6 +58,18 @@ def test_labels_come_in_the_order_of_the_lines_with_their_colours():
     plt.close(fig)
 
 
+def test_a_line_that_ends_early_or_in_a_gap_is_named_at_its_last_value():
+    _, ax = plt.subplots()
+    ax.plot([1, 2, 3], [1, 2, float("nan")], label="gap")
+    ax.plot([1, 2, 3], [3, 3, 3], label="whole")
+    ax.axhline(4, label="ceiling")
+    ax.plot([1, 2], [float("nan")] * 2, label="nothing")
+    gap, whole = label_lines(ax)
+    assert gap.xy == (2.0, 2.0) and gap.get_text() == "gap"
+    assert whole.xy == (1, 3.0) and whole.xycoords == ("axes fraction", "data")
+    plt.close("all")
+
+
 def test_labels_of_another_length_are_refused():
     fig, ax = _figure()
     with pytest.raises(BadInput, match="2 labels for 3 lines"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import colorsys
 import itertools
+import re
 from itertools import combinations
 from pathlib import Path
 
@@ -76,6 +77,12 @@ def test_only_the_theme_and_the_palette_name_colours_of_lines():
             for alias in node.names
         }
         assert not names & {"PALETTE", "line_style", "SECOND_SERIES"}, path.name
+
+
+def test_no_other_module_names_a_colour_in_hexadecimal():
+    for path in CHARTS.glob("*.py"):
+        if path.name not in ("palette.py", "theme.py"):
+            assert not re.search(r"#[0-9a-fA-F]{6}", path.read_text()), path.name
 
 
 def test_levels_of_a_factor_have_the_colours_of_its_meaning():

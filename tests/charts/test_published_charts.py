@@ -34,7 +34,7 @@ def test_every_cell_of_the_report_is_in_some_chart():
 
 def test_a_chart_has_title_units_and_direct_labels():
     texts = _texts(charts.throughput_by_streams(3, "full"))
-    assert "Linux64 ↔ Linux64," in texts and "full tuning" in texts
+    assert "Linux64 ↔ Linux64," in texts and "Driver Tuning" in texts
     assert "Throughput, MB/s" in texts and "Streams in each direction" in texts
     labels = [text for text in texts if text.endswith(" B")]
     assert labels == ["1500 B", "9000 B", "16114 B"]
@@ -74,8 +74,8 @@ def test_the_goal_is_in_the_overview():
     chart = show(charts.best_percent_of_bus())
     assert "goal, 80 %" in _texts(chart)
     assert "the most reached is 73" in chart.alt
-    assert [t for t in _texts(chart) if t.endswith("tuning") and " and " not in t] == [
-        "no tuning", "kernel tuning", "full tuning",
+    assert [t for t in _texts(chart) if t.endswith("Tuning")] == [
+        "No Tuning", "Kernel Tuning", "Driver Tuning",
     ]  # fmt: skip
 
 
@@ -119,3 +119,11 @@ def test_a_chart_is_drawn_on_the_axes_given(draw):
     assert right.has_data() and not left.has_data() and fig.axes[:2] == [left, right]
     assert dict(plt.rcParams) == before
     plt.close(fig)
+
+
+def test_a_line_of_an_hour_of_round_trips_is_thinned_and_ends_where_it_did():
+    ax = published_windows.recovery(1500)
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    x, y = lines["Reno"].get_data()
+    assert len(x) < 400 and x[-1] == pytest.approx(3615, rel=0.01) and max(y) >= 99.9
+    assert len(show(ax).svg) < 200_000

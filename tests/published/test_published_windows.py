@@ -50,5 +50,5 @@ def test_recovery_is_slowest_for_reno_and_standard_frames():
 
 def test_the_transfer_is_recomputed():
     frame = windows.transfer_table().frame.set_index("Quantity")
-    assert frame.loc["Throughput, Mb/s", "Recomputed"] == pytest.approx(2185.476, abs=0.001)
+    assert frame.loc["Goodput, Mb/s", "Recomputed"] == pytest.approx(2185.476, abs=0.001)
     assert frame.loc["Amount, GB", "Recomputed"] == 16.388608

@@ -1,0 +1,151 @@
+"""Bounds of a chart: its ceiling as a named line, and intervals that end at zero and at it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from netlab.charts.figure_data import keep_interval
+from netlab.charts.palette import CEILING_COLOUR, CEILING_DASH
+
+LINEAR_UP_TO = 32
+"""Stream counts that span more than this factor go on a logarithmic axis."""
+
+RATIOS = (1, 2, 0.5, 5, 0.2, 10, 0.1, 20, 0.05, 1.5, 0.7, 3, 0.3, 1.2, 0.8, 1.1, 0.9)
+"""Ticks of an axis of ratios, the most wanted first."""
+
+LEAST_GAP = 0.1
+"""Distance of two ticks of an axis of ratios, as a share of the axis."""
+
+
+def within(
+    values: Any, low: Any, high: Any, ceiling: Any = math.inf
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of intervals as they are drawn: not below zero, and not across the ceiling.
+
+    Parameters
+    ----------
+    values, low, high : array-like of float
+        Means and the ends of their intervals; NaN for no interval.
+    ceiling : array-like of float
+        What a value cannot exceed; NaN or infinity for none. An interval whose mean lies above it
+        keeps its upper end, since the mean contradicts that ceiling.
+
+    Returns
+    -------
+    tuple of ndarray
+        Lower and upper ends.
+
+    Examples
+    --------
+    >>> [ends.tolist() for ends in within([5.0, 9.0], [-2.0, 8.0], [6.0, 12.0], 10.0)]
+    [[0.0, 8.0], [6.0, 10.0]]
+    """
+    means, low, high = (np.asarray(v, dtype=float) for v in (values, low, high))
+    top = np.broadcast_to(np.asarray(ceiling, dtype=float), means.shape)
+    cut = (means <= top) & (high > top)
+    return np.where(low < 0, 0.0, low), np.where(cut, top, high)
+
+
+def line_with_bars(
+    ax: Axes,
+    x: Any,
+    values: Any,
+    ends: tuple[Any, Any],
+    *,
+    label: str,
+    style: dict[str, Any],
+    ceiling: Any = math.inf,
+) -> ErrorbarContainer:
+    """Draw a line with the interval of each point; the data of the figure have whole intervals.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to draw on.
+    x, values : array-like of float
+        Points of the line.
+    ends : tuple of array-like
+        Lower and upper ends of the intervals; NaN for none.
+    label : str
+        Name of the line.
+    style : dict
+        From :mod:`netlab.charts.palette`.
+    ceiling : array-like of float
+        As :func:`within` takes it.
+    """
+    means = np.asarray(values, dtype=float)
+    low, high = within(means, *ends, ceiling)
+    bars = ax.errorbar(
+        np.asarray(x, dtype=float),
+        means,
+        yerr=[np.nan_to_num(means - low), np.nan_to_num(high - means)],
+        label=label,
+        capsize=3,
+        elinewidth=1.1,
+        **style,
+    )
+    keep_interval(bars, np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float))
+    return bars
+
+
+def ceiling_line(ax: Axes, value: float, name: str, *, written: bool = True) -> None:
+    """Draw a dotted line at the ceiling, with its name above its left end.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to draw on.
+    value : float
+        Height of the line; NaN draws none.
+    name : str
+        Its name in the data of the figure.
+    written : bool
+        Write the name; one of several panels on one scale is enough.
+    """
+    if math.isnan(value):
+        return
+    ax.axhline(value, label=name, zorder=1, color=CEILING_COLOUR, linewidth=1.3,
+               linestyle=CEILING_DASH)  # fmt: skip
+    if written:
+        ax.annotate(name, (0, value), xycoords=("axes fraction", "data"), xytext=(4, 3),
+                    textcoords="offset points", fontsize=8.5, color=CEILING_COLOUR, va="bottom",
+                    annotation_clip=False)  # fmt: skip
+
+
+def stream_axis(ax: Axes, streams: list[int]) -> None:
+    """Set the ticks of an axis of stream counts: every count, logarithmic where they span much."""
+    if streams[-1] / streams[0] > LINEAR_UP_TO:
+        ax.set_xscale("log")
+        ax.minorticks_off()
+    ax.set_xticks(streams, [str(count) for count in streams])
+    ax.set_xlabel("TCP streams")
+
+
+def ratio_axis(ax: Axes, reach: tuple[float, float]) -> None:
+    """Make the horizontal axis logarithmic, with ticks such as ``×2`` that do not touch.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to change.
+    reach : tuple of float
+        Ends of the axis.
+    """
+    ax.set_xscale("log")
+    ax.set_xlim(*reach)
+    width = math.log(reach[1] / reach[0])
+    ticks: list[float] = []
+    for wanted in RATIOS:
+        near = any(abs(math.log(wanted / tick)) < LEAST_GAP * width for tick in ticks)
+        if reach[0] <= wanted <= reach[1] and not near:
+            ticks.append(wanted)
+    ax.set_xticks(sorted(ticks), [f"×{tick:g}" for tick in sorted(ticks)])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.grid(axis="x", visible=True)
