@@ -13,6 +13,7 @@ from netlab.analysis.cells import CELL_KEYS
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text, listed, same
+from netlab.units import arrows
 
 ALWAYS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 """Factors that the cells of every study have."""
@@ -89,6 +90,34 @@ def unit_of(name: str) -> str:
         return WORDS[name]
     stem, _, unit = name.rpartition("_")
     return f"{stem.replace('_', ' ')}, {UNITS[unit]}" if stem and unit in UNITS else name
+
+
+def level_label(name: str, level: object, tunings: Mapping[str, str]) -> str:
+    """A level for readers: ``MTU 9000 B``, ``4 streams``, ``send zerocopy``, a tuning's label.
+
+    Parameters
+    ----------
+    name : str
+        The factor.
+    level : object
+        Its level.
+    tunings : mapping
+        Tuning -> label, from :func:`netlab.analysis.printed.tuning_labels`.
+
+    Examples
+    --------
+    >>> level_label("rtt_ms", 10, {}), level_label("tuning", "full", {"full": "Driver Tuning"})
+    ('RTT 10 ms', 'Driver Tuning')
+    """
+    if name == "tuning":
+        return tunings.get(str(level), str(level))
+    if name == "group":
+        return arrows(str(level))
+    if name == "streams":
+        return printed.stream_label(int(str(level))).lower()
+    stem, comma, unit = unit_of(name).partition(", ")
+    text = level_text(level)
+    return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
 
 
 def varying(cells: pd.DataFrame, study: Study | None = None) -> dict[str, list]:
@@ -255,9 +284,18 @@ def table(
     index, heads = (ordered(name, part[name], study) for name in (rows, columns))
     body = [[laid.get((row, head), "") for head in heads] for row in index]
     frame = pd.DataFrame(body, dtype=object)
-    frame.index = pd.Index([level_text(row) for row in index], name=unit_of(rows))
-    frame.columns = [f"{unit_of(columns).partition(',')[0]} {level_text(head)}" for head in heads]
+    labels = printed.tuning_labels(part, study)
+    frame.index = pd.Index([_text(rows, row, labels) for row in index], name=unit_of(rows))
+    stem = unit_of(columns).partition(",")[0]
+    frame.columns = [
+        _text(columns, head, labels) if columns == "tuning" else f"{stem} {level_text(head)}"
+        for head in heads
+    ]
     return frame
+
+
+def _text(name: str, level: object, tunings: Mapping[str, str]) -> str:
+    return tunings[str(level)] if name == "tuning" else level_text(level)
 
 
 def layout(cells: pd.DataFrame, study: Study | None = None) -> tuple[str, str]:

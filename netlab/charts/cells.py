@@ -96,7 +96,7 @@ def over_streams(
         ax.set_title(arrows(group if tuning is None else f"{group}: {labels[tuning]}"))
         label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over TCP streams, {group}"
-    return describe(ax, f"{alt}. {'; '.join(words)}.")
+    return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
 
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
@@ -128,6 +128,14 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
     buses = {printed.bus_name(part, study) for _, part in cells.groupby("group")}
     share = f"% of {buses.pop() if len(buses) == 1 else 'bus'}"
     return f"{label}, {share if y == 'percent_of_bus' else 'MB/s'}"
+
+
+def caption(cells: pd.DataFrame, study: Study | None) -> str:
+    """Meaning of the bars, and of a share where both directions are summed."""
+    notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
+    if printed.both_ways(cells, study):
+        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
+    return " ".join(notes)
 
 
 def bus(ax: Axes, cells: pd.DataFrame, y: str, study: Study | None) -> None:

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import factors, printed
 from netlab.charts.bounds import LINEAR_UP_TO, line_with_bars
-from netlab.charts.cells import QUANTITIES, SIZE_IN, axis_label, bus, ceiling_of
+from netlab.charts.cells import QUANTITIES, SIZE_IN, axis_label, bus, caption, ceiling_of
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines
 from netlab.charts.palette import level_styles
@@ -19,7 +19,6 @@ from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.study import Study
 from netlab.study.factors import level_text
-from netlab.units import arrows
 
 MOST_TICKS = 12
 """Levels of an axis that all get a tick."""
@@ -80,7 +79,7 @@ def over_factor(
             _, ax = plt.subplots(figsize=SIZE_IN)
         for level in lines:
             line = part if level is None else part[part[hue] == level]
-            label = "" if level is None else _label(hue, level, labels)
+            label = "" if level is None else factors.level_label(hue, level, labels)
             words.append(_line(ax, line, x, y, places, label, styles[level]))
         _axis(ax, x, levels, places, labels, numeric=numeric)
         ax.set_ylabel(axis_label(part, y, study))
@@ -92,25 +91,12 @@ def over_factor(
     alt = f"Line chart of {axis_label(part, y, study)} over {factors.unit_of(x)}"
     if hue:
         alt += f", a line for each {factors.unit_of(hue)}"
-    return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.")
-
-
-def _label(name: str, level: object, labels: Mapping[str, str]) -> str:
-    """A level at the end of its line: ``MTU 9000 B``, ``send zerocopy``, the label of a tuning."""
-    if name == "tuning":
-        return labels[str(level)]
-    if name == "group":
-        return arrows(str(level))
-    if name == "streams":
-        return printed.stream_label(int(str(level))).lower()
-    stem, comma, unit = factors.unit_of(name).partition(", ")
-    text = level_text(level)
-    return f"{stem} {text} {unit}" if comma else f"{stem} {text}"
+    return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.", caption(part, study))
 
 
 def _title(at: Mapping[str, object], labels: Mapping[str, str]) -> str:
     return ", ".join(
-        _label(name, level, labels)
+        factors.level_label(name, level, labels)
         for name, level in at.items()
         if not isinstance(level, list | tuple)
     )

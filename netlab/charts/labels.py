@@ -76,6 +76,7 @@ def label_lines(
     *,
     size_pt: float = 9,
     inside: bool = False,
+    laid_out: bool = False,
 ) -> list[Text]:
     """Write each line's name at its right end, in its hue, without overlaps.
 
@@ -94,6 +95,8 @@ def label_lines(
     inside : bool
         Extend the horizontal axis, and write inside the axes: for a chart with a scale on its
         right.
+    laid_out : bool
+        The figure has its layout, from the call for another of its axes.
 
     Returns
     -------
@@ -120,10 +123,12 @@ def label_lines(
     if not lines:
         return []
     ends = [_last_point(line) for line in lines]
+    fig = figure_of(ax)
+    if not laid_out and (layout := fig.get_layout_engine()):
+        layout.execute(fig)  # it decides how far apart the ends are
+    ax.get_xlim(), ax.get_ylim()  # autoscale
     if inside:
         _make_room(ax, max(x for x, _ in ends), max(map(len, names)) * GLYPH * size_pt + 2 * GAP_PT)
-    fig = figure_of(ax)
-    fig.draw_without_rendering()  # the layout decides how far apart the ends are
     wanted = [float(ax.transData.transform(end)[1]) * 72 / fig.dpi for end in ends]
     placed = spread(wanted, gap=size_pt * 1.25)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 0.4} if inside else None
@@ -180,7 +185,6 @@ def _last_point(line: Line2D) -> tuple[float, float]:
 def _make_room(ax: Axes, last: float, need_pt: float) -> None:
     """Extend the horizontal axis until a text of that width fits right of the last point."""
     fig = figure_of(ax)
-    fig.draw_without_rendering()
     width_pt = ax.get_window_extent().width * 72 / fig.dpi
     share = min(need_pt / width_pt, MOST_ROOM)
     scale = ax.xaxis.get_transform()

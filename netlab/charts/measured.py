@@ -201,8 +201,8 @@ def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Fig
         words.append(f"{label}: {_words(part, study)}")
     axes[0][0].set_ylabel(_axis_label(whole))
     fig.suptitle(printed.caption(cells, group), x=0.02, ha="left", fontweight="bold", fontsize=11)
-    for ax in axes[0][::-1]:  # the last one has the longest names, and all share its axis
-        label_lines(ax, _names(whole), size_pt=8.5, inside=True)
+    for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
+        label_lines(ax, _names(whole), size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
     return describe(fig, alt, _caption(whole, study))
 

@@ -77,7 +77,7 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     fig.suptitle(f"Table {table}: {group}, {TUNING_WORDS[tuning]}", x=0.02, ha="left",
                  fontweight="bold", fontsize=10)  # fmt: skip
     for ax in axes:
-        label_lines(ax)
+        label_lines(ax, laid_out=ax is not axes[0])
     ceilings = (part.iloc[0]["then_ceiling_MBps"], part["now_ceiling_MBps"].median())
     return describe(
         fig,

@@ -21,6 +21,7 @@ from netlab.results import Store
 
 if TYPE_CHECKING:
     from netlab.charts.cells import Axes
+    from netlab.report.explore import Explorer
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 CELL_COLUMNS = (
@@ -315,6 +316,43 @@ class Results:
         at = {**levels, **({"group": group} if group else {})}
         at |= {"tuning": tuning} if tuning is not None else {}
         return over_factor(m.cells, x, hue, at=at, y=quantities[y], study=m.study, ax=ax)
+
+    def explore(self, *, x: str = "", hue: str = "", **levels: object) -> Explorer:
+        """Show chart, cells and runs at levels of the factors that a reader chooses.
+
+        Parameters
+        ----------
+        x, hue : str
+            Factors of the axis and of the lines, columns of :attr:`cells`. By default streams and
+            MTU; in a study with further factors the two with the most levels.
+        **levels
+            Levels of factors that are not to be chosen, such as ``group="left -> right"``.
+
+        Returns
+        -------
+        Explorer
+            Shows itself as plain HTML that needs no kernel, also in a saved notebook; as text it
+            lists its tables.
+
+        Raises
+        ------
+        BadInput
+            Unknown factor or level.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> explorer = netlab.Results("openlab-2003").explore()
+        >>> explorer.title
+        'openlab-2003-quick: goodput over TCP streams, a line for each MTU, in 15 views'
+        >>> [len(levels) for levels in explorer.choices.values()]
+        [5, 3]
+        >>> explorer.views[0].title, len(explorer.views[0].runs)
+        ('Linux64 → Linux64, No Tuning', 16)
+        """
+        from netlab.report.explore import explore
+
+        return explore(self.measured, x, hue, levels)
 
     def compare(
         self,

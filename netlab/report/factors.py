@@ -29,17 +29,22 @@ def of_two(
 ) -> Table:
     """Cells by two factors, at levels of the others; see :func:`netlab.analysis.factors.table`."""
     frame = factors.table(m.cells, rows, columns, at=at, quantity=quantity, study=m.study)
+    labels = printed.tuning_labels(m.cells, m.study)
     where = ", ".join(
-        level_text(level) if name == "group" else f"{name} {level_text(level)}"
+        factors.level_label(name, level, labels)
         for name, level in (at or {}).items()
         if not isinstance(level, list | tuple)
     )
     caption = f"{factors.unit_of(rows)} by {factors.unit_of(columns)}"
     part = factors.of_two(m.cells, rows, columns, at, m.study)
+    unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
+    if printed.both_ways(part, m.study):
+        unit = unit.replace("of bus", "of twice the bus")
+        notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return Table(
         frame,
-        f"{where + ': ' if where else ''}{caption}, {UNITS[quantity]}",
-        note=" ".join(printed.interval_notes(part, m.study.confidence)),
+        f"{where + ': ' if where else ''}{caption}, {unit}",
+        note=" ".join(notes),
     )
 
 

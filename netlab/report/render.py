@@ -33,6 +33,7 @@ _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _HTML_HEADING = re.compile(r"<h([1-6])((?:\s[^>]*)?)>(.*?)</h\1>", re.DOTALL)
 _ID = re.compile(r'\sid="([^"]+)"')
 _MENTION = re.compile(r"(?<!\">)<code>([\w-]+)\.ipynb</code>")
+_SCRIPT = re.compile(r"<script class=\"netlab\">.*?</script>", re.DOTALL)
 _LINK = re.compile(r'href="(?:\./)?([^":/?#]+)\.ipynb(#[^"]*)?"')
 
 
@@ -153,6 +154,7 @@ def render(path: Path, pages: dict[str, str]) -> Rendered:
     notebook = read_notebook(path)
     settle_streams(notebook)
     body, _ = _exporter().from_notebook_node(notebook)
+    body = _SCRIPT.sub("", body)  # the page has it, allowed by its digest
 
     def follow(link: re.Match) -> str:
         target = pages.get(link[1])

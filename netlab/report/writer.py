@@ -13,6 +13,7 @@ from markupsafe import Markup
 from netlab import __version__
 from netlab.report.page import Page, anchor
 from netlab.report.render import TEMPLATES
+from netlab.report.scripts import script
 
 
 class PageWriter:
@@ -39,11 +40,11 @@ class PageWriter:
             keep_trailing_newline=True,
         )
         self._environment.filters["anchor"] = anchor
-        script = (TEMPLATES / "site.js").read_text(encoding="utf-8")
+        code = script("site.js")
         self._common = {
             "version": __version__,
-            "script": Markup(script),
-            "script_hash": _csp_hash(script),
+            "script": Markup(code),
+            "script_hash": _csp_hash(code),
             "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
             "home": home,
             "pages": pages,

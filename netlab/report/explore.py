@@ -1,0 +1,275 @@
+"""An explorer of results: choose levels of factors, see chart, cells and runs.
+
+It is plain HTML. Every choice has a part of its own that can be folded; a style sheet shows the
+chosen part alone, and a small script opens it, sorts and filters. Where a viewer removes style and
+script, as JupyterLab does in a notebook that it does not trust, the parts stand one below another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import pandas as pd
+
+from netlab.analysis import factors, printed
+from netlab.analysis.measured import Measured
+from netlab.analysis.trust import counted
+from netlab.charts.chart import Chart, show
+from netlab.charts.factors import over_factor
+from netlab.files.tables import Table
+from netlab.report.factors import of_two
+from netlab.report.scripts import script
+from netlab.study.factors import level_text
+from netlab.units import arrows
+
+MOST_CHARTS = 60
+"""Views of one explorer that have a chart; the others have their table and their runs."""
+
+STYLE = """
+#{id} form[hidden] {{display: flex !important; flex-wrap: wrap; gap: 0.3em 1.2em; margin: 0.5em 0}}
+#{id} fieldset {{border: 0; margin: 0; padding: 0}}
+#{id} legend {{font-weight: 600; padding: 0}}
+#{id} label {{margin-right: 0.8em; white-space: nowrap}}
+#{id} summary {{cursor: pointer; font-weight: 600; padding: 0.2em 0}}
+#{id} th button {{font: inherit; color: inherit; background: none; border: 0; padding: 0;
+ cursor: pointer}}
+{rules}
+"""
+HIDE = '#{id}:has(form input[name="{name}"][value="{at}"]:checked) > .view:not(.{name}-{at})'
+
+COLUMNS = (
+    "round",
+    "goodput, MB/s",
+    "busiest core, %",
+    "sent again",
+    "flags",
+    "started, UTC",
+    "run",
+)
+NOT_MEASURED = "The study has no cell with these levels."
+NOT_DRAWN = "Not drawn, as one of many: name levels in explore() to draw them."
+
+
+@dataclass(frozen=True)
+class View:
+    """Chart, cells and runs at one choice of levels.
+
+    Parameters
+    ----------
+    levels : dict
+        Factor -> level.
+    title : str
+        The levels for readers.
+    chart : Chart or None
+        Cells over the axis; None without a cell, or as one of many.
+    table : Table or None
+        The same cells as a table; None if the study has no cell with these levels.
+    runs : DataFrame
+        Runs of these cells, flagged ones included.
+    """
+
+    levels: dict[str, object]
+    title: str
+    chart: Chart | None
+    table: Table | None
+    runs: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """Views of results by the levels of their factors; shows choosers and the chosen view.
+
+    Parameters
+    ----------
+    title : str
+        The study and its quantities.
+    x, hue : str
+        Factors of the axis and of the lines; the second may be empty.
+    choices : dict
+        Factor -> level -> its name for readers.
+    views : tuple of View
+        One for each combination of the choices.
+    """
+
+    title: str
+    x: str
+    hue: str
+    choices: dict[str, dict[object, str]]
+    views: tuple[View, ...]
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+    def __repr__(self) -> str:
+        known = [view for view in self.views if view.table is not None]
+        return "\n\n".join([self.title, *(repr(view.table) for view in known)])
+
+
+def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
+    """Views of all cells, by the levels of the factors that are not on the axis or the lines.
+
+    Parameters
+    ----------
+    m : Measured
+        The measured study.
+    x, hue : str
+        Factors of the axis and of the lines; by default streams and MTU, or in a study with
+        further factors those with the most levels.
+    at : mapping
+        Levels of factors that are not to be chosen.
+
+    Raises
+    ------
+    BadInput
+        Unknown factors or levels.
+    """
+    cells = factors.at_levels(m.cells, at, m.study)
+    x, hue = _axes(m, cells, x, hue)
+    labels = printed.tuning_labels(m.cells, m.study)
+    held = [name for name in (x, hue) if name]
+    known = factors.slices(cells, held, m.study)
+    choices = {
+        name: {level: _name(name, level, labels) for level in _levels(name, known, cells, m)}
+        for name in dict.fromkeys(name for one in known for name in one)
+    }
+    views, drawn = [], 0
+    for levels in product(*choices.values()):
+        one = _present(dict(zip(choices, levels, strict=True)))
+        drawn += one in known
+        chosen = one if one in known else None
+        views.append(_view(m, x, hue, {**at, **one}, labels, chosen, draw=drawn <= MOST_CHARTS))
+    over = f"goodput over {factors.unit_of(x).partition(',')[0]}"
+    lines = f", a line for each {factors.unit_of(hue).partition(',')[0]}" if hue else ""
+    title = f"{m.study.name}: {over}{lines}, in {counted(len(known), 'view')}"
+    return Explorer(title, x, hue, choices, tuple(views))
+
+
+def _axes(m: Measured, cells: pd.DataFrame, x: str, hue: str) -> tuple[str, str]:
+    """The factors given, else two that vary."""
+    vary = factors.varying(cells, m.study)
+    wanted = factors.layout(cells, m.study)
+    if not factors.names(cells) and {"streams", "mtu_B"} <= set(vary):
+        wanted = ("streams", "mtu_B")
+    x = x or next((name for name in wanted if name != hue), "streams")
+    return x, hue or next((name for name in wanted if name != x), "")
+
+
+def _levels(name: str, known: list[dict], cells: pd.DataFrame, m: Measured) -> list:
+    """Levels of a factor in their order; None where some cells do not have it."""
+    some = factors.ordered(name, factors.expanded(cells, m.study)[name], m.study)
+    return [*some, *([None] if any(name not in one for one in known) else [])]
+
+
+def _name(name: str, level: object, tunings: Mapping[str, str]) -> str:
+    """A level beside the name of its factor: without that name."""
+    if level is None:
+        return printed.MISSING
+    unit = factors.unit_of(name).partition(", ")[2]
+    text = level_text(level)
+    if name in ("tuning", "group"):
+        return factors.level_label(name, level, tunings)
+    return f"{text} {unit}" if unit else text
+
+
+def _present(levels: dict[str, object]) -> dict[str, object]:
+    return {name: level for name, level in levels.items() if level is not None}
+
+
+def _view(
+    m: Measured,
+    x: str,
+    hue: str,
+    levels: dict[str, object],
+    labels: Mapping[str, str],
+    chosen: dict[str, object] | None,
+    *,
+    draw: bool,
+) -> View:
+    """The view at some levels; empty without a choice that the study has cells of."""
+    title = ", ".join(factors.level_label(name, level, labels) for name, level in levels.items())
+    title = title or m.study.title
+    if chosen is None:
+        return View(levels, title, None, None, m.runs.head(0))
+    chart = show(over_factor(m.cells, x, hue, at=levels, study=m.study)) if draw else None
+    table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
+    runs = factors.at_levels(m.runs, levels, m.study)
+    return View(levels, title, chart, table, runs.sort_values(["round", "started_at"]))
+
+
+def _html(explorer: Explorer) -> str:
+    key = f"{explorer.title}{[view.title for view in explorer.views]}"
+    name = f"explore-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    choosers, rules = [], []
+    for place, (factor, levels) in enumerate(explorer.choices.items()):
+        radios = []
+        for at, text in enumerate(levels.values()):
+            checked = "" if at else " checked"
+            radio = f'<input type="radio" name="f{place}" value="{at}"{checked}>'
+            radios.append(f"<label>{radio} {html.escape(text)}</label>")
+            rules.append(HIDE.format(id=name, name=f"f{place}", at=at) + " {display: none}")
+        legend = html.escape(factors.unit_of(factor).partition(",")[0])
+        choosers.append(f"<fieldset><legend>{legend}</legend>{''.join(radios)}</fieldset>")
+    form = f'<form hidden method="dialog">{"".join(choosers)}</form>' if choosers else ""
+    each = product(*(range(len(levels)) for levels in explorer.choices.values()))
+    parts = [
+        _part(explorer, view, [f"f{place}-{at}" for place, at in enumerate(marks)], is_open=not n)
+        for n, (view, marks) in enumerate(zip(explorer.views, each, strict=True))
+    ]
+    style = STYLE.format(id=name, rules="\n".join(rules))
+    return (
+        f'<div class="netlab-explore" id="{name}"><style>{style}</style>'
+        f"<p>{html.escape(arrows(explorer.title))}</p>{form}{''.join(parts)}"
+        f'<script class="netlab">{script("notebook.js")}</script></div>'
+    )
+
+
+def _part(explorer: Explorer, view: View, marks: list[str], *, is_open: bool) -> str:
+    """One view as a part that can be folded."""
+    if view.table is None:
+        content = f"<p>{NOT_MEASURED}</p>"
+    else:
+        chart = view.chart._repr_html_() if view.chart else f"<p>{NOT_DRAWN}</p>"
+        content = chart + view.table._repr_html_() + _runs(explorer, view)
+    return (
+        f'<details class="{" ".join(["view", *marks])}"{" open" if is_open else ""}>'
+        f"<summary>{html.escape(view.title)}</summary>{content}</details>"
+    )
+
+
+def _runs(explorer: Explorer, view: View) -> str:
+    """Runs of a view, folded; a table without style, as there may be thousands of rows."""
+    by = [name for name in (explorer.hue, explorer.x) if name]
+    heads = [*(factors.unit_of(name) for name in by), *COLUMNS]
+    rows = [_row(run, by) for run in view.runs.to_dict("records")]
+    flagged = int((view.runs["flags"] != "").sum())
+    summary = f"{counted(len(rows), 'run')}, {flagged} flagged"
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
+    label = html.escape(f"Runs: {view.title}", quote=True)
+    return (
+        f"<details><summary>{summary}</summary>"
+        f'<div class="netlab-table runs" style="overflow-x:auto" tabindex="0" role="region" '
+        f'aria-label="{label}"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div></details>"
+    )
+
+
+def _row(run: dict, by: list[str]) -> str:
+    texts = [
+        *(level_text(run[name]) for name in by),
+        str(run["round"]),
+        _number(run["goodput_MBps"]),
+        _number(run["busiest_core_percent"]),
+        printed.MISSING if pd.isna(run["retransmits"]) else str(run["retransmits"]),
+        f"{run['flags']}: {run['message']}" if run["flags"] else "",
+        f"{run['started_at']:%Y-%m-%d %H:%M:%S}",
+        run["run_id"],
+    ]
+    return f"<tr>{''.join(f'<td>{html.escape(text)}</td>' for text in texts)}</tr>"
+
+
+def _number(value: object) -> str:
+    return printed.MISSING if pd.isna(value) else printed.number(float(value))  # type: ignore[arg-type]

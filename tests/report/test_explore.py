@@ -1,0 +1,107 @@
+"""An explorer of results: choosers, a view for each choice, all of it readable without a script."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import synthetic
+
+from netlab.analysis.measured import from_frames
+from netlab.errors import BadInput
+from netlab.report import explore as module
+from netlab.report.explore import explore
+from netlab.report.scripts import script
+
+
+@pytest.fixture(scope="module")
+def m():
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["order"] % 50 == 0:
+            row |= {"flags": "interference", "message": "a <b> & more"}
+
+    return from_frames(study, synthetic.runs_of(study, change=change), None, None)
+
+
+@pytest.fixture(scope="module")
+def explorer(m):
+    return explore(m, at={"group": "Linux64 -> Linux64"})
+
+
+def test_a_view_has_the_runs_cells_and_chart_of_its_levels(m, explorer):
+    assert explorer.choices == {
+        "tuning": {"none": "No Tuning", "kernel": "Kernel Tuning", "full": "Driver Tuning"}
+    }
+    view = explorer.views[2]
+    assert view.title == "Linux64 → Linux64, Driver Tuning"
+    runs = m.runs.query("group == 'Linux64 -> Linux64' and tuning == 'full'")
+    assert sorted(view.runs["run_id"]) == sorted(runs["run_id"])
+    assert view.table.frame.shape == (3, 4) and "MTU 16114 B" in view.chart.alt
+
+
+def test_all_views_are_in_the_document_and_one_is_open(explorer):
+    text = explorer._repr_html_()
+    assert len(re.findall(r'<details class="view f0-\d"', text)) == 3
+    assert text.count('f0-0" open') == 1 and len(re.findall(r'f0-\d" open', text)) == 1
+    assert text.count('<img role="img"') == 3
+    assert "<form hidden" in text, "without style the choosers are not shown"
+    assert "a &lt;b&gt; &amp; more" in text and "a <b>" not in text
+    assert len(text) < 250_000
+
+
+def test_its_text_has_every_table(explorer):
+    text = repr(explorer)
+    assert text.startswith("openlab-2003")
+    assert "Linux64 → Linux64, Kernel Tuning: MTU, B by TCP streams" in text
+
+
+def test_the_same_results_give_the_same_bytes(m, explorer):
+    again = explore(m, at={"group": "Linux64 -> Linux64"})
+    assert again._repr_html_() == explorer._repr_html_()
+
+
+def test_any_factor_can_be_the_axis_and_the_lines(m):
+    found = explore(m, "mtu_B", "tuning", {"group": "Linux64 <-> Linux64"})
+    assert list(found.choices["streams"].values()) == ["1", "4", "12", "20"]
+    table = found.views[0].table
+    assert table.frame.index.tolist() == ["No Tuning", "Kernel Tuning", "Driver Tuning"]
+    assert "per cent of twice the bus" in table.caption
+    assert "Both directions together, of twice the bus." in table.note
+
+
+def test_a_combination_outside_the_design_says_so(m):
+    found = explore(m, "streams", "tuning", {"group": "Linux64 -> Linux64"})
+    assert list(found.choices["mtu_B"].values()) == ["1500 B", "9000 B", "16114 B"]
+    cut = explore(m, "streams", "group")
+    assert [view.chart is None for view in cut.views].count(True) == 2
+    assert cut._repr_html_().count(module.NOT_MEASURED) == 2
+
+
+def test_of_many_views_some_have_no_chart_and_all_have_their_runs(m, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHARTS", 2)
+    found = explore(m)
+    assert [view.chart is not None for view in found.views] == [True] * 2 + [False] * 13
+    assert all(view.table is not None and len(view.runs) for view in found.views)
+    assert found._repr_html_().count(module.NOT_DRAWN) == 13
+
+
+def test_an_unknown_level_is_refused(m):
+    with pytest.raises(BadInput, match="no cell has this level"):
+        explore(m, at={"tuning": "best"})
+
+
+def test_a_study_of_one_cell_has_one_view(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    m = from_frames(study, synthetic.runs_of(study), None, tmp_path)
+    found = explore(m)
+    assert len(found.views) == 1 and not found.choices
+    assert "<form" not in found._repr_html_()
+
+
+def test_the_script_of_a_page_and_of_a_cell_share_their_parts():
+    page, cell = script("site.js"), script("notebook.js")
+    for code in (page, cell):
+        assert code.startswith("(() => {") and "const sortable" in code and "const explore" in code
+    assert "hashchange" in page and "hashchange" not in cell
