@@ -24,7 +24,7 @@ def headline(m: Measured) -> tuple[str, ...]:
 
     The last one is absent where the study repeats nothing of 2003.
     """
-    said = [_design(m), _machines(m), _best(m), _limits(m)]
+    said = [_design(m), _machines(m), best(m), _limits(m)]
     if len(comparable(m)):
         said.append(_findings(m))
     return tuple(said)
@@ -84,14 +84,15 @@ def _machines(m: Measured) -> str:
     return f"The hosts {listed(list(m.study.hosts))} are real machines: {machine}{cards}."
 
 
-def _best(m: Measured) -> str:
-    best = printed.best(m.cells, m.study)
-    if best.empty:
+def best(m: Measured) -> str:
+    """The highest goodput in each direction, and where it was reached."""
+    highest = printed.best(m.cells, m.study)
+    if highest.empty:
         return "No cell is precise enough to be called the best."
     labels = printed.tuning_labels(m.cells, m.study)
     parts = []
     for direction, words in DIRECTIONS.items():
-        of = best[best["direction"] == direction]
+        of = highest[highest["direction"] == direction]
         if of.empty:
             continue
         cell = of.loc[of["goodput_MBps"].idxmax()]

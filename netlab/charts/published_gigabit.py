@@ -9,15 +9,11 @@ from netlab.charts.chart import describe
 from netlab.charts.labels import legend_below
 from netlab.charts.palette import CEILING_COLOUR, COUNT_COLOUR, DASHES, other_style
 from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
-from netlab.published.gigabit_hosts import TITLE_OF_DOCUMENT, ceilings
+from netlab.published.gigabit_hosts import LINK_LIMIT, TITLE_OF_DOCUMENT, ceilings
 
 _PCI_LIMITS = {
     "PCI 32 bit, 33 MHz, in practice": "PCI 32/33,\nin practice",
     "PCI 32 bit, 33 MHz": "PCI 32/33",
-}
-_LINK_LIMIT = {
-    "solaris-linux": "TCP on the link, MTU 9000",
-    "gigabit-nic": "TCP on the link, MTU 1500",
 }
 
 
@@ -50,7 +46,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
             ax.plot(value, row, label=phase if row == top else f"_{phase}", **style)
             ax.annotate(f"{value:g}", (value, row), xytext=(0, 9), textcoords="offset points",
                         ha="center", fontsize=9)  # fmt: skip
-        name = _LINK_LIMIT[document]
+        name = LINK_LIMIT[document]
         ax.vlines(limits[name], row - 0.22, row + 0.16, color="black", linewidth=2)
         clear = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         ax.text(limits[name], row - 0.25, f"{name}: {limits[name]:.0f}", fontsize=8.5,
@@ -70,7 +66,7 @@ def before_and_after(ax: Axes | None = None) -> Axes:
         f"{TITLE_OF_DOCUMENT[d]}: {wide.loc[d, 'before']:g} to {wide.loc[d, 'after']:g}"
         for d in rows
     )
-    shown = [*_PCI_LIMITS, *_LINK_LIMIT.values()]
+    shown = [*_PCI_LIMITS, *LINK_LIMIT.values()]
     bounds = ", ".join(f"{name} {limits[name]:.0f}" for name in shown)
     alt = f"Goodput before and after tuning in Mb/s. {values}. Limits: {bounds}."
     return describe(ax, alt)

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from netlab.analysis.factors import unit_of
 from netlab.analysis.then_and_now import BAND, FLUCTUATION
 from netlab.charts.bounds import ceiling_line, line_with_bars, ratio_axis
 from netlab.charts.chart import Gallery, describe
@@ -143,6 +144,32 @@ def _reach(part: pd.DataFrame) -> tuple[float, float]:
     return low / HEADROOM, high * HEADROOM
 
 
+def published_steps(steps: pd.DataFrame, error: float, title: str) -> Gallery:
+    """Draw the effect of each step of a published table beside the measured one.
+
+    Parameters
+    ----------
+    steps : DataFrame
+        From :func:`netlab.analysis.beside.steps`.
+    error : float
+        Largest error of a published ratio either way, from :func:`netlab.analysis.beside.band`.
+    title : str
+        Title of the chart.
+
+    Returns
+    -------
+    Gallery
+        One chart; empty without a step.
+    """
+    if steps.empty:
+        return Gallery()
+    rows = steps.rename(columns={"low": "now_low", "high": "now_high"}).assign(
+        then_low=steps["then_ratio"] / error, then_high=steps["then_ratio"] * error
+    )
+    names = [f"{unit_of(row.factor).partition(',')[0]} {row.step}" for row in steps.itertuples()]
+    return Gallery.of(forest(rows, title, names, _reach(rows), band=error))
+
+
 @theme()
 def forest(
     rows: pd.DataFrame,
@@ -150,6 +177,8 @@ def forest(
     names: list[str],
     reach: tuple[float, float],
     ax: Axes | None = None,
+    *,
+    band: float = BAND,
 ) -> Axes:
     """Draw the published and the measured ratio of each row with their intervals.
 
@@ -163,6 +192,8 @@ def forest(
         Name of each row.
     reach : tuple of float
         Ends of the logarithmic axis.
+    band : float
+        Ratios up to this one either way are not distinguishable from no change.
     ax : Axes, optional
         Axes to draw on; new ones by default.
 
@@ -173,7 +204,7 @@ def forest(
     places = np.arange(len(rows))[::-1]
     height = 1.35 + 0.17 * title.count("\n") + RATIO_ROW_IN * len(rows)
     ax = ax or new_axes((RATIO_WIDTH_IN, height))
-    ax.axvspan(1 / BAND, BAND, color=BAND_COLOUR, zorder=0)
+    ax.axvspan(1 / band, band, color=BAND_COLOUR, zorder=0)
     ax.axvline(1, color=CEILING_COLOUR, linewidth=1, zorder=1)
     for i, (side, label) in enumerate((("then", "2003"), ("now", "measured"))):
         values = rows[f"{side}_ratio"].to_numpy()

@@ -12,6 +12,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
+from netlab.charts.live import live_chart
 from netlab.experiment.campaign import exclusive
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.progress import Progress
@@ -25,6 +26,7 @@ from netlab.notebooks.progress import announce, listening
 from netlab.results import INTERVAL_COLUMNS, Store, frame_of
 from netlab.results.campaigns import campaign_of
 from netlab.study import Study, schedule
+from netlab.units import arrows
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,33 @@ class MeasuredBlock:
         return Table(frame, caption, note=note)
 
     def _repr_html_(self) -> str:
-        return self.cells._repr_html_()
+        """Chart of the runs, the highest goodput, and the cells; drawn as text, which is fast."""
+        runs = self.runs.sort_values("started_at")
+        goodputs, cpu = (
+            [None if pd.isna(value) else float(value) for value in runs[name]]
+            for name in ("goodput_MBps", "busiest_core_percent")
+        )
+        chart = live_chart(goodputs, cpu, (runs["flags"] != "").tolist())
+        return f"{chart}{self.answer._repr_html_()}{self.cells._repr_html_()}"
+
+    @property
+    def answer(self) -> Html:
+        """The highest goodput of the block, in a sentence."""
+        known = self._known
+        if known.empty:
+            return Html.sentence("No run of the block is valid.")
+        row = known.loc[known["goodput_MBps"].idxmax()]
+        value = printed.with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
+        streams = printed.stream_label(int(row["streams"])).lower()
+        return Html.sentence(
+            f"The highest goodput of the block is {value} MB/s ({arrows(row['group'])}, {streams})."
+        )
+
+    @property
+    def _known(self) -> pd.DataFrame:
+        """Cells of the block that have a valid run."""
+        cells = Cells.of(self.study)(self.runs, self.intervals)
+        return cells[cells["goodput_MBps"].notna()]
 
     def __repr__(self) -> str:
         return repr(self.cells)

@@ -443,7 +443,11 @@ class Results:
         return Tables((banner(self.measured), summary(self.measured), groups(self.measured)))
 
     def _repr_html_(self) -> str:
-        return self._tables()._repr_html_()
+        from netlab.report import answers
+        from netlab.report.front import picture
+
+        parts = (picture(self.measured), answers.measured(self.measured), self._tables())
+        return "".join(part._repr_html_() for part in parts)
 
     def __repr__(self) -> str:
         return repr(self._tables())

@@ -18,6 +18,13 @@ TITLE_OF_DOCUMENT = {
 }
 
 
+LINK_LIMIT = {
+    "solaris-linux": "TCP on the link, MTU 9000",
+    "gigabit-nic": "TCP on the link, MTU 1500",
+}
+"""What TCP carries on the link of each document: names of :func:`ceilings`."""
+
+
 def ceilings() -> pd.DataFrame:
     """Limits of a gigabit host, in Mb/s: ``name``, ``ceiling_Mbps``, ``source``."""
     return pd.DataFrame(
@@ -111,3 +118,19 @@ def tuning_table() -> Table:
         }
     )
     return Table(shown, "Before and after tuning", formats={"Times": ".2f"})
+
+
+def tuning_sentence() -> str:
+    """A sentence on the effect of larger windows in both articles."""
+    wide = published.load("gigabit-tuning").pivot(
+        index="document", columns="phase", values="rate_Mbps"
+    )
+    limits = ceilings().set_index("name")["ceiling_Mbps"]
+    parts = []
+    for document, limit in LINK_LIMIT.items():
+        before, after = wide.loc[document, "before"], wide.loc[document, "after"]
+        parts.append(
+            f"from {before:g} to {after:g} Mb/s (×{after / before:.1f}, "
+            f"{100 * after / limits[limit]:.0f} % of {limit})"
+        )
+    return f"Larger windows raised goodput {' and '.join(parts)}."

@@ -208,3 +208,17 @@ def notes_against_report() -> Table:
         "Cells of the notes in table 1 of the report",
         note="Left out are the columns for 8 streams, and 16114 B without driver tuning.",
     )
+
+
+def notes_sentence() -> str:
+    """A sentence on the highest total of the notes, and on totals that contradict their streams."""
+    frame = published.load("openlab-2003-preliminary")
+    best = frame.loc[frame["throughput_MBps"].idxmax()]
+    differ = (frame["throughput_MBps"] - frame["streams"] * frame["per_stream_MBps"]).abs()
+    wrong = int((differ > frame["streams"]).sum())
+    streams = int(best["streams"])
+    return (
+        f"The highest total is {best['throughput_MBps']:g} MB/s, with {streams} "
+        f"stream{'s' * (streams != 1)}, MTU {best['mtu_B']} B and "
+        f"{TUNING_WORDS[best['tuning']]}; {wrong} of {len(frame)} totals cannot be right."
+    )

@@ -242,3 +242,16 @@ def recovery_table() -> Table:
         },
         note="; ".join(f"{law.name}: {law.source}" for law in LAWS) + ".",
     )  # fmt: skip
+
+
+def recovery_sentence() -> str:
+    """A sentence on the window that the path needs, and on the cost of a loss to each law."""
+    figures = path_figures()
+    costs = [
+        f"{law.name} {law.recovery_s(figures['bdp_B'] / mss_B(1500), figures['rtt_ms']):,.0f} s"
+        for law in LAWS
+    ]
+    return (
+        f"The path needs a window of {figures['bdp_B'] / 1e6:.0f} MB, and with MTU 1500 B one lost "
+        f"packet costs {', '.join(costs[:-1])} and {costs[-1]}."
+    )

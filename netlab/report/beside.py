@@ -7,6 +7,8 @@ import pandas as pd
 from netlab.analysis import beside as analysis
 from netlab.analysis import factors, printed
 from netlab.analysis.measured import Measured
+from netlab.charts.chart import Gallery
+from netlab.charts.then_and_now import published_steps
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence
 from netlab.study.factors import level_text
@@ -72,3 +74,11 @@ def steps(m: Measured) -> Table | Sentence:
         f"published cell; the {100 * m.study.confidence:g} % interval of the measured one decides."
     )
     return Table(shown, "Steps of each factor, published and measured", note=note)
+
+
+def picture(m: Measured) -> Gallery:
+    """Published and measured effect of each step in one chart; empty without a step."""
+    table = m.study.published
+    if table is None:
+        return Gallery()
+    return published_steps(analysis.steps(m), analysis.band(table), table.title)

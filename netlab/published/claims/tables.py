@@ -15,6 +15,14 @@ _HEADS = {
 }  # fmt: skip
 
 
+_DONE = {
+    Verdict.HOLDS: "hold",
+    Verdict.ROUNDS: "hold when rounded",
+    Verdict.CONTRADICTED: "are contradicted",
+    Verdict.NOT_CHECKABLE: "cannot be checked",
+}
+
+
 def verdict_counts(found: pd.DataFrame | None = None) -> Table:
     """Number of claims by document and verdict.
 
@@ -36,6 +44,19 @@ def verdict_counts(found: pd.DataFrame | None = None) -> Table:
     counts.loc["All documents"] = counts.sum()
     counts.index.name = "Document"
     return Table(counts, "Verdicts by document")
+
+
+def sentence(found: pd.DataFrame) -> str:
+    """A sentence on the number of claims of each verdict.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From `netlab.published.claims.check_all`.
+    """
+    counts = found["verdict"].value_counts()
+    parts = [f"{counts.get(str(verdict), 0)} {_DONE[verdict]}" for verdict in Verdict]
+    return f"Of {len(found)} claims {', '.join(parts[:-1])} and {parts[-1]}."
 
 
 def claims_table(
