@@ -85,6 +85,8 @@ def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
         f"Line charts side by side on one scale, table {table}, {group}, {TUNING_WORDS[tuning]}: "
         f"goodput in per cent of the ceiling ({ceilings[0]:.0f} MB/s in 2003, "
         f"{ceilings[1]:.0f} MB/s measured) by number of streams. {'; '.join(words)}.",
+        f"Ceiling: {ceilings[0]:.0f} MB/s in 2003, {ceilings[1]:.0f} MB/s measured"
+        + (", each of both directions together." if "<->" in group else "."),
     )
 
 

@@ -1,6 +1,7 @@
 """The notebook of agreement, executed as papermill does, and which studies show it."""
 
 import nbformat
+import openings
 import papermill
 import pytest
 import synthetic
@@ -23,6 +24,7 @@ def shown(tmp_path, results, study, **more):
     parameters = {"results": str(results), "study": str(study), **more}
     out = tmp_path / "out.ipynb"
     executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
+    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     assert all(o.get("name") != "stderr" for o in outputs), outputs
     return "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)

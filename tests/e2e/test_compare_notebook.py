@@ -1,5 +1,6 @@
 """The notebook of a comparison, executed as papermill does."""
 
+import openings
 import papermill
 import pytest
 import synthetic
@@ -32,6 +33,7 @@ def test_it_shows_differences_effects_and_every_cell(stores, tmp_path, parameter
     executed = papermill.execute_notebook(
         NOTEBOOK, tmp_path / "out.ipynb", {"a": str(stores / "a"), **given}, progress_bar=False
     )
+    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     assert all(o.get("name") != "stderr" for o in outputs), outputs
     page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)

@@ -3,6 +3,7 @@
 import shutil
 
 import numpy as np
+import openings
 import papermill
 import pytest
 import synthetic
@@ -45,6 +46,7 @@ def test_it_shows_the_factors_in_tables_and_charts(store, tmp_path):
     executed = papermill.execute_notebook(
         NOTEBOOK, tmp_path / "out.ipynb", {"results": str(store)}, progress_bar=False
     )
+    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     assert all(o.get("name") != "stderr" for o in outputs), outputs
     page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
@@ -77,6 +79,7 @@ def test_a_published_table_stands_beside_the_results_in_a_notebook(store, tmp_pa
         {"results": str(tmp_path / "r")},
         progress_bar=False,
     )
+    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
     assert "Theirs: published and measured" in page and "1024 to 8192" in page

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import pytest
 import yaml
-from face_home import ROOT, home_at
+from face_home import ROOT, home_at, measured_openlab
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
@@ -160,3 +161,77 @@ def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, 
     text = "".join(live["data"]["text/html"])
     assert re.search(r"<svg.*(<circle|<path)", text) and "Stopped, " in text
     assert not cells[-1]["outputs"], "the cell that publishes did not run"
+
+
+VIEWS = """
+return [...document.querySelectorAll('.netlab-explore .view')].filter(v => v.checkVisibility())
+  .map(v => [v.querySelector('summary').textContent, v.open]);
+"""
+CHOOSE = """
+const [text] = arguments;
+const label = [...document.querySelectorAll('.netlab-explore label')]
+  .find(label => label.textContent.trim() === text);
+label.querySelector('input').click();
+"""
+PICTURES = """
+return [...document.querySelectorAll('.netlab-explore .view[open] img')]
+  .map(i => i.checkVisibility() && i.naturalWidth > 100 && i.alt.length > 20);
+"""
+ONE = "left → right, openlab-2003-normal"
+OTHER = "left ↔ right, openlab-2003-full"
+
+
+def written(place, name: str, outputs=()) -> None:
+    """A notebook that explores the results, with outputs as if it came from elsewhere."""
+    cell = nbformat.v4.new_code_cell(
+        f"import netlab\nnetlab.Results({str(measured_openlab())!r}).explore()"
+    )
+    cell.outputs = list(outputs)
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=kernel)
+    nbformat.write(notebook, place / "notebooks" / name)
+
+
+def opened(browser, server, name: str) -> None:
+    address, _, token = server.partition("?")
+    browser.get(f"{address}/tree/notebooks/{name}?{token}")
+    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
+
+
+def test_the_explorer_works_when_run_and_in_the_saved_file_opened_again(place, server, browser):
+    written(place, "explore.ipynb")
+    opened(browser, server, "explore.ipynb")
+    command(browser, "notebook:run-all-cells")
+    until(lambda: script(browser, VIEWS) == [[ONE, True]], "explorer")
+    assert script(browser, PICTURES) == [True]
+    command(browser, "docmanager:save")
+    file = place / "notebooks" / "explore.ipynb"
+    until(lambda: "netlab-explore" in file.read_text(encoding="utf-8"), "saved notebook")
+    for again in (False, True):
+        if again:
+            opened(browser, server, "explore.ipynb")
+            until(lambda: script(browser, VIEWS) == [[ONE, True]], "explorer opened again")
+        browser.execute_script(CHOOSE, "left ↔ right")
+        browser.execute_script(CHOOSE, "openlab-2003-full")
+        until(lambda: [OTHER, True] in (script(browser, VIEWS) or []), "chosen view")
+        assert len(script(browser, VIEWS)) == 1
+        assert True in script(browser, PICTURES)
+
+
+def test_the_explorer_can_be_read_in_a_notebook_that_is_not_trusted(place, server, browser):
+    found = netlab.Results(measured_openlab()).explore()
+    data = {"text/html": found._repr_html_(), "text/plain": repr(found)}
+    written(
+        place, "given.ipynb", [nbformat.v4.new_output("execute_result", data, execution_count=1)]
+    )
+    opened(browser, server, "given.ipynb")
+    seen = until(lambda: script(browser, VIEWS), "views")
+    assert (
+        len(seen) == 15 and seen[0] == [ONE, True] and not any(is_open for _, is_open in seen[1:])
+    )
+    assert script(browser, PICTURES) == [True]
+    dead = "return document.querySelector('.netlab-explore input')?.checkVisibility() ?? false"
+    assert script(browser, dead) is False, "choosers that are not allowed are not shown"
+    last = "return [...document.querySelectorAll('.netlab-explore .view > summary')].at(-1).click()"
+    script(browser, last)
+    until(lambda: script(browser, PICTURES) == [True, True], "last view unfolded")

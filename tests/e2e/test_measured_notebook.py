@@ -1,6 +1,7 @@
 """The notebook of measured results, executed as papermill does."""
 
 import nbformat
+import openings
 import papermill
 import pytest
 import synthetic
@@ -15,7 +16,9 @@ NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 def _execute(tmp_path, results, study):
     parameters = {"results": str(results), "study": str(study)}
     out = tmp_path / "out.ipynb"
-    return papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
+    executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
+    openings.check(executed)
+    return executed
 
 
 def test_a_study_with_nothing_of_2003_comes_out_right(tmp_path):

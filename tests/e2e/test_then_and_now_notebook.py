@@ -1,6 +1,7 @@
 """The notebook of then and now, executed as papermill does."""
 
 import nbformat
+import openings
 import papermill
 import pytest
 import synthetic
@@ -17,6 +18,7 @@ def _shown(tmp_path, results, study):
     parameters = {"results": str(results), "study": str(study)}
     out = tmp_path / "out.ipynb"
     executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
+    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     assert all(o.get("name") != "stderr" for o in outputs), outputs
     return "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
