@@ -44,9 +44,10 @@ test: ## set up, then every test, the end-to-end ones included
 wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on
 	@.ci/wheel dist
 
-notebook: setup ## JupyterLab, opened on notebooks/00-start-here.ipynb
+notebook: setup ## JupyterLab, opened on work/00-start-here.ipynb, a copy that git ignores
+	@$(NETLAB) notebooks work --keep >/dev/null
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
-		$(if $(filter 0,$(shell id -u)),--allow-root) notebooks/00-start-here.ipynb
+		$(if $(filter 0,$(shell id -u)),--allow-root) work/00-start-here.ipynb
 
 clean: ## remove what was built: .venv, build, dist, site, guide (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi

@@ -17,13 +17,14 @@ from netlab.errors import BadInput, NetlabError
     "directory", type=click.Path(path_type=Path, file_okay=False), default=Path("notebooks")
 )
 @click.option("--force", is_flag=True, help="Replace notebooks that were changed.")
+@click.option("--keep", is_flag=True, help="Leave notebooks that are there, and copy the others.")
 @guarded
-def notebooks_command(directory: Path, force: bool) -> None:
+def notebooks_command(directory: Path, force: bool, keep: bool) -> None:
     """Copy the notebooks that come with netlab into DIRECTORY, and print it.
 
     Default: notebooks in the current directory. A file there that differs is left alone, and
-    nothing is copied, unless --force is given. Notebooks in a directory of that name share their
-    results with commands that run in its parent; $NETLAB_HOME names another place.
+    nothing is copied, unless --force or --keep is given. Notebooks in a directory of that name
+    share their results with commands that run in its parent; $NETLAB_HOME names another place.
     """
     from netlab.files import paths
 
@@ -39,6 +40,8 @@ def notebooks_command(directory: Path, force: bool) -> None:
             code="E-CLI-010",
         )
     names = [path.relative_to(source) for path in wanted]
+    if keep:
+        names = [name for name in names if not (target / name).exists()]
     changed = [name for name in names if _differs(source / name, target / name)]
     if changed and not force:
         raise BadInput(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,12 @@ class Site:
         return str(self.index)
 
     def _repr_html_(self) -> str:
-        address = html.escape(self.index.resolve().as_uri())
-        return f'<a href="{address}">{html.escape(str(self.index))}</a>'
+        """A link that JupyterLab follows, relative to the notebook; and one for a file on disk."""
+        index = self.index.resolve()
+        relative = html.escape(quote(os.path.relpath(index)))
+        address = html.escape(index.as_uri())
+        name = html.escape(str(self.index))
+        return f'<a href="{relative}">{name}</a> (<a href="{address}">outside of JupyterLab</a>)'
 
     def __repr__(self) -> str:
         return str(self.index)

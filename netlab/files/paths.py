@@ -132,8 +132,9 @@ def own_file(name: str) -> Path:
 def given_path(given: str | Path) -> Path:
     """Resolve a path that a user gave for results, a site or an export.
 
-    A relative path is taken from the current directory; in ``notebooks/`` of the checkout, from
-    the checkout. A path so means the same in JupyterLab, with papermill and in a script.
+    A relative path is taken from the current directory; in ``notebooks/`` of the checkout and in
+    ``work/``, where ``make notebook`` has its copies, from the checkout. A path so means the same
+    in JupyterLab, with papermill and in a script.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def given_path(given: str | Path) -> Path:
         Absolute, relative, or with ``~``.
     """
     here = Path.cwd()
-    if here == root_dir() / "notebooks":
+    if here in (root_dir() / "notebooks", root_dir() / "work"):
         here = root_dir()
     return here / Path(given).expanduser()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,24 @@ def test_a_file_in_the_way_is_named(tmp_path):
     done = notebooks("work")
     assert done.exit_code == 1
     assert "cannot write" in done.output and "Traceback" not in done.output
+
+
+def test_kept_notebooks_stay_and_missing_ones_are_copied(tmp_path):
+    there = tmp_path / "work"
+    there.mkdir()
+    (there / "01-run-study.ipynb").write_text("mine")
+    assert notebooks("work", "--keep").exit_code == 0
+    assert (there / "01-run-study.ipynb").read_text() == "mine"
+    shipped = paths.notebooks_dir() / "00-start-here.ipynb"
+    assert (there / "00-start-here.ipynb").read_bytes() == shipped.read_bytes()
+
+
+def test_make_notebook_opens_a_copy_that_git_ignores():
+    """Running and saving it so leaves the checkout clean."""
+    root = Path(__file__).resolve().parents[2]
+    asked = subprocess.run(
+        ("make", "-n", "notebook"), cwd=root, capture_output=True, text=True, check=True
+    )
+    assert "notebooks work --keep" in asked.stdout and "work/00-start-here.ipynb" in asked.stdout
+    ignored = ("git", "check-ignore", "-q", "work/00-start-here.ipynb")
+    assert subprocess.run(ignored, cwd=root, check=False).returncode == 0

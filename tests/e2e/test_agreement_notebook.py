@@ -24,10 +24,11 @@ def shown(tmp_path, results, study, **more):
     parameters = {"results": str(results), "study": str(study), **more}
     out = tmp_path / "out.ipynb"
     executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
-    openings.check(executed)
     outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
     assert all(o.get("name") != "stderr" for o in outputs), outputs
-    return "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    openings.check(executed, drawn="<figure" in page)
+    return page
 
 
 def test_quick_results_are_compared_within_the_bound_that_is_given(tmp_path):

@@ -51,7 +51,7 @@ def test_it_shows_the_factors_in_tables_and_charts(store, tmp_path):
     assert all(o.get("name") != "stderr" for o in outputs), outputs
     page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
     assert "record length, B by MTU" in page and "smp, up" in page
-    assert page.count("<figure") == 2
+    assert page.count("<figure") == 3
 
 
 def test_a_report_of_such_a_study_has_it_and_shows_the_largest_factors(store):
