@@ -228,7 +228,7 @@ STATEMENTS: tuple[Statement, ...] = (
         _untuned_single,
     ),
     Statement(
-        "More streams lift untuned throughput",
+        "More streams lift goodput without tuning",
         "4.1.2: for the standard settings, adding more streams gives higher throughput",
         _more_streams_lift,
     ),

@@ -14,6 +14,7 @@ from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput
 from netlab.face.comparison import Comparison
+from netlab.face.parts import Run
 from netlab.face.shown import Site
 from netlab.files import paths
 from netlab.files.tables import Table
@@ -155,6 +156,25 @@ class Results:
         ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
         """
         return Store(self.directory).intervals()
+
+    def run(self, run_id: str) -> Run:
+        """One run by its id; shows its goodput over time and its figures.
+
+        Raises
+        ------
+        BadInput
+            No run has the id.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> results = netlab.Results("openlab-2003")
+        >>> results.run(results.runs["run_id"].iloc[0])
+        Run ...
+        """
+        part = self.runs_of(run_id=run_id)
+        samples = self.intervals
+        return Run(part.iloc[-1].to_dict(), samples[samples["run_id"] == run_id])
 
     def runs_of(self, **levels: object) -> pd.DataFrame:
         """Select runs by the levels of their factors.

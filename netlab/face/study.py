@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.analysis import printed
+from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
 from netlab.files.tables import Table
-from netlab.study import Group, load, schedule
+from netlab.study import Group as GroupDesign
 from netlab.study import Study as Design
+from netlab.study import load, schedule
 from netlab.study.factors import level_text
 
 if TYPE_CHECKING:
@@ -79,12 +82,13 @@ class Study:
         """Its title."""
         return self.design.title
 
-    def plan(self) -> pd.DataFrame:
+    def plan(self) -> Plan:
         """List every run of the study in the order of measuring.
 
         Returns
         -------
-        DataFrame
+        Plan
+            A frame that shows its order as a chart.
             One row a run: ``order`` from 0, ``block``, ``group``, ``path``, ``direction``,
             ``tuning``, ``mtu_B``, ``streams``, a column for each further factor of the study,
             ``round``, and ``seconds`` of warm-up and window, which is missing for a run that ends
@@ -119,7 +123,41 @@ class Study:
             for run in visit.runs
         ]
         frame = pd.DataFrame(rows)
-        return frame[[*(name for name in frame if name not in LAST), *LAST]]
+        plan = Plan(frame[[*(name for name in frame if name not in LAST), *LAST]])
+        plan.design = self.design
+        return plan
+
+    @property
+    def groups(self) -> dict[str, Group]:
+        """Groups by name; each shows its cells and hosts.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Study("openlab-2003").groups["Linux64 -> Linux64"]
+        Group Linux64 -> Linux64
+        ...
+        """
+        plan = self.plan()
+        return {
+            group.name: Group(self.design, group, pd.DataFrame(plan[plan["group"] == group.name]))
+            for group in self.design.groups
+        }
+
+    @property
+    def tunings(self) -> dict[str, Tuning]:
+        """Tunings by name, as the first host has them; each shows its knobs and values.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Study("openlab-2003").tunings["full"]
+        Tuning Driver Tuning of linux64-a
+        ...
+        """
+        host = next(iter(self.design.hosts))
+        labels = {level.name: printed.tuning_label(level) for level in self.design.tunings}
+        return {name: Tuning(self.design, name, host, labels) for name in labels}
 
     def _seconds(self, run: schedule.Run) -> float:
         if run.group.records is not None:
@@ -312,7 +350,7 @@ class Study:
         todo = [run for visit in each for run in visit.runs]
         runs = len(todo)
         levels = "; ".join(
-            f"{level.label or level.name}: {_mtus_text(level.mtus_B)}" for level in design.tunings
+            f"{printed.tuning_label(level)}: {_mtus_text(level.mtus_B)}" for level in design.tunings
         )
         timing = design.timing
         note = (
@@ -327,14 +365,18 @@ class Study:
         return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
 
     def _repr_html_(self) -> str:
-        return self._table()._repr_html_()
+        from netlab.charts.chart import show
+        from netlab.charts.design import order
+
+        chart = show(order(self.plan(), self.design))
+        return chart._repr_html_() + self._table()._repr_html_()
 
     def __repr__(self) -> str:
         table = self._table()
         return f"{table!r}\n{table.note}"
 
 
-def _levels_of(design: Design, group: Group, option: str) -> object:
+def _levels_of(design: Design, group: GroupDesign, option: str) -> object:
     """The option of a group; a list of its levels where it is a factor."""
     levels = getattr(group.factors.over(design.factors), option)
     return getattr(group, option) if levels is None else ", ".join(map(str, levels))

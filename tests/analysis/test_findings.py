@@ -7,7 +7,7 @@ from netlab.analysis.cells import Cells
 from netlab.analysis.findings import STATEMENTS, Answers, findings, target
 
 WINDOW = "One untuned stream is bound by its window or send buffer"
-STREAMS = "More streams lift untuned throughput"
+STREAMS = "More streams lift goodput without tuning"
 KERNEL = "Kernel tuning (larger windows) lifts a single stream"
 SMALL = "The smallest MTU is bound by the CPU"
 BUS = "Jumbo frames, fully tuned, are bound by the bus"
