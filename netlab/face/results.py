@@ -160,6 +160,16 @@ class Results:
     def run(self, run_id: str) -> Run:
         """One run by its id; shows its goodput over time and its figures.
 
+        Parameters
+        ----------
+        run_id : str
+            Id of the run, as in the column of :attr:`runs`.
+
+        Returns
+        -------
+        Run
+            Shows itself as chart and table.
+
         Raises
         ------
         BadInput

@@ -213,7 +213,7 @@ def _html(explorer: Explorer) -> str:
             rules.append(HIDE.format(id=name, name=f"f{place}", at=at) + " {display: none}")
         legend = html.escape(factors.unit_of(factor).partition(",")[0])
         choosers.append(f"<fieldset><legend>{legend}</legend>{''.join(radios)}</fieldset>")
-    form = f'<form hidden method="dialog">{"".join(choosers)}</form>' if choosers else ""
+    form = f'<form hidden="hidden" method="dialog">{"".join(choosers)}</form>' if choosers else ""
     each = product(*(range(len(levels)) for levels in explorer.choices.values()))
     parts = [
         _part(explorer, view, [f"f{place}-{at}" for place, at in enumerate(marks)], is_open=not n)

@@ -46,7 +46,7 @@ def test_all_views_are_in_the_document_and_one_is_open(explorer):
     assert len(re.findall(r'<details class="view f0-\d"', text)) == 3
     assert text.count('f0-0" open') == 1 and len(re.findall(r'f0-\d" open', text)) == 1
     assert text.count('<img role="img"') == 3
-    assert "<form hidden" in text, "without style the choosers are not shown"
+    assert '<form hidden="hidden"' in text, "without style the choosers are not shown"
     assert "a &lt;b&gt; &amp; more" in text and "a <b>" not in text
     assert len(text) < 250_000
 
