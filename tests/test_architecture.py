@@ -176,3 +176,18 @@ def test_a_file_is_short_enough_to_have_one_job(path):
 def test_no_module_is_named_for_having_no_job():
     jobless = {"utils", "util", "helpers", "helper", "misc", "common"}
     assert not {path.stem for path in PYTHON} & jobless
+
+
+def test_a_class_name_has_one_meaning():
+    """The face shows parts of a study under the names that they have in it."""
+    places: dict[str, list[str]] = {}
+    for path in PACKAGE:
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(part_of(path))
+    shown = {"face"}
+    assert {
+        name: rooms
+        for name, rooms in places.items()
+        if len([room for room in rooms if room not in shown]) > 1
+    } == {}

@@ -29,7 +29,7 @@ ANSWERS = {"higher": "yes", "lower": "no", "open": "open"}
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerCounts:
     """Number of contexts by answer, and the evidence."""
 
     yes: int = 0
@@ -69,7 +69,7 @@ class Material:
         return {t.name: printed.tuning_label(t) for t in self.study.tunings}[tuning]
 
 
-Test = Callable[[Material], Answers]
+Test = Callable[[Material], AnswerCounts]
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ class Statement:
     test: Test
 
 
-def _count(words: list[str], evidence: str) -> Answers:
-    return Answers(words.count("yes"), words.count("no"), words.count("open"), evidence)
+def _count(words: list[str], evidence: str) -> AnswerCounts:
+    return AnswerCounts(words.count("yes"), words.count("no"), words.count("open"), evidence)
 
 
-def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
+def _from_effects(frame: pd.DataFrame, what: str) -> AnswerCounts:
     if frame.empty:
-        return Answers(evidence="the study has nothing to compare")
+        return AnswerCounts(evidence="the study has nothing to compare")
     words = [ANSWERS[Ratio(*v).verdict] for v in frame[["ratio", "low", "high"]].to_numpy()]
     ratios = frame["ratio"]
     evidence = f"{what}: ×{np.exp(np.log(ratios).mean()):.2f} on average, " + (
@@ -96,33 +96,33 @@ def _from_effects(frame: pd.DataFrame, what: str) -> Answers:
     return _count(words, evidence)
 
 
-def _bound_by(part: pd.DataFrame, words: set[str]) -> Answers:
+def _bound_by(part: pd.DataFrame, words: set[str]) -> AnswerCounts:
     if part.empty:
-        return Answers(evidence="no such cell was measured")
+        return AnswerCounts(evidence="no such cell was measured")
     answers = ["yes" if w in words else "open" if w == "unknown" else "no" for w in part.bottleneck]
     counts = part["bottleneck"].value_counts()
     return _count(answers, "bound by " + ", ".join(f"{w} in {n}" for w, n in counts.items()))
 
 
-def _untuned_single(m: Material) -> Answers:
+def _untuned_single(m: Material) -> AnswerCounts:
     b = m.bottlenecks
     part = b[(b.tuning == m.tunings[0]) & (b.streams == min(m.study.streams))]
     return _bound_by(part, {"window", "send buffer"})
 
 
-def _more_streams_lift(m: Material) -> Answers:
+def _more_streams_lift(m: Material) -> AnswerCounts:
     levels = tuple(sorted(m.study.streams))[:2]
     frame = m.effects("streams", levels)
     return _from_effects(frame[frame.tuning == m.tunings[0]], _step("streams", levels))
 
 
-def _larger_windows_lift(m: Material) -> Answers:
+def _larger_windows_lift(m: Material) -> AnswerCounts:
     frame = m.effects("tuning", m.tunings[:2])
     frame = frame[frame.streams == min(m.study.streams)]
     return _from_effects(frame, _step("tuning", tuple(map(m.label, m.tunings[:2]))))
 
 
-def _last_step_lifts(m: Material) -> Answers:
+def _last_step_lifts(m: Material) -> AnswerCounts:
     levels = m.tunings[-2:] if len(m.tunings) > 2 else ()
     frame = m.effects("tuning", levels)
     frame = frame[frame.streams == min(m.study.streams)]
@@ -140,30 +140,30 @@ def _mtus(m: Material) -> list[int]:
     return sorted(asked | {int(mtu_B) for mtu_B in found})
 
 
-def _small_bound_by_cpu(m: Material) -> Answers:
+def _small_bound_by_cpu(m: Material) -> AnswerCounts:
     b, mtus = m.bottlenecks, _mtus(m)
     if len(mtus) < 2:
-        return Answers(evidence="the study has one MTU")
+        return AnswerCounts(evidence="the study has one MTU")
     return _bound_by(b[(b.mtu_B == mtus[0]) & (b.streams > min(m.study.streams))], {"CPU"})
 
 
-def _jumbo_bound_by_bus(m: Material) -> Answers:
+def _jumbo_bound_by_bus(m: Material) -> AnswerCounts:
     b, mtus = m.bottlenecks, _mtus(m)
     if not mtus:
-        return Answers(evidence="the study has no run")
+        return AnswerCounts(evidence="the study has no run")
     part = b[(b.mtu_B > mtus[0]) & (b.tuning == m.tunings[-1])]
     return _bound_by(part, {"bus", "link"})
 
 
-def _jumbo_faster(m: Material) -> Answers:
+def _jumbo_faster(m: Material) -> AnswerCounts:
     levels = tuple(_mtus(m)[:2])
     return _from_effects(m.effects("mtu_B", levels), _step("MTU", levels))
 
 
-def _flat_over_streams(m: Material) -> Answers:
+def _flat_over_streams(m: Material) -> AnswerCounts:
     mtus, usable = _mtus(m), valid(m.runs)
     if not mtus:
-        return Answers(evidence="the study has no run")
+        return AnswerCounts(evidence="the study has no run")
     part = usable[(usable.tuning == m.tunings[-1]) & (usable.mtu_B > mtus[0])]
     part = part.set_index("round")[["group", "mtu_B", "streams", "goodput_MBps"]]
     words, changes = [], []
@@ -177,17 +177,17 @@ def _flat_over_streams(m: Material) -> Answers:
         changes.append(found.ratio)
         words.append("yes" if found.high <= FLAT else "no" if found.low > FLAT else "open")
     if not words:
-        return Answers(evidence="the study has nothing to compare")
+        return AnswerCounts(evidence="the study has nothing to compare")
     evidence = f"highest over lowest: ×{min(changes):.2f} to ×{max(changes):.2f}"
     return _count(words, evidence)
 
 
-def _both_directions_more(m: Material) -> Answers:
+def _both_directions_more(m: Material) -> AnswerCounts:
     levels = ("->", "<->")
     return _from_effects(m.effects("direction", levels), "<-> over ->")
 
 
-def _slower_bus_less(m: Material) -> Answers:
+def _slower_bus_less(m: Material) -> AnswerCounts:
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
     words, ratios = [], []
@@ -201,12 +201,12 @@ def _slower_bus_less(m: Material) -> Answers:
         ratios.append(found.ratio)
         words.append({"higher": "no", "lower": "yes", "open": "open"}[found.verdict])
     if not words:
-        return Answers(evidence="the study has one bus")
+        return AnswerCounts(evidence="the study has one bus")
     evidence = f"slowest bus over fastest: ×{min(ratios):.2f} to ×{max(ratios):.2f}"
     return _count(words, evidence)
 
 
-def _slower_host_sends_less(m: Material) -> Answers:
+def _slower_host_sends_less(m: Material) -> AnswerCounts:
     rows = []
     for name, path in m.study.paths.items():
         buses = {e.host: m.study.hosts[e.host].bus for e in path.ends}
@@ -217,7 +217,7 @@ def _slower_host_sends_less(m: Material) -> Answers:
         frame = m.effects("sender", (slow, fast))
         rows.append(frame[(frame.path == name) & (frame.direction == "->")])
     if not rows:
-        return Answers(evidence="no path joins hosts with different buses")
+        return AnswerCounts(evidence="no path joins hosts with different buses")
     return _from_effects(pd.concat(rows), "to it over from it")
 
 

@@ -24,7 +24,7 @@ FACTORS = (*BASE, *MORE)
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ComparedSide:
     """One side of a comparison.
 
     Attributes
@@ -62,12 +62,12 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class SidesCompared:
     """Two sides with what differs between them, in conditions and in goodput.
 
     Attributes
     ----------
-    a, b : Side
+    a, b : ComparedSide
     by : str
         Column whose levels are compared; empty for two sets of results.
     differences : DataFrame
@@ -75,14 +75,14 @@ class Comparison:
     compared : Compared
     """
 
-    a: Side
-    b: Side
+    a: ComparedSide
+    b: ComparedSide
     by: str
     differences: pd.DataFrame
     compared: Compared
 
 
-def side_of(given: str | Path | Measured) -> Side:
+def side_of(given: str | Path | Measured) -> ComparedSide:
     """Load one side.
 
     Parameters
@@ -114,11 +114,11 @@ def _loaded(given: str) -> Measured:
     return load_measured(given) if paths.given_path(given).is_dir() else load_measured("", given)
 
 
-def _side(label: str, m: Measured) -> Side:
-    return Side(label, m.study, m.runs, m.results, campaigns.latest(m.results) or "")
+def _side(label: str, m: Measured) -> ComparedSide:
+    return ComparedSide(label, m.study, m.runs, m.results, campaigns.latest(m.results) or "")
 
 
-def _of_campaign(label: str, m: Measured, campaign: str) -> Side:
+def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
     known = campaigns.ids(m.results)
     if campaign not in known:
         raise BadInput(
@@ -132,7 +132,7 @@ def _of_campaign(label: str, m: Measured, campaign: str) -> Side:
     runs = Store(m.results).runs(campaign=campaign)
     if runs.empty:
         raise NetlabError(f"campaign {campaign} in {m.results} has no runs", code="E-ANALYSIS-026")
-    return Side(label, design, runs, m.results, campaign)
+    return ComparedSide(label, design, runs, m.results, campaign)
 
 
 def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]]:
@@ -177,7 +177,7 @@ def levels_of(text: str, runs: pd.DataFrame) -> tuple[str, tuple[object, object]
     )
 
 
-def split(side: Side, by: str) -> tuple[str, tuple[Side, Side]]:
+def split(side: ComparedSide, by: str) -> tuple[str, tuple[ComparedSide, ComparedSide]]:
     """Two sides of one: the runs with each of two levels of a factor."""
     column, levels = levels_of(by, side.runs)
     runs = side.runs
@@ -193,7 +193,7 @@ def split(side: Side, by: str) -> tuple[str, tuple[Side, Side]]:
 
 def comparison(
     given: Sequence[str | Path | Measured], *, by: str = "", same_within_percent: float = 5.0
-) -> Comparison:
+) -> SidesCompared:
     """Load and compare two sides.
 
     Parameters
@@ -238,4 +238,4 @@ def comparison(
         one_store=a.directory.resolve() == b.directory.resolve(),
     )
     unlike = differences(a.runs, b.runs, (a.study, b.study), by=column)
-    return Comparison(a, b, column, unlike, found)
+    return SidesCompared(a, b, column, unlike, found)

@@ -56,7 +56,7 @@ class Concern:
 
 
 @dataclass(frozen=True)
-class Precision:
+class PrecisionReached:
     """Half widths of the cells' intervals, in per cent of the mean.
 
     Attributes
@@ -77,12 +77,12 @@ class Precision:
     widest_percent: float
 
 
-def precision(m: Measured) -> Precision:
+def precision(m: Measured) -> PrecisionReached:
     """Precision of the cells that have a valid run."""
     half = m.cells.loc[m.cells["n_valid"] > 0, "half_width_percent"]
     asked = math.nan if m.study.precision is None else m.study.precision.half_width_percent
     limit = math.inf if math.isnan(asked) else asked
-    return Precision(
+    return PrecisionReached(
         asked_percent=asked,
         within=int((half <= limit).sum()),
         wide=int((half > limit).sum()),

@@ -11,7 +11,7 @@ from netlab.cli.exitcodes import CONDITION_MET, guarded
 
 if TYPE_CHECKING:
     from netlab.analysis.gate import Condition
-    from netlab.analysis.sides import Comparison
+    from netlab.analysis.sides import SidesCompared
 
 FORMATS = ("text", "csv", "json")
 SHOWN = 10
@@ -70,7 +70,7 @@ def compare_command(
         sys.exit(CONDITION_MET)
 
 
-def _output(found: Comparison, form: str) -> str:
+def _output(found: SidesCompared, form: str) -> str:
     from netlab.files.json_file import json_text
     from netlab.report import compare as output
 
@@ -81,14 +81,14 @@ def _output(found: Comparison, form: str) -> str:
     return output.as_text(found)
 
 
-def _differences(found: Comparison) -> str:
+def _differences(found: SidesCompared) -> str:
     rows = found.differences.to_dict("records")
     if not rows:
         return "netlab: no recorded condition differs besides goodput"
     return "\n".join(f"netlab: {row['item']}: A {row['a']}, B {row['b']}" for row in rows)
 
 
-def _met(found: Comparison, conditions: list[Condition]) -> bool:
+def _met(found: SidesCompared, conditions: list[Condition]) -> bool:
     """Print the cells that meet a condition; whether there is any."""
     any_met = False
     for condition in conditions:

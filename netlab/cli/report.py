@@ -22,7 +22,7 @@ from netlab.cli.validation import load_study
 if TYPE_CHECKING:
     from netlab.analysis.trust import Concern
     from netlab.experiment.progress import Progress
-    from netlab.report.publish import Published
+    from netlab.report.publish import PublishedReport
     from netlab.study import Study
 
 
@@ -78,7 +78,7 @@ def publish_site(
     progress: Progress,
     against: str = "",
     author: str = "",
-) -> Published:
+) -> PublishedReport:
     """Write the site of a measured study."""
     from netlab.files import paths
     from netlab.report.publish import publish

@@ -12,7 +12,7 @@ import click
 from netlab.cli.exitcodes import guarded
 
 if TYPE_CHECKING:
-    from netlab.report.verify import Difference
+    from netlab.report.verify import Deviation
 
 SHOWN = 50
 """Differences that are listed; all are counted."""
@@ -43,13 +43,13 @@ def verify_command(bundle: Path) -> None:
     sys.exit(1 if changed or figures else 0)
 
 
-def _list(found: Sequence[Difference]) -> None:
+def _list(found: Sequence[Deviation]) -> None:
     for difference in found[:SHOWN]:
         click.echo(difference)
     if len(found) > SHOWN:
         click.echo(f"and {len(found) - SHOWN} more")
 
 
-def _counted(found: Sequence[Difference], noun: str) -> str:
+def _counted(found: Sequence[Deviation], noun: str) -> str:
     plural = "s" * (len(found) != 1)
     return f"{len(found)} {noun}{plural} differ{'s' * (not plural)}"

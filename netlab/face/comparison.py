@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from netlab.analysis.sides import Comparison as Sides
+from netlab.analysis.sides import SidesCompared as Sides
 
 if TYPE_CHECKING:
     from netlab.charts.compare import Axes

@@ -13,7 +13,7 @@ from netlab.analysis import then_and_now as of_2003
 from netlab.analysis.headline import best, listed
 from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.measured import Measured
-from netlab.analysis.sides import Comparison
+from netlab.analysis.sides import SidesCompared
 from netlab.report import agreement, beside, compare, tables
 from netlab.report.tables import Sentence
 from netlab.units import arrows
@@ -104,7 +104,7 @@ def _stack(lp: LongPath, run: pd.Series) -> str:
     return f"{lp.stack(run.to_dict())}, {run['mtu_B']} B"
 
 
-def sides(found: Comparison) -> Sentence:
+def sides(found: SidesCompared) -> Sentence:
     """The effect over all cells of a comparison."""
     over = found.compared
     return Sentence(

@@ -198,10 +198,10 @@ def _about(m: Measured, licence: str, author: str) -> crate.About:
         own = m.runs[m.runs["campaign"] == one]
         # of a campaign whose records are all superseded only the start is known
         last = _end(own) if len(own) else log.started_at
-        made.append(crate.Campaign(one, log.version, log.started_at, last))
+        made.append(crate.CampaignAction(one, log.version, log.started_at, last))
     if not made:
         first = m.runs["started_at"].min().floor("s").isoformat()
-        made = [crate.Campaign("", "", first, ended)]
+        made = [crate.CampaignAction("", "", first, ended)]
     return crate.About(
         title=f"{m.study.title}: results and report",
         description=m.study.description,

@@ -13,7 +13,7 @@ from netlab.analysis.effects import Ratio
 from netlab.analysis.factors import text_of
 from netlab.analysis.matching import BASE, MORE
 from netlab.analysis.printed import number
-from netlab.analysis.sides import Comparison
+from netlab.analysis.sides import SidesCompared
 from netlab.files.tables import Table
 from netlab.report.tables import Sentence, Tables
 
@@ -45,7 +45,7 @@ def effect(found: Ratio) -> str:
     return f"{percent(found.ratio)} % ({interval(found.low, found.high)})"
 
 
-def differences(c: Comparison) -> Table | Sentence:
+def differences(c: SidesCompared) -> Table | Sentence:
     """Recorded conditions that differ; what is compared comes first."""
     frame = pd.concat([_compared_factors(c), c.differences]).drop_duplicates(ignore_index=True)
     if frame.empty:
@@ -53,14 +53,14 @@ def differences(c: Comparison) -> Table | Sentence:
     return Table(frame, "What differs besides goodput", {"item": "", "a": "A", "b": "B"})
 
 
-def _compared_factors(c: Comparison) -> pd.DataFrame:
+def _compared_factors(c: SidesCompared) -> pd.DataFrame:
     """Factors with another level on each side, unless the differences have them by a name."""
     apart = c.compared.apart
     named = {"congestion", "generator", "engine", *MORE} - {c.by}
     return apart[~apart["item"].isin(named)]
 
 
-def sides(c: Comparison) -> Table:
+def sides(c: SidesCompared) -> Table:
     """Both sides: study, campaign, time and number of runs."""
     rows = []
     for name, side in (("A", c.a), ("B", c.b)):
@@ -79,7 +79,7 @@ def sides(c: Comparison) -> Table:
     return Table(pd.DataFrame(rows), "Compared: B against A")
 
 
-def statement(c: Comparison) -> Sentence:
+def statement(c: SidesCompared) -> Sentence:
     """The overall effect, then the number of cells of each verdict."""
     found = c.compared
     counts = ", ".join(
@@ -94,7 +94,7 @@ def statement(c: Comparison) -> Sentence:
     )
 
 
-def method(c: Comparison) -> Sentence:
+def method(c: SidesCompared) -> Sentence:
     """The method of the intervals."""
     found = c.compared
     paired = int(found.frame["paired"].sum())
@@ -133,7 +133,7 @@ def _in_words(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(factors=[text_of(text) for text in frame["factors"]])
 
 
-def cells(c: Comparison) -> Table:
+def cells(c: SidesCompared) -> Table:
     """Every cell, by verdict and size of the effect."""
     found = c.compared
     rows = found.frame.to_dict("records")
@@ -152,7 +152,7 @@ def _verdict(row: dict) -> str:
     return row["verdict"] if row["ranked"] else f"{row['verdict']}: {row['reason']}"
 
 
-def only(c: Comparison) -> Table | Sentence:
+def only(c: SidesCompared) -> Table | Sentence:
     """Cells that only one side has."""
     frame = c.compared.only
     if frame.empty:
@@ -161,12 +161,12 @@ def only(c: Comparison) -> Table | Sentence:
     return Table(_in_words(frame), "Cells of one side only", heads)
 
 
-def tables(c: Comparison) -> Tables:
+def tables(c: SidesCompared) -> Tables:
     """The whole comparison: what differs, the effect, every cell, cells of one side."""
     return Tables((sides(c), differences(c), statement(c), cells(c), only(c)))
 
 
-def as_text(c: Comparison) -> str:
+def as_text(c: SidesCompared) -> str:
     """The comparison for a terminal."""
     return "\n\n".join(
         one.text if isinstance(one, Sentence) else _plain(one) for one in tables(c).tables
@@ -180,7 +180,7 @@ def _plain(table: Table) -> str:
     return f"{table.caption}\n{text}{note}"
 
 
-def as_frame(c: Comparison) -> pd.DataFrame:
+def as_frame(c: SidesCompared) -> pd.DataFrame:
     """Compared cells, then those of one side with ``only in A`` or ``only in B`` as verdict."""
     found = c.compared
     alone = found.only.assign(verdict="only in " + found.only["side"], ranked=False)
@@ -190,7 +190,7 @@ def as_frame(c: Comparison) -> pd.DataFrame:
     return pd.concat([found.frame, alone.reindex(columns=columns)], ignore_index=True)[columns]
 
 
-def as_json(c: Comparison) -> dict:
+def as_json(c: SidesCompared) -> dict:
     """The comparison as JSON values."""
     found = c.compared
     factors = [name for name in (*BASE, *MORE) if name in found.keys]

@@ -59,7 +59,7 @@ SINGLE = {
 
 
 @dataclass(frozen=True)
-class Campaign:
+class CampaignAction:
     """A campaign as an action: its id, version of netlab, and times in ISO 8601."""
 
     id: str
@@ -81,7 +81,7 @@ class About:
         ISO 8601; time of the last run, so that the same results give the same bytes.
     version : str
         Of the netlab that made the report.
-    campaigns : sequence of Campaign
+    campaigns : sequence of CampaignAction
     licence, author : str
         URL of the licence of the results, and name of the person who measured; may be empty.
     """
@@ -91,7 +91,7 @@ class About:
     study: str
     published_at: str
     version: str
-    campaigns: Sequence[Campaign] = field(default_factory=tuple)
+    campaigns: Sequence[CampaignAction] = field(default_factory=tuple)
     licence: str = ""
     author: str = ""
 
@@ -183,7 +183,7 @@ def _file(directory: Path, name: str, *, later: bool = False) -> dict[str, Any]:
     return entity
 
 
-def _measurement(one: Campaign, about: About, names: Sequence[str]) -> dict[str, Any]:
+def _measurement(one: CampaignAction, about: About, names: Sequence[str]) -> dict[str, Any]:
     action: dict[str, Any] = {
         "@id": f"{MEASUREMENT}-{one.id}" if one.id else MEASUREMENT,
         "@type": "CreateAction",

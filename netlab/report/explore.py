@@ -55,7 +55,7 @@ NOT_DRAWN = "Not drawn, as one of many: name levels in explore() to draw them."
 
 
 @dataclass(frozen=True)
-class View:
+class ExplorerView:
     """Chart, cells and runs at one choice of levels.
 
     Parameters
@@ -91,7 +91,7 @@ class Explorer:
         Factors of the axis and of the lines; the second may be empty.
     choices : dict
         Factor -> level -> its name for readers.
-    views : tuple of View
+    views : tuple of ExplorerView
         One for each combination of the choices.
     """
 
@@ -99,7 +99,7 @@ class Explorer:
     x: str
     hue: str
     choices: dict[str, dict[object, str]]
-    views: tuple[View, ...]
+    views: tuple[ExplorerView, ...]
 
     def _repr_html_(self) -> str:
         return _html(self)
@@ -188,16 +188,16 @@ def _view(
     chosen: dict[str, object] | None,
     *,
     draw: bool,
-) -> View:
+) -> ExplorerView:
     """The view at some levels; empty without a choice that the study has cells of."""
     title = ", ".join(factors.level_label(name, level, labels) for name, level in levels.items())
     title = title or m.study.title
     if chosen is None:
-        return View(levels, title, None, None, m.runs.head(0))
+        return ExplorerView(levels, title, None, None, m.runs.head(0))
     chart = show(over_factor(m.cells, x, hue, at=levels, study=m.study)) if draw else None
     table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
     runs = factors.at_levels(m.runs, levels, m.study)
-    return View(levels, title, chart, table, runs.sort_values(["round", "started_at"]))
+    return ExplorerView(levels, title, chart, table, runs.sort_values(["round", "started_at"]))
 
 
 def _html(explorer: Explorer) -> str:
@@ -227,7 +227,7 @@ def _html(explorer: Explorer) -> str:
     )
 
 
-def _part(explorer: Explorer, view: View, marks: list[str], *, is_open: bool) -> str:
+def _part(explorer: Explorer, view: ExplorerView, marks: list[str], *, is_open: bool) -> str:
     """One view as a part that can be folded."""
     if view.table is None:
         content = f"<p>{NOT_MEASURED}</p>"
@@ -240,7 +240,7 @@ def _part(explorer: Explorer, view: View, marks: list[str], *, is_open: bool) ->
     )
 
 
-def _runs(explorer: Explorer, view: View) -> str:
+def _runs(explorer: Explorer, view: ExplorerView) -> str:
     """Runs of a view, folded; a table without style, as there may be thousands of rows."""
     by = [name for name in (explorer.hue, explorer.x) if name]
     heads = [*(factors.unit_of(name) for name in by), *COLUMNS]

@@ -26,7 +26,7 @@ from netlab.report.kept import RenderedPages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.pages import Report, report_notebooks
+from netlab.study.pages import ReportPages, report_notebooks
 from netlab.study.schedule import rounds
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
@@ -80,7 +80,7 @@ NOTEBOOKS_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedReport:
     """A report that was written.
 
     Attributes
@@ -101,12 +101,12 @@ def publish(
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
     against: str = "",
-    report: Report | None = None,
+    report: ReportPages | None = None,
     dated: bool = True,
     author: str = "",
     data_only: bool = False,
     reuse: bool = True,
-) -> Published:
+) -> PublishedReport:
     """Execute the analysis notebooks and build the site.
 
     Parameters
@@ -120,7 +120,7 @@ def publish(
     against : str
         Other results, for a page that compares these with them: a directory, the name of a study,
         or ``DIR@CAMPAIGN``.
-    report : Report, optional
+    report : ReportPages, optional
         Further notebooks; by default those that the study named when it was measured.
     dated : bool
         State the time of publishing in the footer; without it the same results give the same bytes.
@@ -133,7 +133,7 @@ def publish(
 
     Returns
     -------
-    Published
+    PublishedReport
         The site's ``index.html``, and what keeps the report below the quality gate.
 
     Raises
@@ -187,10 +187,10 @@ def publish(
     if reuse:
         write_text(last, inputs)
     step("site", 1 - NOTEBOOKS_SHARE)
-    return Published(index, gate(measured))
+    return PublishedReport(index, gate(measured))
 
 
-def report_of(study: Study) -> Report | None:
+def report_of(study: Study) -> ReportPages | None:
     """Notebooks that a measured study names.
 
     Results from before a study could name any take those of the study of this name that comes
@@ -219,7 +219,7 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
 
 
 def _jobs(
-    m: Measured, frozen: Path, against: str, report: Report | None, package: str, records: str
+    m: Measured, frozen: Path, against: str, report: ReportPages | None, package: str, records: str
 ) -> Iterator[Job]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     folder = m.results / EXECUTED

@@ -34,7 +34,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
 @dataclass(frozen=True)
-class Difference:
+class Deviation:
     """A place of a bundle that is not as it was.
 
     Attributes
@@ -61,17 +61,17 @@ def _short(text: str) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
-def other_versions(directory: Path) -> list[Difference]:
+def other_versions(directory: Path) -> list[Deviation]:
     """Versions that differ between an unpacked bundle and this netlab; netlab itself first."""
     stated, own = stated_versions(directory), versions()
     return [
-        Difference("version", name, stated.get(name, ABSENT), own.get(name, ABSENT))
+        Deviation("version", name, stated.get(name, ABSENT), own.get(name, ABSENT))
         for name in (*own, *sorted(stated.keys() - own.keys()))
         if stated.get(name) != own.get(name)
     ]
 
 
-def changed_files(directory: Path) -> list[Difference]:
+def changed_files(directory: Path) -> list[Deviation]:
     """Files whose digest differs from the list, that it lacks, or that the bundle lacks.
 
     The list itself must be the one that its files give, and the metadata must state the same
@@ -85,32 +85,32 @@ def changed_files(directory: Path) -> list[Difference]:
         if name != crate.MANIFEST
     }
     found = [
-        Difference(name, "SHA-256", listed.get(name, ABSENT), there.get(name, ABSENT))
+        Deviation(name, "SHA-256", listed.get(name, ABSENT), there.get(name, ABSENT))
         for name in sorted(listed.keys() | there.keys())
         if listed.get(name) != there.get(name)
     ]
     if not found and text != "".join(f"{there[name]}  {name}\n" for name in sorted(there)):
-        found.append(Difference(crate.MANIFEST, "", "one line a file", "other lines as well"))
+        found.append(Deviation(crate.MANIFEST, "", "one line a file", "other lines as well"))
     return found or _other_metadata(directory, there)
 
 
-def _other_metadata(directory: Path, there: dict[str, str]) -> list[Difference]:
+def _other_metadata(directory: Path, there: dict[str, str]) -> list[Deviation]:
     """Files whose digest in the RO-Crate metadata differs from that of the file."""
     try:
         content = json.loads((directory / crate.METADATA).read_text(encoding="utf-8"))
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return [Difference(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {error}")]
+        return [Deviation(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {error}")]
     there = {name: digest for name, digest in there.items() if name != crate.METADATA}
     return [
-        Difference(crate.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
+        Deviation(crate.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))
         for name in sorted(stated.keys() | there.keys())
         if stated.get(name) != there.get(name)
     ]
 
 
-def other_figures(directory: Path, work: Path) -> list[Difference]:
+def other_figures(directory: Path, work: Path) -> list[Deviation]:
     """Figures of an unpacked bundle that this netlab computes otherwise from its records.
 
     Parameters
@@ -123,11 +123,11 @@ def other_figures(directory: Path, work: Path) -> list[Difference]:
     try:
         publish(directory / RESULTS, work / SITE, dated=False, data_only=True, reuse=False)
     except NetlabError as error:
-        return [Difference(RESULTS, "", "records of a report", f"not publishable: {error}")]
+        return [Deviation(RESULTS, "", "records of a report", f"not publishable: {error}")]
     return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))
 
 
-def compare_sites(was: Path, now: Path, place: str = "") -> list[Difference]:
+def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:
     """Differences of the data of all figures and tables of two sites.
 
     Parameters
@@ -138,7 +138,7 @@ def compare_sites(was: Path, now: Path, place: str = "") -> list[Difference]:
         Directory of the results that `now` was made of; `was` states ``results`` in its place.
     """
     files = sorted({name for site in (was, now) for name in _computed(site)})
-    found: list[Difference] = []
+    found: list[Deviation] = []
     for name in files:
         texts = [_text(site / name) for site in (was, now)]
         if place and texts[1] is not None:
@@ -158,11 +158,11 @@ def _text(file: Path) -> str | None:
     return file.read_bytes().decode("utf-8", "replace") if file.is_file() else None
 
 
-def compare_texts(name: str, was: str | None, now: str | None) -> list[Difference]:
+def compare_texts(name: str, was: str | None, now: str | None) -> list[Deviation]:
     """Differences of one file: cell by cell in CSV, else line by line."""
     if was is None or now is None:
         states = ["the file" if text is not None else ABSENT for text in (was, now)]
-        return [Difference(name, "", *states)]
+        return [Deviation(name, "", *states)]
     if was == now:
         return []
     if name.endswith(".csv"):
@@ -171,13 +171,13 @@ def compare_texts(name: str, was: str | None, now: str | None) -> list[Differenc
     if len(old) != len(new):
         return _moved(name, [(line,) for line in old], [(line,) for line in new])
     return [
-        Difference(name, f"line {number}", a, b)
+        Deviation(name, f"line {number}", a, b)
         for number, (a, b) in enumerate(zip(old, new, strict=True), start=1)
         if a != b
     ]
 
 
-def _compare_tables(name: str, was: list[list[str]], now: list[list[str]]) -> list[Difference]:
+def _compare_tables(name: str, was: list[list[str]], now: list[list[str]]) -> list[Deviation]:
     if len(was) != len(now):
         return _moved(name, list(map(tuple, was)), list(map(tuple, now)))
     heads = was[0] if was else []
@@ -187,11 +187,11 @@ def _compare_tables(name: str, was: list[list[str]], now: list[list[str]]) -> li
         for column, (a, b) in enumerate(cells):
             if not _same(a, b):
                 head = heads[column] if column < len(heads) else f"column {column + 1}"
-                found.append(Difference(name, f"line {line}, {head}", a, b))
+                found.append(Deviation(name, f"line {line}, {head}", a, b))
     return found
 
 
-def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Difference]:
+def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Deviation]:
     """Rows that only one of two texts of different lengths has, by their line there."""
     found = []
     matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
@@ -200,11 +200,11 @@ def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Differ
             continue
         lines = (f"line {line + 1}" for line in range(first, last))
         found += [
-            Difference(name, at, ",".join(row), ABSENT)
+            Deviation(name, at, ",".join(row), ABSENT)
             for at, row in zip(lines, was[first:last], strict=True)
         ]
         found += [
-            Difference(name, f"line {first + 1}", ABSENT, ",".join(row)) for row in now[begin:end]
+            Deviation(name, f"line {first + 1}", ABSENT, ",".join(row)) for row in now[begin:end]
         ]
     return found
 

@@ -10,7 +10,7 @@ from netlab.study.factors import Factors
 from netlab.study.file import load
 from netlab.study.generators import OWN
 from netlab.study.groups import Group, GroupTiming, Timing
-from netlab.study.hosts import Bus, End, Host
+from netlab.study.hosts import Bus, End, StudyHost
 from netlab.study.link import Emulator, LabLink, Path
 from netlab.study.noise import Noise
 from netlab.study.socket import Policy, Socket
@@ -29,7 +29,6 @@ __all__ = [
     "Factors",
     "Group",
     "GroupTiming",
-    "Host",
     "LabLink",
     "Name",
     "Noise",
@@ -39,6 +38,7 @@ __all__ = [
     "Socket",
     "Stack",
     "Study",
+    "StudyHost",
     "Timing",
     "TuningLevel",
     "is_name",

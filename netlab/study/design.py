@@ -35,11 +35,11 @@ from netlab.study.factors import (
 )
 from netlab.study.generators import OWN, refusal
 from netlab.study.groups import Group, Timing
-from netlab.study.hosts import Host
+from netlab.study.hosts import StudyHost
 from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
 from netlab.study.noise import Noise
-from netlab.study.pages import Report
+from netlab.study.pages import ReportPages
 from netlab.study.precision import Precision
 from netlab.study.published import Published
 from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
@@ -72,7 +72,7 @@ class Study(Model):
     name: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
     description: str = ""
-    hosts: Annotated[dict[Name, Host], Field(min_length=2)]
+    hosts: Annotated[dict[Name, StudyHost], Field(min_length=2)]
     paths: Annotated[dict[Name, Path], Field(min_length=1)]
     groups: Annotated[tuple[Group, ...], Field(strict=False, min_length=1)]
     tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)] = (
@@ -83,7 +83,7 @@ class Study(Model):
     exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
     outer: dict[Name, Several[OuterLevel]] = Field(default_factory=dict)
     published: Published | None = None
-    report: Report | None = None
+    report: ReportPages | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
     congestion: Congestion = "cubic"
     stacks: dict[StackName, Stack] = Field(default_factory=dict)

@@ -24,7 +24,7 @@ class Bus(Model):
     shared: bool = False
 
 
-class Host(Model):
+class StudyHost(Model):
     """A machine that can send or receive.
 
     ``kind`` ``lab`` is a network namespace that netlab makes; ``ssh`` is a machine reached at

@@ -324,7 +324,7 @@ FACTORS: dict[str, Key] = {
 
 KEYS: dict[str, dict[str, Key]] = {
     "Study": STUDY,
-    "Host": HOST,
+    "StudyHost": HOST,
     "Bus": BUS,
     "Path": PATH,
     "End": END,
@@ -347,13 +347,13 @@ KEYS: dict[str, dict[str, Key]] = {
     "Stack": STACK,
     "WadStack": WAD,
     "Published": PUBLISHED,
-    "Report": REPORT,
+    "ReportPages": REPORT,
 }
 """Keys of each part of a study, by the name of its model."""
 
 HEADINGS = {
     "Study": "A study",
-    "Host": "`hosts.NAME`",
+    "StudyHost": "`hosts.NAME`",
     "Bus": "`hosts.NAME.bus`",
     "Path": "`paths.NAME`",
     "End": "`paths.NAME.ends`",
@@ -376,6 +376,6 @@ HEADINGS = {
     "Stack": "`stacks.NAME`",
     "WadStack": "`stacks.NAME`, from a wad.conf",
     "Published": "`published`",
-    "Report": "`report`",
+    "ReportPages": "`report`",
 }
 """Heading of each part in the reference."""

@@ -15,7 +15,7 @@ from netlab.study.base import Model
 SUFFIX = ".ipynb"
 
 
-class Report(Model):
+class ReportPages(Model):
     """Pages of a report besides those that every study has.
 
     Parameters
@@ -31,18 +31,18 @@ class Report(Model):
     ] = ()
 
 
-def own_notebooks(report: Report | None) -> tuple[Path, ...]:
+def own_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
     """Files of the notebooks that do not come with netlab."""
     names = report.notebooks if report is not None else ()
     return tuple(Path(name) for name in names if Path(name).is_absolute())
 
 
-def without_own(report: Report | None) -> Report | None:
+def without_own(report: ReportPages | None) -> ReportPages | None:
     """The notebooks that come with netlab alone."""
     if report is None:
         return None
     kept = tuple(name for name in report.notebooks if not Path(name).is_absolute())
-    return Report(notebooks=kept)
+    return ReportPages(notebooks=kept)
 
 
 def with_notebooks(content: dict[str, Any], file: Path) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _beside(name: str, file: Path) -> str:
     return str(path) if name.endswith(SUFFIX) and path.is_file() else name
 
 
-def report_notebooks(report: Report | None) -> tuple[Path, ...]:
+def report_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
     """Files of the notebooks that a study names.
 
     Raises

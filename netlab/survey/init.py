@@ -12,7 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
-from netlab.study import Host, is_name, load
+from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, findings
 from netlab.survey.pairing import find_paths
 from netlab.survey.probe import survey
@@ -116,7 +116,7 @@ def _named(hosts: Sequence[Mapping[str, Any]]) -> list[Reached]:
     reached: list[Reached] = []
     for given, side in zip(hosts, ("LEFT", "RIGHT"), strict=True):
         keys = {key: value for key, value in given.items() if value is not None}
-        host = validated(Host, {"kind": "ssh", **keys}, side)
+        host = validated(StudyHost, {"kind": "ssh", **keys}, side)
         assert host.address is not None  # the model refuses an ssh host without one
         reached.append(
             Reached(

@@ -13,7 +13,7 @@ from netlab.analysis.effects import effects
 from netlab.analysis.findings import target
 from netlab.analysis.measured import from_frames
 from netlab.analysis.printed import as_printed
-from netlab.analysis.sides import Side, split
+from netlab.analysis.sides import ComparedSide, split
 from netlab.errors import BadInput
 from netlab.report import tables
 from netlab.report.factors import charts, has_factors, levels, stack
@@ -121,7 +121,7 @@ def test_the_effect_of_a_factor_is_within_equal_levels_of_the_others(measured):
 
 
 def test_levels_of_a_factor_are_compared_cell_by_cell(measured):
-    side = Side("all", measured.study, measured.runs, measured.results, "")
+    side = ComparedSide("all", measured.study, measured.runs, measured.results, "")
     column, (a, b) = split(side, "kernel=smp,up")
     found = compare(a.runs, b.runs, by=column, one_store=True)
     assert len(found.frame) == 12 and found.only.empty

@@ -4,7 +4,7 @@ import pytest
 import synthetic
 
 from netlab.analysis.cells import Cells
-from netlab.analysis.findings import STATEMENTS, Answers, findings, target
+from netlab.analysis.findings import STATEMENTS, AnswerCounts, findings, target
 
 WINDOW = "One untuned stream is bound by its window or send buffer"
 STREAMS = "More streams lift goodput without tuning"
@@ -92,11 +92,11 @@ def test_a_study_without_an_answer_has_the_reason(foreign):
 @pytest.mark.parametrize(
     ("answers", "verdict"),
     [
-        (Answers(), "undecided"),
-        (Answers(yes=2, no=1), "seen"),
-        (Answers(yes=1, no=2), "not seen"),
-        (Answers(yes=3, no=2), "undecided"),
-        (Answers(yes=1, open=1), "undecided"),
+        (AnswerCounts(), "undecided"),
+        (AnswerCounts(yes=2, no=1), "seen"),
+        (AnswerCounts(yes=1, no=2), "not seen"),
+        (AnswerCounts(yes=3, no=2), "undecided"),
+        (AnswerCounts(yes=1, open=1), "undecided"),
     ],
 )
 def test_a_verdict_needs_two_thirds_of_all_answers(answers, verdict):

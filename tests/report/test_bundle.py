@@ -41,7 +41,7 @@ from netlab.report.verify import (
 from netlab.results import Store
 from netlab.study import load
 from netlab.study.frozen import freeze
-from netlab.study.pages import Report
+from netlab.study.pages import ReportPages
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -337,7 +337,7 @@ def test_the_studys_own_notebooks_are_files_of_the_bundle_and_no_pages(tmp_path,
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Mine")]), own)
     for file in results.rglob("study.yml"):
         study = load(file)
-        report = Report(notebooks=(str(own), "14-claims"))
+        report = ReportPages(notebooks=(str(own), "14-claims"))
         freeze(study.model_copy(update={"report": report}), file.parent)
     file = bundle(results, tmp_path / "own.zip").file
     own.unlink()

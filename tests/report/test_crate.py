@@ -68,7 +68,7 @@ def directory_of(made, **more):
         "small",
         times[1],
         "0.1.0",
-        [crate.Campaign("20260105T100000Z", "0.0.9", *times)],
+        [crate.CampaignAction("20260105T100000Z", "0.0.9", *times)],
         **more,
     )
     (made / crate.METADATA).write_text(json.dumps(crate.metadata(made, about)))

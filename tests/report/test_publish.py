@@ -18,7 +18,7 @@ from netlab.report import execution, kept, publish, site
 from netlab.report.execution import Executions, Job
 from netlab.study import load
 from netlab.study.frozen import freeze
-from netlab.study.pages import Report
+from netlab.study.pages import ReportPages
 from netlab.study.schedule import rounds
 
 
@@ -50,7 +50,7 @@ def test_results_from_before_a_study_could_name_notebooks_take_those_of_its_file
 def test_a_notebook_gets_the_parameters_that_it_has(foreign, tmp_path):
     cells = [v4.new_code_cell('results = ""', metadata={"tags": ["parameters"]})]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "mine.ipynb")
-    report = Report(notebooks=(str(tmp_path / "mine.ipynb"), "14-claims"))
+    report = ReportPages(notebooks=(str(tmp_path / "mine.ipynb"), "14-claims"))
     own, claims = list(publish._jobs(foreign, tmp_path / "study.yml", "", report, "p", "r"))[1:]
     assert own.parameters == {"results": str(tmp_path / "store")} and not own.inputs
     assert own.output == tmp_path / "store" / "notebooks" / "mine.ipynb"

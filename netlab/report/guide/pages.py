@@ -17,7 +17,7 @@ START = "guide.html"
 
 
 @dataclass(frozen=True)
-class Document:
+class GuideDocument:
     """A document of the guide.
 
     Attributes
@@ -40,21 +40,23 @@ class Document:
 
 
 DOCUMENTS = (
-    Document("guide.md", "Guide", "first study, own hosts, bundle, editor and shell"),
-    Document("report.md", "Reading a report", "first screen, quality gate, pages, files"),
-    Document("columns.md", "Flags and columns", "every flag of a run, every column of the results"),
-    Document("study.md", "Writing a study", "every key, with an example"),
-    Document("factors.md", "Factors", "further factors, timing of a group, published tables"),
-    Document("tuning.md", "Tunings and knobs", "settings of a tuning, and their revert"),
-    Document("precision.md", "Statistics", "rounds, intervals, precision"),
-    Document("compare.md", "Comparison", "two sets of results, cell by cell"),
-    Document("bundle.md", "Bundles", "results and report in one file"),
-    Document("commands.md", "Commands", "what each command does"),
-    Document("PROTOCOL.md", "Protocol", "requests and answers of the agent"),
-    Document("promises.md", "Promises", "faults and what is seen of them"),
-    Document("calibration.md", "Calibration", "netlab beside known rates"),
-    Document("benchmark.md", "Benchmark", "netlab beside its peers"),
-    Document("CONTRIBUTING.md", "Contributing", "layout, rules, checks"),
+    GuideDocument("guide.md", "Guide", "first study, own hosts, bundle, editor and shell"),
+    GuideDocument("report.md", "Reading a report", "first screen, quality gate, pages, files"),
+    GuideDocument(
+        "columns.md", "Flags and columns", "every flag of a run, every column of the results"
+    ),
+    GuideDocument("study.md", "Writing a study", "every key, with an example"),
+    GuideDocument("factors.md", "Factors", "further factors, timing of a group, published tables"),
+    GuideDocument("tuning.md", "Tunings and knobs", "settings of a tuning, and their revert"),
+    GuideDocument("precision.md", "Statistics", "rounds, intervals, precision"),
+    GuideDocument("compare.md", "Comparison", "two sets of results, cell by cell"),
+    GuideDocument("bundle.md", "Bundles", "results and report in one file"),
+    GuideDocument("commands.md", "Commands", "what each command does"),
+    GuideDocument("PROTOCOL.md", "Protocol", "requests and answers of the agent"),
+    GuideDocument("promises.md", "Promises", "faults and what is seen of them"),
+    GuideDocument("calibration.md", "Calibration", "netlab beside known rates"),
+    GuideDocument("benchmark.md", "Benchmark", "netlab beside its peers"),
+    GuideDocument("CONTRIBUTING.md", "Contributing", "layout, rules, checks"),
 )
 _API = tuple(map(api.page_name, api.rooms()))
 FILES = (*(document.file for document in DOCUMENTS), *_API)
@@ -77,7 +79,7 @@ def guide_pages(kept: RenderedPages | None = None, *, start: str = START) -> lis
     return kept.pages(PART, inputs, lambda: _make(start))
 
 
-def _text_of(document: Document) -> str:
+def _text_of(document: GuideDocument) -> str:
     return paths.own_file(document.source).read_text(encoding="utf-8")
 
 
