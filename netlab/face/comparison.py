@@ -19,7 +19,7 @@ class Comparison:
 
     Parameters
     ----------
-    sides : netlab.analysis.sides.Comparison
+    sides : netlab.analysis.sides.SidesCompared
         Both sides, loaded and compared.
     """
 
