@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from netlab.analysis.longpath_study import LongPath
 
 pytest_plugins = ("pytester",)
+# shared by several folders of tests, the first of which imports them
+pytest.register_assert_rewrite("faults.causes", "faults.site", "vm.guest", "vm.site")
 # no deadline: other work on the machine must not fail a property
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")

@@ -21,6 +21,7 @@ from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.lock import take
 from netlab.lab.lab import Lab
+from netlab.measure.flags import LATE_CLOSE
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE
@@ -159,6 +160,12 @@ def disturbed(runs: pd.DataFrame) -> pd.Series:
     return runs["flags"] == INTERFERENCE
 
 
+def held_up(runs: pd.DataFrame) -> pd.Series:
+    """Mask of the runs that failed because a CPU came too late to a sink to close its window."""
+    failed = runs["flags"].isin(["failed", f"failed,{INTERFERENCE}"])
+    return failed & runs["message"].str.contains(LATE_CLOSE, regex=False)
+
+
 def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
     """Cells of a study without a valid run, each with the first reason.
 
@@ -269,9 +276,9 @@ class _Rounds:
         return kernel
 
     def _disturbed(self, visit: Visit) -> Visit:
-        """The runs of a visit whose only flag is ``interference``."""
+        """The runs of a visit that other work on a host disturbed or held up."""
         runs, _ = self.record.store.block(visit.block_id)
-        return visit.only(set(runs.loc[disturbed(runs), "run_id"]))
+        return visit.only(set(runs.loc[disturbed(runs) | held_up(runs), "run_id"]))
 
     def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:
         """Visits with runs that go on and have no valid record, in the order of measuring."""

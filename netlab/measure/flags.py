@@ -20,6 +20,9 @@ DRIFT_PPM = 1000.0
 STALL_S = 0.2
 """TCP's minimum retransmission timeout: a silence longer than it and a round trip is a stall."""
 
+LATE_CLOSE = "sink: the streams ended before the window did"
+"""Reason of a run whose sink got no CPU until its sender had stopped, 60 ms after the window."""
+
 EMULATOR_LATE_US = 1000.0
 EMULATOR_LATE_SHARE_OF_RTT = 0.005
 """Tolerance of the round trip, the larger of the two. More than one late write in 100 breaks it;

@@ -31,7 +31,7 @@ def all_commands() -> list[tuple[str, ...]]:
 
 def test_there_is_a_module_for_every_command():
     assert set(main.commands) == {
-        *("study", "run", "report", "check", "tune", "lab", "notebooks"),
+        *("init", "study", "run", "report", "check", "tune", "lab", "notebooks", "guide"),
         *("compare", "results"),
         *("autotune", "bench", "calibrate", "hosts", "import"),
         *("bundle", "verify", "rerun", "schema", "completion"),

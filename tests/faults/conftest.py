@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("faults.causes", "faults.site")
-
-from .site import SSHD, standing  # noqa: E402
+from .site import SSHD, standing
 
 SIDE_BY_SIDE = 3
 

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("vm.guest", "vm.site")
-
-from .image import PATHS, image  # noqa: E402
-from .site import Machines, machines  # noqa: E402
+from .image import PATHS, image
+from .site import Machines, machines
 
 NEEDED = ("qemu-system-x86_64", "busybox", "mkfs.ext4", "dpkg-deb", "ssh", "sshd", "ip", "ethtool")
 
