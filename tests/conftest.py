@@ -26,22 +26,32 @@ settings.load_profile("same")
 
 TESTS = Path(__file__).parent
 SLOW = {
+    "analysis/test_stability.py",
+    "analysis/test_trend.py",
+    "charts/test_chart_words.py",
     "charts/test_palette.py",
     "cli/test_cli.py",
     "docs/test_guide.py",
+    "generators/test_remote_process.py",
+    "generators/test_tool_transfer.py",
+    "hosts/test_pathcheck.py",
+    "hosts/test_pulse.py",
+    "notebooks/test_format.py",
     "notebooks/test_parameters.py",
     "notebooks/test_published_notebooks.py",
-    "notebooks/test_start_here.py",
+    "report/guide/test_guide_pages.py",
     "report/test_bundle.py",
     "report/test_crate.py",
     "report/test_document.py",
+    "report/test_explore.py",
     "report/test_kept_pages.py",
+    "report/test_publish.py",
     "report/test_report.py",
     "report/test_report_longpath.py",
     "report/test_report_precision.py",
     "report/test_site_of_a_study.py",
 }
-"""Tests that execute notebooks, make sites or PDFs, run netlab in a process, or validate RDF."""
+"""Tests that execute notebooks, make sites or PDFs, wait, simulate, or validate RDF."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
