@@ -120,8 +120,8 @@ def _names(frame: pd.DataFrame, compared: Compared) -> list[str]:
     words = {"mtu_B": "{} B", "record_length_B": "records {} B"}
     keys: list[str] = []
     for key in compared.keys:  # not those that follow from the ones before, as path from group
-        told = frame[keys].drop_duplicates() if keys else frame.iloc[:1]
-        if len(frame[[*keys, key]].drop_duplicates()) > len(told):
+        levels = frame[keys].drop_duplicates() if keys else frame.iloc[:1]
+        if len(frame[[*keys, key]].drop_duplicates()) > len(levels):
             keys.append(key)
     keys = keys or list(compared.keys[:1])
     return [

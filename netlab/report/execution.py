@@ -22,7 +22,7 @@ import netlab.report.front, netlab.report.tables
 from netlab.analysis.measured import load_measured, reuse_loaded
 reuse_loaded()
 """
-"""What a kernel does once for all its notebooks: most import these modules."""
+"""Code that a kernel runs once for all its notebooks: most import these modules."""
 
 
 def at_once() -> int:

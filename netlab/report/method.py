@@ -1,4 +1,4 @@
-"""How a study is measured and evaluated, in sentences: a page of the site, a chapter of the PDF."""
+"""The method of a study in sentences: a page of the site and a chapter of the PDF."""
 
 from __future__ import annotations
 

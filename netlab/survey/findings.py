@@ -1,4 +1,4 @@
-"""What would spoil a measurement on a path: each with its reason and the command that mends it."""
+"""Conditions that would spoil a measurement, each with its reason and the command that helps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Finding:
 
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
-    """What would spoil a measurement of these paths.
+    """Find conditions that would spoil a measurement of these paths.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class Written:
     paths : tuple of FoundPath
         The path that it measures, then others that were found.
     findings : tuple of Finding
-        What would spoil a measurement.
+        Conditions that would spoil a measurement.
     """
 
     file: Path

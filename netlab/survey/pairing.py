@@ -38,7 +38,7 @@ def find_paths(
     hosts : tuple of Host
         Both, open.
     surveys : tuple of HostSurvey
-        What they have.
+        Their surveys, in the same order.
     data : tuple of str, optional
         Addresses of the two ends, where the user gives them.
 

@@ -243,7 +243,7 @@ def _sections(lines: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 
 def _halves(lines: list[str] | tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """What ethtool prints as maximum, and as current setting."""
+    """Maxima and current settings, as ethtool prints them."""
     at = next((n for n, line in enumerate(lines) if line.startswith("Current")), len(lines))
     return _sections(lines[:at]), _sections(lines[at:])
 

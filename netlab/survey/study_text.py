@@ -21,7 +21,7 @@ MOST_STREAMS = 32
 
 @dataclass(frozen=True)
 class Reached:
-    """How a host is reached over SSH: the values that the user gave."""
+    """SSH login of a host, as the user gave it."""
 
     name: str
     address: str
@@ -50,7 +50,7 @@ def study_text(
     paths : sequence of FoundPath
         At least one.
     found : sequence of Finding
-        What would spoil a measurement.
+        Conditions that would spoil a measurement.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a survey found on a host, and the path that joins two hosts."""
+"""Findings of a survey on a host, and the path that joins two hosts."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Interface:
 
 @dataclass(frozen=True)
 class HostSurvey:
-    """What a host has.
+    """Parts and settings of a host.
 
     ``idle_us`` is the time to leave its deepest enabled idle state; ``filters`` counts rules and
     chains for incoming packets, as far as the user may read them; ``rmem_max_B`` and

@@ -1,4 +1,4 @@
-"""What a host prints becomes its survey; recorded from a virtual machine with four cards."""
+"""A survey is parsed from the output of a host, recorded from a machine with four cards."""
 
 from __future__ import annotations
 

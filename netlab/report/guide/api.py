@@ -187,7 +187,7 @@ def _title(kind: str) -> str:
 
 
 def _call(member: Any, shown: str) -> str:
-    """How it is called; broken into lines where it is long."""
+    """Signature of a function; a long one is broken into lines."""
     given, star = [], False
     for parameter in member.parameters:
         if parameter.name in ("self", "cls"):
