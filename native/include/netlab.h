@@ -324,6 +324,7 @@ struct nl_report {
 	uint64_t completed_bytes, copied_bytes;
 	uint64_t mapped_bytes;     /* sink, zerocopy: not copied */
 	uint64_t watch_cpu_ns;     /* CPU time of the thread that takes samples and meters */
+	uint64_t watch_late_ns;    /* the most that it acted after a time it was due at */
 	uint64_t t_go_ns; /* 0: never released */
 	uint64_t t_let_go_ns; /* gen: when every stream had received its G */
 	/* Least t_first_ns and greatest t_last_ns of the streams; t_end_ns in a timed run. A

@@ -47,8 +47,9 @@ def _levels(runs: pd.DataFrame, column: str) -> set:
 
 def plain_values(values: pd.Series) -> list:
     """Values with None where one is missing: NaN does not equal itself."""
-    values = values.astype(object)
-    return values.where(values.notna(), None).tolist()
+    plain = values.to_numpy(dtype=object)
+    missing = pd.isna(plain)
+    return [None if gone else value for value, gone in zip(plain, missing, strict=True)]
 
 
 def keys_of(a: pd.DataFrame, b: pd.DataFrame, by: str) -> tuple[tuple[str, ...], pd.DataFrame]:

@@ -93,7 +93,7 @@ def report_of(role: str, r: Any, owner: Any) -> RunReport:
     plain = ("streams", "accepted", "t_go_ns", "t_first_byte_ns", "t_last_byte_ns",
              "window_t0_ns", "window_t1_ns", "window_bytes", "total_bytes",
              "interval_sum_bytes", "threads", "completed_bytes", "copied_bytes",
-             "mapped_bytes", "watch_cpu_ns")  # fmt: skip
+             "mapped_bytes", "watch_cpu_ns", "watch_late_ns")  # fmt: skip
     failed = r.status != lib.NL_STATUS_OK
     return RunReport(
         role=role,

@@ -32,6 +32,8 @@ class RunReport:
         Of a sink that received by ``zerocopy``: bytes that were mapped instead of copied.
     watch_cpu_ns : int
         CPU time of the thread that took the samples and meters.
+    watch_late_ns : int
+        The most that it acted after a time it was due at.
     t_go_ns, t_first_byte_ns, t_last_byte_ns : int
         The common start, the first byte sent or read, the last one; in a timed run the end of
         the last stream. Nothing here depends on when samples are taken.
@@ -73,6 +75,7 @@ class RunReport:
     copied_bytes: int
     mapped_bytes: int
     watch_cpu_ns: int
+    watch_late_ns: int
     rejected: dict[str, int]
     per_stream: tuple[dict[str, Any], ...]
     sample_t_ns: np.ndarray = field(repr=False)

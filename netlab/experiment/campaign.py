@@ -21,7 +21,7 @@ from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.files.lock import take
 from netlab.lab.lab import Lab
-from netlab.measure.flags import LATE_CLOSE
+from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE
@@ -57,7 +57,7 @@ class Campaign:
     disturbed : int
         Runs that count and are flagged ``interference``, after all retries.
     failed, flagged : int
-        Of all runs that count: those without a goodput, and those with one but with a flag.
+        Of all runs that count: those that failed, and those with another flag.
     empty_cells : tuple of str
         Cells without a valid run, each with the first reason.
     looks : tuple of Look
@@ -161,9 +161,14 @@ def disturbed(runs: pd.DataFrame) -> pd.Series:
 
 
 def held_up(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs that failed because a CPU came too late to a sink to close its window."""
-    failed = runs["flags"].isin(["failed", f"failed,{INTERFERENCE}"])
-    return failed & runs["message"].str.contains(LATE_CLOSE, regex=False)
+    """Mask of the runs that failed because a thread that ends a window got no CPU in time."""
+    late = [runs["message"].str.contains(text, regex=False) for text in (LATE_CLOSE, LATE_WATCH)]
+    return failed(runs) & (late[0] | late[1])
+
+
+def failed(runs: pd.DataFrame) -> pd.Series:
+    """Mask of the runs that failed; some have a goodput."""
+    return runs["flags"].str.split(",").map(lambda flags: "failed" in flags)
 
 
 def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
@@ -243,7 +248,7 @@ class _Rounds:
                     break
         self.watcher.end()
         runs = self.record.store.runs()
-        without = runs["goodput_MBps"].isna()
+        without = runs["goodput_MBps"].isna() | failed(runs)
         return Campaign(
             study,
             self.record.directory,

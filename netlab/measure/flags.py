@@ -23,6 +23,10 @@ STALL_S = 0.2
 LATE_CLOSE = "sink: the streams ended before the window did"
 """Reason of a run whose sink got no CPU until its sender had stopped, 60 ms after the window."""
 
+LATE_WATCH = "watch thread was late by"
+LATE_WATCH_S = 0.05
+"""A sender goes on for 60 ms after the window: a later sink may miss its end."""
+
 EMULATOR_LATE_US = 1000.0
 EMULATOR_LATE_SHARE_OF_RTT = 0.005
 """Tolerance of the round trip, the larger of the two. More than one late write in 100 breaks it;
@@ -74,6 +78,9 @@ def flags_of(
         for name, result in (("sender", flow.gen), ("sink", flow.sink)):
             if result.get("status") != "ok":
                 flags["failed"] = f"{name}: {result.get('message') or result.get('status')}"
+    late = _late_watch(outcome)
+    if late and "failed" in flags:
+        flags["failed"] += f", {late}"
     stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
     if stall:
         flags["stalled"] = stall
@@ -183,6 +190,19 @@ def _stepped(name: str, meter: dict) -> str | None:
         return None
     ppm = clock["drift_ns"] / duration_ns * 1e6
     return f"{name}: CLOCK_MONOTONIC ran {ppm:+.0f} ppm off CLOCK_MONOTONIC_RAW"
+
+
+def _late_watch(outcome: RunOutcome) -> str:
+    """Name the ends whose watch thread was late; empty if none was."""
+    late_s = {"sender": 0.0, "sink": 0.0}
+    for flow in outcome.flows:
+        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
+            late_s[name] = max(late_s[name], (result.get("watch_late_us") or 0) / 1e6)
+    return ", ".join(
+        f"the {name}'s {LATE_WATCH} {seconds:.2f} s"
+        for name, seconds in late_s.items()
+        if seconds > LATE_WATCH_S
+    )
 
 
 def _stall(intervals: pd.DataFrame, limit_s: float) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import synthetic
 
-from netlab.experiment.campaign import disturbed, empty_cells, held_up
+from netlab.experiment.campaign import disturbed, empty_cells, failed, held_up
 from netlab.study.schedule import rounds
 
 
@@ -34,9 +34,11 @@ def test_only_runs_with_no_worse_flag_than_interference_are_measured_again():
     assert disturbed(runs).tolist() == [False, True, False, False]
 
 
-def test_runs_whose_sink_got_no_cpu_in_time_are_measured_again():
+def test_runs_whose_ends_got_no_cpu_in_time_are_measured_again():
     runs = synthetic.runs_of(synthetic.openlab()).head(5)
-    runs["flags"] = ["failed", "failed,interference", "failed", "failed,stalled", ""]
-    late = "sink: the streams ended before the window did"
-    runs["message"] = [late, f"{late}; foreign CPU load 90 %", "sender: reset", late, ""]
+    runs["flags"] = ["failed", "failed,ledger_mismatch,interference", "failed", "stalled", ""]
+    closed = "sink: the streams ended before the window did"
+    late = "sink: streams did not end in 5000 ms, the sender's watch thread was late by 5.20 s"
+    runs["message"] = [closed, f"{late}; foreign CPU load 90 %", "sender: reset", closed, ""]
     assert held_up(runs).tolist() == [True, True, False, False, False]
+    assert failed(runs).tolist() == [True, True, True, False, False]

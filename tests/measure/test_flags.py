@@ -53,6 +53,15 @@ def flagged(row=(), result=(), problems=(), drift=(), samples=BUSY, surplus=()) 
 
 def test_a_run_without_fault_has_no_flag():
     assert flagged() == {}
+    assert flagged(result={"watch_late_us": 700_000}) == {}
+
+
+def test_a_failed_run_names_the_threads_that_were_late():
+    late = {"status": "timeout", "message": "no end", "watch_late_us": 9_240_000}
+    said = "sink: no end, the sender's watch thread was late by 9.24 s, the sink's watch thread"
+    assert flagged(result=late)["failed"].startswith(said)
+    in_time = late | {"watch_late_us": 40_000}
+    assert flagged(result=in_time)["failed"] == "sink: no end"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -51,6 +52,19 @@ def test_ledger_closes_to_the_byte(agent, streams, address):
     assert window["t1_ns"] - window["t0_ns"] >= 200 * 10**6
     assert window["t0_ns"] - sink["t_go_ns"] >= 50 * 10**6
     assert 0 < window["bytes"] < sink["total_bytes"]
+
+
+def test_results_say_how_late_the_watch_thread_was(agent):
+    stopped_s = 0.4
+    port, token = agent.sink(window_ms=1500)
+    agent.gen(port, token, window_ms=1500, tail_ms=1000)
+    time.sleep(0.5)
+    agent.process.send_signal(signal.SIGSTOP)
+    time.sleep(stopped_s)
+    agent.process.send_signal(signal.SIGCONT)
+    for result in agent.receive_results().values():
+        # a sample is due every 50 ms
+        assert (stopped_s - 0.06) * 1e6 < result["watch_late_us"] < 3e6
 
 
 @pytest.mark.parametrize("receive", ["copy", "discard"])

@@ -25,7 +25,7 @@ CARDS = {
     "virtio": "virtio-net-pci,romfile=",
 }
 """Interface of each card, and QEMU's device; the first is for management."""
-KERNEL = "console=ttyS0 quiet mitigations=off panic=-1 net.ifnames=0"
+KERNEL = "console=ttyS0 quiet mitigations=off no_timer_check panic=-1 net.ifnames=0"
 SSHD = """\
 HostKey /etc/ssh/host_key
 AuthorizedKeysFile /etc/ssh/authorized_keys

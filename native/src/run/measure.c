@@ -240,9 +240,15 @@ static void watch_streams(struct watch *watch)
 
 	nl_fail(&stopped, NL_OK, "stopped on request");
 
-	while (!sleep_until(run, next_due(watch), watch->phase == ABORTING)) {
-		uint64_t now = nl_now_ns(), edge = edge_due(watch);
+	for (;;) {
+		uint64_t due = next_due(watch), now, edge;
 
+		if (sleep_until(run, due, watch->phase == ABORTING))
+			break;
+		now = nl_now_ns();
+		edge = edge_due(watch);
+		if (now > due && now - due > run->report.watch_late_ns)
+			run->report.watch_late_ns = now - due;
 		if (watch->phase != ABORTING && atomic_load(&run->stop_requested)) {
 			abort_streams(watch, NL_STATUS_STOPPED, &stopped);
 		}

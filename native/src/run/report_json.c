@@ -418,7 +418,8 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 	nl_json_close(j);
 	PUT_MEMBERS(j, {"total_bytes", r->total_bytes},
 		    {"interval_sum_bytes", r->interval_sum_bytes},
-		    {"watch_cpu_us", r->watch_cpu_ns / 1000});
+		    {"watch_cpu_us", r->watch_cpu_ns / 1000},
+		    {"watch_late_us", r->watch_late_ns / 1000});
 	nl_json_array(j, "per_stream");
 	for (uint64_t i = 0; i < r->streams; i++)
 		put_stream(j, &r->per_stream[i]);
