@@ -15,6 +15,7 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.errors import BadInput
 from netlab.face.comparison import Comparison
 from netlab.face.parts import Run
+from netlab.face.selection import chosen, is_directory
 from netlab.face.shown import Site
 from netlab.files import paths
 from netlab.files.tables import Table
@@ -74,7 +75,7 @@ class Results:
         self._superseded = superseded
         if str(results):
             self.measured: Measured = load_measured(results, name)
-        elif _is_directory(name):
+        elif is_directory(name):
             self.measured = load_measured(name)
         else:
             self.measured = load_measured("", name)
@@ -212,34 +213,7 @@ class Results:
         >>> found.groupby(["group", "streams"]).size().unique().tolist()
         [2]
         """
-        runs = self.runs
-        for column, wanted in levels.items():
-            if column not in runs:
-                near = ", ".join(FACTORS)
-                raise BadInput(
-                    f"the runs have no such column; factors are {near}",
-                    key=column,
-                    code="E-FACE-002",
-                )
-            values = list(wanted) if isinstance(wanted, list | tuple | set) else [wanted]
-            self._check_levels(column, values)
-            runs = runs[runs[column].isin(values)]
-        return runs
-
-    def _check_levels(self, column: str, values: list) -> None:
-        known = self.runs[column].dropna().unique().tolist()
-        if column in self.cells:
-            known += self.cells[column].unique().tolist()
-        known = sorted(set(known))
-        for value in values:
-            if value not in known:
-                listed = ", ".join(map(str, known[:12])) + (", ..." if len(known) > 12 else "")
-                raise BadInput(
-                    f"no run has this value; there are {listed}",
-                    key=column,
-                    value=value,
-                    code="E-FACE-003",
-                )
+        return chosen(self.runs, self.cells, FACTORS, levels)
 
     def table(
         self,
@@ -481,11 +455,3 @@ class Results:
 
     def __repr__(self) -> str:
         return repr(self._tables())
-
-
-def _is_directory(name: str | Path) -> bool:
-    """True if a name is a directory of results rather than the name of a study."""
-    path = paths.given_path(name)
-    if isinstance(name, str) and "/" not in name and paths.results_dir(name).is_dir():
-        return False
-    return path.is_dir() and any((path / "runs").glob("*.parquet"))

@@ -6,39 +6,26 @@ can be removed even if the process that created it crashed.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
 import re
 import secrets
-import subprocess
-import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, needs, reaper, sshd, taskgroup
-from netlab.lab.namespaces import inside, tool
+from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup
+from netlab.lab.guard import Guard, shielded
+from netlab.lab.namespaces import inside
 from netlab.lab.topology import Topology, topology
 from netlab.study import Study
 
 LAB_ID = re.compile(r"^[0-9a-z]{1,8}$")
 STATE_FILE = "lab.json"
-MADE_AT_ONCE = 4
-# In a namespace only an allowed algorithm can be the default; the last one always is.
-CONGESTION = ("cubic", "reno")
-SET_CONGESTION = r"""
-for name do
-  if echo "$name" > /proc/sys/net/ipv4/tcp_congestion_control; then exit 0; fi
-done 2>/dev/null
-exit 1
-"""
 
 
 class Lab:
@@ -56,7 +43,7 @@ class Lab:
         self.made_at: str | None = content.get("made_at")
         self.owner_pid: int | None = content.get("owner_pid")
         self.topology: Topology = content.get("topology", Topology(hosts=(), paths=()))
-        self._guard: _Guard | None = None
+        self._guard: Guard | None = None
 
     @classmethod
     def up(cls, study: Study, *, lab_id: str | None = None, owned: bool = False) -> Lab:
@@ -99,7 +86,7 @@ class Lab:
         guard = None
         try:
             # the guard starts first, so that the lab never exists without it
-            guard = _Guard(lab_id, token)
+            guard = Guard(lab_id, token)
             state = reaper.reserve(lab_id, token)
             if state is None:
                 raise BadInput("a lab with this id exists already", value=lab_id, code="E-LAB-007")
@@ -115,10 +102,10 @@ class Lab:
                 fcntl.flock(busy, fcntl.LOCK_EX)
                 if os.fstat(busy.fileno()).st_nlink == 0:
                     raise HostError("lab", "was removed while it was created", code="E-LAB-008")
-                _make(state, plan, busy.fileno())
+                making.make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
         except BaseException as problem:
-            _shielded(lambda: reaper.remove_own(lab_id, token))
+            shielded(lambda: reaper.remove_own(lab_id, token))
             if guard is not None:
                 guard.release()
             if isinstance(problem, OSError):
@@ -149,7 +136,7 @@ class Lab:
         """
         if os.geteuid() != 0:
             raise Unsupported("removing a lab needs root: run it with sudo", code="E-LAB-010")
-        _shielded(lambda: reaper.remove(self.id))
+        shielded(lambda: reaper.remove(self.id))
         if self._guard is not None:
             self._guard.release()
             self._guard = None
@@ -340,116 +327,5 @@ def _write(state: Path, content: dict) -> None:
     partial.replace(state / STATE_FILE)
 
 
-def _make(state: Path, plan: Topology, busy: int) -> None:
-    lab_id = state.name
-    names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
-    taskgroup.make(state, len(plan.hosts))
-    with ThreadPoolExecutor(max_workers=MADE_AT_ONCE) as pool:
-        keys = pool.submit(sshd.prepare, state, plan.hosts, busy)
-        list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))
-        for path in plan.paths:
-            first, second = path.ends
-            if path.emulator is not None:
-                here = (names[first.host], first.interface)
-                there = (names[second.host], second.interface)
-                emulator.start(state, path.name, (here, there), path.emulator)
-                continue
-            # created in the hosts' namespaces: the machine's own never has the pair
-            line = (
-                f"link add {first.interface}{path.settings.add_words} type veth "
-                f"peer name {second.interface} netns {names[second.host]}"
-                f"{path.settings.add_words}"
-            )
-            tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
-        list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
-        # after all are set up: a link is up when both of its ends are
-        list(pool.map(lambda host: _wait_for_links(host, names[host], plan, busy), plan.hosts))
-        keys.result()
-
-
-def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
-    ends = plan.ends(host)
-
-    def run(argv: tuple[str, ...], lines: list[str] | None = None) -> None:
-        tool(argv, lines=lines or (), host=host, busy=busy)
-
-    run(inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)))
-    for end, settings in ends:
-        run(inside(namespace, settings.settings_argv(end.interface)))
-    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
-    lines = ["link set dev lo up"]
-    for end, settings in ends:
-        lines += settings.ip_lines(end.interface)
-        lines += end.ip_lines(ipv6=ipv6)
-    run(("ip", "-n", namespace, "-batch", "-"), lines)
-    shapes = plan.tc_lines(host)
-    if shapes:
-        run(("tc", "-n", namespace, "-batch", "-"), shapes)
-
-
-def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:
-    interfaces = [end.interface for end, _ in plan.ends(host)]
-    link.wait_until_up(namespace, interfaces, host=host, busy=busy)
-
-
-class _Guard:
-    """A process that removes a lab when this process dies."""
-
-    def __init__(self, lab_id: str, token: str):
-        owner = os.pidfd_open(os.getpid())
-        try:
-            self._process = subprocess.Popen(
-                (sys.executable, "-I", "-S", reaper.__file__, lab_id, token, str(owner)),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,
-                pass_fds=(owner,),
-            )
-        finally:
-            os.close(owner)
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        if self._stdout.readline() != b"ready\n":
-            self._process.kill()
-            self._process.communicate()
-            raise HostError(
-                "lab", "the process that cleans up after a crash did not start", code="E-LAB-014"
-            )
-
-    def release(self) -> None:
-        """End the guard without removing the lab."""
-        with contextlib.suppress(OSError):
-            self._stdin.write(b"release\n")
-            self._stdin.close()
-        self._process.wait()
-        self._stdout.close()
-
-
 def _alive(pid: int) -> bool:
     return os.path.isdir(f"/proc/{pid}")
-
-
-def _shielded(work: Callable[[], None]) -> None:
-    """Run work that a Ctrl-C must not interrupt; raise KeyboardInterrupt after it."""
-    failures: list[BaseException] = []
-
-    def attempt() -> None:
-        try:
-            work()
-        except BaseException as problem:
-            failures.append(problem)
-
-    worker = threading.Thread(target=attempt)
-    worker.start()
-    interrupted: KeyboardInterrupt | None = None
-    while worker.is_alive():
-        try:
-            worker.join()
-        except KeyboardInterrupt as signal:
-            interrupted = signal
-    if failures:
-        raise failures[0]
-    if interrupted is not None:
-        raise interrupted

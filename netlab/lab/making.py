@@ -1,0 +1,89 @@
+"""Create the parts of a lab: namespaces, keys, links and their settings."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from netlab.lab import emulator, link, reaper, sshd, taskgroup
+from netlab.lab.namespaces import inside, tool
+from netlab.lab.topology import Topology
+
+MADE_AT_ONCE = 4
+# In a namespace only an allowed algorithm can be the default; the last one always is.
+CONGESTION = ("cubic", "reno")
+SET_CONGESTION = r"""
+for name do
+  if echo "$name" > /proc/sys/net/ipv4/tcp_congestion_control; then exit 0; fi
+done 2>/dev/null
+exit 1
+"""
+
+
+def make(state: Path, plan: Topology, busy: int) -> None:
+    """Create everything that a lab consists of.
+
+    Parameters
+    ----------
+    state : Path
+        Directory of the lab, named by its id.
+    plan : Topology
+        Hosts and paths.
+    busy : int
+        Locked descriptor that every tool inherits: as long as one runs, the lab is not removed.
+
+    Raises
+    ------
+    HostError
+        A tool failed; parts may exist.
+    """
+    lab_id = state.name
+    names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
+    taskgroup.make(state, len(plan.hosts))
+    with ThreadPoolExecutor(max_workers=MADE_AT_ONCE) as pool:
+        keys = pool.submit(sshd.prepare, state, plan.hosts, busy)
+        list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))
+        for path in plan.paths:
+            first, second = path.ends
+            if path.emulator is not None:
+                here = (names[first.host], first.interface)
+                there = (names[second.host], second.interface)
+                emulator.start(state, path.name, (here, there), path.emulator)
+                continue
+            # created in the hosts' namespaces: the machine's own never has the pair
+            line = (
+                f"link add {first.interface}{path.settings.add_words} type veth "
+                f"peer name {second.interface} netns {names[second.host]}"
+                f"{path.settings.add_words}"
+            )
+            tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
+        list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
+        # after all are set up: a link is up when both of its ends are
+        list(pool.map(lambda host: _wait_for_links(host, names[host], plan, busy), plan.hosts))
+        keys.result()
+
+
+def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    ends = plan.ends(host)
+
+    def run(argv: tuple[str, ...], lines: list[str] | None = None) -> None:
+        tool(argv, lines=lines or (), host=host, busy=busy)
+
+    run(inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)))
+    for end, settings in ends:
+        run(inside(namespace, settings.settings_argv(end.interface)))
+    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+    lines = ["link set dev lo up"]
+    for end, settings in ends:
+        lines += settings.ip_lines(end.interface)
+        lines += end.ip_lines(ipv6=ipv6)
+    run(("ip", "-n", namespace, "-batch", "-"), lines)
+    shapes = plan.tc_lines(host)
+    if shapes:
+        run(("tc", "-n", namespace, "-batch", "-"), shapes)
+
+
+def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    interfaces = [end.interface for end, _ in plan.ends(host)]
+    link.wait_until_up(namespace, interfaces, host=host, busy=busy)
