@@ -76,6 +76,60 @@ def links_cut(site: Site) -> Result:
     return result
 
 
+def cut_off(site: Site, process: subprocess.Popen[str]) -> Result:
+    """Cut the management link of host b until the command has ended and b has reverted."""
+    site.ip("b", "link set mgmt down")
+    result = site.finished(process)
+    until(lambda: not site.processes("b"), GONE_S)
+    site.ip("b", "link set mgmt up")
+    return result
+
+
+def cut_at_push(site: Site) -> Result:
+    """While the agent is copied to host b, over a link of 2 Mbit/s."""
+    cache, device = site.state / "b" / "cache", ("dev", "to-b", "root")
+    slow = ("tbf", "rate", "2mbit", "burst", "10kb", "latency", "1s")
+    run("tc", "-n", site.namespaces["ctl"], "qdisc", "add", *device, *slow)
+    process = site.measure()
+    until(lambda: any(path.stat().st_size for path in cache.rglob("*") if path.is_file()), 60)
+    assert not site.processes("b")
+    result = cut_off(site, process)
+    run("tc", "-n", site.namespaces["ctl"], "qdisc", "del", *device)
+    return result
+
+
+def cut_at_record(site: Site, verb: str) -> Result:
+    """When the journal of host b has its first record of a kind."""
+    process = site.measure()
+    until(lambda: site.processes("b", " tune ") or process.poll() is not None, 90)
+    tune = site.only("b", "tune")
+
+    def recorded() -> bool:
+        return any(f" {verb} n=" in journal.read_text() for journal in of_b())
+
+    def of_b() -> list[Path]:
+        return [path for path in site.journals() if path.is_relative_to(site.state / "b")]
+
+    deadline = time.monotonic() + 60
+    while not recorded():
+        assert time.monotonic() < deadline
+        time.sleep(0.0005)
+    os.kill(tune, signal.SIGSTOP)  # no answer leaves the host before its link is down
+    site.ip("b", "link set mgmt down")
+    os.kill(tune, signal.SIGCONT)
+    return cut_off(site, process)
+
+
+def session_killed(site: Site) -> Result:
+    """Kill the sshd of every session of host b."""
+    process = under_way(site)
+    for pid in run("ip", "netns", "pids", site.namespaces["b"]).split():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+        if words.startswith((b"sshd: root", b"sshd-session: ")):
+            os.kill(int(pid), signal.SIGKILL)
+    return site.finished(process)
+
+
 def links_down_for_5_s(site: Site) -> Result:
     process = under_way(site)
     for state in ("down", "up"):
@@ -302,6 +356,10 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
     "the user has no SSH key": no_key,
+    "a host becomes unreachable while its agent is pushed": cut_at_push,
+    "a host becomes unreachable while it is tuned": lambda site: cut_at_record(site, "set"),
+    "a host becomes unreachable while it is reverted": lambda site: cut_at_record(site, "done"),
+    "the SSH sessions of a host are killed": session_killed,
     "both management links are down for 5 s": links_down_for_5_s,
     "the data link is cut": lambda site: data_link(site, 0),
     "the data link is down for 1 s": lambda site: data_link(site, 1),
