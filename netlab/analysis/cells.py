@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.intervals import Interval, log_interval
 from netlab.analysis.precision import nominal_level, rounds_needed
 from netlab.errors import BadInput
@@ -87,7 +87,7 @@ def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
         return math.nan, math.nan
     if n == 1:
         return float(values[0]), math.nan
-    t = stdtrit(n - 1, 0.5 + confidence / 2)
+    t = student.quantile(n - 1, 0.5 + confidence / 2)
     return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(n))
 
 

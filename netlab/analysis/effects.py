@@ -9,9 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
-from netlab.analysis import factors
+from netlab.analysis import factors, student
 from netlab.analysis.cells import valid
 from netlab.errors import BadInput
 from netlab.study.factors import level_text
@@ -102,7 +101,7 @@ def _half(variances: np.ndarray, freedom: np.ndarray, confidence: float) -> floa
     if total == 0:
         return 0.0
     degrees = total**2 / float((variances**2 / freedom).sum())
-    return float(stdtrit(degrees, 0.5 + confidence / 2) * math.sqrt(total))
+    return float(student.quantile(degrees, 0.5 + confidence / 2) * math.sqrt(total))
 
 
 def within_rounds(before: pd.Series, after: pd.Series) -> pd.Series:
@@ -184,7 +183,7 @@ def p_of_ratio(before: pd.Series, after: pd.Series) -> float:
         degrees = error**4 / float((parts**2 / freedom).sum()) if error else 1.0
     if not error:
         return float(centre == 0)
-    return float(2 * stdtr(degrees, -abs(centre) / error))
+    return 2 * student.cumulative(degrees, -abs(centre) / error)
 
 
 def _of_logs(logs: np.ndarray, confidence: float) -> Ratio:
@@ -192,7 +191,7 @@ def _of_logs(logs: np.ndarray, confidence: float) -> Ratio:
     centre, n = float(logs.mean()), len(logs)
     if n < 2:
         return Ratio(math.exp(centre), math.nan, math.nan)
-    half = float(stdtrit(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
+    half = float(student.quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
     with np.errstate(over="ignore"):
         return Ratio(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
 
@@ -293,7 +292,7 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
         logs = np.log(part["ratio"].to_numpy(float))
         half = math.nan
         if len(logs) > 1:
-            t = stdtrit(len(logs) - 1, 0.5 + confidence / 2)
+            t = student.quantile(len(logs) - 1, 0.5 + confidence / 2)
             half = t * logs.std(ddof=1) / math.sqrt(len(logs))
         verdicts = [Ratio(*row).verdict for row in part[["ratio", "low", "high"]].to_numpy()]
         centre = float(logs.mean())

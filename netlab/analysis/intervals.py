@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+
+from netlab.analysis import student
 
 LEAST = 3
 """Fewest values that carry an interval: with two, Student's t at 95 % is 12.7, and the interval
@@ -63,7 +64,7 @@ def log_interval(values: np.ndarray, confidence: float = 0.95) -> Interval:
     centre, n = float(logs.mean()), len(logs)
     if n < LEAST:
         return Interval(math.exp(centre), math.nan, math.nan)
-    half = float(stdtrit(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
+    half = float(student.quantile(n - 1, 0.5 + confidence / 2) * logs.std(ddof=1) / math.sqrt(n))
     with np.errstate(over="ignore"):
         return Interval(math.exp(centre), math.exp(centre - half), float(np.exp(centre + half)))
 

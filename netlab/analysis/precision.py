@@ -13,8 +13,8 @@ import math
 from functools import cache
 
 import numpy as np
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.intervals import LEAST, log_interval
 from netlab.study import Study
 
@@ -72,4 +72,4 @@ def rounds_needed(values: np.ndarray, target_percent: float, level: float) -> fl
 def _standard_errors(level: float) -> np.ndarray:
     """Half width of an interval for a standard deviation of 1, from :data:`LEAST` rounds on."""
     rounds = np.arange(LEAST, MOST_ROUNDS)
-    return stdtrit(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)
+    return student.quantile(rounds - 1, 0.5 + level / 2) / np.sqrt(rounds)

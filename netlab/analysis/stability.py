@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.cells import CELL_KEYS, valid
 
 PERMUTATIONS = 999
@@ -204,7 +204,7 @@ def _slope_within(series: _Series) -> tuple[float, float, float]:
     residual = series.logs - slope * series.within_h * series.inflation
     scores = np.bincount(series.visit, series.within_h * residual)
     error = math.sqrt(visits / (visits - 1) * float((scores**2).sum())) / spread
-    half = float(stdtrit(visits - 2, 0.5 + CONFIDENCE / 2)) * error
+    half = float(student.quantile(visits - 2, 0.5 + CONFIDENCE / 2)) * error
     return slope, slope - half, slope + half
 
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.cells import CELL_KEYS, valid
 from netlab.analysis.measured import Measured
 from netlab.results import Store
@@ -65,5 +65,5 @@ def _ratio(logs: np.ndarray, confidence: float) -> tuple[float, float, float]:
     if len(logs) < 2:
         return math.exp(centre), math.nan, math.nan
     spread = float(logs.std(ddof=1)) / math.sqrt(len(logs))
-    half = float(stdtrit(len(logs) - 1, 0.5 + confidence / 2)) * spread
+    half = float(student.quantile(len(logs) - 1, 0.5 + confidence / 2)) * spread
     return math.exp(centre), math.exp(centre - half), math.exp(centre + half)

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.autotune.candidates import Candidate
 from netlab.errors import BadInput
 
@@ -228,7 +228,9 @@ class Race(Generic[ArmT]):
             mean = float(differences[0]) if n else math.nan
             return Gap(arm, against, n, mean, -math.inf, math.inf)
         mean = float(differences.mean())
-        half = float(stdtrit(n - 1, 1 - self.level) * differences.std(ddof=1) / math.sqrt(n))
+        half = float(
+            student.quantile(n - 1, 1 - self.level) * differences.std(ddof=1) / math.sqrt(n)
+        )
         return Gap(arm, against, n, mean, mean - half, mean + half)
 
     def scores(self, arm: ArmT) -> list[float]:

@@ -69,7 +69,7 @@ def prune_command(results: str, yes: bool) -> None:
 
     Every file that goes is listed first. Without --yes it asks.
     """
-    from netlab.experiment.campaign import exclusive
+    from netlab.experiment.record import exclusive
     from netlab.results.prune import planned, prune
 
     directory = _directory(results)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from netlab.analysis.cells import valid
-from netlab.errors import NetlabError
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.experiment.record import CampaignRecord, open_record
+from netlab.experiment.record import CampaignRecord, exclusive, open_record
 from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
-from netlab.files.lock import take
 from netlab.lab.lab import Lab
 from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 from netlab.notebooks.execution import execute
@@ -77,19 +75,6 @@ class Campaign:
     empty_cells: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
     out_of_time: bool = False
-
-
-@contextmanager
-def exclusive(directory: Path) -> Iterator[None]:
-    """Lock the results directory against a second campaign."""
-    directory.mkdir(parents=True, exist_ok=True)
-    with open(directory / ".lock", "a+b") as lock:
-        holder = take(lock.fileno())
-        if holder is not None:
-            raise NetlabError(
-                f"another netlab is measuring into {directory}: {holder}", code="E-RUN-002"
-            )
-        yield
 
 
 def run_study(

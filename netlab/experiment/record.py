@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import netlab
 from netlab import core
+from netlab.errors import NetlabError
 from netlab.experiment.visit import context_of, stable_facts
+from netlab.files.lock import take
 from netlab.lab.lab import Lab
 from netlab.results import Store, campaigns
 from netlab.results.campaigns import CampaignLog
@@ -62,6 +65,19 @@ class CampaignRecord:
         before = tuple(one for one in self.log.looks if one["round"] != look["round"])
         self.log = replace(self.log, looks=(*before, look))
         campaigns.write_log(self.directory, self.log)
+
+
+@contextmanager
+def exclusive(directory: Path) -> Iterator[None]:
+    """Lock the results directory against a second campaign."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / ".lock", "a+b") as lock:
+        holder = take(lock.fileno())
+        if holder is not None:
+            raise NetlabError(
+                f"another netlab is measuring into {directory}: {holder}", code="E-RUN-002"
+            )
+        yield
 
 
 def open_record(

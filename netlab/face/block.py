@@ -13,10 +13,9 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
-from netlab.experiment.campaign import exclusive
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.progress import Progress
-from netlab.experiment.record import open_record
+from netlab.experiment.record import exclusive, open_record
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.changes import Changes, HostChanges

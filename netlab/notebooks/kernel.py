@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
 
+from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 from papermill.clientwrap import PapermillNotebookClient
@@ -29,7 +30,13 @@ INTERRUPT_S = 20.0
 
 def local_manager(directory: str) -> AsyncKernelManager:
     """A manager of a kernel whose sockets are files in a directory of this user, not TCP ports."""
-    return AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{directory}/kernel")
+    return AsyncKernelManager(
+        kernel_name="python3",
+        # that of this interpreter: a kernel of the same name in the user's directory is another
+        kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+        transport="ipc",
+        ip=f"{directory}/kernel",
+    )
 
 
 class Kernel:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from netlab.errors import NetlabError
-from netlab.experiment.campaign import exclusive
+from netlab.experiment.record import exclusive
 from netlab.files.lock import take
 
 KEEP = "import os, sys; sys.path.insert(0, {root!r}); from netlab.files.lock import take; "

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from statistics import NormalDist
 
 import pandas as pd
-from scipy.special import ndtri
 
 from netlab.analysis.cells import valid
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio, within_rounds
@@ -162,7 +162,7 @@ def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
     """
     if not of:
         return math.nan, math.nan
-    z = float(ndtri(0.5 + level / 2))
+    z = NormalDist().inv_cdf(0.5 + level / 2)
     share = count / of
     centre = (share + z**2 / (2 * of)) / (1 + z**2 / of)
     half = z / (1 + z**2 / of) * math.sqrt(share * (1 - share) / of + z**2 / (4 * of**2))
