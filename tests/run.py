@@ -35,6 +35,7 @@ LONGEST = (
     "e2e/test_site_in_browser.py",
     "e2e/test_jupyterlab.py",
     "vm/test_vm_studies.py",
+    "e2e/test_start_here.py",
     "e2e/test_study_runs.py",
     "analysis/test_compare_errors.py",
     "e2e/test_guide_on_a_lab.py",

@@ -91,6 +91,7 @@ def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
         assert seen.confirmed, (cell, seen)
 
 
+@pytest.mark.beside
 def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
     store = measured(study_of(streams=(4,), warmup_s=0.4), tmp_path)
     runs = store.runs()
@@ -126,6 +127,7 @@ def test_both_directions_are_two_transfers_at_the_same_time(tmp_path, machine_un
         assert "ledger_mismatch" not in row.flags, row.message
 
 
+@pytest.mark.beside
 def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, monkeypatch):
     """By the check, and by a run, which names the package and the host."""
     gone = tuple(replace(tool, program=f"no-such-{tool.program}") for tool in TOOLS)
@@ -141,6 +143,7 @@ def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, mo
     assert Store(tmp_path).runs().empty
 
 
+@pytest.mark.beside
 def test_check_looks_for_the_tools(tmp_path, machine_untouched):
     path = tmp_path / "study.yml"
     path.write_text(yaml.safe_dump(study_of()))
@@ -204,6 +207,7 @@ class Spoiled:
         return process
 
 
+@pytest.mark.beside
 def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
     iperf3 = tool_named("iperf3")
     faults = {
@@ -226,6 +230,7 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
         assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
 
 
+@pytest.mark.beside
 def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
     class Same(random.Random):
         def randrange(self, *_range) -> int:
@@ -246,6 +251,7 @@ def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
         assert made(tool_named("iperf3"), endpoints, ports=Same()).ledger.problems == []
 
 
+@pytest.mark.beside
 def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
     with lab_path(study_of()) as (endpoints, _names):
         left = endpoints["left"].host
@@ -255,6 +261,7 @@ def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
         assert caught.value.host == "left"
 
 
+@pytest.mark.beside
 def test_nuttcp_runs_what_its_route_says_and_the_route_is_gone():
     with lab_path(study_of()) as (endpoints, _names):
         host, peer = endpoints["left"].host, endpoints["right"].address

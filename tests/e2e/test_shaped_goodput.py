@@ -25,7 +25,7 @@ def test_goodput_on_a_shaped_path_is_what_tcp_can_carry(tmp_path: Path, machine_
     content["tunings"] = [{"name": "openlab-2003-normal", "mtus_B": [1500, 9000]}]
     content["streams"] = [4]
     content["groups"][0]["buffer_B"] = 0
-    content["timing"] = {"rounds": 5, "seconds": 1.0, "warmup_s": 0.3, "interval_ms": 50}
+    content["timing"] = {"rounds": 3, "seconds": 1.0, "warmup_s": 0.3, "interval_ms": 50}
     path = tmp_path / "shaped.yml"
     path.write_text(yaml.safe_dump(content))
     shares = {mtu_B: Shares(bound=0.01) for mtu_B in (1500, 9000)}

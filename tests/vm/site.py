@@ -26,8 +26,8 @@ sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key \
 ip addr | sed 's/valid_lft.*//;s/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//;s/ tentative//'
 ip route | sed 's/ linkdown//' | sort
 ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
+for option in -g -c -k -a -l; do ethtool $option '*' 2>&1; done
 for i in mgmt e1000e e1000 vmxnet3 virtio; do
-    for option in -g -c -k -a -l; do ethtool $option $i 2>&1; done
     for f in gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len; do
         cat /sys/class/net/$i/$f
     done
