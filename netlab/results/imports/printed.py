@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from netlab.results.imports.records import MAX_COUNT, MAX_SECONDS, damaged
+from netlab.results.imports.records import MAX_COUNT, MAX_RATE_BPS, MAX_SECONDS, damaged
 
 NUMBER = r"[0-9]{1,19}(?:\.[0-9]{1,12})?"
 BINARY = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -35,8 +35,9 @@ def check_rate(line: int, amount_B: Printed, time_s: Printed, rate_Bps: Printed)
     """Refuse a line whose amount, time and rate disagree."""
     if not 0 < time_s.value <= MAX_SECONDS:
         raise damaged(line, f"implausible time of {time_s.value} s", code="E-IMPORT-077")
-    if not 0 <= amount_B.value < MAX_COUNT or not math.isfinite(rate_Bps.value):
-        raise damaged(line, "implausible amount", code="E-IMPORT-078")
+    # a time shorter than its rounding error does not bound the rate
+    if not (0 <= amount_B.value < MAX_COUNT and rate_Bps.value < MAX_RATE_BPS):
+        raise damaged(line, "implausible amount or rate", code="E-IMPORT-078")
     low = max(0.0, amount_B.value - amount_B.error) / (time_s.value + time_s.error)
     least_s = time_s.value - time_s.error
     high = (amount_B.value + amount_B.error) / least_s if least_s > 0 else math.inf

@@ -9,6 +9,7 @@ from netlab.errors import BadInput
 
 MAX_COUNT = 2**53
 MAX_SECONDS = 1e7
+MAX_RATE_BPS = 1e18
 MAX_STREAMS = 100_000
 MAX_UNIX_S = 7_000_000_000
 

@@ -179,3 +179,9 @@ def test_a_figure_that_contradicts_another_is_found(name, old, new, reason):
     assert old in PLAIN[name]
     with pytest.raises(BadInput, match=rf"^line \d+: .*{reason}"):
         parse(PLAIN[name].replace(old, new).decode())
+
+
+def test_a_rate_beyond_any_link_is_refused_however_coarse_the_time():
+    line = b"[  1] 0000-0.2097 sec   900 MBytes  9999999999996.0 Gbits/sec"
+    text = re.sub(rb"\[  1\] 0.0000-.*sec.*", line, CONTENT["iperf2-mss.txt"], count=1)
+    assert line in text and imports_or_refuses(text) is None
