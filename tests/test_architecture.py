@@ -22,6 +22,7 @@ FLOORS = (
     {"charts"},
     {"experiment"},
     {"report", "autotune", "qualify"},
+    {"screen"},
     {"face"},
     {"cli"},
     {"__main__"},

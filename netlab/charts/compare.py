@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,49 @@ def forest(
         The grey band is the bound of *the same*. An interval cut off by the axis ends in an arrow.
     """
     frame = compared.frame if cells is None else cells
-    bound = compared.same_within_percent
+    ax = forest_of(
+        frame,
+        _names(frame, compared),
+        compared.same_within_percent,
+        title=title or "B against A",
+        quantity="Goodput of B against A, %",
+        ax=ax,
+    )
+    return describe(
+        ax,
+        f"Forest plot{f', {title}' if title else ''}: goodput of B against A in per cent, one row "
+        "a cell with its simultaneous interval; a grey band marks "
+        f"{compared.same_within_percent:g} % either way. "
+        f"{in_words(frame, _names(frame, compared))}.",
+    )
+
+
+@theme()
+def forest_of(
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    bound: float,
+    *,
+    title: str,
+    quantity: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw ratios with intervals, a row each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``ratio low high verdict``; the verdict is one of :data:`STYLES`.
+    names : sequence of str
+        Of the rows.
+    bound : float
+        Of *the same*, in per cent: the grey band.
+    title, quantity : str
+        Title of the chart and label of its axis.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+    """
     rows = frame.to_dict("records")
-    names = _names(frame, compared)
     ax = ax or new_axes((WIDTH_IN, 1.5 + ROW_IN * len(rows)))
     ax.axvspan(-bound, bound, color=BAND_COLOUR, zorder=0)
     ax.axvline(0, color=CEILING_COLOUR, linewidth=1, zorder=1)
@@ -81,19 +122,18 @@ def forest(
     ax.set(
         xlim=(-reach[0], reach[1]),
         ylim=(0.6 - len(rows), 0.6),
-        title=title or "B against A",
-        xlabel="Goodput of B against A, %",
+        title=title,
+        xlabel=quantity,
     )
     legend_below(ax, ncols=len(labelled))
-    words = "; ".join(
+    return ax
+
+
+def in_words(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    """Rows of a forest plot for its alternative text."""
+    return "; ".join(
         f"{name}: {_percent(row['ratio']):+.1f} %{_span(row)}, {row['verdict']}"
-        for name, row in zip(names, rows, strict=True)
-    )
-    return describe(
-        ax,
-        f"Forest plot{f', {title}' if title else ''}: goodput of B against A in per cent, one row "
-        f"a cell with its simultaneous interval; a grey band marks {bound:g} % either way. "
-        f"{words}.",
+        for name, row in zip(names, frame.to_dict("records"), strict=True)
     )
 
 

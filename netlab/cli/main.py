@@ -31,6 +31,7 @@ from netlab.cli.rerun import rerun_command
 from netlab.cli.results import results_group
 from netlab.cli.run import run_command
 from netlab.cli.schema import schema_command
+from netlab.cli.screen import screen_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
 from netlab.cli.verify import verify_command
@@ -62,6 +63,7 @@ for command in (
         hosts_group,
     ),
     *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
+    screen_command,
     *(calibrate_command, import_command, results_group),
     *(bundle_command, verify_command, rerun_command, schema_command, completion_command),
     guide_command,

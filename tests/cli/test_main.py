@@ -33,7 +33,7 @@ def test_there_is_a_module_for_every_command():
     assert set(main.commands) == {
         *("init", "study", "run", "report", "check", "tune", "lab", "notebooks", "guide"),
         *("compare", "results"),
-        *("autotune", "bench", "calibrate", "hosts", "import"),
+        *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
         *("bundle", "verify", "rerun", "schema", "completion"),
     }
     for name, command in main.commands.items():

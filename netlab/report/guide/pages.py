@@ -50,6 +50,7 @@ DOCUMENTS = (
     GuideDocument("tuning.md", "Tunings and knobs", "settings of a tuning, and their revert"),
     GuideDocument("precision.md", "Statistics", "rounds, intervals, precision"),
     GuideDocument("compare.md", "Comparison", "two sets of results, cell by cell"),
+    GuideDocument("screen.md", "Screening", "which knobs of a tuning matter, and the least set"),
     GuideDocument("bundle.md", "Bundles", "results and report in one file"),
     GuideDocument("commands.md", "Commands", "what each command does"),
     GuideDocument("PROTOCOL.md", "Protocol", "requests and answers of the agent"),

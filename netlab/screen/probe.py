@@ -1,0 +1,99 @@
+"""Which knobs of a tuning change anything on the two hosts; reads them and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from netlab.experiment.endpoint import open_endpoints, study_lab
+from netlab.screen.request import ScreenRequest
+from netlab.tuning.knobs import Choice, Knob
+from netlab.tuning.plan import Change
+
+CLIPPED = ("net.core.wmem_max", "net.core.rmem_max")
+"""Limits of a program's request, which netlab itself observes where a host lacks the sysctl."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """Knobs of a tuning on the hosts of a path.
+
+    Attributes
+    ----------
+    factors : tuple of str
+        Knobs that change a setting of at least one host.
+    unsupported : tuple of dict
+        ``host, knob, reason`` of each knob that a host does not have.
+    unchanged : tuple of dict
+        ``host, knob, value`` of each knob that a host has at the wanted value already.
+    """
+
+    factors: tuple[str, ...]
+    unsupported: tuple[dict, ...] = ()
+    unchanged: tuple[dict, ...] = ()
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Knobs that are no factor -> reason."""
+        words: dict[str, list[str]] = {}
+        for line in self.unsupported:
+            words.setdefault(line["knob"], []).append(f"{line['host']}: {line['reason']}")
+        for line in self.unchanged:
+            words.setdefault(line["knob"], []).append(f"{line['host']}: is {line['value']} already")
+        return {k: "; ".join(why) for k, why in words.items() if k not in self.factors}
+
+
+def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:
+    """Sort the knobs of a tuning by its plans.
+
+    Parameters
+    ----------
+    items : mapping of str to Knob or Choice
+    planned : mapping of str to iterable of Change
+        Host -> plan of the whole tuning.
+    """
+    factors, unsupported, unchanged = [], [], []
+    for name, item in items.items():
+        changing = False
+        for host, plan in planned.items():
+            found = [change for change in plan if _of(item, change)]
+            there = [change for change in found if change.supported]
+            changing = changing or any(change.changes for change in there)
+            if not there:
+                reasons = dict.fromkeys(change.reason or "not supported" for change in found)
+                unsupported.append({"host": host, "knob": name, "reason": "; ".join(reasons)})
+                changing = changing or name in CLIPPED
+            elif not any(change.changes for change in there):
+                value = ", ".join(change.new for change in there)
+                unchanged.append({"host": host, "knob": name, "value": value})
+        if changing:
+            factors.append(name)
+    return Probed(tuple(factors), tuple(unsupported), tuple(unchanged))
+
+
+def _of(item: Knob | Choice, change: Change) -> bool:
+    if isinstance(item, Choice):
+        return change.parameter == item.parameter
+    return change.parameter is None and change.key == (item.kind, item.name)
+
+
+def probe(ask: ScreenRequest) -> Probed:
+    """Plan the whole tuning on both hosts of the path.
+
+    Raises
+    ------
+    HostError
+        A host cannot be reached.
+    TuningError
+        A host has no such interface.
+    """
+    study, path, mtus_B = ask.study, ask.group.path, ask.mtus_B
+    with (
+        study_lab(study) as lab,
+        open_endpoints(study, study.first_link(path), lab=lab) as endpoints,
+    ):
+        plans = {
+            name: endpoint.planned(ask.profile, mtus_B[0] if mtus_B else None).changes
+            for name, endpoint in endpoints.items()
+        }
+    return probed(ask.items, plans)

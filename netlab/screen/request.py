@@ -1,0 +1,194 @@
+"""A screening request: a group of a study, a tuning, and how long to measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
+from netlab.screen.design import DESIGNS, NO_ROW, Design
+from netlab.study import Group, Study
+from netlab.study.base import MAX_NAME
+from netlab.study.tunings import resolved
+from netlab.tuning.knobs import Choice, Knob
+from netlab.tuning.profiles import Profile
+
+CONFIRM_ROUNDS = 10
+FULL_TUNING, LEAST_TUNING = "full-tuning", "least-set"
+"""Levels of the confirmation, beside :data:`netlab.screen.design.NO_ROW`."""
+
+
+def knob_name(item: Knob | Choice) -> str:
+    """Name of a knob in a screen: its label, or the documents' parameter of a choice."""
+    return item.parameter if isinstance(item, Choice) else item.label
+
+
+@dataclass(frozen=True)
+class ScreenRequest:
+    """The parameters of a screen.
+
+    Parameters
+    ----------
+    study : Study
+        Its hosts, paths, timing and precision are used.
+    tuning : str
+        A tuning of the study, or one that netlab brings.
+    group_name : str, optional
+        Name of the group to measure; needed where the study has several.
+    streams, mtu_B : int, optional
+        The group's first stream count, and the tuning's first MTU in the study, when left out.
+        Without an MTU it stays as found.
+    design : str
+        One of :data:`netlab.screen.design.DESIGNS`.
+    same_within_percent : float
+        Bound of *the same*.
+    confirm_rounds : int
+        Rounds of the confirmation.
+
+    Raises
+    ------
+    BadInput
+        A parameter is invalid, or the group crosses factors.
+    """
+
+    study: Study
+    tuning: str
+    group_name: str | None = None
+    streams: int | None = None
+    mtu_B: int | None = None
+    design: str = DESIGNS[0]
+    same_within_percent: float = 5.0
+    confirm_rounds: int = CONFIRM_ROUNDS
+
+    def __post_init__(self) -> None:
+        if self.design not in DESIGNS:
+            raise BadInput(
+                f"is one of {', '.join(DESIGNS)}",
+                key="design",
+                value=self.design,
+                code="E-SCREEN-005",
+            )
+        if not 0 < self.same_within_percent < 100:
+            raise BadInput(
+                "must lie between 0 and 100",
+                key="same_within",
+                value=self.same_within_percent,
+                code="E-SCREEN-006",
+            )
+        if not 3 <= self.confirm_rounds <= 1000:
+            raise BadInput(
+                "is from 3 to 1000",
+                key="confirm_rounds",
+                value=self.confirm_rounds,
+                code="E-SCREEN-007",
+            )
+        self._refuse_factors()
+        if not self.profile.items:
+            raise BadInput(
+                "this tuning sets nothing, so there is nothing to screen",
+                key="tuning",
+                value=self.tuning,
+                code="E-SCREEN-008",
+            )
+
+    def _refuse_factors(self) -> None:
+        crossed = [*self.group.factors.over(self.study.factors).given(), *self.study.outer]
+        if crossed:
+            raise BadInput(
+                f"{self.group.name} crosses {', '.join(crossed)}, and a screen crosses knobs only; "
+                "take a copy of the study without `factors` and `outer`",
+                where=self.study.name,
+                key="group",
+                value=self.group.name,
+                code="E-SCREEN-009",
+            )
+
+    @property
+    def group(self) -> Group:
+        """The group to measure.
+
+        Raises
+        ------
+        BadInput
+            Unknown, or not given where the study has several.
+        """
+        groups = {group.name: group for group in self.study.groups}
+        if self.group_name is None and len(groups) == 1:
+            return self.study.groups[0]
+        if self.group_name not in groups:
+            raise BadInput(
+                f"choose one of the study's groups: {', '.join(groups)}",
+                where=self.study.name,
+                key="group",
+                value=self.group_name,
+                code="E-SCREEN-010",
+            )
+        return groups[self.group_name]
+
+    @property
+    def profile(self) -> Profile:
+        """The tuning with all that it extends."""
+        named = {level.name: level.profile for level in self.study.tunings}.get(self.tuning)
+        return resolved(self.study, named or self.tuning)
+
+    @property
+    def items(self) -> dict[str, Knob | Choice]:
+        """Name -> knob or choice of the tuning, in the order they are applied."""
+        return {knob_name(item): item for item in self.profile.items}
+
+    @property
+    def mtus_B(self) -> tuple[int] | None:
+        """The MTU to set in all rows; None to leave it as found, or to a knob of the tuning."""
+        if self.mtu_B is not None:
+            return (self.mtu_B,)
+        if "mtu" in self.items:
+            return None
+        levels = [level for level in self.study.tunings if level.name == self.tuning]
+        first = next((mtu_B for level in levels for mtu_B in level.mtus), None)
+        return None if first is None else (first,)
+
+    def screen_study(self, design: Design) -> Study:
+        """The study whose tunings are the rows of a design."""
+        return self._study("screen", f"Screen of {self.tuning}", design.rows, {})
+
+    def confirm_study(self, least: tuple[str, ...]) -> Study:
+        """The study that compares the whole tuning, its least set, and no knob at all."""
+        rows = {FULL_TUNING: tuple(self.items), LEAST_TUNING: least, NO_ROW: ()}
+        timing = self.study.timing.model_dump() | {"rounds": self.confirm_rounds}
+        title = f"Least set of {self.tuning} against all of it"
+        return self._study("least", title, rows, {"timing": timing, "precision": None})
+
+    def _study(
+        self, suffix: str, title: str, rows: dict[str, tuple[str, ...]], keys: dict
+    ) -> Study:
+        study, group, items = self.study, self.group, self.items
+        streams = self.streams or (group.streams or study.streams)[0]
+        path = study.paths[group.path]
+        hosts = {
+            end.host: study.hosts[end.host].model_dump(mode="python") | {"profiles": {}}
+            for end in path.ends
+        }
+        only = {"tunings": None, "mtus_B": None, "streams": None, "exclude": (), "table": None}
+        levels = [
+            {
+                "name": name,
+                "mtus_B": self.mtus_B,
+                "knobs": [items[knob].model_dump(mode="python") for knob in chosen],
+            }
+            for name, chosen in rows.items()
+        ]
+        content = study.model_dump(mode="python") | {
+            "name": f"{study.name[: MAX_NAME - len(suffix) - 1]}-{suffix}",
+            "title": f"{title}: {study.title}"[:200],
+            "hosts": hosts,
+            "paths": {group.path: path.model_dump(mode="python")},
+            "groups": [group.model_dump(mode="python") | only],
+            "tunings": levels,
+            "profiles": {},
+            "exclude": (),
+            "streams": (streams,),
+            "published": None,
+            "report": None,
+            "quick": None,
+        }
+        return validated(Study, content | keys, study.name)
