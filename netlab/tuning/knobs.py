@@ -30,6 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pause": ("autoneg", "rx", "tx"),
     "channels": ("combined", "rx", "tx"),
     "napi": ("threaded",),
+    "offload": ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size"),
 }
 """Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
 
@@ -68,6 +69,7 @@ Kind = Literal[
     "pause",
     "channels",
     "napi",
+    "offload",
     "module",
 ]
 
@@ -92,7 +94,7 @@ class HostSetting(Frozen):
     ----------
     kind : str
         ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer``,
-        ``adaptive``, ``pause``, ``channels``, ``napi`` or ``module``.
+        ``adaptive``, ``pause``, ``channels``, ``napi``, ``offload`` or ``module``.
     name : str, optional
         Which of that kind; ``mtu`` and ``txqueuelen`` have none.
     """
@@ -180,6 +182,9 @@ class Knob(HostSetting):
             return shlex.join(words)
         if self.kind in ("mtu", "txqueuelen"):
             return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
+        if self.kind == "offload":
+            words = ["ip", "link", "set", "dev", interface, str(self.name), self.value]
+            return shlex.join(words)
         if self.kind in IN_SYSFS:
             path = shlex.quote(f"/sys/class/net/{interface}/{self.name}")
             return f"echo {shlex.quote(self.value)} > {path}"

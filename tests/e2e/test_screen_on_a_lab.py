@@ -21,14 +21,15 @@ CALLS = 3
 """A call measures again what other work on the machine disturbed before."""
 
 EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 200.0, "queue_packets": 400}
-SMALL, LARGE = "4096 16384 32768", "4096 131072 4194304"
-BUFFERS = ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"]
+LARGE = "4096 131072 4194304"
+SMALL = {"net.ipv4.tcp_rmem": "4096 16384 32768", "net.ipv4.tcp_wmem": "4096 8192 8192"}
+BUFFERS = list(SMALL)
 HARMLESS = {"net.ipv4.tcp_slow_start_after_idle": "0", "net.ipv4.tcp_retries2": "8"}
 UNLIMITED = {"steal_percent": 100.0, "foreign_cpu_percent": 100.0, "retries": 0}
 
 
 def content() -> dict:
-    """A path of 10 ms whose hosts have 32 KiB of socket buffer; both ends limit it."""
+    """A path of 10 ms whose hosts have small socket buffers: both ends limit it."""
     ends = [{"host": "a"}, {"host": "b"}]
     paths = {"long": {"ends": ends, "link": {"emulator": EMULATOR}}}
     study = lab_study(paths=paths, name="screened").model_dump(mode="json")
@@ -54,8 +55,8 @@ def screened(tmp_path_factory):
     results = place / "results"
     with Lab.up(study) as lab:
         for host in study.hosts:
-            for name in BUFFERS:
-                setting = inside(lab.namespace(host), ("sysctl", "-w", f"{name}={SMALL}"))
+            for name, value in SMALL.items():
+                setting = inside(lab.namespace(host), ("sysctl", "-w", f"{name}={value}"))
                 tool(setting)
         for _ in range(CALLS):
             done = run_netlab(

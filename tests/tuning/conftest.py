@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from link_sizes import read_sizes, write_size
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
@@ -194,9 +195,17 @@ class Namespace:
 
         return self.inside(run)
 
+    def sizes(self, interface: str = "v0") -> dict[str, int]:
+        """GSO and GRO maxima of an interface."""
+        return self.inside(read_sizes, interface)
+
+    def set_size(self, name: str, value: int, interface: str = "v0") -> None:
+        """Set one of them, as another program would."""
+        self.inside(write_size, interface, name, value)
+
     def dump(self) -> str:
         """Every setting that a tuning could change."""
-        return self.sh(
+        return f"{self.sizes()}\n{self.sizes('v1')}\n" + self.sh(
             "sysctl -a 2>/dev/null | grep -v -e conntrack_count -e fastopen_key -e random "
             "-e stable_secret -e '^fs[.]' -e '^kernel[.]' -e '^vm[.]' -e '^dev[.]';"
             "ip -d link; ip addr; for i in v0 v1; do ethtool -k $i;"

@@ -340,3 +340,82 @@ def test_an_output_without_a_reader_ends_it_in_three_seconds(namespace):
     channel.process.wait(timeout=20)
     assert time.monotonic() - began < 6
     assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+
+
+SIZES = ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size")
+
+
+def size_words(name, value):
+    return f"knob=offload name={name} interface=v0 value={value}"
+
+
+def test_the_largest_packets_of_an_interface(namespace):
+    """Sizes of BIG TCP; each knob changes one of them, which the kernel by itself does not."""
+    before = namespace.dump()
+    start = namespace.sizes()
+    assert set(start) == set(SIZES)
+    channel = begin(namespace)
+    wanted = dict(zip(SIZES, (185000, 150000, 40000, 30000), strict=True))
+    for name, value in wanted.items():
+        assert applied(channel, size_words(name, value))["old"] == str(start[name])
+        assert namespace.sizes()[name] == value
+    assert namespace.sizes() == wanted
+    assert channel.ask("verify") == {"event": "verified", "drifted": 0}
+    for name in SIZES:
+        answer = channel.ask(f"read knob=offload name={name} interface=v0")
+        assert (answer["value"], answer["writable"]) == (str(wanted[name]), True)
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert namespace.sizes() == start
+    assert channel.close() == 0
+    assert namespace.dump() == before
+
+
+@pytest.mark.parametrize("name", ["gso_max_size", "gro_max_size"])
+def test_a_size_is_set_and_reverted_alone(namespace, name):
+    """The kernel sets the size of IPv4 as well where the other is 65536 or less."""
+    of_ipv4 = name.replace("max", "ipv4_max")
+    namespace.set_size(of_ipv4, 20000)
+    channel = begin(namespace)
+    applied(channel, size_words(name, 30000))
+    assert namespace.sizes()[of_ipv4] == 20000
+    applied(channel, size_words(name, 150000))
+    assert channel.ask_all("revert", "reverted_all")[-1]["failed"] == 0
+    assert (namespace.sizes()[name], namespace.sizes()[of_ipv4]) == (65536, 20000)
+    channel.close()
+    namespace.set_size(of_ipv4, 65536)
+
+
+def test_a_size_beyond_the_device_is_refused_with_its_limit(namespace):
+    channel = begin(namespace)
+    answer = channel.ask(f"set {size_words('gso_max_size', 600000)}")
+    assert answer["status"] == "refused"
+    assert answer["reason"] == "the device takes at most 524280 B (tso_max_size)"
+    assert answer["readback"] == "65536"
+    answer = channel.ask(f"set {size_words('gro_max_size', 600000)}")
+    assert answer["status"] == "refused" and "RTM_SETLINK" in answer["reason"]
+    assert channel.ask("read knob=offload name=gso_max_size interface=none0")["supported"] is False
+    bad = channel.ask("set knob=offload name=gso_max_size interface=v0 value=64k")
+    assert bad["event"] == "error" and "decimal number of bytes" in str(bad)
+    assert (
+        channel.ask("set knob=offload name=tso_max_size interface=v0 value=1")["event"] == "error"
+    )
+
+
+def test_a_size_that_another_program_set_meanwhile_stays(namespace):
+    channel = begin(namespace)
+    applied(channel, size_words("gro_max_size", 150000))
+    namespace.set_size("gro_max_size", 100000)
+    (answer, last) = channel.ask_all("revert", "reverted_all")
+    assert (answer["status"], answer["found"]) == ("conflict", "100000")
+    assert last["conflicts"] == 1
+    channel.close()
+    namespace.set_size("gro_max_size", 65536)
+
+
+def test_sizes_are_reverted_after_a_kill(namespace):
+    start = namespace.sizes()
+    channel = begin(namespace)
+    applied(channel, size_words("gso_max_size", 185000))
+    channel.kill()
+    namespace.settled()
+    assert namespace.sizes() == start

@@ -19,18 +19,21 @@ RMEM = ("sysctl", "net.ipv4.tcp_rmem")
 SYN = ("sysctl", "net.ipv4.tcp_max_syn_backlog")
 MTU = ("mtu", "v0")
 QUEUE = ("txqueuelen", "v0")
-KNOBS = [RMEM, SYN, MTU, QUEUE]
+GSO = ("gso_max_size", "v0")
+KNOBS = [RMEM, SYN, MTU, QUEUE, GSO]
 OURS = {
     RMEM: ["5000 50000 500000", "6000 60000 600000", "7000 70000 oops"],
     SYN: ["501", "502"],
     MTU: ["5001", "5002", "99999"],
     QUEUE: ["5003", "5004"],
+    GSO: ["50005", "150006", "600000"],
 }
 FOREIGN = {
     RMEM: ["8000 80000 800000", "9000 90000 900000"],
     SYN: ["801", "802"],
     MTU: ["8001", "8002"],
     QUEUE: ["8003", "8004"],
+    GSO: ["80005", "80006"],
 }
 
 
@@ -50,10 +53,16 @@ class TuningMachine(RuleBasedStateMachine):
         kind, name = knob
         if kind == "sysctl":
             return self.namespace.sysctl(name, value)
+        if knob == GSO:
+            if value is not None:
+                self.namespace.set_size(kind, int(value), name)
+            return str(self.namespace.sizes(name)[kind])
         return str(self.namespace.link(kind, None if value is None else int(value), name))
 
     def words(self, knob):
         kind, name = knob
+        if knob == GSO:
+            return f"knob=offload name={kind} interface={name}"
         return f"knob={kind} " + (f"name={name}" if kind == "sysctl" else f"interface={name}")
 
     def session(self):

@@ -194,6 +194,7 @@ _VALUES = {
     ),
     "defer": {"napi_defer_hard_irqs": 1, "gro_flush_timeout": 50_000},
     "napi": {"threaded": 1},
+    "offload": {"gso_max_size": 30_000, "gro_max_size": 40_000},
 }
 KNOBS = [
     {"kind": kind, **({"name": name} if name else {}), "value": value}

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ANSWER_MAX = 32768 };
+enum { SET_MAX = 4 };
 
 /* The fields read from rtnl_link_stats64; newer kernels only append to it. */
 static void take_stats(const uint8_t *from, struct nl_interface *out)
@@ -27,7 +27,10 @@ static void take_stats(const uint8_t *from, struct nl_interface *out)
 	out->tx_dropped = stats.tx_dropped;
 }
 
-int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_interface *out)
+/* The attribute of a type with at least `least` bytes of content. 0 with *found and *ifindex; a
+ * positive errno sent by the kernel; -1 without one. */
+static int find_attribute(const void *answer, size_t len, uint16_t type, size_t least,
+			  int32_t *ifindex, const uint8_t **found)
 {
 	const uint8_t *at = answer;
 	struct nlmsghdr head;
@@ -58,9 +61,8 @@ int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_in
 		memcpy(&attribute, at + i, sizeof(attribute));
 		if (attribute.rta_len < sizeof(attribute) || attribute.rta_len > end - i)
 			return -1;
-		if (attribute.rta_type == IFLA_STATS64 &&
-		    attribute.rta_len >= sizeof(attribute) + offsetof(struct rtnl_link_stats64, multicast)) {
-			take_stats(at + i + sizeof(attribute), out);
+		if (attribute.rta_type == type && attribute.rta_len >= sizeof(attribute) + least) {
+			*found = at + i + sizeof(attribute);
 			*ifindex = link.ifi_index;
 			return 0;
 		}
@@ -69,7 +71,50 @@ int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_in
 	return -1;
 }
 
-int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)
+int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_interface *out)
+{
+	const uint8_t *stats;
+	int code = find_attribute(answer, len, IFLA_STATS64,
+				  offsetof(struct rtnl_link_stats64, multicast), ifindex, &stats);
+
+	if (code == 0)
+		take_stats(stats, out);
+	return code;
+}
+
+int nl_rtnl_find_u32(const void *answer, size_t len, int32_t *ifindex, struct nl_rtnl_u32 *out)
+{
+	const uint8_t *value;
+	int code = find_attribute(answer, len, out->type, sizeof(out->value), ifindex, &value);
+
+	if (code == 0)
+		memcpy(&out->value, value, sizeof(out->value));
+	return code;
+}
+
+/* Send a request and receive its answer. 0 or a positive errno. */
+static int ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), err;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	do
+		n = send(fd, request, request_len, 0);
+	while (n < 0 && errno == EINTR);
+	if (n >= 0) {
+		do
+			n = recv(fd, answer->bytes, sizeof(answer->bytes), 0);
+		while (n < 0 && errno == EINTR);
+	}
+	err = n < 0 ? errno : 0;
+	close(fd);
+	answer->len = n < 0 ? 0 : (size_t)n;
+	return err;
+}
+
+int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 {
 	struct {
 		struct nlmsghdr head;
@@ -77,10 +122,7 @@ int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *o
 		struct rtattr attribute;
 		char name[IFNAMSIZ];
 	} request;
-	_Alignas(8) uint8_t answer[ANSWER_MAX];
 	size_t name_len = strlen(name) + 1;
-	ssize_t n;
-	int fd, found;
 
 	if (name_len > IFNAMSIZ)
 		return ENODEV;
@@ -93,24 +135,57 @@ int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *o
 	memcpy(request.name, name, name_len);
 	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.link)) +
 					    RTA_ALIGN(request.attribute.rta_len));
+	return ask(&request, request.head.nlmsg_len, answer);
+}
 
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return errno;
-	do
-		n = send(fd, &request, request.head.nlmsg_len, 0);
-	while (n < 0 && errno == EINTR);
-	if (n >= 0) {
-		do
-			n = recv(fd, answer, sizeof(answer), 0);
-		while (n < 0 && errno == EINTR);
-	}
-	if (n < 0) {
-		found = errno;
-		close(fd);
+int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)
+{
+	struct nl_rtnl_answer answer;
+	int found = nl_rtnl_link(name, &answer);
+
+	if (found)
 		return found;
-	}
-	close(fd);
-	found = nl_rtnl_parse(answer, (size_t)n, ifindex, out);
+	found = nl_rtnl_parse(answer.bytes, answer.len, ifindex, out);
 	return found < 0 ? EPROTO : found;
+}
+
+int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n)
+{
+	struct {
+		struct nlmsghdr head;
+		struct ifinfomsg link;
+		struct {
+			struct rtattr attribute;
+			uint32_t value;
+		} of[SET_MAX];
+	} request;
+	struct nl_rtnl_answer answer;
+	struct nlmsghdr head;
+	int32_t error;
+	int err;
+
+	if (n > SET_MAX)
+		return EINVAL;
+	memset(&request, 0, sizeof(request));
+	request.head.nlmsg_type = RTM_SETLINK;
+	request.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	request.link.ifi_family = AF_UNSPEC;
+	request.link.ifi_index = ifindex;
+	for (size_t i = 0; i < n; i++) {
+		request.of[i].attribute.rta_type = values[i].type;
+		request.of[i].attribute.rta_len = (unsigned short)RTA_LENGTH(sizeof(uint32_t));
+		request.of[i].value = values[i].value;
+	}
+	request.head.nlmsg_len = (uint32_t)(sizeof(request.head) + sizeof(request.link) +
+					    n * sizeof(request.of[0]));
+	err = ask(&request, request.head.nlmsg_len, &answer);
+	if (err)
+		return err;
+	if (answer.len < NLMSG_HDRLEN + sizeof(error))
+		return EPROTO;
+	memcpy(&head, answer.bytes, sizeof(head));
+	memcpy(&error, answer.bytes + NLMSG_HDRLEN, sizeof(error));
+	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
+		return EPROTO;
+	return -error;
 }

@@ -1,14 +1,41 @@
-/* rtnl: the 64-bit counters of one interface, over rtnetlink. */
+/* rtnl: the counters and 32-bit settings of one interface, over rtnetlink. */
 #ifndef NL_RTNL_H
 #define NL_RTNL_H
 
 #include "netlab.h"
 
+#include <stddef.h>
+
+enum { NL_RTNL_ANSWER_MAX = 32768 };
+
+/* An answer of the kernel. */
+struct nl_rtnl_answer {
+	size_t len;
+	_Alignas(8) uint8_t bytes[NL_RTNL_ANSWER_MAX];
+};
+
+/* An attribute of 32 bits: IFLA_... and its value. */
+struct nl_rtnl_u32 {
+	uint16_t type;
+	uint32_t value;
+};
+
 /* Parse the counters from one rtnetlink answer. Pure. 0; a positive errno sent by the kernel; -1 if
  * the answer has no counters. */
 int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_interface *out);
 
+/* Parse one attribute of 32 bits; out->type says which. Pure. Returns as nl_rtnl_parse. */
+int nl_rtnl_find_u32(const void *answer, size_t len, int32_t *ifindex, struct nl_rtnl_u32 *out);
+
 /* Query the kernel. 0, or a positive errno (ENODEV: no such interface). */
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out);
+
+/* Query the kernel for all attributes of an interface. 0, or a positive errno of this process; an
+ * error of the kernel is an answer. */
+int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer);
+
+/* Set up to 4 attributes of an interface in one request, which the kernel takes in the order of their
+ * numbers. 0, or a positive errno. */
+int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n);
 
 #endif

@@ -8,7 +8,8 @@ static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
 	[NL_KNOB_COALESCE] = &nl_knob_ops_coalesce, [NL_KNOB_FEATURE] = &nl_knob_ops_feature,
 	[NL_KNOB_DEFER] = &nl_knob_ops_defer,	    [NL_KNOB_ADAPTIVE] = &nl_knob_ops_adaptive,
 	[NL_KNOB_PAUSE] = &nl_knob_ops_pause,	    [NL_KNOB_CHANNELS] = &nl_knob_ops_channels,
-	[NL_KNOB_NAPI] = &nl_knob_ops_napi,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
+	[NL_KNOB_NAPI] = &nl_knob_ops_napi,	    [NL_KNOB_OFFLOAD] = &nl_knob_ops_offload,
+	[NL_KNOB_MODULE] = &nl_knob_ops_module,
 };
 
 static int sysctl_char(char c)
@@ -113,8 +114,8 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	ops = find_kind(kind, &out->kind);
 	if (!ops)
 		return nl_fail_key(err, "knob",
-				   "knob: expected sysctl, mtu, txqueuelen, ring, coalesce, "
-				   "feature, defer or module");
+				   "knob: expected sysctl, mtu, txqueuelen, ring, coalesce, feature, "
+				   "defer, adaptive, pause, channels, napi, offload or module");
 	code = check_name(ops, out->kind, name, err);
 	if (code)
 		return code;

@@ -69,6 +69,23 @@ static void malformed_answers_are_rejected(void)
 	CHECK(parse(&a, sizeof(a)) == ENODEV);
 }
 
+static void a_setting_is_found_by_its_number(void)
+{
+	struct nl_rtnl_u32 found = {.type = IFLA_MTU}, none = {.type = IFLA_GSO_MAX_SIZE};
+	struct answer a = good();
+	int32_t index = 0;
+
+	a.other_value = 9000;
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == 0);
+	CHECK(index == 5 && found.value == 9000);
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &none) == -1);
+	a.other.rta_len = 6; /* 2 bytes only */
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == -1);
+	a.head.nlmsg_type = NLMSG_ERROR;
+	memcpy(&a.link, &(int32_t){-ENODEV}, sizeof(int32_t));
+	CHECK(nl_rtnl_find_u32(&a, sizeof(a), &index, &found) == ENODEV);
+}
+
 static void tcp_info_of_an_older_kernel_leaves_zeros(void)
 {
 	uint8_t info[256];
@@ -85,6 +102,7 @@ static void tcp_info_of_an_older_kernel_leaves_zeros(void)
 static const struct nl_test tests[] = {
 	TEST(counters_are_found_behind_other_attributes),
 	TEST(malformed_answers_are_rejected),
+	TEST(a_setting_is_found_by_its_number),
 	TEST(tcp_info_of_an_older_kernel_leaves_zeros),
 };
 
