@@ -19,6 +19,11 @@ from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
 DPI = 150
+CLIP_BEYOND = 2.5
+"""Largest stretch of an axis by an interval, as a factor of the farthest candidate."""
+UNCUT_PERCENT = 10.0
+"""Intervals up to here are drawn whole."""
+
 FATES = {"chosen": (OTHERS[2], "D"), "left": (OTHERS[4], "o"), "out": (OTHERS[1], "X")}
 """Colour and marker of the outcome of a candidate."""
 
@@ -77,13 +82,23 @@ def _race(ax: Axes, part: pd.DataFrame) -> None:
     at = np.arange(len(part))
     chosen = (kind == "chosen") & part["worse_percent"].isna()
     centre = part["worse_percent"].astype(float).where(~chosen, 0.0)
-    reach = float(np.nanmax(np.abs(centre.to_numpy()), initial=1.0))
-    limits = (-max(2.0, 0.35 * reach), 1.35 * reach + 1.0)
+    low, high = (part[f"{end}_percent"].astype(float).fillna(centre) for end in ("low", "high"))
+    limits = _limits(centre, low, high)
     for fate, (colour, marker) in FATES.items():
         some = (kind == fate) & centre.notna()
-        low = part["low_percent"].astype(float).clip(lower=2 * limits[0]).fillna(centre)
-        high = part["high_percent"].astype(float).clip(upper=2 * limits[1]).fillna(centre)
-        ax.hlines(at[some], low[some], high[some], color=colour, linewidth=1.4)
+        ax.hlines(
+            at[some],
+            low[some].clip(lower=limits[0]),
+            high[some].clip(upper=limits[1]),
+            color=colour,
+            linewidth=1.4,
+        )
+        for mark, end, cut in (
+            ("<", limits[0], low < limits[0]),
+            (">", limits[1], high > limits[1]),
+        ):
+            for row in at[some & cut]:
+                ax.plot(end, row, mark, color=colour, markersize=5, clip_on=False)
         sns.scatterplot(
             x=centre[some], y=at[some], color=colour, marker=marker, s=42, ax=ax, zorder=3
         )
@@ -99,11 +114,20 @@ def _race(ax: Axes, part: pd.DataFrame) -> None:
         text = fate if fate.startswith(("out", "failed")) else f"{fate}, {rounds} rounds"
         ax.annotate(
             textwrap.shorten(text, 40, placeholder=" …"),
-            (1.01, row),
+            (1.02, row),
             xycoords=("axes fraction", "data"),
             va="center",
             fontsize=8,
         )
+
+
+def _limits(centre: pd.Series, low: pd.Series, high: pd.Series) -> tuple[float, float]:
+    """Ends of the axis: all candidates, and intervals that are not much wider."""
+    reach = float(np.nanmax(np.abs(centre.to_numpy()), initial=1.0))
+    most = max(CLIP_BEYOND * reach, UNCUT_PERCENT)
+    left = min(most, float(np.nanmax(-low.to_numpy(), initial=0.0)))
+    right = min(most, float(np.nanmax(high.to_numpy(), initial=0.0)))
+    return -max(2.0, 0.35 * reach, 1.05 * left), max(1.35 * reach + 1.0, 1.05 * right)
 
 
 def _kind(fate: str) -> str:

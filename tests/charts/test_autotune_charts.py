@@ -3,10 +3,16 @@
 import matplotlib.pyplot as plt
 import pytest
 from autotune.simulated import Simulated, tuned
+from matplotlib.collections import LineCollection
 
 from netlab.autotune.report import conclusion, table
 from netlab.charts.autotune import save_chart, search_alt, search_figure
 from netlab.errors import BadInput
+
+
+def segments(collection) -> list:
+    """Points of the lines of a collection; none of markers."""
+    return collection.get_segments() if isinstance(collection, LineCollection) else []
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
@@ -33,3 +39,33 @@ def test_races_without_a_result_can_be_drawn():
     with pytest.raises(BadInput):
         search_figure(frame.iloc[:0])
     assert not plt.get_fignums()
+
+
+def test_an_interval_beyond_the_axis_ends_in_an_arrow():
+    frame = table(tuned())
+    first = frame["stage"] == frame["stage"].iloc[0]
+    wide = frame[first].reset_index(drop=True)
+    row = wide.index[wide["low_percent"].notna()][0]
+    wide.loc[row, ["worse_percent", "low_percent", "high_percent"]] = (3.0, -50_000.0, 90_000.0)
+    figure = search_figure(wide)
+    (ax,) = figure.axes
+    left, right = ax.get_xlim()
+    (low, high) = (
+        [x for line in ax.lines if line.get_marker() == mark for x in line.get_xdata()]
+        for mark in "<>"
+    )
+    assert low == [left] and high == [right]
+    spans = [path[:, 0] for lines in ax.collections for path in segments(lines)]
+    assert spans and all(left <= min(span) and max(span) <= right for span in spans)
+    plt.close(figure)
+
+
+def test_an_interval_that_fits_is_drawn_whole():
+    frame = table(tuned())
+    figure = search_figure(frame)
+    for ax, (_, part) in zip(figure.axes, frame.groupby("stage"), strict=True):
+        left, right = ax.get_xlim()
+        reach = max(1.0, part["worse_percent"].abs().max())
+        near = part[(part["high_percent"] < 2 * reach) & (part["low_percent"] > -2 * reach)]
+        assert (near["low_percent"] >= left).all() and (near["high_percent"] <= right).all()
+    plt.close(figure)
