@@ -13,7 +13,7 @@ are read from Holm's test, and *the same* from the interval. Knobs and pairs are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, Difference, holm, verdict
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Difference, holm, verdict
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio
 from netlab.analysis.matching import usable
 from netlab.errors import NetlabError
@@ -291,3 +291,19 @@ def least_set(frame: pd.DataFrame) -> tuple[str, ...]:
     sets = [some for n in range(len(involved) + 1) for some in combinations(involved, n)]
     best = max(predicted(some) for some in sets)
     return next(some for some in sets if predicted(some) >= best - 1e-9)
+
+
+def growing_sets(frame: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+    """The least set, then larger ones: each adds the knob with the largest effect of the others.
+
+    Knobs that are *slower* are never added, nor those estimated to cost goodput.
+    """
+    single = frame[frame["with_knob"] == ""]
+    chosen = set(least_set(frame))
+    order = tuple(single["knob"])
+    yield tuple(knob for knob in order if knob in chosen)
+    rest = single[(single["ratio"] > 1) & (single["verdict"] != SLOWER)]
+    for knob in rest.sort_values("ratio", ascending=False, kind="stable")["knob"]:
+        if knob not in chosen:
+            chosen.add(knob)
+            yield tuple(one for one in order if one in chosen)

@@ -82,14 +82,14 @@ def method(found: Screened) -> str:
 
 def conclusion(found: Screened) -> list[str]:
     """The least set, and its confirmation."""
-    named = ", ".join(found.least) or "no knob"
-    rounds = min(one.rounds for one in found.against)
-    lines = [f"Least set: {named}."]
-    for one in found.against:
-        lines.append(
-            f"Least set against {OTHERS[one.other]}, {rounds} rounds of its own: "
-            f"{percent(one.ratio)} % ({interval(one.low, one.high)}), {_word(one, found)}."
-        )
+    lines = []
+    for confirmation in found.tries:
+        lines.append(f"Least set: {', '.join(confirmation.knobs) or 'no knob'}.")
+        for one in confirmation.against:
+            lines.append(
+                f"Least set against {OTHERS[one.other]}, {one.rounds} rounds of its own: "
+                f"{percent(one.ratio)} % ({interval(one.low, one.high)}), {_word(one, found)}."
+            )
     lines.append(f"The least set is {found.verdict}." if found.concluded else _open(found))
     return lines
 
@@ -129,7 +129,7 @@ def as_json(found: Screened) -> dict:
         "unchanged": list(found.probed.unchanged),
         "refused_rows": found.refused,
         "least_set": list(found.least),
-        "confirmation": [asdict(one) for one in found.against],
+        "confirmations": [asdict(one) for one in found.tries],
         "verdict": found.verdict,
     }
 
@@ -137,7 +137,7 @@ def as_json(found: Screened) -> dict:
 def least_tuning(found: Screened, name: str) -> Tuning:
     """The least set as a tuning, each knob with its source."""
     ask = found.ask
-    (whole,) = (one for one in found.against if one.other == FULL_TUNING)
+    whole = found.tries[-1].whole
     note = (
         f"Screened on {ask.group.path}: {percent(whole.ratio)} % against all of {ask.tuning} "
         f"({interval(whole.low, whole.high)}), {found.verdict}."

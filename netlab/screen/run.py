@@ -18,12 +18,15 @@ from netlab.experiment.campaign import run_study
 from netlab.experiment.watcher import Watcher
 from netlab.results import Store
 from netlab.screen.design import NO_ROW, Design, design
-from netlab.screen.effects import knob_effects, least_set
+from netlab.screen.effects import growing_sets, knob_effects
 from netlab.screen.probe import Probed, probe
 from netlab.screen.request import FULL_TUNING, LEAST_TUNING, ScreenRequest
 
 EFFECTS, CONFIRM = "effects", "least-set"
-"""Directories of the two campaigns below that of the screen."""
+"""Directories of the campaigns below that of the screen; a second confirmation is `least-set-2`."""
+
+ERROR_SHARES = (0.5, 0.25, 0.25)
+"""Share of the error rate of each confirmation, and so their greatest number."""
 
 CONFIRMED = "confirmed"
 BETTER = "better than the whole tuning"
@@ -56,6 +59,25 @@ class Against:
     rounds: int
 
 
+@dataclass(frozen=True)
+class Confirmation:
+    """A set of knobs against the whole tuning and against no knob, in rounds of its own.
+
+    Attributes
+    ----------
+    knobs : tuple of str
+    against : tuple of Against
+    """
+
+    knobs: tuple[str, ...]
+    against: tuple[Against, ...]
+
+    @property
+    def whole(self) -> Against:
+        """The set against the whole tuning."""
+        return next(one for one in self.against if one.other == FULL_TUNING)
+
+
 @dataclass(frozen=True, eq=False)
 class Screened:
     """A finished screen.
@@ -67,10 +89,8 @@ class Screened:
     design : Design
     effects : DataFrame
         See :func:`netlab.screen.effects.knob_effects`.
-    least : tuple of str
-        The least set; empty if no knob helps.
-    against : tuple of Against
-        The confirmation: against the whole tuning, and against no knob.
+    tries : tuple of Confirmation
+        The sets that were confirmed or refuted, smallest first; the last one is the result.
     refused : dict of str to int
         Knob -> rows in which a host did not take it, although it was to be set.
     runs, valid_runs : int
@@ -82,18 +102,21 @@ class Screened:
     probed: Probed
     design: Design
     effects: pd.DataFrame
-    least: tuple[str, ...]
-    against: tuple[Against, ...]
+    tries: tuple[Confirmation, ...]
     refused: dict[str, int]
     runs: int
     valid_runs: int
     directory: Path
 
     @property
+    def least(self) -> tuple[str, ...]:
+        """The least set; empty if no knob helps."""
+        return self.tries[-1].knobs
+
+    @property
     def verdict(self) -> str:
-        """Result of the confirmation in words."""
-        (whole,) = (one for one in self.against if one.other == FULL_TUNING)
-        return VERDICTS[whole.verdict]
+        """Result of the last confirmation in words."""
+        return VERDICTS[self.tries[-1].whole.verdict]
 
     @property
     def concluded(self) -> bool:
@@ -106,18 +129,24 @@ def screen(
     directory: Path,
     *,
     read: Callable[[ScreenRequest], Probed] = probe,
+    measure: Callable[..., object] = run_study,
     watch: Callable[[], AbstractContextManager[Watcher]] | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Screened:
     """Screen a tuning; runs that have a valid record in the directory are not repeated.
 
+    A least set that is slower than the whole tuning lacks a knob whose effect was not found. The
+    one with the largest estimate is then added, and the set is compared anew.
+
     Parameters
     ----------
     ask : ScreenRequest
     directory : Path
-        Of both campaigns, :data:`EFFECTS` and :data:`CONFIRM`.
+        Of the campaigns, :data:`EFFECTS` and :data:`CONFIRM`.
     read : callable
         Reads the knobs of the hosts.
+    measure : callable
+        Measures a study, as :func:`netlab.experiment.campaign.run_study`.
     watch : callable, optional
         Makes a context manager that yields the :class:`Watcher` of a campaign.
     say : callable
@@ -146,7 +175,7 @@ def screen(
     study = ask.screen_study(plan)
     say(f"{plan.kind} design: {len(plan.knobs)} knobs in {len(plan.rows)} rows")
     with watch() as watcher:
-        run_study(study, directory=directory / EFFECTS, watcher=watcher)
+        measure(study, directory=directory / EFFECTS, watcher=watcher)
     runs = Store(directory / EFFECTS).runs()
     effects = knob_effects(
         runs,
@@ -154,18 +183,23 @@ def screen(
         confidence=nominal_level(study),
         same_within_percent=ask.same_within_percent,
     )
-    least = least_set(effects)
-    say(f"least set: {', '.join(least) or 'no knob'}")
-    confirm = ask.confirm_study(least)
-    with watch() as watcher:
-        run_study(confirm, directory=directory / CONFIRM, watcher=watcher)
+    tries: list[Confirmation] = []
+    for share, least in zip(ERROR_SHARES, growing_sets(effects), strict=False):
+        say(f"least set: {', '.join(least) or 'no knob'}")
+        confirm = ask.confirm_study(least)
+        place = directory / (f"{CONFIRM}-{len(tries) + 1}" if tries else CONFIRM)
+        with watch() as watcher:
+            measure(confirm, directory=place, watcher=watcher)
+        level = 1 - share * (1 - confirm.confidence)
+        tries.append(Confirmation(least, confirmation(Store(place).runs(), ask, level)))
+        if tries[-1].whole.verdict != SLOWER:
+            break
     return Screened(
         ask=ask,
         probed=found,
         design=plan,
         effects=effects,
-        least=least,
-        against=confirmation(Store(directory / CONFIRM).runs(), ask, confirm.confidence),
+        tries=tuple(tries),
         refused=refused_rows(runs, plan),
         runs=len(runs),
         valid_runs=int((runs["flags"].fillna("") == "").sum()),

@@ -89,7 +89,7 @@ def test_the_two_buffers_are_found_and_no_other_knob(screened):
 
 def test_the_least_set_is_confirmed_by_runs_of_its_own(screened):
     found = document(screened)
-    whole, none = found["confirmation"]
+    whole, none = found["confirmations"][-1]["against"]
     assert whole["other"] == "full-tuning" and whole["verdict"] in ("the same", "faster")
     assert none["other"] == "no-knob" and none["low"] > 2
     assert found["verdict"] in screened[0].stdout

@@ -12,7 +12,7 @@ from netlab.screen.design import design
 from netlab.screen.effects import knob_effects, least_set
 from netlab.screen.probe import Probed
 from netlab.screen.request import FULL_TUNING, LEAST_TUNING, ScreenRequest
-from netlab.screen.run import Screened, confirmation, refused_rows
+from netlab.screen.run import Confirmation, Screened, confirmation, refused_rows
 from netlab.study import Study
 
 SYSCTLS = ("tcp_rmem", "tcp_wmem", "tcp_sack", "tcp_timestamps", "tcp_retries2", "tcp_ecn")
@@ -80,8 +80,7 @@ def screened(*, least_MBps: float = 1000.0, kind: str = "folded") -> Screened:
         ),
         design=plan,
         effects=effects,
-        least=least_set(effects),
-        against=confirmation(rows_measured(sides, 5), ask, 0.95),
+        tries=(Confirmation(least_set(effects), confirmation(rows_measured(sides, 5), ask, 0.95)),),
         refused=refused_rows(runs, plan),
         runs=len(runs),
         valid_runs=len(runs),

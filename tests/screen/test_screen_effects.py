@@ -9,7 +9,13 @@ from screened import rows_measured
 
 from netlab.errors import NetlabError
 from netlab.screen.design import FOLDED, FULL, LEAVE_ONE_OUT, design
-from netlab.screen.effects import EFFECT_COLUMNS, found_knobs, knob_effects, least_set
+from netlab.screen.effects import (
+    EFFECT_COLUMNS,
+    found_knobs,
+    growing_sets,
+    knob_effects,
+    least_set,
+)
 
 KNOBS = ("a", "b", "c", "d", "e", "f")
 
@@ -93,3 +99,17 @@ def test_two_knobs_that_replace_each_other_are_one_in_the_least_set():
         row: 1000.0 if {"a", "c"} & set(chosen) else 500.0 for row, chosen in alone.rows.items()
     }
     assert least_set(knob_effects(rows_measured(levels, 4), alone)) == ()
+
+
+def test_a_set_grows_by_the_largest_effect_and_never_by_one_that_costs():
+    frame = pd.DataFrame(
+        [
+            ("a", "", 1.02, 0.9, 1.2, 1.0, "cannot tell"),
+            ("b", "", 1.40, 1.2, 1.6, 0.01, "faster"),
+            ("c", "", 1.09, 0.9, 1.3, 0.2, "cannot tell"),
+            ("d", "", 0.98, 0.9, 1.1, 1.0, "cannot tell"),
+            ("e", "", 0.70, 0.6, 0.8, 0.01, "slower"),
+        ],
+        columns=list(EFFECT_COLUMNS),
+    )
+    assert list(growing_sets(frame)) == [("b",), ("b", "c"), ("a", "b", "c")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from screened import screened
@@ -66,8 +67,19 @@ def test_the_least_set_is_written_as_a_tuning_with_sources(tmp_path):
 
 def test_an_empty_least_set_is_a_tuning_as_well(tmp_path):
     found = screened()
-    object.__setattr__(found, "least", ())
-    assert read_tuning(write_least(found, tmp_path / "none.yml")).knobs == ()
+    (only,) = found.tries
+    none = replace(found, tries=(replace(only, knobs=()),))
+    assert read_tuning(write_least(none, tmp_path / "none.yml")).knobs == ()
+
+
+def test_every_confirmation_is_in_the_text_and_the_last_one_counts():
+    (slow,) = screened(least_MBps=800.0).tries
+    found = screened()
+    both = replace(found, tries=(replace(slow, knobs=BUFFERS[:1]), *found.tries))
+    text = to_text(both)
+    assert both.verdict == "confirmed" and both.least == BUFFERS
+    assert text.index("Least set: net.ipv4.tcp_rmem.") < text.index("Least set: net.ipv4.tcp_rmem,")
+    assert len(as_json(both)["confirmations"]) == 2
 
 
 def test_the_chart_has_a_row_for_every_knob_and_the_pairs_below():
