@@ -115,7 +115,6 @@ def screen_command(
 
 def _screen(ask: ScreenRequest, place: Path, output: Path) -> None:
     from netlab.charts.chart import show
-    from netlab.charts.screen import knob_forest
     from netlab.files.json_file import write_text
     from netlab.screen.report import to_text, write_document, write_least
     from netlab.screen.run import screen
@@ -124,9 +123,7 @@ def _screen(ask: ScreenRequest, place: Path, output: Path) -> None:
         ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
     )
     document = write_document(found, place / "screen.json")
-    title = f"{ask.tuning} on {ask.group.path}"
-    drawn = show(knob_forest(found.effects, ask.same_within_percent, title=title))
-    chart = write_text(place / "effects.svg", drawn.svg)
+    chart = write_text(place / "effects.svg", show(found.plot()).svg)
     click.echo(f"{to_text(found)}\n")
     click.echo(f"{document}\n{chart}\n{write_least(found, output)}")
     refuse_unconfirmed(found)

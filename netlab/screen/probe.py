@@ -35,12 +35,18 @@ class Probed:
     @property
     def left_out(self) -> dict[str, str]:
         """Knobs that are no factor -> reason."""
-        words: dict[str, list[str]] = {}
-        for line in self.unsupported:
-            words.setdefault(line["knob"], []).append(f"{line['host']}: {line['reason']}")
-        for line in self.unchanged:
-            words.setdefault(line["knob"], []).append(f"{line['host']}: is {line['value']} already")
-        return {k: "; ".join(why) for k, why in words.items() if k not in self.factors}
+        lines = [
+            *((one["knob"], one["host"], one["reason"]) for one in self.unsupported),
+            *((one["knob"], one["host"], f"is {one['value']} already") for one in self.unchanged),
+        ]
+        hosts: dict[str, dict[str, list[str]]] = {}
+        for knob, host, reason in lines:
+            hosts.setdefault(knob, {}).setdefault(reason, []).append(host)
+        return {
+            knob: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+            for knob, reasons in hosts.items()
+            if knob not in self.factors
+        }
 
 
 def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:

@@ -1,4 +1,4 @@
-"""A screen as text, as JSON, and its least set as a tuning file."""
+"""A screen as text, tables, chart and JSON, and its least set as a tuning file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import math
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.charts.screen import knob_forest
 from netlab.files.json_file import write_json, write_text
+from netlab.files.tables import Table
 from netlab.files.yaml_file import yaml_text
 from netlab.report.compare import interval, percent
+from netlab.report.tables import Sentence, Tables
 from netlab.screen.design import FOLDED, LEAVE_ONE_OUT, NO_ROW
 from netlab.screen.request import FULL_TUNING
 from netlab.screen.run import CONFIRM, EFFECTS, Against, Screened, smallest_effect_percent
 from netlab.tuning.profiles import Tuning, read_tuning
+
+if TYPE_CHECKING:
+    from netlab.charts.compare import Axes
 
 WIDTH = 100
 OTHERS = {FULL_TUNING: "the whole tuning", NO_ROW: "no knob"}
@@ -34,6 +41,24 @@ def to_text(found: Screened) -> str:
         parts.append("\n".join(lines))
     parts.append("\n".join(_wrapped(line) for line in conclusion(found)))
     return "\n\n".join(parts)
+
+
+def tables(found: Screened) -> Tables:
+    """The screen for a notebook: effects, knobs that are no factor, least set."""
+    parts: list[Table | Sentence] = [
+        Table(effects_table(found), f"Screen of {found.ask.tuning}", note=method(found))
+    ]
+    if found.probed.left_out:
+        left_out = pd.DataFrame(found.probed.left_out.items(), columns=["knob", "reason"])
+        parts.append(Table(left_out, "Not factors"))
+    return Tables((*parts, *map(Sentence, conclusion(found))))
+
+
+def chart(found: Screened, ax: Axes | None = None) -> Axes:
+    """Forest plot of the effects."""
+    bound = found.ask.same_within_percent
+    title = f"{found.ask.tuning} on {found.ask.group.path}"
+    return knob_forest(found.effects, bound, title=title, ax=ax)
 
 
 def effects_table(found: Screened) -> pd.DataFrame:

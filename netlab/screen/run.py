@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -21,6 +22,9 @@ from netlab.screen.design import NO_ROW, Design, design
 from netlab.screen.effects import growing_sets, knob_effects
 from netlab.screen.probe import Probed, probe
 from netlab.screen.request import FULL_TUNING, LEAST_TUNING, ScreenRequest
+
+if TYPE_CHECKING:
+    from netlab.charts.compare import Axes
 
 EFFECTS, CONFIRM = "effects", "least-set"
 """Directories of the campaigns below that of the screen; a second confirmation is `least-set-2`."""
@@ -78,9 +82,9 @@ class Confirmation:
         return next(one for one in self.against if one.other == FULL_TUNING)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Screened:
-    """A finished screen.
+    """A finished screen; shows itself as tables in a notebook.
 
     Attributes
     ----------
@@ -117,6 +121,22 @@ class Screened:
     def verdict(self) -> str:
         """Result of the last confirmation in words."""
         return VERDICTS[self.tries[-1].whole.verdict]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a forest plot of the effects, on new axes by default."""
+        from netlab.screen.report import chart
+
+        return chart(self, ax)
+
+    def _repr_html_(self) -> str:
+        from netlab.screen.report import tables
+
+        return tables(self)._repr_html_()
+
+    def __repr__(self) -> str:
+        from netlab.screen.report import to_text
+
+        return to_text(self)
 
     @property
     def concluded(self) -> bool:

@@ -9,7 +9,6 @@ import pytest
 from screened import screened
 
 from netlab.charts.chart import show
-from netlab.charts.screen import knob_forest
 from netlab.cli.screen import refuse_unconfirmed
 from netlab.errors import NetlabError
 from netlab.files.json_file import json_text
@@ -84,7 +83,7 @@ def test_every_confirmation_is_in_the_text_and_the_last_one_counts():
 
 def test_the_chart_has_a_row_for_every_knob_and_the_pairs_below():
     found = screened()
-    ax = knob_forest(found.effects, 5.0, title="mine on a-b")
+    ax = found.plot()
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names[-1] == "net.ipv4.tcp_rmem × net.ipv4.tcp_wmem"
     assert set(names[:2]) == set(BUFFERS) and set(names[:-1]) == set(found.design.knobs)
@@ -97,3 +96,11 @@ def test_a_least_set_that_is_slower_ends_with_exit_code_1():
     with pytest.raises(NetlabError) as caught:
         refuse_unconfirmed(screened(least_MBps=800.0))
     assert caught.value.code == "E-CLI-026" and caught.value.exit_code == 1
+
+
+def test_a_screen_shows_itself_in_a_notebook():
+    found = screened()
+    page = found._repr_html_()
+    for text in ("Screen of mine", "Not factors", "no ring sizes", "The least set is confirmed."):
+        assert text in page
+    assert repr(found) == to_text(found)

@@ -109,8 +109,8 @@ def test_knobs_are_sorted_into_factors_and_what_hosts_lack_or_have():
     assert found.factors == (*(f"net.ipv4.{n}" for n in (*SYSCTLS[:4], SYSCTLS[5])), "RxIntDelay")
     assert ("a", "net.ipv4.tcp_ecn") in {(one["host"], one["knob"]) for one in found.unsupported}
     assert found.left_out == {
-        "net.ipv4.tcp_retries2": "a: is 1 already; b: is 1 already",
-        "ring rx": "a: no rings; b: no rings",
+        "net.ipv4.tcp_retries2": "a, b: is 1 already",
+        "ring rx": "a, b: no rings",
     }
 
 
