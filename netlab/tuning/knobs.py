@@ -30,6 +30,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "pause": ("autoneg", "rx", "tx"),
     "channels": ("combined", "rx", "tx"),
     "napi": ("threaded",),
+    "qdisc": (),
     "offload": ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size"),
 }
 """Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
@@ -57,6 +58,12 @@ IN_SYSFS = ("defer", "napi")
 SWITCHES = ("feature", "adaptive", "pause")
 """Kinds whose value is on or off."""
 
+QDISCS = (
+    *("noqueue", "pfifo_fast", "pfifo", "bfifo", "mq"),
+    *("fq", "fq_codel", "codel", "sfq", "cake"),
+)
+"""Queueing disciplines that carry traffic without parameters or classes."""
+
 Kind = Literal[
     "sysctl",
     "mtu",
@@ -70,6 +77,7 @@ Kind = Literal[
     "channels",
     "napi",
     "offload",
+    "qdisc",
     "module",
 ]
 
@@ -94,7 +102,8 @@ class HostSetting(Frozen):
     ----------
     kind : str
         ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer``,
-        ``adaptive``, ``pause``, ``channels``, ``napi``, ``offload`` or ``module``.
+        ``adaptive``, ``pause``, ``channels``, ``napi``, ``offload``,
+        ``qdisc`` or ``module``.
     name : str, optional
         Which of that kind; ``mtu`` and ``txqueuelen`` have none.
     """
@@ -159,6 +168,9 @@ class Knob(HostSetting):
             if folded not in ("on", "off"):
                 what = "an offload" if self.kind == "feature" else f"{self.kind} {self.name}"
                 raise ValueError(f"{what} is on or off, not {folded!r}")
+        elif self.kind == "qdisc":
+            if folded not in QDISCS:
+                raise ValueError(f"a qdisc is one of {', '.join(QDISCS)}, not {folded!r}")
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
@@ -182,6 +194,9 @@ class Knob(HostSetting):
             return shlex.join(words)
         if self.kind in ("mtu", "txqueuelen"):
             return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
+        if self.kind == "qdisc":
+            words = ["tc", "qdisc", "replace", "dev", interface, "root", self.value]
+            return shlex.join(words)
         if self.kind == "offload":
             words = ["ip", "link", "set", "dev", interface, str(self.name), self.value]
             return shlex.join(words)

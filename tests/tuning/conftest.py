@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from link_sizes import read_sizes, write_size
+from rtnetlink import read_sizes, root_qdisc, write_size
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
@@ -202,6 +202,14 @@ class Namespace:
     def set_size(self, name: str, value: int, interface: str = "v0") -> None:
         """Set one of them, as another program would."""
         self.inside(write_size, interface, name, value)
+
+    def qdisc(self, kind: str | None = None, interface: str = "v0") -> str:
+        """Kind of the root qdisc; set by tc before, or deleted for ``default``."""
+        if kind == "default":
+            self.sh(f"tc qdisc del dev {interface} root || true")
+        elif kind is not None:
+            self.sh(f"tc qdisc replace dev {interface} root {kind}")
+        return self.inside(root_qdisc, interface)
 
     def dump(self) -> str:
         """Every setting that a tuning could change."""

@@ -210,3 +210,31 @@ def test_the_larger_of_esnets_lists_contains_the_smaller_one():
         {knob.label for knob in load_profile(name).items} for name in ("esnet-10g", "esnet-100g")
     )
     assert small < large
+
+
+@pytest.mark.parametrize(
+    ("knob", "command"),
+    [
+        (
+            {"kind": "offload", "name": "gro_ipv4_max_size", "value": 150000},
+            "ip link set dev eth0 gro_ipv4_max_size 150000",
+        ),
+        ({"kind": "qdisc", "value": "fq"}, "tc qdisc replace dev eth0 root fq"),
+    ],
+)
+def test_what_100_gbps_needs_is_a_knob_with_a_command(knob, command):
+    assert Knob(source="a paper", **knob).command("eth0") == command
+
+
+@pytest.mark.parametrize(
+    ("knob", "words"),
+    [
+        ({"kind": "offload", "name": "tso_max_size", "value": 1}, "takes gso_max_size"),
+        ({"kind": "offload", "name": "gso_max_size", "value": "64k"}, "whole decimal number"),
+        ({"kind": "qdisc", "value": "tbf"}, "one of noqueue"),
+        ({"kind": "qdisc", "name": "root", "value": "fq"}, "no name"),
+    ],
+)
+def test_a_size_or_qdisc_that_cannot_be_set_is_refused(knob, words):
+    with pytest.raises(ValueError, match=words):
+        Knob(source="a paper", **knob)

@@ -419,3 +419,79 @@ def test_sizes_are_reverted_after_a_kill(namespace):
     channel.kill()
     namespace.settled()
     assert namespace.sizes() == start
+
+
+QDISC = "knob=qdisc interface=v0"
+
+
+def root_qdisc(namespace) -> str:
+    return namespace.sh("tc qdisc show dev v0").strip()
+
+
+def test_the_queueing_discipline_of_an_interface(namespace):
+    before, first = namespace.dump(), root_qdisc(namespace)
+    assert first.startswith("qdisc noqueue 0: root")
+    channel = begin(namespace)
+    assert applied(channel, f"{QDISC} value=pfifo_fast")["old"] == "noqueue"
+    assert root_qdisc(namespace).startswith("qdisc pfifo_fast 6e6c: root")
+    assert applied(channel, f"{QDISC} value=pfifo")["old"] == "pfifo_fast"
+    assert root_qdisc(namespace).startswith("qdisc pfifo 6e6c: root")
+    assert channel.ask(f"set {QDISC} value=pfifo")["status"] == "unchanged"
+    assert channel.ask("verify") == {"event": "verified", "drifted": 0}
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert root_qdisc(namespace) == first
+    assert channel.close() == 0
+    assert namespace.dump() == before
+
+
+def test_a_queueing_discipline_is_reverted_after_a_kill(namespace):
+    first = root_qdisc(namespace)
+    channel = begin(namespace)
+    applied(channel, f"{QDISC} value=bfifo")
+    channel.kill()
+    namespace.settled()
+    assert root_qdisc(namespace) == first
+
+
+def test_one_that_another_program_has_set_is_left_alone(namespace):
+    namespace.sh("tc qdisc add dev v0 root pfifo limit 77")
+    channel = begin(namespace)
+    answer = channel.ask(f"set {QDISC} value=pfifo_fast")
+    assert answer["status"] == "unsupported" and "its parameters" in answer["reason"]
+    assert channel.ask(f"set {QDISC} value=pfifo")["status"] == "unchanged"
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0
+    assert "limit 77p" in root_qdisc(namespace)
+    channel.close()
+    namespace.sh("tc qdisc del dev v0 root")
+
+
+def test_one_that_another_program_sets_meanwhile_stays(namespace):
+    """Its handle tells it from netlab's, although it is of the same kind."""
+    channel = begin(namespace)
+    applied(channel, f"{QDISC} value=pfifo")
+    namespace.sh("tc qdisc del dev v0 root; tc qdisc add dev v0 root handle 7: pfifo limit 78")
+    (answer, last) = channel.ask_all("revert", "reverted_all")
+    assert answer["status"] == "conflict" and last["conflicts"] == 1
+    assert "limit 78p" in root_qdisc(namespace)
+    channel.close()
+    namespace.sh("tc qdisc del dev v0 root")
+
+
+def test_a_queueing_discipline_that_is_not_there_or_needs_parameters(namespace):
+    channel = begin(namespace)
+    bad = channel.ask(f"set {QDISC} value=tbf")
+    assert bad["event"] == "error" and "pfifo_fast" in str(bad)
+    added = "tc qdisc add dev v1 root cake && tc qdisc del dev v1 root"
+    here = namespace.sh(f"{{ {added}; }} >/dev/null 2>&1 && echo yes || echo no").strip()
+    answer = channel.ask(f"set {QDISC} value=cake")
+    if here == "yes":
+        assert answer["status"] == "applied"
+    else:
+        assert (answer["status"], answer["readback"]) == ("unsupported", "noqueue")
+        assert answer["reason"] == "this kernel has no queueing discipline cake"
+    namespace.sh("ip link add never-up type veth peer name other")
+    answer = channel.ask(f"read {QDISC.replace('v0', 'never-up')}")
+    assert answer["supported"] is False and "while it is down" in answer["reason"]
+    namespace.sh("ip link del never-up")
+    assert channel.ask(f"read {QDISC.replace('v0', 'none0')}")["supported"] is False
+    assert channel.ask_all("end", "ended")[-1]["failed"] == 0

@@ -20,13 +20,15 @@ SYN = ("sysctl", "net.ipv4.tcp_max_syn_backlog")
 MTU = ("mtu", "v0")
 QUEUE = ("txqueuelen", "v0")
 GSO = ("gso_max_size", "v0")
-KNOBS = [RMEM, SYN, MTU, QUEUE, GSO]
+QDISC = ("qdisc", "v0")
+KNOBS = [RMEM, SYN, MTU, QUEUE, GSO, QDISC]
 OURS = {
     RMEM: ["5000 50000 500000", "6000 60000 600000", "7000 70000 oops"],
     SYN: ["501", "502"],
     MTU: ["5001", "5002", "99999"],
     QUEUE: ["5003", "5004"],
     GSO: ["50005", "150006", "600000"],
+    QDISC: ["pfifo", "pfifo_fast"],
 }
 FOREIGN = {
     RMEM: ["8000 80000 800000", "9000 90000 900000"],
@@ -34,6 +36,7 @@ FOREIGN = {
     MTU: ["8001", "8002"],
     QUEUE: ["8003", "8004"],
     GSO: ["80005", "80006"],
+    QDISC: ["bfifo", "mq"],
 }
 
 
@@ -53,6 +56,8 @@ class TuningMachine(RuleBasedStateMachine):
         kind, name = knob
         if kind == "sysctl":
             return self.namespace.sysctl(name, value)
+        if knob == QDISC:
+            return self.namespace.qdisc("default" if value == "noqueue" else value, name)
         if knob == GSO:
             if value is not None:
                 self.namespace.set_size(kind, int(value), name)

@@ -189,6 +189,7 @@ _VALUES = {
     "ring": {"rx": 128, "tx": 128},
     "coalesce": {"rx-usecs": 100},
     "txqueuelen": {None: 2000},
+    "qdisc": {None: "pfifo"},
     "feature": dict.fromkeys(
         ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"), "off"
     ),

@@ -92,26 +92,94 @@ int nl_rtnl_find_u32(const void *answer, size_t len, int32_t *ifindex, struct nl
 	return code;
 }
 
-/* Send a request and receive its answer. 0 or a positive errno. */
-static int ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer)
+/* A socket with the request sent, or -errno. */
+static int asked(const void *request, size_t request_len)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), err;
 	ssize_t n;
 
 	if (fd < 0)
-		return errno;
+		return -errno;
 	do
 		n = send(fd, request, request_len, 0);
 	while (n < 0 && errno == EINTR);
-	if (n >= 0) {
-		do
-			n = recv(fd, answer->bytes, sizeof(answer->bytes), 0);
-		while (n < 0 && errno == EINTR);
-	}
-	err = n < 0 ? errno : 0;
+	if (n >= 0)
+		return fd;
+	err = errno;
 	close(fd);
+	return -err;
+}
+
+/* 0 or a positive errno. */
+static int answered(int fd, struct nl_rtnl_answer *answer)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, answer->bytes, sizeof(answer->bytes), 0);
+	while (n < 0 && errno == EINTR);
 	answer->len = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? errno : 0;
+}
+
+int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer)
+{
+	int fd = asked(request, request_len), err;
+
+	answer->len = 0;
+	if (fd < 0)
+		return -fd;
+	err = answered(fd, answer);
+	close(fd);
 	return err;
+}
+
+int nl_rtnl_dump(const void *request, size_t request_len,
+		 int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx)
+{
+	struct nl_rtnl_answer answer;
+	int fd = asked(request, request_len), err = 0, done = 0;
+
+	if (fd < 0)
+		return -fd;
+	while (!err && !done) {
+		err = answered(fd, &answer);
+		if (!err && !answer.len)
+			err = EPROTO;
+		for (size_t at = 0; !err && !done && at < answer.len;) {
+			struct nlmsghdr head;
+
+			if (answer.len - at < sizeof(head)) {
+				err = EPROTO;
+				break;
+			}
+			memcpy(&head, answer.bytes + at, sizeof(head));
+			if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > answer.len - at)
+				err = EPROTO;
+			else if (head.nlmsg_type == NLMSG_ERROR)
+				err = at == 0 ? nl_rtnl_error(&answer) : EPROTO;
+			else
+				done = head.nlmsg_type == NLMSG_DONE ||
+				       each(ctx, answer.bytes + at, head.nlmsg_len);
+			at += NLMSG_ALIGN(head.nlmsg_len);
+		}
+	}
+	close(fd);
+	return err;
+}
+
+int nl_rtnl_error(const struct nl_rtnl_answer *answer)
+{
+	struct nlmsghdr head;
+	int32_t error;
+
+	if (answer->len < NLMSG_HDRLEN + sizeof(error))
+		return EPROTO;
+	memcpy(&head, answer->bytes, sizeof(head));
+	memcpy(&error, answer->bytes + NLMSG_HDRLEN, sizeof(error));
+	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
+		return EPROTO;
+	return -error;
 }
 
 int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
@@ -135,7 +203,7 @@ int nl_rtnl_link(const char *name, struct nl_rtnl_answer *answer)
 	memcpy(request.name, name, name_len);
 	request.head.nlmsg_len = (uint32_t)(NLMSG_LENGTH(sizeof(request.link)) +
 					    RTA_ALIGN(request.attribute.rta_len));
-	return ask(&request, request.head.nlmsg_len, answer);
+	return nl_rtnl_ask(&request, request.head.nlmsg_len, answer);
 }
 
 int nl_rtnl_interface(const char *name, int32_t *ifindex, struct nl_interface *out)
@@ -160,8 +228,6 @@ int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n)
 		} of[SET_MAX];
 	} request;
 	struct nl_rtnl_answer answer;
-	struct nlmsghdr head;
-	int32_t error;
 	int err;
 
 	if (n > SET_MAX)
@@ -178,14 +244,8 @@ int nl_rtnl_set_u32(int32_t ifindex, const struct nl_rtnl_u32 *values, size_t n)
 	}
 	request.head.nlmsg_len = (uint32_t)(sizeof(request.head) + sizeof(request.link) +
 					    n * sizeof(request.of[0]));
-	err = ask(&request, request.head.nlmsg_len, &answer);
+	err = nl_rtnl_ask(&request, request.head.nlmsg_len, &answer);
 	if (err)
 		return err;
-	if (answer.len < NLMSG_HDRLEN + sizeof(error))
-		return EPROTO;
-	memcpy(&head, answer.bytes, sizeof(head));
-	memcpy(&error, answer.bytes + NLMSG_HDRLEN, sizeof(error));
-	if (head.nlmsg_type != NLMSG_ERROR || error > 0)
-		return EPROTO;
-	return -error;
+	return nl_rtnl_error(&answer);
 }

@@ -20,6 +20,17 @@ struct nl_rtnl_u32 {
 	uint32_t value;
 };
 
+/* Send a request and receive its first answer. 0, or a positive errno of this process. */
+int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer);
+
+/* Send a request with NLM_F_DUMP and call `each` with every message of the answer, until it returns
+ * other than 0. 0, or a positive errno. */
+int nl_rtnl_dump(const void *request, size_t request_len,
+		 int (*each)(void *ctx, const uint8_t *message, size_t len), void *ctx);
+
+/* The error that the kernel answered: 0, or a positive errno; EPROTO for another answer. */
+int nl_rtnl_error(const struct nl_rtnl_answer *answer);
+
 /* Parse the counters from one rtnetlink answer. Pure. 0; a positive errno sent by the kernel; -1 if
  * the answer has no counters. */
 int nl_rtnl_parse(const void *answer, size_t len, int32_t *ifindex, struct nl_interface *out);

@@ -9,7 +9,7 @@ static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
 	[NL_KNOB_DEFER] = &nl_knob_ops_defer,	    [NL_KNOB_ADAPTIVE] = &nl_knob_ops_adaptive,
 	[NL_KNOB_PAUSE] = &nl_knob_ops_pause,	    [NL_KNOB_CHANNELS] = &nl_knob_ops_channels,
 	[NL_KNOB_NAPI] = &nl_knob_ops_napi,	    [NL_KNOB_OFFLOAD] = &nl_knob_ops_offload,
-	[NL_KNOB_MODULE] = &nl_knob_ops_module,
+	[NL_KNOB_QDISC] = &nl_knob_ops_qdisc,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
 };
 
 static int sysctl_char(char c)
@@ -115,7 +115,7 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	if (!ops)
 		return nl_fail_key(err, "knob",
 				   "knob: expected sysctl, mtu, txqueuelen, ring, coalesce, feature, "
-				   "defer, adaptive, pause, channels, napi, offload or module");
+				   "defer, adaptive, pause, channels, napi, offload, qdisc or module");
 	code = check_name(ops, out->kind, name, err);
 	if (code)
 		return code;

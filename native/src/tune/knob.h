@@ -28,6 +28,7 @@ enum nl_knob_kind {
 	NL_KNOB_CHANNELS,
 	NL_KNOB_NAPI,
 	NL_KNOB_OFFLOAD,
+	NL_KNOB_QDISC,
 	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
 	NL_KNOB_KINDS,
 };
@@ -49,7 +50,7 @@ enum nl_knob_access {
 
 struct nl_knob {
 	enum nl_knob_kind kind;
-	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu and txqueuelen */
+	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc */
 	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl and module */
 };
 
@@ -81,7 +82,7 @@ struct nl_knob_ops {
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
 	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer,
 	nl_knob_ops_adaptive, nl_knob_ops_pause, nl_knob_ops_channels, nl_knob_ops_napi,
-	nl_knob_ops_offload, nl_knob_ops_module;
+	nl_knob_ops_offload, nl_knob_ops_qdisc, nl_knob_ops_module;
 
 /* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or
  * NL_BAD_REQUEST with the key at fault. Checks the form only; opens nothing. */
