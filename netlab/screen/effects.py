@@ -19,8 +19,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Difference, holm, verdict
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio, p_of_ratio, paired_ratio
 from netlab.analysis.matching import usable
@@ -128,8 +128,8 @@ def estimates(found: RowMeans, terms: np.ndarray, confidence: float) -> list[Con
 def _estimate(centre: float, error: float, freedom: int, confidence: float) -> Contrast:
     if freedom < 1 or math.isnan(error):
         return Contrast(centre, math.nan, math.nan, math.nan)
-    half = float(stdtrit(freedom, 0.5 + confidence / 2)) * error
-    p = float(2 * stdtr(freedom, -abs(centre) / error)) if error else float(centre == 0)
+    half = float(student.quantile(freedom, 0.5 + confidence / 2)) * error
+    p = 2 * student.cumulative(freedom, -abs(centre) / error) if error else float(centre == 0)
     return Contrast(centre, centre - half, centre + half, p)
 
 
