@@ -1,0 +1,1 @@
+"""A fleet: one study over many pairs of hosts, side by side where no two share a host."""

@@ -1,0 +1,44 @@
+"""Hosts from an SSH configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from netlab.errors import BadInput
+from netlab.hosts.ssh_config import aliases
+
+OWN = Path("~/.ssh/config")
+
+
+def from_ssh_config(path: Path) -> dict[str, Any]:
+    """Hosts that an SSH configuration names, without patterns, as netlab's own file has them.
+
+    Of the user's own configuration they are aliases. Of another file, address, user, port and key
+    are taken; a host that needs a proxy must be in the user's own.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, or a host of another file needs a proxy.
+    """
+    found = aliases(path)
+    if path.expanduser().resolve() == OWN.expanduser().resolve():
+        return {"hosts": {name: {} for name in found}}
+    hosts = {}
+    for name, settings in found.items():
+        if settings.needs_proxy:
+            raise BadInput(
+                "needs a proxy, which only ~/.ssh/config can give",
+                where=f"{path}:{settings.line}",
+                value=name,
+                code="E-FLEET-018",
+            )
+        given = {
+            "address": settings.hostname,
+            "user": settings.user,
+            "port": settings.port,
+            "identity_file": settings.identity_file,
+        }
+        hosts[name] = {key: value for key, value in given.items() if value is not None}
+    return {"hosts": hosts}
