@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include "agent/lease.h"
 #include "agent/run_table.h"
 #include "base/async_out.h"
 #include "base/clock.h"
@@ -27,6 +28,7 @@ struct agent {
 	struct nl_json json; /* of the thread that reads requests */
 	struct nl_run_table *table;
 	struct nl_serve serve;
+	struct nl_host_lock lock;
 };
 
 /* -- answers ------------------------------------------------------------------- */
@@ -149,6 +151,33 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	return code;
 }
 
+static int request_lease(void *context, struct nl_request *request, struct nl_err *err)
+{
+	struct agent *agent = context;
+	const char *directory = nl_request_get(request, "directory");
+	const char *controller = nl_request_get(request, "controller");
+	uint64_t number, previous;
+	int code;
+
+	if (nl_request_u64(request, "number", 1, UINT64_MAX, &number))
+		return nl_fail_key(err, "number", "number: expected a number from 1");
+	if (!directory)
+		return nl_fail_key(err, "directory", "directory: required");
+	if (!controller)
+		return nl_fail_key(err, "controller", "controller: required");
+	if (nl_request_only_known(request, err))
+		return err->code;
+	code = nl_lease_take(directory, controller, number, &previous, err);
+	if (code)
+		return code;
+	nl_host_lock_note(&agent->lock, controller, number);
+	begin_event(agent, "lease");
+	nl_json_u64(&agent->json, "number", number);
+	nl_json_u64(&agent->json, "previous", previous);
+	end_event(agent);
+	return NL_OK;
+}
+
 static int request_ping(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
@@ -174,6 +203,7 @@ static int request_quit(void *context, struct nl_request *request, struct nl_err
 static const struct nl_verb verbs[] = {
 	{"sink", request_sink},   {"gen", request_gen},	  {"stop", request_stop},
 	{"meter", request_meter}, {"ping", request_ping}, {"quit", request_quit},
+	{"lease", request_lease},
 };
 
 /* -- start and end ------------------------------------------------------------------- */
@@ -213,13 +243,12 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	struct agent *agent = agent_new(in_fd, out_fd);
 	struct nl_err err;
 	uint64_t deadline_ns;
-	struct nl_host_lock lock;
 	int code, busy;
 
 	if (!agent)
 		return 1;
 	nl_fd_limit_raise();
-	code = nl_host_lock_take(&lock, "agent", "another agent serves", &err);
+	code = nl_host_lock_take(&agent->lock, "agent", "another agent serves", &err);
 	if (code) {
 		answer_error(agent, NULL, &err);
 	} else {
@@ -232,7 +261,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	nl_run_table_stop(agent->table, NULL);
 	busy = nl_run_table_wait(agent->table, deadline_ns) != 0;
 	busy |= nl_async_out_flush(agent->out, deadline_ns) != 0;
-	nl_host_lock_release(&lock);
+	nl_host_lock_release(&agent->lock);
 	if (busy) /* a thread is blocked, probably in a write: leave its memory allocated */
 		_exit(1);
 	nl_async_out_free(agent->out);

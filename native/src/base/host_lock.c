@@ -1,6 +1,7 @@
 #include "base/host_lock.h"
 
 #include "base/error.h"
+#include "base/private_dir.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,26 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 100, HOLDER_MAX = 200 };
-
-/* Open a directory of this user that no other user can write; with `make`, create it. -1 with
- * errno (EPERM: it belongs to another user). */
-static int open_private(const char *path, int make)
-{
-	struct stat st;
-	int fd;
-
-	if (make && mkdir(path, 0700) < 0 && errno != EEXIST)
-		return -1;
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 0022) == 0)
-		return fd;
-	close(fd);
-	errno = EPERM;
-	return -1;
-}
+enum { ATTEMPTS = 100, HOLDER_MAX = 320 };
 
 static int open_directory(char path[64])
 {
@@ -45,11 +27,11 @@ static int open_directory(char path[64])
 		snprintf(path, 64, "/run/netlab");
 	else
 		snprintf(path, 64, "/run/user/%ld", uid);
-	fd = open_private(path, uid == 0);
+	fd = nl_private_dir_open(path, uid == 0);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, 64, "/tmp/netlab-%ld", uid);
-	return open_private(path, 1);
+	return nl_private_dir_open(path, 1);
 }
 
 /* fgetpwent() instead of getpwuid(), which a static binary cannot use. */
@@ -162,6 +144,20 @@ int nl_host_lock_take(struct nl_host_lock *lock, const char *kind, const char *w
 	for (int i = 0; i < ATTEMPTS && code == -1; i++)
 		code = attempt(lock, kind, what, (unsigned long long)st.st_ino, err);
 	return code == -1 ? nl_fail(err, NL_IN_USE, "%s this network namespace", what) : code;
+}
+
+void nl_host_lock_note(const struct nl_host_lock *lock, const char *controller, uint64_t number)
+{
+	char line[HOLDER_MAX];
+	int len;
+
+	if (lock->fd < 0 || write_holder(lock->fd) < 0)
+		return; /* the lock counts, not its text */
+	len = snprintf(line, sizeof(line), ", for controller %s, lease %llu", controller,
+		       (unsigned long long)number);
+	lseek(lock->fd, 0, SEEK_END);
+	if (write(lock->fd, line, (size_t)len) != len)
+		return;
 }
 
 void nl_host_lock_release(struct nl_host_lock *lock)

@@ -19,6 +19,9 @@ struct nl_host_lock {
 int nl_host_lock_take(struct nl_host_lock *lock, const char *kind, const char *what,
 		      struct nl_err *err);
 
+/* Add a controller (at most 64 characters) and its lease to the text that names the holder. */
+void nl_host_lock_note(const struct nl_host_lock *lock, const char *controller, uint64_t number);
+
 /* Remove the file and release the lock, in this process and in those that inherited it. Does nothing
  * without the lock. */
 void nl_host_lock_release(struct nl_host_lock *lock);
