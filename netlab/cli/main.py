@@ -20,6 +20,7 @@ from netlab.cli.check import check_command
 from netlab.cli.compare import compare_command
 from netlab.cli.completion import completion_command
 from netlab.cli.exitcodes import end_on_signals
+from netlab.cli.fleet import fleet_group
 from netlab.cli.guide import guide_command
 from netlab.cli.hosts import hosts_group
 from netlab.cli.import_results import import_command
@@ -67,5 +68,6 @@ for command in (
     *(calibrate_command, import_command, results_group),
     *(bundle_command, verify_command, rerun_command, schema_command, completion_command),
     guide_command,
+    fleet_group,
 ):
     main.add_command(command)

@@ -15,6 +15,7 @@ from netlab.experiment.inventory import data_address, interface, open_hosts
 from netlab.generators import versions
 from netlab.hosts.carrier import wait_for_carrier
 from netlab.hosts.host import Host
+from netlab.hosts.lease import HostLease
 from netlab.hosts.lines import LineProcess
 from netlab.hosts.opening import close_hosts
 from netlab.hosts.pulse import SILENCE_S
@@ -91,7 +92,9 @@ class Endpoint:
         Settings of its end of a lab link, read back; empty without a lab.
     """
 
-    def __init__(self, name: str, host: Host, study: Study, path: str):
+    def __init__(
+        self, name: str, host: Host, study: Study, path: str, lease: HostLease | None = None
+    ):
         self.name, self.host = name, host
         self.software_deferral = study.hosts[name].kind == "lab"
         self.address = data_address(study, path, name)
@@ -103,6 +106,8 @@ class Endpoint:
         self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
         try:
             self._greeted(self.agent.receive(READY_S))
+            if lease is not None:
+                lease.take(self.agent, self.binary, READY_S)
         except BaseException:
             self.agent.close()
             raise
@@ -329,9 +334,9 @@ def facts_of(host: Host, card: str, study: Study, path: str) -> dict:
 
 @contextmanager
 def open_endpoints(
-    study: Study, path: str, *, lab: labs.Lab | None = None
+    study: Study, path: str, *, lab: labs.Lab | None = None, lease: HostLease | None = None
 ) -> Iterator[dict[str, Endpoint]]:
-    """Open both ends of a path: connect, push the agent and start it.
+    """Open both ends of a path: connect, push the agent, start it, and take the lease if any.
 
     Agents start in sorted order of host names, so that two controllers cannot deadlock.
 
@@ -346,7 +351,7 @@ def open_endpoints(
         with ExitStack() as stack:
             endpoints = {}
             for name in sorted(names):
-                endpoint = Endpoint(name, hosts[name], study, path)
+                endpoint = Endpoint(name, hosts[name], study, path, lease)
                 stack.callback(endpoint.close)
                 endpoints[name] = endpoint
             if lab is not None:

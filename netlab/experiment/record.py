@@ -13,6 +13,7 @@ from pathlib import Path
 import netlab
 from netlab import core
 from netlab.errors import NetlabError
+from netlab.experiment.endpoint import host_facts
 from netlab.experiment.visit import context_of, stable_facts
 from netlab.files.lock import take
 from netlab.lab.lab import Lab
@@ -139,6 +140,23 @@ def open_record(
     log = replace(log, hosts={**log.hosts, **hosts}, adopted=_merged(log.adopted, adopted))
     campaigns.write_log(directory, log)
     return CampaignRecord(study, directory, log, kept, set(store.parts()))
+
+
+def open_visit(
+    study: Study, visit: Visit, directory: Path, lab: Lab | None = None
+) -> tuple[CampaignRecord, Visit]:
+    """The record of a campaign, opened for one visit, and the visit with its missing runs.
+
+    The caller has the lock of the directory, :func:`netlab.experiment.campaign.exclusive`.
+
+    Raises
+    ------
+    HostError
+        A host of the visit cannot be reached.
+    """
+    facts = host_facts(study, lab=lab, only=visit.link)
+    record = open_record(study, directory, facts, lab, outer=visit.outer)
+    return record, visit.only({run.run_id for run in visit.runs} - record.kept)
 
 
 def _valid(

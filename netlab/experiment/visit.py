@@ -17,6 +17,7 @@ from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
 from netlab.experiment.watcher import RunDone
 from netlab.generators import require
+from netlab.hosts.lease import HostLease
 from netlab.lab.lab import Lab
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.study import Study
@@ -100,6 +101,7 @@ def run_visit(
     *,
     campaign: str = "",
     lab: Lab | None = None,
+    lease: HostLease | None = None,
     progress: Callable[[RunDone], None] = lambda run: None,
 ) -> VisitResult:
     """Measure the runs of a visit.
@@ -114,6 +116,8 @@ def run_visit(
         Id of the campaign that the runs belong to.
     lab : Lab, optional
         The lab with the study's lab hosts.
+    lease : HostLease, optional
+        The lease that both hosts must grant.
     progress : callable
         Called with each run that is done.
 
@@ -123,7 +127,7 @@ def run_visit(
         A host was lost, or a tuning could not be applied; results are saved, changes reverted.
     """
     with ExitStack() as stack:
-        endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab))
+        endpoints = stack.enter_context(open_endpoints(study, visit.link, lab=lab, lease=lease))
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)

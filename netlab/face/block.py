@@ -13,9 +13,9 @@ import pandas as pd
 from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts.live import live_chart
-from netlab.experiment.endpoint import host_facts, study_lab
+from netlab.experiment.endpoint import study_lab
 from netlab.experiment.progress import Progress
-from netlab.experiment.record import exclusive, open_record
+from netlab.experiment.record import exclusive, open_visit
 from netlab.experiment.visit import VisitResult, run_visit
 from netlab.experiment.watcher import RunDone
 from netlab.face.changes import Changes, HostChanges
@@ -171,11 +171,8 @@ def measure(
             visit, campaign = visit.only(set(runs)), campaign_of(part)
         else:
             stack.enter_context(exclusive(directory))
-            facts = host_facts(study, lab=up, only=visit.link)
-            record = open_record(study, directory, facts, up, outer=visit.outer)
-            wanted = {run.run_id for run in visit.runs} - record.kept
-            visit, campaign = visit.only(wanted), record.log.campaign
-            part = record.new_part(visit)
+            record, visit = open_visit(study, visit, directory, up)
+            campaign, part = record.log.campaign, record.new_part(visit)
         store = Store(directory)
         if visit.runs:
             progress = stack.enter_context(_progress(study, visit))

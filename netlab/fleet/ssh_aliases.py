@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import BadInput
-from netlab.hosts.ssh_config import aliases
 
 OWN = Path("~/.ssh/config")
 
@@ -22,6 +21,8 @@ def from_ssh_config(path: Path) -> dict[str, Any]:
     BadInput
         The file cannot be read, or a host of another file needs a proxy.
     """
+    from netlab.hosts.ssh_config import aliases  # paramiko, which no job needs this early
+
     found = aliases(path)
     if path.expanduser().resolve() == OWN.expanduser().resolve():
         return {"hosts": {name: {} for name in found}}

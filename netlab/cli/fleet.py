@@ -1,0 +1,208 @@
+"""``netlab fleet``: one study over many pairs of hosts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from netlab.cli.exitcodes import guarded
+from netlab.cli.options import results_option, study_argument, timing_options
+from netlab.cli.validation import load_measurable
+
+if TYPE_CHECKING:
+    from netlab.fleet.plan import FleetPlan
+
+FORMATS = ("netlab", "ansible", "ini", "ssh")
+
+
+@click.group("fleet")
+def fleet_group() -> None:
+    """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
+
+
+def _plan_options(function: Callable) -> Callable:
+    for option in (  # the last one is the first of the help
+        results_option(),
+        click.option(
+            "--only",
+            multiple=True,
+            metavar="GROUP",
+            help="Hosts of a group, or with LABEL=VALUE; may be repeated.",
+        ),
+        click.option(
+            "--pairs",
+            default="",
+            metavar="RULE",
+            help="all, ring, star=HOST, given, or A:B,C:D. Default: given if there are, else ring.",
+        ),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(FORMATS),
+            help="Format of the inventory; recognised by default.",
+        ),
+        click.option(
+            "--inventory",
+            required=True,
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Hosts: netlab's YAML, an Ansible inventory, or an SSH configuration.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def _planned(
+    study: str,
+    inventory: Path,
+    format_: Any,
+    pairs: str,
+    only: tuple[str, ...],
+    results: Path | None,
+    timing: dict[str, Any],
+) -> FleetPlan:
+    loaded = load_measurable(study, **timing)
+    from netlab.files import paths
+    from netlab.fleet.inventory import load_inventory
+    from netlab.fleet.pairs import pairs_of
+    from netlab.fleet.plan import make_plan
+
+    from netlab.fleet.controller import controlling
+
+    hosts = load_inventory(inventory, format=format_).only(only)
+    directory = results or paths.results_dir(loaded.name)
+    chosen = pairs_of(hosts, pairs)
+    with controlling(directory):
+        return make_plan(loaded, hosts, chosen, directory)
+
+
+@fleet_group.command("plan")
+@study_argument
+@timing_options
+@_plan_options
+@guarded
+def plan_command(
+    study: str,
+    inventory: Path,
+    format_: str | None,
+    pairs: str,
+    only: tuple[str, ...],
+    results: Path | None,
+    **timing: Any,
+) -> None:
+    """Plan STUDY over pairs of hosts, and write the workflow; no host is reached.
+
+    The two hosts of STUDY stand for those of each pair. Prints the folder of the workflow.
+    """
+    plan = _planned(study, inventory, format_, pairs, only, results, timing)
+    from netlab.fleet.controller import FleetOptions, controlling, open_campaign
+    from netlab.fleet.pairs import rounds_of
+    from netlab.fleet.workflow import write_workflow
+
+    left = list(plan.remaining())
+    with controlling(plan.directory):
+        number = open_campaign(plan, FleetOptions())["number"]
+        folder = write_workflow(plan, left, at_once=_at_once(plan, None), number=number)
+    runs = sum(job.visit.runs for job in plan.jobs)
+    matches = len(rounds_of(plan.pairs))
+    least_s = sum(visit.seconds for visit in plan.visits) * matches
+    click.echo(
+        f"netlab: {len(plan.pairs)} pairs of {len(plan.hosts)} hosts in {matches} rounds without "
+        f"a common host; {len(plan.jobs)} jobs of {runs} runs, {len(left)} jobs left; at least "
+        f"{least_s / 60:.0f} min of measuring",
+        err=True,
+    )
+    click.echo(folder)
+
+
+@fleet_group.command("run")
+@study_argument
+@timing_options
+@_plan_options
+@click.option(
+    "--at-once",
+    type=click.IntRange(min=1),
+    help="Pairs measured at a time. Default: half the hosts, at most 8.",
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Passes; each tries a job that failed once.",
+)
+@click.option(
+    "--aside-after",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Failures in a row after which a host is put aside for the rest of a pass.",
+)
+@click.option(
+    "--retry-s",
+    type=click.FloatRange(min=0),
+    default=20.0,
+    show_default=True,
+    help="Time between passes, in seconds.",
+)
+@guarded
+def run_command(
+    study: str,
+    inventory: Path,
+    format_: str | None,
+    pairs: str,
+    only: tuple[str, ...],
+    results: Path | None,
+    at_once: int | None,
+    attempts: int,
+    aside_after: int,
+    retry_s: float,
+    **timing: Any,
+) -> None:
+    """Measure STUDY over pairs of hosts; a second call does only what is missing.
+
+    Prints the directory of the results; those of a pair are in pairs/A~B. Exit code 1 if a job has
+    no result.
+    """
+    from netlab.fleet.workflow import require_engine
+
+    require_engine()
+    plan = _planned(study, inventory, format_, pairs, only, results, timing)
+    from netlab.fleet.controller import FleetOptions, run_fleet
+
+    options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s)
+    run = run_fleet(plan, options, say=lambda text: click.echo(f"netlab: {text}", err=True))
+    click.echo(plan.directory)
+    click.echo(f"netlab: {run.done} of {run.jobs} jobs have a result", err=True)
+    if run.done < run.jobs:
+        click.echo("netlab: `netlab fleet status` has the reasons; run again to go on", err=True)
+        sys.exit(1)
+
+
+def _at_once(plan: FleetPlan, given: int | None) -> int:
+    return given or max(1, min(8, len(plan.hosts) // 2))
+
+
+@fleet_group.command("status")
+@click.argument("results", type=click.Path(path_type=Path))
+@guarded
+def status_command(results: Path) -> None:
+    """Show hosts and jobs of the fleet in RESULTS: done, running, failed, put aside.
+
+    RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
+    """
+    from rich.console import Console
+
+    from netlab.files import paths
+    from netlab.fleet.plan import read_plan
+    from netlab.fleet.status import fleet_status
+
+    here = paths.given_path(results)
+    directory = here if here.is_dir() else paths.results_dir(str(results))
+    status = fleet_status(read_plan(directory))
+    wide = None if sys.stdout.isatty() else 200
+    Console(markup=False, width=wide).print(status.table())

@@ -1,0 +1,246 @@
+"""Run a fleet: passes of the workflow until no job is left, each under one lease number."""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from netlab.errors import NetlabError
+from netlab.files.json_file import write_json
+from netlab.files.lock import take
+from netlab.fleet.asides import forgive
+from netlab.fleet.events import log_event, read_events
+from netlab.fleet.job import CAMPAIGN, JOBS_LOCK, read_campaign
+from netlab.fleet.plan import FOLDER, FleetPlan
+from netlab.fleet.tether import end_with_parent
+from netlab.fleet.workflow import engine_argv, require_engine, write_workflow
+
+LOCK, LOG = ".lock", "engine.log"
+LOG_LINES = 10
+ORPHANS_S = 60.0
+"""Time for jobs of a controller that died to revert their hosts and end."""
+
+
+@dataclass(frozen=True)
+class FleetOptions:
+    """How to run a fleet.
+
+    Parameters
+    ----------
+    at_once : int
+        Pairs that are measured at a time.
+    attempts : int
+        Passes: a job that failed is tried once in each.
+    aside_after : int
+        Failures in a row after which a host is put aside for the rest of a pass.
+    retry_s : float
+        Time between passes, s.
+    """
+
+    at_once: int = 8
+    attempts: int = 3
+    aside_after: int = 3
+    retry_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class FleetRun:
+    """Result of a run: jobs of the plan, those that are done, and the lease number."""
+
+    jobs: int
+    done: int
+    number: int
+
+
+def controller_name() -> str:
+    """User and host of this process, as a lease takes it."""
+    name = f"{getpass.getuser()}@{socket.gethostname()}"
+    return re.sub(r"[^!-~]", "?", name)[:64]
+
+
+def run_fleet(
+    plan: FleetPlan,
+    options: FleetOptions | None = None,
+    *,
+    controller: str = "",
+    job_argv: Sequence[str] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> FleetRun:
+    """Measure every job of a plan that has no result yet.
+
+    Parameters
+    ----------
+    plan : FleetPlan
+        The plan, as written.
+    options : FleetOptions, optional
+        How.
+    controller : str
+        Name for leases; user and host by default.
+    job_argv : sequence of str, optional
+        The command of a job, before its options, pair and visit.
+    say : callable
+        Called with a sentence for the user at each pass.
+    sleep, clock : callable
+        Wait so many s; Unix time, s.
+
+    Raises
+    ------
+    NetlabError
+        Snakemake is missing or fails, or another controller runs this plan.
+    """
+    options = options or FleetOptions()
+    require_engine()
+    with controlling(plan.directory):
+        campaign = open_campaign(plan, options, controller=controller, clock=clock)
+        log_event(plan.folder, "campaign_started", **campaign, jobs=len(plan.jobs))
+        number = campaign["number"]
+        try:
+            _passes(plan, options, number, job_argv, say, sleep)
+        finally:
+            left = sum(1 for _ in plan.remaining())
+            log_event(plan.folder, "campaign_ended", number=number, remaining=left)
+    return FleetRun(len(plan.jobs), len(plan.jobs) - left, number)
+
+
+@contextmanager
+def controlling(directory: Path) -> Iterator[None]:
+    """Lock the fleet of a directory against a second controller; wait for jobs of a former one.
+
+    Raises
+    ------
+    NetlabError
+        Another controller runs it, or jobs of a former one do not end.
+    """
+    folder = directory / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / LOCK, "a+b") as lock:
+        holder = take(lock.fileno())
+        if holder is not None:
+            raise NetlabError(
+                f"another controller runs the fleet in {folder}: {holder}", code="E-FLEET-033"
+            )
+        _wait_for_jobs(folder)
+        yield
+
+
+def open_campaign(
+    plan: FleetPlan,
+    options: FleetOptions,
+    *,
+    controller: str = "",
+    clock: Callable[[], float] = time.time,
+) -> dict[str, Any]:
+    """Begin a campaign with a lease number of its own; jobs of former ones refuse to start.
+
+    Returns
+    -------
+    dict
+        ``controller``, ``number`` and ``aside_after``.
+    """
+    campaign = {
+        "controller": controller or controller_name(),
+        "number": _next_number(plan.folder, clock),
+        "aside_after": options.aside_after,
+    }
+    write_json(plan.folder / CAMPAIGN, campaign)
+    return campaign
+
+
+def _next_number(folder: Path, clock: Callable[[], float]) -> int:
+    """A number above all that this or another controller has taken before: the time in ms."""
+    try:
+        before = int(read_campaign(folder)["number"])
+    except NetlabError:
+        before = 0
+    return max(int(clock() * 1000), before + 1)
+
+
+def _passes(
+    plan: FleetPlan,
+    options: FleetOptions,
+    number: int,
+    job_argv: Sequence[str] | None,
+    say: Callable[[str], None],
+    sleep: Callable[[float], None],
+) -> None:
+    for attempt in range(1, options.attempts + 1):
+        left = list(plan.remaining())
+        if not left:
+            return
+        if attempt > 1:
+            say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
+            sleep(options.retry_s)
+        forgive(plan.folder)
+        write_workflow(plan, left, at_once=options.at_once, number=number, job_argv=job_argv)
+        log_event(plan.folder, "pass_started", number=attempt, jobs=len(left))
+        say(f"pass {attempt}: {len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time")
+        before = _started(plan.folder)
+        code = _engine(plan.folder)
+        if code > 0 and _started(plan.folder) == before:
+            tail = (plan.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+            raise NetlabError(
+                f"Snakemake ended with exit code {code}; the end of {plan.folder / LOG}:\n"
+                + "\n".join(tail[-LOG_LINES:]),
+                code="E-FLEET-034",
+            )
+
+
+def _started(folder: Path) -> int:
+    return sum(event["event"] in ("job_started", "job_failed") for event in read_events(folder))
+
+
+def _engine(folder: Path) -> int:
+    """Run the workflow; its exit code. Jobs end with it, and it ends with this process."""
+    with open(folder / LOG, "ab") as log:
+        process = _popen(engine_argv(folder), log)
+        try:
+            return process.wait()
+        except BaseException:
+            process.kill()  # jobs receive SIGTERM, and revert their hosts
+            process.wait()
+            raise
+        finally:
+            _wait_for_jobs(folder)
+
+
+def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    parent = os.getpid()
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # a Ctrl-C is for this process, which ends the others
+        preexec_fn=lambda: end_with_parent(signal.SIGKILL, parent),
+    )
+
+
+def _wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
+    """Wait until no job of an earlier engine is left; each has a shared lock."""
+    deadline = time.monotonic() + timeout_s
+    with open(folder / JOBS_LOCK, "ab") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise NetlabError(
+                        f"jobs of an earlier controller still run after {timeout_s:g} s; "
+                        f"`fuser {folder / JOBS_LOCK}` lists them",
+                        code="E-FLEET-035",
+                    ) from None
+            time.sleep(0.05)

@@ -1,0 +1,192 @@
+"""One job of a fleet: study and visit in, one atomically written result out.
+
+The workflow runs ``python -m netlab.fleet.job DIRECTORY PAIR VISIT``, and so can anyone by hand.
+Exit code 0: the result is written, be it of a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+
+from netlab.errors import HostError, NetlabError
+from netlab.files.json_file import write_json
+from netlab.fleet.asides import failures, forgive, note_failure
+from netlab.fleet.events import log_event
+from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, read_plan
+from netlab.fleet.tether import end_with_parent
+from netlab.hosts.lease import HostLease
+
+CAMPAIGN = "campaign.json"
+JOBS_LOCK = ".jobs"
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """Runs of a job: measured now, valid from before, flagged, and without a goodput."""
+
+    measured: int = 0
+    kept: int = 0
+    flagged: int = 0
+    failed: int = 0
+
+
+Measure = Callable[[FleetPlan, FleetJob, HostLease], JobOutcome]
+
+
+def run_job(
+    plan: FleetPlan,
+    job: FleetJob,
+    measure: Measure,
+    *,
+    clock: Callable[[], float] = time.time,
+) -> dict:
+    """Make one visit of one pair and write its result.
+
+    Parameters
+    ----------
+    plan, job : FleetPlan, FleetJob
+        What to measure.
+    measure : callable
+        Makes the visit.
+    clock : callable
+        Unix time, s.
+
+    Returns
+    -------
+    dict
+        The result as written: ``status`` ``done`` or ``failed`` with ``error``.
+
+    Raises
+    ------
+    NetlabError
+        The folder of the fleet has no campaign.
+    """
+    folder, campaign = plan.folder, read_campaign(plan.folder)
+    lease = HostLease(campaign["controller"], campaign["number"])
+    named = {"job": job.job_id, "lease": lease.number}
+    began_s = clock()
+    result: dict = {
+        "key": plan.pair_key(job.pair),
+        "job": job.job_id,
+        "hosts": list(job.pair),
+        "lease": lease.number,
+        "began_s": began_s,
+    }
+    try:
+        _refuse_put_aside(folder, job, campaign["aside_after"])
+        log_event(folder, "job_started", **named, pid=os.getpid())
+        outcome = measure(plan, job, lease)
+    except (NetlabError, OSError) as error:
+        code = getattr(error, "code", None)
+        blamed = _blamed(error, job)
+        result |= {"status": FAILED, "error": {"code": code, "message": str(error)}}
+        log_event(folder, "job_failed", **named, code=code, message=str(error), hosts=blamed)
+        for host in blamed:
+            if note_failure(folder, host) == campaign["aside_after"]:
+                log_event(folder, "host_put_aside", host=host, lease=lease.number, code=code)
+    except KeyboardInterrupt:
+        log_event(folder, "job_stopped", **named)
+        raise
+    else:
+        result |= {"status": DONE, **asdict(outcome)}
+        forgive(folder, job.pair)
+        log_event(folder, "job_done", **named, **asdict(outcome), seconds=clock() - began_s)
+    result["ended_s"] = clock()
+    write_json(plan.done_file(job.job_id), result)
+    return result
+
+
+def read_campaign(folder: Path) -> dict:
+    """Controller, lease number and limit of failures of the present campaign.
+
+    Raises
+    ------
+    NetlabError
+        There is none.
+    """
+    try:
+        content = json.loads((folder / CAMPAIGN).read_text(encoding="utf-8"))
+        return {key: content[key] for key in ("controller", "number", "aside_after")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NetlabError(
+            f"{folder / CAMPAIGN}: no campaign ({error}); start one with `netlab fleet run`",
+            code="E-FLEET-029",
+        ) from None
+
+
+def _refuse_put_aside(folder: Path, job: FleetJob, limit: int) -> None:
+    aside = [host for host in job.pair if failures(folder, host) >= limit]
+    if aside:
+        raise NetlabError(
+            f"{', '.join(aside)}: put aside after {limit} failures in a row", code="E-FLEET-030"
+        )
+
+
+def _blamed(error: Exception, job: FleetJob) -> list[str]:
+    """Hosts of a pair that an error is of; none for one of the path or the study."""
+    named = error.host.split(", ") if isinstance(error, HostError) else []
+    return [host for host in job.pair if host in named]
+
+
+def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
+    """Run the job that the arguments name; its exit code."""
+    given = _arguments(argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        end_with_parent(parent=given.parent)
+        plan = read_plan(given.directory)
+        with open(plan.folder / JOBS_LOCK, "ab") as lock:
+            # the controller waits for this lock, so that no job of a former one is left
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            _refuse_former(plan.folder, given.lease)
+            run_job(plan, plan.job(given.pair, given.visit), measure or _measure)
+    except NetlabError as error:
+        print(f"netlab: {error.with_code()}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGTERM
+    return 0
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="netlab.fleet.job", description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("pair")
+    parser.add_argument("visit")
+    parser.add_argument("--lease", type=int, help="lease number of the campaign it belongs to")
+    parser.add_argument("--parent", type=int, help="process that the job ends with")
+    return parser.parse_args(argv)
+
+
+def _refuse_former(folder: Path, number: int | None) -> None:
+    now = read_campaign(folder)["number"]
+    if number is not None and number != now:
+        raise NetlabError(
+            f"{folder}: the job belongs to lease {number}, and a controller has lease {now} now",
+            code="E-FLEET-036",
+        )
+
+
+def _measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
+    from netlab.fleet.measured import measure_job  # takes a second to import
+
+    return measure_job(plan, job, lease)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Measure one visit of a pair as a campaign of one controller does."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from netlab.errors import HostError, NetlabError
+from netlab.experiment.campaign import disturbed, exclusive, held_up
+from netlab.experiment.record import open_visit
+from netlab.experiment.visit import run_visit
+from netlab.files.json_file import write_json
+from netlab.fleet.job import JobOutcome
+from netlab.fleet.pairs import Pair
+from netlab.fleet.plan import FleetJob, FleetPlan, pair_id
+from netlab.fleet.template import PairEnds, pair_study
+from netlab.hosts.lease import HostLease
+from netlab.hosts.opening import close_hosts, open_all
+from netlab.hosts.ssh import SshHost
+from netlab.study import Study, schedule
+from netlab.survey.pairing import find_paths
+from netlab.survey.probe import survey
+
+BUSY = "E-RUN-006"
+"""Code of an agent that cannot start, for example because another serves the host."""
+
+BUSY_S = 30.0
+"""Time in which a busy host may become free: that of a job that reverts and ends."""
+
+RETRY_S = 2.0
+
+
+def measure_job(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
+    """Measure the runs of a job that have no valid record yet.
+
+    Raises
+    ------
+    HostError, TuningError, NetlabError
+        A host was lost or refused, a tuning could not be applied, or runs have no goodput. What
+        was measured is recorded, and the next attempt measures the rest.
+    """
+    hosts = tuple(plan.hosts[name] for name in job.pair)
+    ends = plan.ends(job.pair) or found_ends(plan, job.pair)
+    study = pair_study(plan.study(), job.pair, (hosts[0], hosts[1]), ends)
+    visit = schedule.visit(study, job.visit.block_id, job.visit.round)
+    directory = plan.pair_directory(job.pair)
+    with exclusive(directory):
+        return while_busy(lambda: _measured(study, visit, directory, lease))
+
+
+def while_busy(
+    attempt: Callable[[], JobOutcome],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> JobOutcome:
+    """Try again while another agent serves a host, for a job that ends takes seconds to revert."""
+    until = clock() + BUSY_S
+    while True:
+        try:
+            return attempt()
+        except HostError as error:
+            if error.code != BUSY or "(in_use)" not in str(error) or clock() > until:
+                raise
+        sleep(RETRY_S)
+
+
+def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostLease) -> JobOutcome:
+    record, todo = open_visit(study, visit, directory)
+    kept, measured = len(visit.runs) - len(todo.runs), 0
+    for _ in range(study.noise.retries + 1):
+        if not todo.runs:
+            break
+        part, campaign = record.new_part(todo), record.log.campaign
+        run_visit(study, todo, record.store, part, campaign=campaign, lease=lease)
+        measured += len(todo.runs)
+        runs, _ = record.store.block(visit.block_id)
+        todo = todo.only(set(runs.loc[disturbed(runs) | held_up(runs), "run_id"]))
+    runs, _ = record.store.block(visit.block_id)
+    runs = runs[runs["round"] == visit.round]
+    without = runs["goodput_MBps"].isna()
+    if without.any():
+        reason = runs.loc[without, "message"].iloc[0]
+        raise NetlabError(
+            f"{without.sum()} of {len(visit.runs)} runs have no goodput, the first: {reason}",
+            code="E-FLEET-031",
+        )
+    return JobOutcome(measured, kept, flagged=int((runs["flags"] != "").sum()))
+
+
+def found_ends(plan: FleetPlan, pair: Pair) -> PairEnds:
+    """Data addresses and interfaces of a pair, asked of its hosts once and then remembered.
+
+    Raises
+    ------
+    HostError, NetlabError
+        A host cannot be reached, or no path joins the two.
+    """
+    file = plan.folder / "ends" / f"{pair_id(pair)}.json"
+    key = plan.pair_key(pair)
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+        if known["key"] == key:
+            (one, other) = known["ends"]
+            return (one[0], one[1]), (other[0], other[1])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    ends = _asked(plan, pair)
+    write_json(file, {"key": key, "ends": [list(end) for end in ends]})
+    return ends
+
+
+def _asked(plan: FleetPlan, pair: Pair) -> PairEnds:
+    given = [plan.hosts[name] for name in pair]
+    hosts = {}
+    for name, host in zip(pair, given, strict=True):
+        reached = host.ssh(name)
+        hosts[name] = SshHost(
+            name,
+            str(reached.address),
+            user=host.user,
+            port=host.port,
+            identity_file=host.identity_file,
+        )
+    open_all(hosts)
+    try:
+        left, right = hosts.values()
+        addresses = tuple(host.data_address for host in given)
+        data = (addresses[0], addresses[1]) if addresses[0] and addresses[1] else None
+        path, *_ = find_paths((left, right), (survey(left), survey(right)), data)
+    finally:
+        close_hosts(hosts)
+    one, other = ((end.address, end.interface.name) for end in path.ends)
+    return one, other

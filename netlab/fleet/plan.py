@@ -1,0 +1,257 @@
+"""What a fleet measures: pairs, visits and their order, in files that a job can start from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import netlab
+from netlab.errors import BadInput, NetlabError
+from netlab.files.json_file import write_json
+from netlab.fleet.inventory import FleetHost, Inventory
+from netlab.fleet.pairs import Pair, rounds_of
+from netlab.fleet.template import PairEnds, check_template
+from netlab.study import Study, load
+from netlab.study.frozen import freeze, frozen_text
+from netlab.study.schedule import rounds, run_s
+
+FOLDER = "fleet"
+FORMAT = 1
+DONE, FAILED = "done", "failed"
+
+
+def pair_id(pair: Pair) -> str:
+    """Name of a pair for files; no host's name has a ``~``."""
+    return "~".join(pair)
+
+
+@dataclass(frozen=True)
+class FleetVisit:
+    """A visit of the study, which every pair makes.
+
+    Parameters
+    ----------
+    block_id : str
+        Its block.
+    round : int
+        From 1.
+    runs : int
+        Number of its runs.
+    seconds : float
+        Estimated time of its runs, s.
+    """
+
+    block_id: str
+    round: int
+    runs: int
+    seconds: float
+
+    @property
+    def visit_id(self) -> str:
+        """Block and round, as in :class:`netlab.study.schedule.Visit`."""
+        return f"{self.block_id}@r{self.round}"
+
+
+@dataclass(frozen=True)
+class FleetJob:
+    """One visit of one pair; ``after`` are the jobs before it on its hosts."""
+
+    pair: Pair
+    visit: FleetVisit
+    after: tuple[str, ...] = ()
+
+    @property
+    def job_id(self) -> str:
+        """Pair and visit: ``a~b/cable@none@1500@r1``."""
+        return f"{pair_id(self.pair)}/{self.visit.visit_id}"
+
+
+@dataclass(frozen=True)
+class FleetPlan:
+    """The plan of a fleet in a directory of results.
+
+    Parameters
+    ----------
+    directory : Path
+        Directory of the results; the plan is in its folder ``fleet``.
+    key : str
+        Digest of the study and the version of netlab.
+    hosts : dict of str to FleetHost
+        Hosts that are in a pair.
+    pairs : tuple of tuple of str
+        The pairs.
+    visits : tuple of FleetVisit
+        Visits of the study in the order of measuring.
+    """
+
+    directory: Path
+    key: str
+    hosts: dict[str, FleetHost]
+    pairs: tuple[Pair, ...]
+    visits: tuple[FleetVisit, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the plan, its workflow, its results of jobs and its log."""
+        return self.directory / FOLDER
+
+    def study(self) -> Study:
+        """The study that the pairs share."""
+        return load(self.folder / "study.yml")
+
+    @cached_property
+    def jobs(self) -> tuple[FleetJob, ...]:
+        """All jobs in the order of measuring.
+
+        Round after round of the study, visit after visit of it, and in each the rounds of pairs
+        that share no host. Every host works through its jobs in this order.
+        """
+        last: dict[str, str] = {}
+        found = []
+        matches = rounds_of(self.pairs)
+        for visit in self.visits:
+            for match in matches:
+                for pair in match:
+                    after = dict.fromkeys(last[name] for name in pair if name in last)
+                    job = FleetJob(pair, visit, tuple(after))
+                    last.update(dict.fromkeys(pair, job.job_id))
+                    found.append(job)
+        return tuple(found)
+
+    def done_file(self, job_id: str) -> Path:
+        """File of a job's result."""
+        return self.folder / DONE / f"{job_id}.json"
+
+    def pair_directory(self, pair: Pair) -> Path:
+        """Directory of the results of a pair, as ``netlab run`` writes them."""
+        return self.directory / "pairs" / pair_id(pair)
+
+    def pair_key(self, pair: Pair) -> str:
+        """Digest of what a job of a pair depends on: the study, and how its hosts are reached."""
+        hosts = [self.hosts[name].model_dump(exclude={"groups", "labels"}) for name in pair]
+        return _digest([self.key, hosts])
+
+    def ends(self, pair: Pair) -> PairEnds | None:
+        """Data addresses and interfaces of a pair; None if its hosts must be asked."""
+        one, other = (self.hosts[name] for name in pair)
+        if one.data_address and one.interface and other.data_address and other.interface:
+            return (one.data_address, one.interface), (other.data_address, other.interface)
+        return None
+
+    def result(self, job: FleetJob) -> dict | None:
+        """Result of a job under this plan; None without one."""
+        try:
+            found = json.loads(self.done_file(job.job_id).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return found if found.get("key") == self.pair_key(job.pair) else None
+
+    def remaining(self) -> Iterator[FleetJob]:
+        """Jobs without a valid result, each after those of its hosts that remain too."""
+        missing = [job for job in self.jobs if (self.result(job) or {}).get("status") != DONE]
+        last: dict[str, str] = {}
+        for job in missing:
+            after = dict.fromkeys(last[name] for name in job.pair if name in last)
+            last.update(dict.fromkeys(job.pair, job.job_id))
+            yield FleetJob(job.pair, job.visit, tuple(after))
+
+    def job(self, pair: str, visit: str) -> FleetJob:
+        """A job by its pair and visit.
+
+        Raises
+        ------
+        BadInput
+            The plan has no such job.
+        """
+        pairs = {pair_id(each): each for each in self.pairs}
+        visits = {each.visit_id: each for each in self.visits}
+        if pair not in pairs or visit not in visits:
+            raise BadInput(
+                "the plan has no such job",
+                where=str(self.folder),
+                value=f"{pair}/{visit}",
+                code="E-FLEET-027",
+            )
+        return FleetJob(pairs[pair], visits[visit])
+
+
+def make_plan(
+    study: Study, inventory: Inventory, pairs: Sequence[Pair], directory: Path
+) -> FleetPlan:
+    """Plan a study over pairs of hosts, and write the plan.
+
+    Parameters
+    ----------
+    study : Study
+        A study of one path, see :func:`netlab.fleet.template.check_template`.
+    inventory : Inventory
+        The hosts.
+    pairs : sequence of tuple of str
+        Pairs of them.
+    directory : Path
+        Directory of the results. A plan that is there is replaced; results stay, and those of the
+        same study on the same hosts count.
+
+    Raises
+    ------
+    BadInput
+        The study cannot be measured on pairs of other hosts.
+    """
+    check_template(study)
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    visits = tuple(
+        FleetVisit(
+            visit.block_id, visit.round, len(visit.runs), sum(run_s(study, r) for r in visit.runs)
+        )
+        for each in rounds(study)
+        for visit in each
+    )
+    key = _digest([frozen_text(study), netlab.__version__])
+    hosts = {name: inventory.hosts[name] for name in names}
+    plan = FleetPlan(directory.absolute(), key, hosts, tuple(pairs), visits)
+    freeze(study, plan.folder)
+    content = {
+        "format": FORMAT,
+        "key": key,
+        "study": study.name,
+        "hosts": {name: host.model_dump(mode="json") for name, host in hosts.items()},
+        "pairs": [list(pair) for pair in pairs],
+        "visits": [vars(visit) for visit in visits],
+    }
+    write_json(plan.folder / "plan.json", content)
+    return plan
+
+
+def read_plan(directory: Path) -> FleetPlan:
+    """Read the plan of a directory of results.
+
+    Raises
+    ------
+    NetlabError
+        It is missing or damaged.
+    """
+    path = directory / FOLDER / "plan.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError(f"format {content['format']}, expected {FORMAT}")
+        return FleetPlan(
+            directory.absolute(),
+            content["key"],
+            {name: FleetHost.model_validate(host) for name, host in content["hosts"].items()},
+            tuple((one, other) for one, other in content["pairs"]),
+            tuple(FleetVisit(**visit) for visit in content["visits"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise NetlabError(
+            f"{path} cannot be read as the plan of a fleet: {error}; run `netlab fleet plan`",
+            code="E-FLEET-028",
+        ) from None
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

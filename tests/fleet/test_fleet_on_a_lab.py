@@ -1,0 +1,74 @@
+"""A fleet of hosts in namespaces, measured over SSH: a killed controller, a lost host, resume."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+import pandas as pd
+import pytest
+from fleet_lab import FleetLab, fleet_lab
+
+from netlab.fleet.events import read_events
+from netlab.fleet.plan import read_plan
+from netlab.results import Store
+
+pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.root]
+
+HOSTS, ROUNDS = 4, 2
+WAIT_S = 240
+"""Timeout on a machine that is busy otherwise."""
+
+
+def runs(lab: FleetLab) -> pd.DataFrame:
+    """The runs that count, of all pairs."""
+    plan = read_plan(lab.results)
+    found = [Store(plan.pair_directory(pair)).runs().assign(pair=pair) for pair in plan.pairs]
+    return pd.concat(found, ignore_index=True)
+
+
+def overlapping(rows: pd.DataFrame) -> list[str]:
+    """Runs of a host that began before the one before it was over."""
+    wrong = []
+    for host in {name for pair in rows["pair"] for name in pair}:
+        own = rows[[host in pair for pair in rows["pair"]]]
+        began = own["started_at"].map(lambda text: datetime.fromisoformat(text).timestamp())
+        own = own.assign(began_s=began).sort_values("began_s")
+        ends = own["began_s"] + own["window_s"]
+        late = own["began_s"].iloc[1:].to_numpy() < ends.iloc[:-1].to_numpy()
+        wrong += list(own["run_id"].iloc[1:][late])
+    return wrong
+
+
+@pytest.mark.timeout(600)
+def test_a_controller_killed_in_the_middle_is_resumed_and_every_run_is_there_once(tmp_path):
+    with fleet_lab(tmp_path, HOSTS, rounds=ROUNDS) as lab:
+        first = lab.run("--at-once", "2")
+        folder, deadline = lab.results / "fleet", time.monotonic() + WAIT_S
+        while sum(e["event"] == "job_done" for e in read_events(folder)) < 2:
+            assert first.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        first.kill()
+        second = lab.run("--at-once", "2", "--retry-s", "1")
+        out, complaint = second.communicate(timeout=WAIT_S)
+        assert second.returncode == 0, complaint
+        assert out.strip() == str(lab.results)
+        rows = runs(lab)
+        assert len(rows) == HOSTS * ROUNDS * 2
+        assert not rows.duplicated(["pair", "run_id"]).any()
+        assert (rows["goodput_MBps"].between(10, 30)).all(), rows["goodput_MBps"]
+        assert overlapping(rows) == []
+        events = list(read_events(folder))
+        done = [event["job"] for event in events if event["event"] == "job_done"]
+        assert len(done) == len(set(done)) == HOSTS * ROUNDS
+        assert {lab.sysctl(name, "net.ipv4.tcp_sack") for name in lab.names} == {"1"}
+        assert lab.processes() == []
+        leases = [file.read_text() for file in lab.state.glob("n*/netlab/lease-*")]
+        numbers = [event["number"] for event in events if event["event"] == "campaign_started"]
+        assert len(numbers) == 2 and numbers[0] < numbers[1]
+        assert {text.split()[0] for text in leases} == {str(numbers[1])} and len(leases) == HOSTS
+
+        status, _ = lab.start("status", str(lab.results)).communicate(timeout=WAIT_S)
+        assert f"{HOSTS * ROUNDS} of {HOSTS * ROUNDS} jobs done" in status
+        for name in lab.names:
+            assert name in status
