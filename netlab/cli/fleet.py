@@ -67,11 +67,10 @@ def _planned(
 ) -> FleetPlan:
     loaded = load_measurable(study, **timing)
     from netlab.files import paths
+    from netlab.fleet.controller import controlling
     from netlab.fleet.inventory import load_inventory
     from netlab.fleet.pairs import pairs_of
     from netlab.fleet.plan import make_plan
-
-    from netlab.fleet.controller import controlling
 
     hosts = load_inventory(inventory, format=format_).only(only)
     directory = results or paths.results_dir(loaded.name)

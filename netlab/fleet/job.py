@@ -49,8 +49,8 @@ def run_job(
     measure: Measure,
     *,
     clock: Callable[[], float] = time.time,
-) -> dict:
-    """Make one visit of one pair and write its result.
+) -> None:
+    """Make one visit of one pair and write its result: done, or failed with the error.
 
     Parameters
     ----------
@@ -61,11 +61,6 @@ def run_job(
     clock : callable
         Unix time, s.
 
-    Returns
-    -------
-    dict
-        The result as written: ``status`` ``done`` or ``failed`` with ``error``.
-
     Raises
     ------
     NetlabError
@@ -75,7 +70,7 @@ def run_job(
     lease = HostLease(campaign["controller"], campaign["number"])
     named = {"job": job.job_id, "lease": lease.number}
     began_s = clock()
-    result: dict = {
+    result = {
         "key": plan.pair_key(job.pair),
         "job": job.job_id,
         "hosts": list(job.pair),
@@ -87,23 +82,27 @@ def run_job(
         log_event(folder, "job_started", **named, pid=os.getpid())
         outcome = measure(plan, job, lease)
     except (NetlabError, OSError) as error:
-        code = getattr(error, "code", None)
+        failure = {"code": getattr(error, "code", None), "message": str(error)}
         blamed = _blamed(error, job)
-        result |= {"status": FAILED, "error": {"code": code, "message": str(error)}}
-        log_event(folder, "job_failed", **named, code=code, message=str(error), hosts=blamed)
+        _write(plan, job, result | {"status": FAILED, "error": failure}, clock)
+        log_event(folder, "job_failed", **named, **failure, hosts=blamed)
         for host in blamed:
             if note_failure(folder, host) == campaign["aside_after"]:
-                log_event(folder, "host_put_aside", host=host, lease=lease.number, code=code)
+                log_event(
+                    folder, "host_put_aside", host=host, lease=lease.number, code=failure["code"]
+                )
     except KeyboardInterrupt:
         log_event(folder, "job_stopped", **named)
         raise
     else:
-        result |= {"status": DONE, **asdict(outcome)}
+        # the result before the event: a job that is killed between the two is done
+        _write(plan, job, result | {"status": DONE, **asdict(outcome)}, clock)
         forgive(folder, job.pair)
         log_event(folder, "job_done", **named, **asdict(outcome), seconds=clock() - began_s)
-    result["ended_s"] = clock()
-    write_json(plan.done_file(job.job_id), result)
-    return result
+
+
+def _write(plan: FleetPlan, job: FleetJob, result: dict, clock: Callable[[], float]) -> None:
+    write_json(plan.done_file(job.job_id), result | {"ended_s": clock()})
 
 
 def read_campaign(folder: Path) -> dict:

@@ -149,7 +149,8 @@ def fleet_status(plan: FleetPlan, *, clock: Callable[[], float] = time.time) -> 
 def _happened(folder: Path, number: int) -> tuple[set[str], float, int, dict[str, str]]:
     """Running jobs, the campaign's first moment, jobs done in it, and hosts' last failures."""
     running: set[str] = set()
-    first_s, done, reasons = 0.0, 0, {}
+    reasons: dict[str, str] = {}
+    first_s, done = 0.0, 0
     for event in read_events(folder):
         if event["event"] == "campaign_started" and event["number"] == number:
             first_s, done = event["at_s"], 0

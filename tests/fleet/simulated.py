@@ -33,13 +33,13 @@ def job_argv(plan: FleetPlan) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def simulated_hosts(count: int) -> Iterator[Inventory]:
-    """Network namespaces, as the hosts of an inventory."""
-    names = [f"h{number:03}" for number in range(count)]
-    spaces = {name: f"nfs{os.getpid()}-{name}" for name in names}
+def simulated_hosts(count: int, *, names: int = 0) -> Iterator[Inventory]:
+    """So many network namespaces, as the hosts of an inventory that may name more."""
+    labels = [f"h{number:03}" for number in range(max(count, names))]
+    spaces = {name: f"nfs{os.getpid()}-{name}" for name in labels}
     made = []
     try:
-        for space in spaces.values():
+        for space in list(spaces.values())[:count]:
             subprocess.run(("ip", "netns", "add", space), check=True)
             made.append(space)
         hosts = {name: {"labels": {"netns": space}} for name, space in spaces.items()}
