@@ -132,7 +132,7 @@ def controlling(directory: Path) -> Iterator[None]:
             raise NetlabError(
                 f"another controller runs the fleet in {folder}: {holder}", code="E-FLEET-033"
             )
-        _wait_for_jobs(folder)
+        wait_for_jobs(folder)
         yield
 
 
@@ -213,7 +213,7 @@ def _engine(folder: Path) -> int:
             process.wait()
             raise
         finally:
-            _wait_for_jobs(folder)
+            wait_for_jobs(folder)
 
 
 def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -228,8 +228,14 @@ def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
     )
 
 
-def _wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
-    """Wait until no job of an earlier engine is left; each has a shared lock."""
+def wait_for_jobs(folder: Path, timeout_s: float = ORPHANS_S) -> None:
+    """Wait until no job of an earlier engine is left; each has a shared lock.
+
+    Raises
+    ------
+    NetlabError
+        One is left after `timeout_s`.
+    """
     deadline = time.monotonic() + timeout_s
     with open(folder / JOBS_LOCK, "ab") as lock:
         while True:

@@ -32,12 +32,11 @@ JOBS_LOCK = ".jobs"
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """Runs of a job: measured now, valid from before, flagged, and without a goodput."""
+    """Runs of a job: measured now, valid from before, and flagged."""
 
     measured: int = 0
     kept: int = 0
     flagged: int = 0
-    failed: int = 0
 
 
 Measure = Callable[[FleetPlan, FleetJob, HostLease], JobOutcome]

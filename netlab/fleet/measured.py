@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
+
 from netlab.errors import HostError, NetlabError
 from netlab.experiment.campaign import disturbed, exclusive, held_up
 from netlab.experiment.record import open_visit
@@ -79,12 +81,22 @@ def _measured(study: Study, visit: schedule.Visit, directory: Path, lease: HostL
         runs, _ = record.store.block(visit.block_id)
         todo = todo.only(set(runs.loc[disturbed(runs) | held_up(runs), "run_id"]))
     runs, _ = record.store.block(visit.block_id)
-    runs = runs[runs["round"] == visit.round]
+    return outcome_of(runs[runs["round"] == visit.round], measured, kept)
+
+
+def outcome_of(runs: pd.DataFrame, measured: int, kept: int) -> JobOutcome:
+    """Outcome of a job from the records of its visit.
+
+    Raises
+    ------
+    NetlabError
+        Runs have no goodput, so that the job is to be tried again.
+    """
     without = runs["goodput_MBps"].isna()
     if without.any():
         reason = runs.loc[without, "message"].iloc[0]
         raise NetlabError(
-            f"{without.sum()} of {len(visit.runs)} runs have no goodput, the first: {reason}",
+            f"{without.sum()} of {len(runs)} runs have no goodput, the first: {reason}",
             code="E-FLEET-031",
         )
     return JobOutcome(measured, kept, flagged=int((runs["flags"] != "").sum()))

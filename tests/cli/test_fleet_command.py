@@ -1,0 +1,95 @@
+"""``netlab fleet`` plans without a host, refuses what it cannot use, and shows the state."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from netlab.cli import main
+from netlab.fleet.controller import controlling
+from netlab.fleet.plan import read_plan
+
+STUDY = """\
+netlab: 1
+name: template
+title: Any two hosts
+hosts: {left: {kind: lab}, right: {kind: lab}}
+paths: {cable: {ends: [{host: left}, {host: right}]}}
+groups: [{name: only, path: cable, sender: left}]
+streams: [1, 2]
+timing: {rounds: 4, seconds: 5.0, warmup_s: 1.0}
+"""
+INVENTORY = "[rack1]\nn[1:4]\n[rack2]\nn[5:6]\n"
+
+
+@pytest.fixture
+def invoke(tmp_path):
+    (tmp_path / "study.yml").write_text(STUDY)
+    (tmp_path / "hosts").write_text(INVENTORY)
+
+    def run(command: str, *words: str):
+        place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
+        argv = ["fleet", command, str(tmp_path / "study.yml"), *place, *words]
+        return CliRunner().invoke(main, argv)
+
+    return run
+
+
+def test_a_plan_says_what_it_takes_and_writes_the_workflow(invoke, tmp_path):
+    done = invoke("plan")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"{tmp_path / 'results' / 'fleet'}\n"
+    assert "6 pairs of 6 hosts in 2 rounds" in done.stderr
+    assert "24 jobs of 48 runs, 24 jobs left; at least 2 min" in done.stderr
+    plan = read_plan(tmp_path / "results")
+    assert {path.name for path in plan.folder.iterdir()} >= {"Snakefile", "workflow.json"}
+
+
+def test_groups_and_rules_choose_the_pairs(invoke, tmp_path):
+    done = invoke("plan", "--only", "rack1", "--pairs", "all", "--rounds", "1")
+    assert "6 pairs of 4 hosts in 3 rounds" in done.stderr
+    assert set(read_plan(tmp_path / "results").hosts) == {"n1", "n2", "n3", "n4"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "status"),
+    [
+        (("--pairs", "square"), "E-FLEET-020", 2),
+        (("--only", "rack3"), "E-FLEET-004", 2),
+        (("--format", "netlab"), "E-YAML-007", 2),
+        (("--precision", "5"), "E-FLEET-026", 2),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_code(invoke, words, code, status):
+    done = invoke("plan", *words)
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert f"[{code}]" in done.stderr
+
+
+def test_a_run_without_snakemake_ends_before_a_file_is_written(invoke, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "snakemake", None)
+    done = invoke("run")
+    assert done.exit_code == 1 and "[E-FLEET-032]" in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_plan_is_not_replaced_while_a_controller_runs_it(invoke, tmp_path):
+    assert invoke("plan").exit_code == 0
+    before = (tmp_path / "results" / "fleet" / "plan.json").read_text()
+    with controlling(tmp_path / "results"):
+        done = invoke("plan", "--rounds", "1")
+    assert done.exit_code == 1 and "[E-FLEET-033]" in done.stderr
+    assert (tmp_path / "results" / "fleet" / "plan.json").read_text() == before
+
+
+def test_the_status_lists_every_host(invoke, tmp_path):
+    invoke("plan")
+    done = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "results")])
+    assert done.exit_code == 0, done.output
+    assert "0 of 24 jobs done, no controller runs" in done.stdout
+    for name in read_plan(tmp_path / "results").hosts:
+        assert name in done.stdout
+    nowhere = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "nowhere")])
+    assert nowhere.exit_code == 1 and "[E-FLEET-028]" in nowhere.stderr

@@ -1,0 +1,184 @@
+"""A plan has every visit of every pair once, in an order that each host can keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from refusals import refused
+
+from netlab.errors import BadInput, NetlabError
+from netlab.files.json_file import write_json
+from netlab.fleet.inventory import FleetHost, Inventory
+from netlab.fleet.pairs import pairs_of
+from netlab.fleet.plan import DONE, FAILED, FleetPlan, make_plan, read_plan
+from netlab.fleet.template import pair_study
+from netlab.fleet.workflow import require_engine, resource, write_workflow
+from netlab.study import load, schedule
+
+STUDY = {
+    "netlab": 1,
+    "name": "template",
+    "title": "Two hosts that stand for any",
+    "hosts": {
+        "left": {"kind": "lab", "profiles": {"off": "sack-off"}},
+        "right": {"kind": "lab", "bus": {"bandwidth_MBps": 800.0, "label": "PCI-X"}},
+    },
+    "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
+    "groups": [
+        {"name": "there", "path": "cable", "sender": "left"},
+        {"name": "back", "path": "cable", "sender": "right"},
+    ],
+    "tunings": [{"name": "off", "mtus_B": [1500, 9000]}],
+    "profiles": {
+        name: {"knobs": [{"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 0}]}
+        for name in ("off", "sack-off")
+    },
+    "streams": [1, 4],
+    "timing": {"rounds": 3, "seconds": 1.0, "warmup_s": 0.0},
+}
+
+
+def fleet(count: int = 4) -> Inventory:
+    return Inventory(hosts={f"h{n}": FleetHost(address=f"192.0.2.{n}") for n in range(count)})
+
+
+def planned(directory: Path, rule: str = "ring", hosts: Inventory | None = None) -> FleetPlan:
+    hosts = hosts or fleet()
+    return make_plan(load(STUDY), hosts, pairs_of(hosts, rule), directory)
+
+
+def write_result(plan: FleetPlan, job, status: str = DONE) -> None:
+    write_json(plan.done_file(job.job_id), {"key": plan.pair_key(job.pair), "status": status})
+
+
+def test_the_study_of_a_pair_has_its_hosts_in_the_place_of_the_templates():
+    hosts = (FleetHost(address="192.0.2.1", user="ops", port=2222), FleetHost())
+    ends = (("198.18.0.1", "eth1"), ("198.18.0.2", "eth2"))
+    study = pair_study(load(STUDY), ("a", "b.site"), hosts, ends)
+    assert study.hosts["a"].address == "192.0.2.1" and study.hosts["a"].port == 2222
+    assert study.hosts["a"].profiles == {"off": "sack-off"}
+    assert study.hosts["b.site"].address == "b.site"
+    assert study.hosts["b.site"].bus.bandwidth_MBps == 800
+    (path,) = study.paths.values()
+    assert [(e.host, e.address, e.interface) for e in path.ends] == [
+        ("a", "198.18.0.1", "eth1"),
+        ("b.site", "198.18.0.2", "eth2"),
+    ]
+    assert [group.sender for group in study.groups] == ["a", "b.site"]
+    template = {visit.visit_id for visit in schedule.visits(load(STUDY))}
+    assert {visit.visit_id for visit in schedule.visits(study)} == template
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (
+            {"paths": dict.fromkeys(("cable", "other"), STUDY["paths"]["cable"])},
+            "E-FLEET-023",
+        ),
+        (
+            {"paths": {"cable": {**STUDY["paths"]["cable"], "link": {"rate_Mbps": 100.0}}}},
+            "E-FLEET-024",
+        ),
+        ({"outer": {"kernel": ["smp", "up"]}}, "E-FLEET-025"),
+        (
+            {"precision": {"half_width_percent": 5.0}, "timing": {"seconds": 1.0}},
+            "E-FLEET-026",
+        ),
+    ],
+)
+def test_a_study_that_no_pair_can_stand_in_for_is_refused(tmp_path, change, code):
+    with refused(BadInput, code):
+        make_plan(load({**STUDY, **change}), fleet(), (("h0", "h1"),), tmp_path)
+    assert not (tmp_path / "fleet").exists()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@given(st.integers(2, 7), st.sampled_from(["all", "ring", "star=h1"]), st.data())
+def test_each_host_has_its_jobs_in_one_order_also_when_some_are_done(tmp_path, count, rule, data):
+    hosts = fleet(count)
+    plan = planned(tmp_path, rule, hosts)
+    assert len(plan.jobs) == len({j.job_id for j in plan.jobs}) == len(plan.pairs) * 6
+    for file in plan.folder.glob("done/*/*.json"):
+        file.unlink()
+    done = data.draw(st.sets(st.sampled_from(plan.jobs), max_size=12))
+    for job in done:
+        write_result(plan, job)
+    left = list(plan.remaining())
+    assert [j.job_id for j in left] == [j.job_id for j in plan.jobs if j not in done]
+    for jobs in (plan.jobs, left):
+        for host in hosts.hosts:
+            own = [job for job in jobs if host in job.pair]
+            for before, job in zip(own, own[1:], strict=False):
+                assert before.job_id in job.after
+        assert sum(len(job.after) for job in jobs) <= 2 * len(jobs)
+    rounds = [job.visit.round for job in plan.jobs]
+    assert rounds == sorted(rounds)
+
+
+def test_a_plan_is_read_back_as_it_was_written(tmp_path):
+    plan = planned(tmp_path)
+    assert read_plan(tmp_path) == plan
+    assert plan.study().digest() == load(STUDY).digest()
+    job = plan.jobs[3]
+    found = plan.job("~".join(job.pair), job.visit.visit_id)
+    assert (found.pair, found.visit) == (job.pair, job.visit)
+    for pair, visit in (("h0~h2", job.visit.visit_id), ("h0~h1", "cable@off@1500@r9")):
+        with refused(BadInput, "E-FLEET-027"):
+            plan.job(pair, visit)
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"format": 2}', '{"format": 1}'])
+def test_a_missing_or_damaged_plan_is_refused(tmp_path, text):
+    if text is not None:
+        (tmp_path / "fleet").mkdir()
+        (tmp_path / "fleet" / "plan.json").write_text(text)
+    with refused(NetlabError, "E-FLEET-028"):
+        read_plan(tmp_path)
+
+
+def test_a_result_counts_for_the_same_study_on_the_same_hosts_only(tmp_path):
+    plan = planned(tmp_path)
+    first = plan.jobs[0]
+    write_result(plan, first)
+    assert first.job_id not in {job.job_id for job in planned(tmp_path).remaining()}
+    moved = fleet().model_dump(mode="json")
+    moved["hosts"][first.pair[0]]["address"] = "192.0.2.99"
+    elsewhere = planned(tmp_path, "ring", Inventory.model_validate(moved))
+    assert first.job_id in {job.job_id for job in elsewhere.remaining()}
+    longer = load(STUDY, seconds=2.0)
+    other = make_plan(longer, fleet(), plan.pairs, tmp_path)
+    assert len(list(other.remaining())) == len(other.jobs)
+    relabelled = fleet().model_dump(mode="json")
+    relabelled["hosts"]["h0"]["labels"] = {"rack": "1"}
+    same = planned(tmp_path, "ring", Inventory.model_validate(relabelled))
+    assert first.job_id not in {job.job_id for job in same.remaining()}
+
+
+def test_the_workflow_has_a_limit_for_every_host_and_only_what_is_missing(tmp_path):
+    hosts = Inventory(hosts={name: FleetHost() for name in ("a-b", "a_b", "a.b")})
+    plan = planned(tmp_path, "all", hosts)
+    assert len(set(resource(plan).values())) == 3
+    write_result(plan, plan.jobs[0])
+    write_result(plan, plan.jobs[1], FAILED)
+    left = list(plan.remaining())
+    folder = write_workflow(plan, left, at_once=2, number=7)
+    content = json.loads((folder / "workflow.json").read_text())
+    assert list(content["after"]) == [job.job_id for job in left]
+    assert content["job"][-2:] == ["--lease", "7"]
+    profile = (folder / "profiles" / "default" / "config.yaml").read_text()
+    for names in content["pairs"].values():
+        assert all(f"{name}: 1" in profile for name in names)
+    assert "scheduler: greedy" in profile
+    assert plan.done_file(plan.jobs[0].job_id).exists()
+    assert not plan.done_file(plan.jobs[1].job_id).exists()  # failed: to be made again
+
+
+def test_without_snakemake_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "snakemake", None)
+    with refused(NetlabError, "E-FLEET-032", match="uv sync --group fleet"):
+        require_engine()
