@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_each_host_has_its_jobs_in_one_order_also_when_some_are_done(tmp_path, c
     for jobs in (plan.jobs, left):
         for host in hosts.hosts:
             own = [job for job in jobs if host in job.pair]
-            for before, job in zip(own, own[1:], strict=False):
+            for before, job in pairwise(own):
                 assert before.job_id in job.after
         assert sum(len(job.after) for job in jobs) <= 2 * len(jobs)
     rounds = [job.visit.round for job in plan.jobs]

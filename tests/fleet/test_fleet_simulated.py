@@ -12,8 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from refusals import refused
 from simulated import STUDY, holds, job_argv, overlaps, simulated_hosts
 
+from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.events import read_events
 from netlab.fleet.inventory import Inventory
@@ -30,7 +32,9 @@ CONTROLLER = """\
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
+from refusals import refused
 from simulated import job_argv
+from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.plan import read_plan
 plan = read_plan(Path({directory!r}))
@@ -147,3 +151,10 @@ def test_all_pairs_of_a_fleet_keep_the_order_of_the_plan_on_every_host(tmp_path,
         own = [hold for hold in holds(plan) if host in hold["hosts"]]
         own.sort(key=lambda hold: hold["began_s"])
         assert [h["job"] for h in own] == [j for j in order if host in j.split("/")[0].split("~")]
+
+
+def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_path, inventory):
+    plan = planned(tmp_path, inventory, rounds=1)
+    with refused(NetlabError, "E-FLEET-034", match="engine.log"):
+        run_fleet(plan, FleetOptions(at_once=-1), job_argv=job_argv(plan))
+    assert events(plan, "campaign_ended")[0]["remaining"] == HOSTS
