@@ -155,6 +155,7 @@ def test_all_pairs_of_a_fleet_keep_the_order_of_the_plan_on_every_host(tmp_path,
 
 def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_path, inventory):
     plan = planned(tmp_path, inventory, rounds=1)
+    (plan.folder / ".snakemake").write_text("in the way of its folder")
     with refused(NetlabError, "E-FLEET-034", match="engine.log"):
-        run_fleet(plan, FleetOptions(at_once=-1), job_argv=job_argv(plan))
+        run_fleet(plan, FleetOptions(), job_argv=job_argv(plan))
     assert events(plan, "campaign_ended")[0]["remaining"] == HOSTS

@@ -52,6 +52,7 @@ DOCUMENTS = (
     GuideDocument("compare.md", "Comparison", "two sets of results, cell by cell"),
     GuideDocument("screen.md", "Screening", "which knobs of a tuning matter, and the least set"),
     GuideDocument("bundle.md", "Bundles", "results and report in one file"),
+    GuideDocument("fleet.md", "Fleets", "one study over many pairs of hosts"),
     GuideDocument("commands.md", "Commands", "what each command does"),
     GuideDocument("PROTOCOL.md", "Protocol", "requests and answers of the agent"),
     GuideDocument("promises.md", "Promises", "faults and what is seen of them"),
