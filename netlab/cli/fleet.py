@@ -196,12 +196,55 @@ def status_command(results: Path) -> None:
     """
     from rich.console import Console
 
-    from netlab.files import paths
-    from netlab.fleet.plan import read_plan
     from netlab.fleet.status import fleet_status
 
-    here = paths.given_path(results)
-    directory = here if here.is_dir() else paths.results_dir(str(results))
-    status = fleet_status(read_plan(directory))
+    status = fleet_status(_read(results))
     wide = None if sys.stdout.isatty() else 200
     Console(markup=False, width=wide).print(status.table())
+
+
+@fleet_group.command("links")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write every cell of every link."
+)
+@click.option(
+    "--chart",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a matrix of the hosts as SVG.",
+)
+@click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Lines.")
+@guarded
+def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
+    """List the slowest links of the fleet in RESULTS.
+
+    The share of a link is its goodput over the median of all links, cell by cell. A star marks a
+    link that is slower than its other direction by 10 % or more.
+    """
+    from netlab.analysis.links import asymmetric, link_cells, links
+    from netlab.fleet.results import fleet_runs
+
+    plan = _read(results)
+    cells = link_cells(fleet_runs(plan), plan.study().confidence)
+    found = links(cells)
+    marks = asymmetric(found)
+    for row, marked in zip(found.head(most).itertuples(), marks, strict=False):
+        star = " *" if marked else ""
+        click.echo(f"{100 * row.share:6.1f} %  {row.sender} -> {row.receiver}{star}")
+    if csv is not None:
+        cells.to_csv(csv, index=False, float_format="%.6g")
+    if chart is not None:
+        from netlab.charts.chart import show
+        from netlab.charts.host_matrix import host_matrix
+        from netlab.files.json_file import write_text
+
+        write_text(chart, show(host_matrix(found)).svg)
+
+
+def _read(results: Path) -> FleetPlan:
+    """The plan in a directory, or in the results of a study by its name."""
+    from netlab.files import paths
+    from netlab.fleet.plan import read_plan
+
+    here = paths.given_path(results)
+    return read_plan(here if here.is_dir() else paths.results_dir(str(results)))

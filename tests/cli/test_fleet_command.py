@@ -93,3 +93,31 @@ def test_the_status_lists_every_host(invoke, tmp_path):
         assert name in done.stdout
     nowhere = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "nowhere")])
     assert nowhere.exit_code == 1 and "[E-FLEET-028]" in nowhere.stderr
+
+
+def test_links_of_a_fleet_without_a_run_are_an_error(invoke, tmp_path):
+    invoke("plan")
+    done = CliRunner().invoke(main, ["fleet", "links", str(tmp_path / "results")])
+    assert done.exit_code == 1 and "[E-FLEET-037]" in done.stderr
+
+
+def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path, monkeypatch):
+    import pandas as pd
+
+    invoke("plan")
+    runs = pd.DataFrame(
+        {
+            "sender": ["n1", "n2", "n2", "n3"],
+            "receiver": ["n2", "n1", "n3", "n2"],
+            "run_id": ["cable@as-found@found@only@1@1"] * 4,
+            "goodput_MBps": [50.0, 100.0, 100.0, 110.0],
+            "flags": [""] * 4,
+        }
+    )
+    monkeypatch.setattr("netlab.fleet.results.fleet_runs", lambda plan: runs)
+    files = (tmp_path / "cells.csv", tmp_path / "matrix.svg")
+    words = ["--csv", str(files[0]), "--chart", str(files[1]), "--most", "2"]
+    done = CliRunner().invoke(main, ["fleet", "links", str(tmp_path / "results"), *words])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == "  50.0 %  n1 -> n2 *\n 100.0 %  n2 -> n1\n"
+    assert len(pd.read_csv(files[0])) == 4 and files[1].read_text().startswith("<svg ")

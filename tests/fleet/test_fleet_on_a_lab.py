@@ -70,6 +70,13 @@ def test_a_controller_killed_in_the_middle_is_resumed_and_every_run_is_there_onc
         assert len(numbers) == 2 and numbers[0] < numbers[1]
         assert {text.split()[0] for text in leases} == {str(numbers[1])} and len(leases) == HOSTS
 
+        words = ("links", str(lab.results), "--csv", "cells.csv", "--chart", "matrix.svg")
+        listed, complaint = lab.start(*words).communicate(timeout=WAIT_S)
+        assert listed.count(" -> ") == HOSTS * 2, complaint
+        cells = pd.read_csv(lab.state / "cells.csv")
+        assert len(cells) == HOSTS * 2 and (cells["runs"] == ROUNDS).all()
+        assert (lab.state / "matrix.svg").read_text().startswith("<svg ")
+
         status, _ = lab.start("status", str(lab.results)).communicate(timeout=WAIT_S)
         assert f"{HOSTS * ROUNDS} of {HOSTS * ROUNDS} jobs done" in status
         for name in lab.names:
