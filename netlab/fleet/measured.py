@@ -18,15 +18,15 @@ from netlab.fleet.job import JobOutcome
 from netlab.fleet.pairs import Pair
 from netlab.fleet.plan import FleetJob, FleetPlan, pair_id
 from netlab.fleet.template import PairEnds, pair_study
-from netlab.hosts.lease import HostLease
+from netlab.hosts.lease import HostLease, LeaseRefused
 from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
 from netlab.study import Study, schedule
 from netlab.survey.pairing import find_paths
 from netlab.survey.probe import survey
 
-BUSY = "E-RUN-006"
-"""Code of an agent that cannot start, for example because another serves the host."""
+BUSY = "(in_use)"
+"""End of the message of an agent that cannot start because another serves the host."""
 
 BUSY_S = 30.0
 """Time in which a busy host may become free: that of a job that reverts and ends."""
@@ -64,7 +64,7 @@ def while_busy(
         try:
             return attempt()
         except HostError as error:
-            if error.code != BUSY or "(in_use)" not in str(error) or clock() > until:
+            if isinstance(error, LeaseRefused) or BUSY not in str(error) or clock() > until:
                 raise
         sleep(RETRY_S)
 

@@ -6,6 +6,8 @@ import ctypes
 import os
 import signal
 
+from netlab.errors import Unsupported
+
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -22,10 +24,11 @@ def end_with_parent(number: int = signal.SIGTERM, parent: int | None = None) -> 
 
     Raises
     ------
-    OSError
-        The kernel refuses.
+    Unsupported
+        The kernel has no such signal.
     """
     if _libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+        reason = os.strerror(ctypes.get_errno())
+        raise Unsupported(f"prctl(PR_SET_PDEATHSIG): {reason}", code="E-FLEET-038")
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), number)

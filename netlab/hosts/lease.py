@@ -9,6 +9,10 @@ from netlab.errors import HostError
 from netlab.hosts.lines import LineProcess
 
 
+class LeaseRefused(HostError):
+    """A host has granted a later lease, or cannot record one."""
+
+
 @dataclass(frozen=True)
 class HostLease:
     """A controller and its number, as a host records them.
@@ -38,13 +42,15 @@ class HostLease:
 
         Raises
         ------
-        HostError
+        LeaseRefused
             The host has granted a later lease, or cannot record this one.
+        HostError
+            The host is lost.
         """
         directory = str(PurePosixPath(binary).parent)
         agent.send("lease", controller=self.controller, number=self.number, directory=directory)
         answer = agent.receive(timeout_s)
         if answer.get("event") != "lease":
-            raise HostError(
+            raise LeaseRefused(
                 agent.host, f"{answer.get('message')} ({answer.get('code')})", code="E-HOST-042"
             )

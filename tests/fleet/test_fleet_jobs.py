@@ -15,7 +15,7 @@ from refusals import refused
 from simulated import overlaps
 from test_fleet_plan import planned, write_result
 
-from netlab.errors import HostError, NetlabError, TuningError
+from netlab.errors import HostError, NetlabError, TuningError, Unsupported
 from netlab.fleet import asides, job
 from netlab.fleet.controller import (
     FleetOptions,
@@ -29,6 +29,8 @@ from netlab.fleet.job import JobOutcome, run_job
 from netlab.fleet.measured import outcome_of, while_busy
 from netlab.fleet.plan import FleetPlan
 from netlab.fleet.status import fleet_status
+from netlab.fleet.tether import end_with_parent
+from netlab.hosts.lease import LeaseRefused
 
 
 @pytest.fixture
@@ -141,6 +143,11 @@ def test_a_job_ends_with_its_parent_also_with_one_that_is_dead(tmp_path):
         assert parent.stdout.read() == b""  # the end of its output is that of the child
 
 
+def test_a_signal_that_the_kernel_does_not_have_is_refused():
+    with refused(Unsupported, "E-FLEET-038"):
+        end_with_parent(9999)
+
+
 def test_a_busy_host_is_waited_for_and_another_failure_is_not():
     busy = HostError("h0", "another agent serves it (in_use)", code="E-RUN-006")
     now, tries = [0.0], []
@@ -159,6 +166,9 @@ def test_a_busy_host_is_waited_for_and_another_failure_is_not():
     with refused(HostError, "E-RUN-006"):
         while_busy(failing_now(busy), clock=lambda: now[0], sleep=sleep)
     assert now[0] > 30
+    late = LeaseRefused("h0", "lease 1 is too old (in_use)", code="E-HOST-042")
+    with refused(HostError, "E-HOST-042"):
+        while_busy(failing_now(late), sleep=pytest.fail)
     with refused(HostError, "E-RUN-008"):
         while_busy(failing_now(HostError("h0", "other", code="E-RUN-008")), sleep=pytest.fail)
 
