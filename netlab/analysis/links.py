@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
+from netlab.analysis import student
 from netlab.analysis.cells import valid
 from netlab.analysis.intervals import LEAST
 from netlab.study.schedule import cell_of
@@ -48,7 +48,7 @@ def link_cells(runs: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
     )
     count = found["count"]
     enough = count >= LEAST
-    quantile = stdtrit(np.maximum(count - 1, 1), 0.5 + confidence / 2)
+    quantile = student.quantile(np.maximum(count - 1, 1), 0.5 + confidence / 2)
     half = (quantile * found["std"] / np.sqrt(count)).where(enough)
     median = found.groupby("cell", observed=True)["mean"].transform("median")
     return pd.DataFrame(

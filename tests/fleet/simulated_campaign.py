@@ -79,15 +79,16 @@ def campaign(plan: FleetPlan, given: argparse.Namespace) -> None:
             process.send_signal(signal.SIGKILL)
         process.wait()
     wall_s = time.monotonic() - began_s
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = holds(plan)
     jobs = {hold["job"] for hold in found}
     print(
         f"{count} jobs, {given.at_once} at once, {kills} kill -9: {wall_s:.0f} s, "
-        f"{1e3 * wall_s / count:.0f} ms a job, {1e3 * (used.ru_utime + used.ru_stime) / count:.0f} "
-        f"ms of CPU time a job; lost {count - len(jobs)}, not done {len(list(plan.remaining()))}, "
-        f"twice {len(found) - len(jobs)}, overlapping {len(overlaps(found))}"
+        f"{1e3 * wall_s / count:.0f} ms a job; lost {count - len(jobs)}, "
+        f"not done {len(list(plan.remaining()))}, twice {len(found) - len(jobs)}, overlapping {len(overlaps(found))}"
     )
+    if not kills:  # a controller that is killed does not account for its children
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{1e3 * (used.ru_utime + used.ru_stime) / count:.0f} ms of CPU time a job")
 
 
 def done(plan: FleetPlan) -> int:
