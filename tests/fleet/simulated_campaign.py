@@ -84,7 +84,8 @@ def campaign(plan: FleetPlan, given: argparse.Namespace) -> None:
     print(
         f"{count} jobs, {given.at_once} at once, {kills} kill -9: {wall_s:.0f} s, "
         f"{1e3 * wall_s / count:.0f} ms a job; lost {count - len(jobs)}, "
-        f"not done {len(list(plan.remaining()))}, twice {len(found) - len(jobs)}, overlapping {len(overlaps(found))}"
+        f"not done {len(list(plan.remaining()))}, twice {len(found) - len(jobs)}, "
+        f"overlapping {len(overlaps(found))}"
     )
     if not kills:  # a controller that is killed does not account for its children
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

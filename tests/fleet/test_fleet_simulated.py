@@ -32,9 +32,7 @@ CONTROLLER = """\
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from refusals import refused
 from simulated import job_argv
-from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.plan import read_plan
 plan = read_plan(Path({directory!r}))
