@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from simulated import STUDY, holds, job_argv, overlaps, simulated_hosts
+from simulated_fleet import STUDY, holds, job_argv, overlaps, simulated_hosts
 
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.events import read_events

@@ -12,7 +12,7 @@ import time
 import pandas as pd
 import pytest
 from refusals import refused
-from simulated import overlaps
+from simulated_fleet import overlaps
 from test_fleet_plan import planned, write_result
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from refusals import refused
-from simulated import STUDY, holds, job_argv, overlaps, simulated_hosts
+from simulated_fleet import STUDY, holds, job_argv, overlaps, simulated_hosts
 
 from netlab.errors import NetlabError
 from netlab.fleet.controller import FleetOptions, run_fleet
@@ -32,7 +32,7 @@ CONTROLLER = """\
 import sys
 sys.path.insert(0, {tests!r})
 from pathlib import Path
-from simulated import job_argv
+from simulated_fleet import job_argv
 from netlab.fleet.controller import FleetOptions, run_fleet
 from netlab.fleet.plan import read_plan
 plan = read_plan(Path({directory!r}))
