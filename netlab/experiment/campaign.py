@@ -15,11 +15,11 @@ from netlab.analysis.cells import valid
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.record import CampaignRecord, exclusive, open_record
+from netlab.experiment.retries import disturbed, failed, held_up
 from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab
-from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE
@@ -29,8 +29,6 @@ from netlab.study.levels import chosen_outer
 from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
-
-INTERFERENCE = "interference"
 
 PREPARE = """
 import netlab
@@ -138,22 +136,6 @@ def _stopped(campaign: _Rounds | None, interrupt: KeyboardInterrupt) -> Stopped:
         "run again to go on.",
         interrupt,
     )
-
-
-def disturbed(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs whose only flag is ``interference``."""
-    return runs["flags"] == INTERFERENCE
-
-
-def held_up(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs that failed because a thread that ends a window got no CPU in time."""
-    late = [runs["message"].str.contains(text, regex=False) for text in (LATE_CLOSE, LATE_WATCH)]
-    return failed(runs) & (late[0] | late[1])
-
-
-def failed(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs that failed; some have a goodput."""
-    return runs["flags"].str.split(",").map(lambda flags: "failed" in flags)
 
 
 def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.errors import HostError, NetlabError
-from netlab.experiment.campaign import disturbed, held_up
 from netlab.experiment.record import exclusive, open_visit
+from netlab.experiment.retries import disturbed, held_up
 from netlab.experiment.visit import run_visit
 from netlab.files.json_file import write_json
 from netlab.fleet.job import JobOutcome

@@ -1,0 +1,21 @@
+"""Which runs are measured again."""
+
+import synthetic
+
+from netlab.experiment.retries import disturbed, failed, held_up
+
+
+def test_only_runs_with_no_worse_flag_than_interference_are_measured_again():
+    runs = synthetic.runs_of(synthetic.openlab()).head(4)
+    runs["flags"] = ["", "interference", "interference,stalled", "failed"]
+    assert disturbed(runs).tolist() == [False, True, False, False]
+
+
+def test_runs_whose_ends_got_no_cpu_in_time_are_measured_again():
+    runs = synthetic.runs_of(synthetic.openlab()).head(5)
+    runs["flags"] = ["failed", "failed,ledger_mismatch,interference", "failed", "stalled", ""]
+    closed = "sink: the streams ended before the window did"
+    late = "sink: streams did not end in 5000 ms, the sender's watch thread was late by 5.20 s"
+    runs["message"] = [closed, f"{late}; foreign CPU load 90 %", "sender: reset", closed, ""]
+    assert held_up(runs).tolist() == [True, True, False, False, False]
+    assert failed(runs).tolist() == [True, True, True, False, False]
