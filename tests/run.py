@@ -4,9 +4,8 @@
 
 Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Next are
 tests that build programs, execute notebooks or simulate, and those that look at what netlab does
-rather than how fast: a file on each CPU at a time, and one more, since many of them wait for a
-timeout or a page. Each worker has a network of its own for them (``tests/apart.py``). The last part
-runs one test at a time: they measure goodput or time.
+rather than how fast: a file on each CPU at a time. Each worker has a network of its own for them
+(``tests/apart.py``). The last part runs one test at a time: they measure goodput or time.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
@@ -68,11 +67,10 @@ def main(argv: list[str]) -> int:
     if argv:
         return tried(argv)
     files = ("--dist", "loadfile", "--no-loadscope-reorder", SLOWEST)
-    more = str((os.cpu_count() or 1) + 1)
     parts = (
         (("-n", "auto", "--dist", "worksteal", "-m", f"not ({LONG})"), {}),
         # a file at a time: what a file builds is built once
-        (("-n", more, *files, "-m", f"({LONG}) and not ({ALONE})"), {apart.WANTED: "1"}),
+        (("-n", "auto", *files, "-m", f"({LONG}) and not ({ALONE})"), {apart.WANTED: "1"}),
         ((SLOWEST, "-m", ALONE), {}),
     )
     codes = [

@@ -203,7 +203,7 @@ def test_the_changes_of_a_dead_session_are_reverted_first(namespace):
 
 CONTROLLER = """
 import sys, time
-sys.path.insert(0, {root!r})
+sys.path[:0] = [{root!r}, {root!r} + '/tests']
 from tests.tuning.conftest import ProcessChannel
 from netlab.tuning import TuningSession, load_profile
 channel = ProcessChannel({argv!r})
