@@ -12,7 +12,12 @@ from pydantic import BaseModel, ValidationError
 from netlab.errors import CODE, BadInput
 
 Place = tuple[str | int, ...]
-_NOUNS = {list: "a list", tuple: "a list", dict: "a mapping", type(None): "nothing"}
+_NOUNS: dict[type, str] = {
+    list: "a list",
+    tuple: "a list",
+    dict: "a mapping",
+    type(None): "nothing",
+}
 
 
 def mistakes_of(
@@ -63,7 +68,7 @@ def _placed(problem: Any) -> Any:
 def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:
     key = ".".join(str(part) for part in place)
     kind, value = problem["type"], problem.get("input")
-    shape = _NOUNS.get(type(value))
+    shape = next((noun for known, noun in _NOUNS.items() if isinstance(value, known)), None)
     if kind == "missing":
         return BadInput("required key is missing", where=at, key=key, code="E-YAML-021")
     scalar = None if shape else value

@@ -167,6 +167,10 @@ def study_file(given: str | Path) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate.resolve()
+    other = next((path for path in candidates if path.exists()), None)
+    if other is not None:
+        kind = "a directory" if other.is_dir() else "a device or a socket"
+        raise BadInput(f"is {kind}, not a study file", where=str(other), code="E-FILES-015")
     named = sorted(path.stem for path in (data_dir() / "studies").glob("*.yml"))
     raise BadInput(
         f"no such study file; by name there are {', '.join(named)}", value=text, code="E-FILES-006"

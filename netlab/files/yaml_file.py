@@ -99,6 +99,10 @@ class _Constructor(SafeConstructor):
             message = f"tag {shown(name)} is not supported; allowed: {allowed}"
             self.note(node, message, code="E-YAML-011")
             return None
+        if name == "int" and re.match(r"[-+]?0\d", str(node.value)):
+            message = f"{shown(node.value)}: a leading zero is octal to some readers; leave it out"
+            self.note(node, message, code="E-YAML-024")
+            return None
         try:
             return super().construct_non_recursive_object(node, tag)
         except (YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.errors import BadInput
-from netlab.study.base import MTU, Model, Name
+from netlab.study.base import MTU, Model, Name, misplaced
 from netlab.tuning.knobs import Item
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -189,16 +189,16 @@ def check_tunings(study: Study) -> None:
                 raise ValueError(f"{key}: unknown tuning of the study; {nearest(name, levels)}")
             if name == AS_FOUND:
                 raise ValueError(f"{key}: {AS_FOUND} changes no setting on any host")
-    for level in study.tunings:
+    for index, level in enumerate(study.tunings):
         if all(level.name in host.profiles for host in study.hosts.values()):
             continue
-        _resolves(f"tunings.{level.name}", level.profile or level.name, own)
+        _resolves(("tunings", index), level.profile or level.name, own)
     for name in own:
-        _resolves(f"profiles.{name}", name, own)
+        _resolves(("profiles", name), name, own)
     for host_name, host in study.hosts.items():
         for name, profile in host.profiles.items():
             key = f"hosts.{host_name}.profiles.{name}"
-            _resolves(key, profile, own)
+            _resolves(("hosts", host_name, "profiles", name), profile, own)
             if profile == AS_FOUND and levels[name].mtus_B is not None:
                 raise ValueError(
                     f"{key}: {AS_FOUND} changes nothing, the MTU included, and tunings.{name} "
@@ -206,13 +206,17 @@ def check_tunings(study: Study) -> None:
                 )
 
 
-def _resolves(key: str, name: str, own: dict[str, Tuning]) -> None:
+def _resolves(place: tuple[str | int, ...], name: str, own: dict[str, Tuning]) -> None:
     try:
         lineage(name, own=own)
     except BadInput as error:
         if error.key in ("tuning", "extends") and "unknown tuning" in str(error):
             known = nearest(str(error.value), [*own, *profile_names()])
-            part = ".extends" if error.key == "extends" else ""
-            sentence = f"{key}{part}: unknown tuning {error.value!r}; {known}"
-            raise ValueError(sentence if "known:" in known else f"{sentence}; {PLACES}") from None
-        raise ValueError(f"{key}: {error}") from None
+            part = ("extends",) if error.key == "extends" else ()
+            sentence = f"unknown tuning {error.value!r}; {known}"
+            raise misplaced(
+                sentence if "known:" in known else f"{sentence}; {PLACES}",
+                (*place, *part),
+                code="E-STUDY-086",
+            ) from None
+        raise misplaced(str(error), place, code="E-STUDY-087") from None

@@ -60,7 +60,7 @@ BAD = {
     ),
     "unknown tuning": (
         lambda c: c["tunings"][0].update(profile="openlab-2003-norml"),
-        "tunings.none",
+        "tunings.0",
         "the nearest: openlab-2003-normal",
     ),
     "unknown congestion control": (

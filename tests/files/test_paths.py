@@ -169,3 +169,10 @@ def test_a_notebook_in_the_checkout_and_papermill_above_it_mean_the_same_path(mo
     above = paths.given_path("site")
     monkeypatch.chdir(root / "notebooks")
     assert paths.given_path("site") == above == root / "site"
+
+
+def test_a_directory_or_a_device_is_said_to_be_one(tmp_path):
+    for given, kind in ((tmp_path, "a directory"), ("/dev/null", "a device")):
+        with pytest.raises(BadInput, match=f"is {kind}") as caught:
+            paths.study_file(given)
+        assert caught.value.code == "E-FILES-015" and caught.value.where == str(given)

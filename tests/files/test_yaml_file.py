@@ -39,7 +39,6 @@ def test_anchors_and_merges_are_read_and_a_merged_key_may_be_given_anew(written)
 
 
 YAML_1_2 = {
-    "a leading zero is decimal": ("010", 10),
     "octal has an o": ("0o10", 8),
     "hexadecimal": ("0x1F", 31),
     "colons are no base 60": ("1:30", "1:30"),
@@ -63,6 +62,14 @@ def test_plain_words_are_read_as_yaml_1_2_says(written, name):
     read = read_yaml(written(f"a: {text}\n"))["a"]
     assert read == value
     assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("text", ["010", "-007", "+00"])
+def test_a_leading_zero_is_refused_with_its_line(written, text):
+    with pytest.raises(BadInput, match="leading zero") as caught:
+        read_yaml(written(f"a: 0\nb: {text}\n"))
+    assert caught.value.code == "E-YAML-024" and caught.value.where.endswith(":2")
+    assert read_yaml(written(f"a: '{text}'\n")) == {"a": text}
 
 
 @pytest.mark.parametrize("text", ["010", "0o10", "1:30", "on", "yes", "1e3", "2003-11-05", "", "~"])

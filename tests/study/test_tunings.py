@@ -199,10 +199,10 @@ def test_a_tuning_beside_the_file_may_extend_one_beside_it(write):
 
 def test_neither_the_study_itself_nor_another_is_taken_for_a_tuning(write):
     path = write({"other.yml": content()}, tunings=[{"name": "mine"}])
-    with pytest.raises(BadInput, match=r"tunings\.mine: unknown tuning 'mine'"):
+    with pytest.raises(BadInput, match=r":\d+: tunings\.0: unknown tuning 'mine'"):
         load(path)
     path = write({}, tunings=[{"name": "other"}])
-    with pytest.raises(BadInput, match=r"tunings\.other: unknown tuning 'other'"):
+    with pytest.raises(BadInput, match=r"tunings\.0: unknown tuning 'other'"):
         load(path)
 
 
@@ -227,16 +227,19 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"tunings": [{"name": "kernel"}]}, ["tunings.kernel: unknown", "openlab-2003-kernel"]),
+        (
+            {"tunings": [{"name": "kernel"}]},
+            ["tunings.0: unknown tuning 'kernel'", "openlab-2003-kernel"],
+        ),
         ({"tunings": [{"name": "none"}]}, ["unknown tuning 'none'; known: as-found, esnet-100g"]),
         ({"tunings": [{"name": "as-foun"}]}, ["the nearest: as-found"]),
         (
             {"tunings": [{"name": "bigger", "profile": "bi"}], "profiles": {"big": {}}},
-            ["tunings.bigger: unknown tuning 'bi'", "the nearest: big"],
+            ["tunings.0: unknown tuning 'bi'", "the nearest: big"],
         ),
         (
             {"tunings": [{"name": "x", "extends": "openlab-2003-ful"}]},
-            ["tunings.x.extends: unknown tuning 'openlab-2003-ful'", "openlab-2003-full"],
+            ["tunings.0.extends: unknown tuning 'openlab-2003-ful'", "openlab-2003-full"],
         ),
         ({"profiles": {"a": {"extends": "b"}, "b": {"extends": "a"}}}, ["extend each other"]),
         ({"tunings": [{"name": "a", "knobs": []}], "profiles": {"a": {}}}, ["given twice"]),
@@ -254,6 +257,20 @@ def test_a_bad_tuning_beside_the_file_is_refused_by_its_own_name(write, given, w
 def test_unknown_or_contradicting_tunings_are_refused_with_the_nearest_names(changes, words):
     said = refusal(**changes)
     assert all(word in said for word in words), said
+    assert "found {" not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"tunings": [{"name": "kernel"}]}, "E-STUDY-086"),
+        ({"profiles": {"a": {"extends": "b"}, "b": {"extends": "a"}}}, "E-STUDY-087"),
+    ],
+)
+def test_tunings_that_do_not_resolve_have_codes(write, changes, code):
+    with pytest.raises(BadInput) as caught:
+        load(write({}, **changes))
+    assert caught.value.code == code
 
 
 def test_a_host_cannot_have_a_tuning_for_a_level_that_the_study_lacks():
