@@ -14,7 +14,7 @@ from netlab.files.yaml_file import read_yaml, validated
 from netlab.fleet.ansible import from_ini, from_yaml
 from netlab.fleet.ssh_aliases import from_ssh_config
 from netlab.study import StudyHost
-from netlab.study.base import INTERFACE, Model, Name, misplaced
+from netlab.study.base import InterfaceName, Model, Name, misplaced
 
 Label = Annotated[str, Field(max_length=200)]
 GivenPair = Annotated[tuple[Name, Name], Field(strict=False)]
@@ -35,7 +35,7 @@ class FleetHost(Model):
     port: int | None = None
     identity_file: str | None = None
     data_address: str | None = None
-    interface: str | None = None
+    interface: InterfaceName | None = None
     groups: Annotated[tuple[Name, ...], Field(strict=False)] = ()
     labels: dict[str, Label] = Field(default_factory=dict)
 
@@ -44,13 +44,6 @@ class FleetHost(Model):
     def _numeric(cls, value: str | None) -> str | None:
         if value is not None:
             ipaddress.ip_address(value)
-        return value
-
-    @field_validator("interface")
-    @classmethod
-    def _interface(cls, value: str | None) -> str | None:
-        if value is not None and not INTERFACE.fullmatch(value):
-            raise ValueError("the kernel refuses this interface name")
         return value
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 MAX_NAME = 48
@@ -23,6 +23,15 @@ RecordLength = Annotated[int, Field(ge=1, le=64 * 1024 * 1024)]
 Buffer = Annotated[int, Field(ge=0, le=2**30)]
 Megabytes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 INTERFACE = re.compile(r"^(?!\.{1,2}$)[!-.0-9;-~]{1,15}$")
+
+
+def _interface_name(text: str) -> str:
+    if not INTERFACE.fullmatch(text):
+        raise ValueError("the kernel refuses this interface name")
+    return text
+
+
+InterfaceName = Annotated[str, AfterValidator(_interface_name)]
 MAX_RUNS = 100_000
 MAX_ROUNDS = 1000
 ROUNDS = 3

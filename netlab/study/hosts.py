@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from netlab.study.base import INTERFACE, Megabytes, Model, Name
+from netlab.study.base import InterfaceName, Megabytes, Model, Name
 
 
 class Bus(Model):
@@ -62,7 +62,7 @@ class End(Model):
 
     host: Name
     address: str | None = None
-    interface: str | None = None
+    interface: InterfaceName | None = None
 
     @field_validator("address")
     @classmethod
@@ -71,11 +71,4 @@ class End(Model):
             address = ipaddress.ip_address(value)
             if address.is_unspecified or address.is_multicast or value == "255.255.255.255":
                 raise ValueError("is not an address of a single host")
-        return value
-
-    @field_validator("interface")
-    @classmethod
-    def _interface(cls, value: str | None) -> str | None:
-        if value is not None and not INTERFACE.fullmatch(value):
-            raise ValueError("the kernel refuses this interface name")
         return value
