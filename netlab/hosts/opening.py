@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from netlab.errors import HostError
 from netlab.hosts.host import Host
+from netlab.hosts.together import together
 
 OPENED_AT_ONCE = 16
 
@@ -25,8 +25,7 @@ def open_all(hosts: Mapping[str, Host]) -> None:
         One or more cannot be reached, each with its reason; the others are closed.
     """
     try:
-        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
-            attempts = [pool.submit(host.open) for host in hosts.values()]
+        attempts = together([host.open for host in hosts.values()], at_once=OPENED_AT_ONCE)
         failures = [error for attempt in attempts if (error := attempt.exception())]
         unreachable = [error for error in failures if isinstance(error, HostError)]
         if len(unreachable) > 1 and len(unreachable) == len(failures):
@@ -45,6 +44,5 @@ def open_all(hosts: Mapping[str, Host]) -> None:
 
 def close_hosts(hosts: Mapping[str, Host]) -> None:
     """Close hosts, several at a time."""
-    if hosts:
-        with ThreadPoolExecutor(max_workers=OPENED_AT_ONCE) as pool:
-            list(pool.map(lambda host: host.close(), hosts.values()))
+    for closed in together([host.close for host in hosts.values()], at_once=OPENED_AT_ONCE):
+        closed.result()

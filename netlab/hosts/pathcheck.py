@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from netlab.hosts.host import Host
+from netlab.hosts.together import together
 
 # Arguments: the two data addresses. Each tool has a timeout of 1.8 s; output printed before it
 # counts.
@@ -86,12 +87,11 @@ def look(host: Host, source: str, destination: str) -> PathCheck:
     HostError
         The host is gone. A host without ping or a path without answer is not an error.
     """
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        looks = [
-            pool.submit(host.run, ("sh", "-c", script, "look", source, destination), check=False)
-            for script in (PING, TRACEROUTE)
-        ]
-        return parse(*(done.result().stdout.strip() for done in looks))
+    looks = [
+        partial(host.run, ("sh", "-c", script, "look", source, destination), check=False)
+        for script in (PING, TRACEROUTE)
+    ]
+    return parse(*(done.result().stdout.strip() for done in together(looks, at_once=2)))
 
 
 def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:

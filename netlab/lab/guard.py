@@ -1,4 +1,4 @@
-"""Removal of a lab whatever happens to its process: a guard for its death, a shield for Ctrl-C."""
+"""Removal of a lab whose process dies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 
 from netlab.errors import HostError
 from netlab.lab import reaper
@@ -46,27 +44,3 @@ class Guard:
             self._stdin.close()
         self._process.wait()
         self._stdout.close()
-
-
-def shielded(work: Callable[[], None]) -> None:
-    """Run work that a Ctrl-C must not interrupt; raise KeyboardInterrupt after it."""
-    failures: list[BaseException] = []
-
-    def attempt() -> None:
-        try:
-            work()
-        except BaseException as problem:
-            failures.append(problem)
-
-    worker = threading.Thread(target=attempt)
-    worker.start()
-    interrupted: KeyboardInterrupt | None = None
-    while worker.is_alive():
-        try:
-            worker.join()
-        except KeyboardInterrupt as signal:
-            interrupted = signal
-    if failures:
-        raise failures[0]
-    if interrupted is not None:
-        raise interrupted

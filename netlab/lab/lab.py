@@ -18,8 +18,9 @@ from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.hosts.ssh import SshHost
+from netlab.hosts.together import interrupts_wait
 from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup
-from netlab.lab.guard import Guard, shielded
+from netlab.lab.guard import Guard
 from netlab.lab.namespaces import inside
 from netlab.lab.topology import Topology, topology
 from netlab.study import Study
@@ -105,9 +106,10 @@ class Lab:
                 making.make(state, plan, busy.fileno())
             _write(state, content | {"complete": True})
         except BaseException as problem:
-            shielded(lambda: reaper.remove_own(lab_id, token))
-            if guard is not None:
-                guard.release()
+            with interrupts_wait():
+                reaper.remove_own(lab_id, token)
+                if guard is not None:
+                    guard.release()
             if isinstance(problem, OSError):
                 raise HostError(
                     "lab", f"could not be created: {problem}", code="E-LAB-009"
@@ -136,10 +138,11 @@ class Lab:
         """
         if os.geteuid() != 0:
             raise Unsupported("removing a lab needs root: run it with sudo", code="E-LAB-010")
-        shielded(lambda: reaper.remove(self.id))
-        if self._guard is not None:
-            self._guard.release()
-            self._guard = None
+        with interrupts_wait():
+            reaper.remove(self.id)
+            if self._guard is not None:
+                self._guard.release()
+                self._guard = None
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from netlab.hosts.together import together
 from netlab.lab import emulator, link, reaper, sshd, taskgroup
 from netlab.lab.namespaces import inside, tool
 from netlab.lab.topology import Topology
@@ -41,27 +43,30 @@ def make(state: Path, plan: Topology, busy: int) -> None:
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
     taskgroup.make(state, len(plan.hosts))
-    with ThreadPoolExecutor(max_workers=MADE_AT_ONCE) as pool:
-        keys = pool.submit(sshd.prepare, state, plan.hosts, busy)
-        list(pool.map(lambda name: tool(("ip", "netns", "add", name), busy=busy), names.values()))
-        for path in plan.paths:
-            first, second = path.ends
-            if path.emulator is not None:
-                here = (names[first.host], first.interface)
-                there = (names[second.host], second.interface)
-                emulator.start(state, path.name, (here, there), path.emulator)
-                continue
-            # created in the hosts' namespaces: the machine's own never has the pair
-            line = (
-                f"link add {first.interface}{path.settings.add_words} type veth "
-                f"peer name {second.interface} netns {names[second.host]}"
-                f"{path.settings.add_words}"
-            )
-            tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
-        list(pool.map(lambda host: _set_up(host, names[host], plan, busy), plan.hosts))
-        # after all are set up: a link is up when both of its ends are
-        list(pool.map(lambda host: _wait_for_links(host, names[host], plan, busy), plan.hosts))
-        keys.result()
+    added = [partial(tool, ("ip", "netns", "add", name), busy=busy) for name in names.values()]
+    _all(partial(sshd.prepare, state, plan.hosts, busy), *added)
+    for path in plan.paths:
+        first, second = path.ends
+        if path.emulator is not None:
+            here = (names[first.host], first.interface)
+            there = (names[second.host], second.interface)
+            emulator.start(state, path.name, (here, there), path.emulator)
+            continue
+        # created in the hosts' namespaces: the machine's own never has the pair
+        line = (
+            f"link add {first.interface}{path.settings.add_words} type veth "
+            f"peer name {second.interface} netns {names[second.host]}"
+            f"{path.settings.add_words}"
+        )
+        tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
+    _all(*(partial(_set_up, host, names[host], plan, busy) for host in plan.hosts))
+    # after all are set up: a link is up when both of its ends are
+    _all(*(partial(_wait_for_links, host, names[host], plan, busy) for host in plan.hosts))
+
+
+def _all(*calls: Callable[[], object]) -> None:
+    for done in together(calls, at_once=MADE_AT_ONCE):
+        done.result()
 
 
 def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:

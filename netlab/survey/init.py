@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
 from netlab.hosts.opening import close_hosts, open_all
 from netlab.hosts.ssh import SshHost
+from netlab.hosts.together import together
 from netlab.study import StudyHost, is_name, load
 from netlab.survey.findings import Finding, findings
 from netlab.survey.pairing import find_paths
@@ -93,9 +94,9 @@ def init_study(
     open_all(opened)
     try:
         left, right = opened.values()
-        with ThreadPoolExecutor(max_workers=2) as pool:
-            surveys = (pool.submit(survey, left), pool.submit(survey, right))
-        paths = find_paths((left, right), (surveys[0].result(), surveys[1].result()), data)
+        looks = [partial(survey, host) for host in (left, right)]
+        there, other = (done.result() for done in together(looks, at_once=2))
+        paths = find_paths((left, right), (there, other), data)
     finally:
         close_hosts(opened)
     found = findings(paths)

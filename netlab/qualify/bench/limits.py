@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Barrier
 
 from netlab import core
+from netlab.hosts.together import together
 
 BUDGET_MS = 200
 TRIES = 3
@@ -53,12 +54,12 @@ def copy_limits(budget_ms: int = BUDGET_MS) -> CopyLimits:
 def _together(budget_ms: int) -> list[core.CopyRate]:
     """The rate of each core while all of them copy."""
     cores = sorted(os.sched_getaffinity(0))
-    together = Barrier(len(cores))
+    begin = Barrier(len(cores))
 
     def copy_on(cpu: int) -> core.CopyRate:
         os.sched_setaffinity(0, {cpu})  # Applies to this thread only.
-        together.wait(START_S)
+        begin.wait(START_S)
         return core.memory_copy_MBps(budget_ms)
 
-    with ThreadPoolExecutor(max_workers=len(cores)) as pool:
-        return list(pool.map(copy_on, cores))
+    copies = together([partial(copy_on, cpu) for cpu in cores], at_once=len(cores))
+    return [copy.result() for copy in copies]

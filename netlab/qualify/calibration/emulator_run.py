@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 from netlab.experiment.lab_pair import RECEIVER, SENDER
 from netlab.experiment.measurement import side_of
 from netlab.generators.meters import difference, snapshot
 from netlab.hosts.pathcheck import PathCheck, ping
+from netlab.hosts.together import together
 from netlab.measure.flags import interference
 from netlab.measure.record import others_load, own_us
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
@@ -114,13 +116,15 @@ def _idle(path: CalibratedPath, plan: EmulatorPlan) -> dict:
 def _loaded(path: CalibratedPath, plan: EmulatorPlan, cell: RoundTrip) -> dict:
     """Ping while the stream of the cell loads the path; a failed stream voids the pings."""
     stream = cell.stream(plan.pings * PING_INTERVAL_S)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        load = pool.submit(path.send, stream)
+
+    def ping_later() -> PathCheck:
         # The handshake takes two round trips before the warm-up begins.
         time.sleep(stream.warmup_s + 2 * cell.rtt_ms / 1e3)
-        pings = _ping(path, plan)
-        sample = load.result()
-    sample = {**_figures(pings, plan), **sample, "message": _message(sample["message"], pings)}
+        return _ping(path, plan)
+
+    looks: list[Callable[[], Any]] = [ping_later, partial(path.send, stream)]
+    pings, sent = (done.result() for done in together(looks, at_once=2))
+    sample = {**_figures(pings, plan), **sent, "message": _message(sent["message"], pings)}
     if sample["goodput_MBps"] is None:
         sample["mean_ms"] = None
     elif 8 * sample["goodput_MBps"] < cell.load.paced_Mbps * (1 - LOAD_SHORT_PERCENT / 100):
