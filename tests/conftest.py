@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apart
 import pytest
 from hypothesis import settings
-from run import LONGEST
+from noise import contended_s
+from run import CONTENDED, LONGEST
 
 if TYPE_CHECKING:
     from netlab.analysis.longpath_study import LongPath
@@ -25,6 +27,7 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 TESTS = Path(__file__).parent
+BEGAN = pytest.StashKey[tuple[float, float]]()
 SLOW = {
     "analysis/test_stability.py",
     "analysis/test_trend.py",
@@ -52,6 +55,33 @@ SLOW = {
     "report/test_site_of_a_study.py",
 }
 """Tests that execute notebooks, make sites or PDFs, wait, simulate, or validate RDF."""
+STUDIES = {
+    "e2e/test_as_found.py",
+    "e2e/test_autotune_runs.py",
+    "e2e/test_bench_runs.py",
+    "e2e/test_emulated_runs.py",
+    "e2e/test_face_notebooks.py",
+    "e2e/test_face_on_a_lab.py",
+    "e2e/test_factors_runs.py",
+    "e2e/test_generators.py",
+    "e2e/test_guide_on_a_lab.py",
+    "e2e/test_init.py",
+    "e2e/test_interface_remade.py",
+    "e2e/test_interference_calibration.py",
+    "e2e/test_long_path_study.py",
+    "e2e/test_noisy_host.py",
+    "e2e/test_nothing_stays_changed.py",
+    "e2e/test_rerun.py",
+    "e2e/test_screen_on_a_lab.py",
+    "e2e/test_socket_options.py",
+    "e2e/test_stacks_in_a_study.py",
+    "e2e/test_start_here.py",
+    "e2e/test_study_runs.py",
+    "e2e/test_wheel.py",
+    "faults/test_faults.py",
+    "fleet/test_fleet_on_a_lab.py",
+}
+"""Tests that have netlab measure, and want valid runs."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
@@ -85,7 +115,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("native")
         if str(item.path.relative_to(TESTS)) in SLOW:
             item.add_marker("slow")
+        if str(item.path.relative_to(TESTS)) in STUDIES:
+            item.add_marker("study")
         if fixtures & ROOT_FIXTURES:
             item.add_marker(pytest.mark.root)
         elif item.get_closest_marker("root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note when the test began."""
+    item.stash[BEGAN] = (time.monotonic(), contended_s())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> None:
+    """Tell the share of the test's time in which work waited for a CPU."""
+    began_s, before_s = item.stash[BEGAN]
+    share = (contended_s() - before_s) / max(time.monotonic() - began_s, 0.001)
+    item.user_properties[:] = [
+        *(one for one in item.user_properties if one[0] != CONTENDED),
+        (CONTENDED, share),
+    ]

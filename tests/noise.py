@@ -11,6 +11,7 @@ from pathlib import Path
 
 LITTLE = 0.1
 """Share of a window that others may use before a try is disturbed."""
+PRESSURE = Path("/proc/pressure/cpu")
 
 
 def tries(at_once: int, later: int = 6, pause_s: float = 8.0) -> Iterator[int]:
@@ -89,3 +90,14 @@ def stolen() -> Iterator[Callable[[], float]]:
 def _steal_s() -> float:
     total = Path("/proc/stat").read_text().splitlines()[0].split()
     return int(total[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def contended_s() -> float:
+    """Seconds so far in which work of this machine waited for a CPU, or another guest had one.
+
+    A kernel without pressure stall information tells the latter only.
+    """
+    waited_us = 0
+    if PRESSURE.exists():
+        waited_us = int(PRESSURE.read_text().split("total=")[1].split()[0])
+    return waited_us / 1e6 + _steal_s() / (os.cpu_count() or 1)

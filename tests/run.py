@@ -1,4 +1,4 @@
-"""Run all tests. Only failed timing tests are run a second time, and the output names them.
+"""Run all tests. Failed ones that depend on the time of a CPU run again, and the output names them.
 
     python tests/run.py [arguments of pytest]
 
@@ -10,8 +10,13 @@ rather than how fast: a file on each CPU at a time. Each worker has a network of
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
 states it. Tests of virtual machines and of JupyterLab have it too: an emulated processor and a
-browser are as fast as the other guests allow. Every other failure is final: a second run could
-hide a race.
+browser are as fast as the other guests allow.
+
+A test with the marker ``study`` has netlab measure a study, and wants every run to be valid. Other
+work on the CPUs can flag a run more often than netlab measures it again. The share of a test's time
+in which work waited for a CPU is measured; only if it is above a tenth may a failed test run again.
+
+Every other failure is final, and so are more than a few of them: a second run could hide a race.
 """
 
 from __future__ import annotations
@@ -23,8 +28,13 @@ from pathlib import Path
 
 import apart
 import pytest
+from noise import LITTLE
 
 TIMING = "timing"
+STUDY = "study"
+CONTENDED = "contended"
+"""Property of a test: share of its time in which work waited for a CPU, or a guest took it."""
+MOST_AGAIN = 6
 LONG = "e2e or native or root or slow or timing or alone"
 """Markers of tests that `make check` leaves out."""
 ALONE = "(e2e or timing or alone) and not beside"
@@ -48,22 +58,25 @@ SLOWEST = "--durations=40"
 
 
 class Failures:
-    """A pytest plugin that collects the names of failed tests, timing tests apart."""
+    """A pytest plugin that collects the names of failed tests, those that may run again apart."""
 
     def __init__(self) -> None:
-        self.timing: list[str] = []
+        self.again: dict[str, float] = {}
+        """Name -> contended share of its time."""
         self.others: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test that failed in its set-up, call or teardown."""
         if report.failed:
-            kind = self.timing if TIMING in report.keywords else self.others
-            if report.nodeid not in kind:
-                kind.append(report.nodeid)
+            share = dict(report.user_properties).get(CONTENDED, 0.0)
+            if TIMING in report.keywords or (STUDY in report.keywords and share > LITTLE):
+                self.again[report.nodeid] = share
+            else:
+                self.others.append(report.nodeid)
 
 
 def main(argv: list[str]) -> int:
-    """Run pytest, and once more the timing tests that failed; return its exit code."""
+    """Run pytest, and once more the failed tests that may; return its exit code."""
     if argv:
         return tried(argv)
     files = ("--dist", "loadfile", "--no-loadscope-reorder", SLOWEST)
@@ -81,14 +94,18 @@ def main(argv: list[str]) -> int:
 
 
 def tried(argv: list[str]) -> int:
-    """Run tests, and once more the timing tests that failed, one at a time."""
+    """Run tests, and once more the failed ones that may, one at a time."""
     failures = Failures()
     code = int(pytest.main(argv, plugins=[failures]))
-    if code != pytest.ExitCode.TESTS_FAILED or failures.others or not failures.timing:
+    if code != pytest.ExitCode.TESTS_FAILED or failures.others:
         return code
-    print("\nOnly timing tests failed. They are run once more:", *failures.timing, sep="\n  ")
+    if not 0 < len(failures.again) <= MOST_AGAIN:
+        return code
+    print("\nOnly tests that depend on CPU time failed. They are run once more:")
+    for name, share in failures.again.items():
+        print(f"  {name}\n    work waited for a CPU in {share:.0%} of its time")
     sys.stdout.flush()
-    again = (sys.executable, "-m", "pytest", *failures.timing)
+    again = (sys.executable, "-m", "pytest", *failures.again)
     return subprocess.run(again).returncode
 
 

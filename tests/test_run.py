@@ -1,4 +1,4 @@
-"""Only failed timing tests are run a second time; every other failure is final."""
+"""Failed tests that depend on the time of a CPU are run a second time; others are final."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import textwrap
 from pathlib import Path
 
 import apart
+import conftest
+import noise
 import pytest
 import run
 from _pytest.mark.expression import Expression
@@ -56,6 +58,45 @@ def test_only_a_failed_timing_test_is_run_again_and_named(
     assert done.ret == code
     assert ("run once more:" in done.stdout.str()) is second
     assert ("\n  test_it.py::test_timing" in done.stdout.str()) is second
+
+
+STUDY_FILE = """
+import pytest
+from pathlib import Path
+
+@pytest.mark.study
+@pytest.mark.parametrize("number", range({count}))
+def test_study(number, record_property):
+    record_property("contended", {share})
+    path = Path(__file__).with_name(f"done-{{number}}")
+    there = path.exists()
+    path.touch()
+    assert there
+"""
+
+
+@pytest.mark.parametrize(
+    ("share", "count", "second"),
+    [(0.3, 1, True), (0.05, 1, False), (0.3, 6, True), (0.3, 7, False)],
+)
+def test_few_failed_studies_on_contended_cpus_are_run_again_and_named(
+    pytester, share, count, second, monkeypatch
+):
+    path = pytester.makepyfile(test_it=STUDY_FILE.format(share=share, count=count))
+    pytester.makeini("[pytest]\nmarkers =\n  study: measures a study\n")
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    done = pytester.runpython_c(f"import run, sys; sys.exit(run.main([{path.name!r}]))")
+    assert done.ret == (0 if second else 1)
+    named = f"\n  test_it.py::test_study[0]\n    work waited for a CPU in {share:.0%} of its time"
+    assert (named in done.stdout.str()) is second
+
+
+def test_the_share_of_contended_time_is_told_of_every_test(request):
+    share = dict(request.node.user_properties)[run.CONTENDED]  # of the set-up, so far
+    assert share >= 0
+    _, before_s = request.node.stash[conftest.BEGAN]
+    assert 0 <= before_s <= noise.contended_s()
 
 
 def test_an_error_of_pytest_itself_is_final(monkeypatch):
@@ -138,4 +179,5 @@ def test_all_parts_run_and_a_failure_of_any_is_one(monkeypatch, codes):
 
 
 def test_the_longest_files_are_there():
-    assert [name for name in run.LONGEST if not (TESTS / name).is_file()] == []
+    named = (*run.LONGEST, *conftest.STUDIES, *conftest.SLOW)
+    assert [name for name in named if not (TESTS / name).is_file()] == []

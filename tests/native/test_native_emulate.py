@@ -180,14 +180,22 @@ def test_the_tail_is_dropped_at_the_limit_of_the_queue(gensink, limit):
 
 
 def test_loss_has_the_requested_rate_and_is_the_same_for_a_seed(gensink):
-    """3,000 packets at 5 %: 150 lost, standard deviation 11.9."""
+    """3,000 packets at 5 %: 150 lost, standard deviation 11.9.
+
+    On a busy machine the device's queue may overflow before the emulator reads it: such a try is
+    made again, as the emulator did not see all packets.
+    """
     arrived = {}
     for trial, seed in (("first", 7), ("again", 7), ("other", 8)):
-        with emulated(gensink) as path:
-            path.set("ab", loss_ppb=50_000_000, seed=seed)
-            path.open()
-            arrived[trial] = path.datagrams(3000, 100, 20)
-            direction = path.report()["directions"][0]
+        for _ in range(TRIES):
+            with emulated(gensink) as path:
+                path.set("ab", loss_ppb=50_000_000, seed=seed)
+                path.open()
+                arrived[trial] = path.datagrams(3000, 100, 20)
+                direction = path.report()["directions"][0]
+            if direction["in_packets"] == 3000:
+                break
+        assert direction["in_packets"] == 3000
         assert direction["dropped"]["loss"] == 3000 - len(arrived[trial])
         assert abs(direction["dropped"]["loss"] - 150) < 4 * 11.9
     assert arrived["first"] == arrived["again"] != arrived["other"]
