@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from netlab.errors import BadInput, HostError, Unsupported
+from netlab.files.interrupts import interrupts_wait
 from netlab.hosts.ssh import SshHost
-from netlab.hosts.together import interrupts_wait
 from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup
 from netlab.lab.guard import Guard
 from netlab.lab.namespaces import inside

@@ -19,6 +19,7 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 
 from netlab.errors import NetlabError
+from netlab.files.interrupts import interrupts_wait
 from netlab.files.scratch import Scratch
 from netlab.notebooks.progress import MIME
 
@@ -58,7 +59,8 @@ class Kernel:
         self.manager.shutdown_wait_time = INTERRUPT_S
         try:
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
-            with open(sockets / "log", "wb") as log:
+            # and jupyter_client cannot end a kernel whose start was cut in the middle
+            with open(sockets / "log", "wb") as log, interrupts_wait():
                 run_sync(self.manager.start_kernel)(stderr=log)
             self.client = self.manager.client()
             self.client.start_channels()

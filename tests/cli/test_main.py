@@ -78,6 +78,22 @@ def test_help_has_no_heavy_imports():
     assert "Commands:" in done.stdout
 
 
+def test_a_ctrl_c_while_the_command_is_imported_is_one_sentence():
+    code = (
+        "import signal, sys\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *_more):\n"
+        "        if name == 'netlab.cli.main':\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "from netlab.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "netlab: interrupted; nothing was changed\n"
+
+
 def test_a_directory_that_is_given_is_made_absolute(tmp_path, monkeypatch):
     from netlab.cli.options import results_option
 

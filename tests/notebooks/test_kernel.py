@@ -1,7 +1,12 @@
 """The kernel of netlab's notebooks is that of the interpreter that runs netlab."""
 
+import asyncio
 import json
+import signal
 import sys
+
+import pytest
+from jupyter_client.manager import AsyncKernelManager
 
 from netlab.notebooks.kernel import Kernel, local_manager
 
@@ -18,3 +23,18 @@ def test_a_kernel_of_the_same_name_in_the_users_directory_is_not_taken(tmp_path,
     assert argv[1:3] == ["-m", "ipykernel_launcher"]
     with Kernel(f"import sys; assert sys.prefix == {sys.prefix!r}") as kernel:
         kernel.execute("assert sys.prefix")
+
+
+def test_an_interrupt_while_a_kernel_starts_is_an_interrupt_and_leaves_no_process(monkeypatch):
+    started = []
+    after = AsyncKernelManager._async_post_start_kernel
+
+    async def post_start(manager, **kwargs):
+        started.append(manager)
+        await after(manager, **kwargs)
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGINT)
+
+    monkeypatch.setattr(AsyncKernelManager, "_async_post_start_kernel", post_start)
+    with pytest.raises(KeyboardInterrupt), Kernel():
+        raise AssertionError("not reached")
+    assert not started[0].has_kernel
