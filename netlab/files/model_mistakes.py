@@ -43,18 +43,61 @@ def mistakes_of(
     line : callable, optional
         Line number of a place in the file.
     """
-    problems: dict[Place, Any] = {}
-    for problem in map(_placed, failure.errors(include_url=False)):
-        place = _place(problem["loc"], content, missing=problem["type"] == "missing")
-        problems.setdefault(place, problem)  # branches of a union refuse the same value each
+    problems: dict[tuple[Place, str], Any] = {}
+    for problem in failure.errors(include_url=False):
+        for one in map(_placed, _each(problem)):
+            place = _place(one["loc"], content, missing=one["type"] == "missing")
+            # branches of a union refuse the same value each, and one of them is enough
+            said = one["msg"] if one is not problem else ""
+            problems.setdefault((place, said), one)
+    places = {place for place, said in problems if not said}
     found = []
-    for place, problem in problems.items():
-        if any(len(other) > len(place) and other[: len(place)] == place for other in problems):
+    for (place, said), problem in problems.items():
+        if not said and any(
+            len(other) > len(place) and other[: len(place)] == place for other in places
+        ):
             continue  # a mistake below it is the reason
-        number = line(place) if line is not None else 0
+        named = place or _named(problem["msg"].removeprefix("Value error, "), content)
+        number = line(named) if line is not None else 0
         at = f"{where}:{number}" if line is not None else where
         found.append((number, _mistake(problem, model, at, place)))
     return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
+
+
+def _each(problem: Any) -> list[Any]:
+    """The errors that one of a model stands for: itself, or the ``mistakes`` of its context."""
+    return [
+        {
+            "type": getattr(mistake, "type", "value_error"),
+            "loc": problem["loc"],
+            "msg": str(mistake),
+            "input": problem["input"],
+            "ctx": getattr(mistake, "context", None) or {},
+        }
+        for mistake in problem.get("ctx", {}).get("mistakes", ())
+    ] or [problem]
+
+
+def _named(message: str, content: object) -> Place:
+    """The keys that a message of a whole model begins with, such as ``paths.cable: ...``.
+
+    An item of a list is found by its name: ``groups: left -> right: ...``.
+    """
+    place: list[str | int] = []
+    first, *others = message.split(": ")
+    for word in (*first.split("."), *others):
+        if isinstance(content, dict) and word in content:
+            place.append(word)
+            content = content[word]
+        elif isinstance(content, list | tuple):
+            names = [item.get("name") if isinstance(item, dict) else item for item in content]
+            if word not in names:
+                break
+            place.append(names.index(word))
+            content = content[names.index(word)]
+        else:
+            break
+    return tuple(place)
 
 
 def _placed(problem: Any) -> Any:

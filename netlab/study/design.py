@@ -38,6 +38,7 @@ from netlab.study.groups import Group, Timing
 from netlab.study.hosts import StudyHost
 from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
+from netlab.study.mistakes import Found
 from netlab.study.noise import Noise
 from netlab.study.pages import ReportPages
 from netlab.study.precision import Precision
@@ -111,58 +112,82 @@ class Study(Model):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
-        for path_name, path in self.paths.items():
-            for end in path.ends:
-                host = self.hosts.get(end.host)
-                if host is None:
-                    raise ValueError(f"paths.{path_name}: no host is called {end.host!r}")
-                if host.kind == "ssh" and (end.address is None or end.interface is None):
-                    raise ValueError(
-                        f"paths.{path_name}: the end on ssh host {end.host!r} needs "
-                        "an address and an interface"
-                    )
-            kinds = {self.hosts[end.host].kind for end in path.ends}
-            if len(kinds) == 2:
-                raise ValueError(f"paths.{path_name}: a lab host and an ssh host cannot be joined")
-            if path.link is not None and kinds != {"lab"}:
-                raise ValueError(f"paths.{path_name}: only a lab path has a link")
-            self.check_link(path_name)
-        seen: set[str] = set()
+        found = Found()
+        for path_name in self.paths:
+            with found.mistakes():
+                self._check_path(path_name)
         for group in self.groups:
-            if slug(group.name) in seen:
-                raise ValueError(f"groups: the name {group.name!r} is too similar to another's")
-            seen.add(slug(group.name))
-            if group.path not in self.paths:
-                raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
-            if group.sender not in {end.host for end in self.paths[group.path].ends}:
-                raise ValueError(
-                    f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
-                )
+            with found.mistakes():
+                self._check_names_of(group)
         for label, values in (
             ("streams", self.streams),
             ("tunings", tuple(level.name for level in self.tunings)),
             *((f"tunings.{level.name}.mtus_B", level.mtus) for level in self.tunings),
         ):
             twice = [value for index, value in enumerate(values) if value in values[:index]]
-            if twice:
-                raise ValueError(f"{label}: the level {twice[0]!r} is given twice")
-        if self.quick is not None and len(self.name) > MAX_NAME - len(QUICK):
-            raise ValueError(
-                f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
-                f"and the quick form adds {QUICK!r}"
-            )
-        check_tunings(self)
-        check_congestions(self)
+            with found.mistakes():
+                if twice:
+                    raise ValueError(f"{label}: the level {twice[0]!r} is given twice")
+        with found.mistakes():
+            if self.quick is not None and len(self.name) > MAX_NAME - len(QUICK):
+                raise ValueError(
+                    f"name: {self.name!r} is over {MAX_NAME - len(QUICK)} characters, "
+                    f"and the quick form adds {QUICK!r}"
+                )
+        check_tunings(self, found)
+        check_congestions(self, found)
+        found.refuse()  # what follows looks names up
         for group in self.groups:
-            self._levels_are_there(group)
+            with found.mistakes():
+                self._levels_are_there(group)
+        found.refuse()
         check_factors(self)
         for group in self.groups:
-            taken = study_at(self, group, ())
-            found = self.combinations(group)
-            if not any(one.of_run for one in found):
-                taken.check_run(group)
-            if not any(one.of_link for one in found):
-                self.check_forced_loss(group)
+            with found.mistakes():
+                self._check_options_of(group)
+        with found.mistakes():
+            self._check_size()
+        found.refuse()
+        return self
+
+    def _check_path(self, name: str) -> None:
+        path = self.paths[name]
+        for end in path.ends:
+            host = self.hosts.get(end.host)
+            if host is None:
+                raise ValueError(f"paths.{name}: no host is called {end.host!r}")
+            if host.kind == "ssh" and (end.address is None or end.interface is None):
+                raise ValueError(
+                    f"paths.{name}: the end on ssh host {end.host!r} needs "
+                    "an address and an interface"
+                )
+        kinds = {self.hosts[end.host].kind for end in path.ends}
+        if len(kinds) == 2:
+            raise ValueError(f"paths.{name}: a lab host and an ssh host cannot be joined")
+        if path.link is not None and kinds != {"lab"}:
+            raise ValueError(f"paths.{name}: only a lab path has a link")
+        self.check_link(name)
+
+    def _check_names_of(self, group: Group) -> None:
+        first = next(each for each in self.groups if slug(each.name) == slug(group.name))
+        if first is not group:
+            raise ValueError(f"groups: the name {group.name!r} is too similar to another's")
+        if group.path not in self.paths:
+            raise ValueError(f"groups: {group.name}: no path is called {group.path!r}")
+        ends = {end.host for end in self.paths[group.path].ends}
+        if ends <= self.hosts.keys() and group.sender not in ends:
+            raise ValueError(
+                f"groups: {group.name}: {group.sender!r} is not an end of path {group.path!r}"
+            )
+
+    def _check_options_of(self, group: Group) -> None:
+        found = self.combinations(group)
+        if not any(one.of_run for one in found):
+            study_at(self, group, ()).check_run(group)
+        if not any(one.of_link for one in found):
+            self.check_forced_loss(group)
+
+    def _check_size(self) -> None:
         cells = sum(len(self.combinations(group)) for group in self.groups)
         if self.precision is not None and self.timing.rounds is not None:
             raise ValueError(
@@ -180,7 +205,6 @@ class Study(Model):
                 raise ValueError(
                     f"{label}: {rounds} rounds of {cells} cells are over {MAX_RUNS} runs"
                 )
-        return self
 
     @property
     def min_rounds(self) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netlab.study.base import Model, misplaced
+from netlab.study.mistakes import Found
 from netlab.tuning.profiles import nearest
 
 if TYPE_CHECKING:
@@ -81,13 +82,16 @@ class Stack(Model):
         return self.model_dump(exclude={"law"}, exclude_none=True)
 
 
-def check_congestions(study: Study) -> None:
-    """Refuse a congestion control that neither Linux, netlab nor the study has.
+def check_congestions(study: Study, found: Found) -> None:
+    """Find congestion controls that neither Linux, netlab nor the study has.
 
-    Raises
-    ------
-    PydanticCustomError
-        With the place of the name in the study; the sentence has the nearest known names.
+    Parameters
+    ----------
+    study : Study
+        The study.
+    found : Found
+        Gets the mistakes, with the place of the name in the study; the sentence has the nearest
+        known names.
     """
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
     named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion)]
@@ -101,7 +105,9 @@ def check_congestions(study: Study) -> None:
         named += [((*place, *at, i), level) for i, level in enumerate(levels)]
     for where, congestion in named:
         for name in congestion.split("+"):
-            if name not in known:
+            if name in known:
+                continue
+            with found.mistakes():
                 raise misplaced(
                     f"unknown congestion control {name!r}; {nearest(name, known)}; declare a "
                     f"module of the hosts' own as stacks: {{{name}: {{law: kernel}}}}",

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.errors import BadInput
 from netlab.study.base import MTU, Model, Name, misplaced
+from netlab.study.mistakes import Found
 from netlab.tuning.knobs import Item
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -163,47 +164,53 @@ def complete(study: Study) -> dict[str, dict[str, Any]]:
     return needed
 
 
-def check_tunings(study: Study) -> None:
-    """Refuse tunings that are unknown or contradict each other.
+def check_tunings(study: Study, found: Found) -> None:
+    """Find tunings that are unknown or contradict each other.
 
-    Raises
-    ------
-    ValueError
-        The sentence names the key.
+    Parameters
+    ----------
+    study : Study
+        The study.
+    found : Found
+        Gets the mistakes; each sentence names the key.
     """
     levels = {level.name: level for level in study.tunings}
-    if AS_FOUND in study.profiles:
-        raise ValueError(
-            f"profiles: {AS_FOUND} is the name of netlab's tuning that changes nothing"
-        )
-    for level in study.tunings:
-        if level.is_inline and level.name in study.profiles:
+    with found.mistakes():
+        if AS_FOUND in study.profiles:
             raise ValueError(
-                f"tunings.{level.name}: the tuning is given twice, inline and under profiles"
+                f"profiles: {AS_FOUND} is the name of netlab's tuning that changes nothing"
             )
+    for level in study.tunings:
+        with found.mistakes():
+            if level.is_inline and level.name in study.profiles:
+                raise ValueError(
+                    f"tunings.{level.name}: the tuning is given twice, inline and under profiles"
+                )
     own = own_tunings(study)
-    for host_name, host in study.hosts.items():
-        for name in host.profiles:
-            key = f"hosts.{host_name}.profiles.{name}"
-            if name not in levels:
-                raise ValueError(f"{key}: unknown tuning of the study; {nearest(name, levels)}")
-            if name == AS_FOUND:
-                raise ValueError(f"{key}: {AS_FOUND} changes no setting on any host")
     for index, level in enumerate(study.tunings):
         if all(level.name in host.profiles for host in study.hosts.values()):
             continue
-        _resolves(("tunings", index), level.profile or level.name, own)
-    for name in own:
-        _resolves(("profiles", name), name, own)
+        with found.mistakes():
+            _resolves(("tunings", index), level.profile or level.name, own)
+    for name in [name for name in study.profiles if name not in levels]:
+        with found.mistakes():
+            _resolves(("profiles", name), name, own)
     for host_name, host in study.hosts.items():
         for name, profile in host.profiles.items():
-            key = f"hosts.{host_name}.profiles.{name}"
-            _resolves(("hosts", host_name, "profiles", name), profile, own)
-            if profile == AS_FOUND and levels[name].mtus_B is not None:
-                raise ValueError(
-                    f"{key}: {AS_FOUND} changes nothing, the MTU included, and tunings.{name} "
-                    "has mtus_B"
-                )
+            with found.mistakes():
+                _check_profile(f"hosts.{host_name}.profiles.{name}", levels, name, profile)
+                _resolves(("hosts", host_name, "profiles", name), profile, own)
+
+
+def _check_profile(key: str, levels: dict[str, TuningLevel], name: str, profile: str) -> None:
+    if name not in levels:
+        raise ValueError(f"{key}: unknown tuning of the study; {nearest(name, levels)}")
+    if name == AS_FOUND:
+        raise ValueError(f"{key}: {AS_FOUND} changes no setting on any host")
+    if profile == AS_FOUND and levels[name].mtus_B is not None:
+        raise ValueError(
+            f"{key}: {AS_FOUND} changes nothing, the MTU included, and tunings.{name} has mtus_B"
+        )
 
 
 def _resolves(place: tuple[str | int, ...], name: str, own: dict[str, Tuning]) -> None:

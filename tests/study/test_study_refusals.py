@@ -181,7 +181,6 @@ SENTENCES = {
     "same group": (("groups", 1, "name", "linux64 to linux64"), "is too similar to another's"),
     "level twice": (("streams", [4, 1, 4]), "streams: the level 4 is given twice"),
     "MTU twice": (("tunings", 0, "mtus_B", [1500, 1500]), "tunings.none.mtus_B: the level 1500"),
-    "tuning twice": (("tunings", 1, "name", "none"), "tunings: the level 'none' is given twice"),
     "lab address": (("hosts", "linux32", "address", "h"), "a lab host takes no address"),
     "no ssh address": (("hosts", "linux32", "kind", "ssh"), "an ssh host needs an address"),
     "one end": (("paths", "64-64", "ends", [{"host": "linux32"}]), "paths.64-64.ends.1"),
@@ -399,3 +398,66 @@ def test_any_damage_to_the_file_loads_or_is_bad_input(tmp_path_factory, data):
         assert isinstance(load(path), Study)
     except BadInput as error:
         assert str(error).startswith(f"{path}:")
+
+
+def test_a_tuning_that_is_given_twice_is_named():
+    content = changed("tunings", 2, "name", "none")
+    del content["hosts"]["linux32"]["profiles"]["full"]
+    assert "tunings: the level 'none' is given twice" in str(refusal(content))
+
+
+MANY = """\
+netlab: 1
+name: many
+title: t
+hosts:
+  left: {kind: ssh, address: 192.0.2.77}
+  right: {kind: ssh, address: 192.0.2.78}
+paths:
+  cable: {ends: [{host: left, address: 198.18.0.1}, {host: right, address: 198.18.0.2}]}
+  other: {ends: [{host: lft, address: 198.18.0.1}, {host: right, address: 198.18.0.2}]}
+groups:
+  - {name: a -> b, path: cabel, sender: left}
+  - {name: b -> a, path: cable, sender: middle}
+  - {name: c -> a, path: other, sender: lft, streams: [1]}
+tunings:
+  - {name: openlab-2003-ful}
+  - {name: as-found}
+  - {name: openlab-2003-norml}
+congestion: cubicc
+streams: [1, 1]
+"""
+LINES = {
+    8: "paths.cable: the end on ssh host 'left' needs an address and an interface [E-YAML-022]",
+    9: "paths.other: no host is called 'lft' [E-YAML-022]",
+    11: "groups: a -> b: no path is called 'cabel' [E-YAML-022]",
+    12: "groups: b -> a: 'middle' is not an end of path 'cable' [E-YAML-022]",
+    15: "tunings.0: unknown tuning 'openlab-2003-ful'; the nearest: openlab-2003-full",
+    17: "tunings.2: unknown tuning 'openlab-2003-norml'; the nearest: openlab-2003-normal",
+    18: "congestion: unknown congestion control 'cubicc'; the nearest: cubic",
+    19: "streams: the level 1 is given twice [E-YAML-022]",
+}
+
+
+def test_names_that_do_not_resolve_are_reported_at_once_each_with_its_line(tmp_path):
+    path = tmp_path / "many.yml"
+    path.write_text(MANY)
+    with pytest.raises(Mistakes) as caught:
+        load(path)
+    first, *others = str(caught.value).splitlines()
+    assert first == f"{path}: 8 mistakes"
+    for line, (number, sentence) in zip(others, LINES.items(), strict=True):
+        assert line.startswith(f"  {path}:{number}: {sentence}")
+
+
+def test_an_option_that_no_group_can_take_is_reported_once_with_its_line(tmp_path):
+    path = tmp_path / "many.yml"
+    right = MANY.replace("cabel", "cable").replace("middle", "left").replace("streams: [1, 1]", "")
+    right = right.replace("lft", "left").replace("cubicc", "cubic").replace("-ful}", "-full}")
+    right = right.replace("norml", "normal").replace(".1}", ".1, interface: e0}")
+    right = right.replace(".2}", ".2, interface: e0}") + "streams: [1]\n"
+    path.write_text(right + "threads: 3\nengine: blocking\n")
+    with pytest.raises(BadInput, match=r"yml:21: threads: the blocking engine always has one"):
+        load(path)
+    path.write_text(right)
+    assert len(load(path).groups) == 3
