@@ -27,6 +27,7 @@ README = (ROOT / "README.md").read_text()
 CONDA_NAMES = {
     "griffelib": "griffe",
     "matplotlib": "matplotlib-base",
+    "prometheus-client": "prometheus_client",
     "ruamel-yaml": "ruamel.yaml",
     "typst": "typst-py",
 }
@@ -35,7 +36,7 @@ CONDA_NAMES = {
 CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}
 """Requirements that pip takes from the system."""
 
-REQUIREMENT = re.compile(r"(?P<name>[a-z0-9.-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
+REQUIREMENT = re.compile(r"(?P<name>[a-z0-9._-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:

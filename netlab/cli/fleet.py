@@ -188,8 +188,13 @@ def _at_once(plan: FleetPlan, given: int | None) -> int:
 
 @fleet_group.command("status")
 @click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--prometheus",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write a text file for Prometheus' node exporter.",
+)
 @guarded
-def status_command(results: Path) -> None:
+def status_command(results: Path, prometheus: Path | None) -> None:
     """Show hosts and jobs of the fleet in RESULTS: done, running, failed, put aside.
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
@@ -198,7 +203,12 @@ def status_command(results: Path) -> None:
 
     from netlab.fleet.status import fleet_status
 
-    status = fleet_status(_read(results))
+    plan = _read(results)
+    status = fleet_status(plan)
+    if prometheus is not None:
+        from netlab.fleet.metrics import write_metrics
+
+        write_metrics(prometheus, plan.study().name, status)
     wide = None if sys.stdout.isatty() else 200
     Console(markup=False, width=wide).print(status.table())
 
@@ -216,12 +226,14 @@ def status_command(results: Path) -> None:
 @click.option("--most", type=click.IntRange(min=1), default=10, show_default=True, help="Lines.")
 @guarded
 def links_command(results: Path, csv: Path | None, chart: Path | None, most: int) -> None:
-    """List the slowest links of the fleet in RESULTS.
+    """List the slowest links of the fleet in RESULTS, and the hosts whose links all differ.
 
     The share of a link is its goodput over the median of all links, cell by cell. A star marks a
-    link that is slower than its other direction by 10 % or more.
+    link that is slower than its other direction by 10 % or more. A host is named if its links, as
+    sender or as receiver, are slower or faster than those of others (at least 4 links).
     """
     from netlab.analysis.links import asymmetric, link_cells, links
+    from netlab.analysis.outliers import outlying_hosts
     from netlab.fleet.results import fleet_runs
 
     plan = _read(results)
@@ -231,6 +243,11 @@ def links_command(results: Path, csv: Path | None, chart: Path | None, most: int
     for row, marked in zip(found.head(most).itertuples(), marks, strict=False):
         star = " *" if marked else ""
         click.echo(f"{100 * row.share:6.1f} %  {row.sender} -> {row.receiver}{star}")
+    for host in outlying_hosts(found).itertuples():
+        click.echo(
+            f"host {host.host} {host.role} at {100 * host.share:.1f} % of the others "
+            f"({host.links} links, p {host.p:.2g})"
+        )
     if csv is not None:
         cells.to_csv(csv, index=False, float_format="%.6g")
     if chart is not None:

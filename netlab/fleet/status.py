@@ -84,6 +84,17 @@ class FleetStatus:
             parts.append(f"about {self.remaining_s / 60:.0f} min left")
         return ", ".join(parts)
 
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        from netlab.files.tables import Table
+
+        heads = {"word": "state", "reason": "last failure"}
+        columns = ["host", "word", "done", "running", "failed", "left", "reason"]
+        rows = [[getattr(host, column) for column in columns] for host in self.hosts]
+        frame = pd.DataFrame(rows, columns=columns).set_index("host")
+        return Table(frame, self.sentence, heads)._repr_html_()
+
     def table(self) -> Table:
         """A table of the hosts for a terminal."""
         from rich.table import Table

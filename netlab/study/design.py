@@ -38,7 +38,7 @@ from netlab.study.groups import Group, Timing
 from netlab.study.hosts import StudyHost
 from netlab.study.levels import check_factors, combinations, group_at, study_at
 from netlab.study.link import Path
-from netlab.study.mistakes import Found
+from netlab.study.mistakes import MistakesFound
 from netlab.study.noise import Noise
 from netlab.study.pages import ReportPages
 from netlab.study.precision import Precision
@@ -112,7 +112,7 @@ class Study(Model):
 
     @model_validator(mode="after")
     def _names_resolve(self) -> Self:
-        found = Found()
+        found = MistakesFound()
         for path_name in self.paths:
             with found.mistakes():
                 self._check_path(path_name)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pydantic_core import PydanticCustomError
 
 
-class Found:
+class MistakesFound:
     """Mistakes found so far."""
 
     def __init__(self) -> None:

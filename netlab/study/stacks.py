@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from netlab.study.base import Model, misplaced
-from netlab.study.mistakes import Found
+from netlab.study.mistakes import MistakesFound
 from netlab.tuning.profiles import nearest
 
 if TYPE_CHECKING:
@@ -82,14 +82,14 @@ class Stack(Model):
         return self.model_dump(exclude={"law"}, exclude_none=True)
 
 
-def check_congestions(study: Study, found: Found) -> None:
+def check_congestions(study: Study, found: MistakesFound) -> None:
     """Find congestion controls that neither Linux, netlab nor the study has.
 
     Parameters
     ----------
     study : Study
         The study.
-    found : Found
+    found : MistakesFound
         Gets the mistakes, with the place of the name in the study; the sentence has the nearest
         known names.
     """

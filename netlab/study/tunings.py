@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.errors import BadInput
 from netlab.study.base import MTU, Model, Name, misplaced
-from netlab.study.mistakes import Found
+from netlab.study.mistakes import MistakesFound
 from netlab.tuning.knobs import Item
 from netlab.tuning.profiles import (
     AS_FOUND,
@@ -164,14 +164,14 @@ def complete(study: Study) -> dict[str, dict[str, Any]]:
     return needed
 
 
-def check_tunings(study: Study, found: Found) -> None:
+def check_tunings(study: Study, found: MistakesFound) -> None:
     """Find tunings that are unknown or contradict each other.
 
     Parameters
     ----------
     study : Study
         The study.
-    found : Found
+    found : MistakesFound
         Gets the mistakes; each sentence names the key.
     """
     levels = {level.name: level for level in study.tunings}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
 from click.testing import CliRunner
+from fleet_effects import fleet_runs
+from prometheus_client.parser import text_string_to_metric_families
 
 from netlab.cli import main
 from netlab.fleet.controller import controlling
 from netlab.fleet.plan import read_plan
+from netlab.fleet.status import fleet_status
 
 STUDY = """\
 netlab: 1
@@ -93,6 +97,49 @@ def test_the_status_lists_every_host(invoke, tmp_path):
         assert name in done.stdout
     nowhere = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "nowhere")])
     assert nowhere.exit_code == 1 and "[E-FLEET-028]" in nowhere.stderr
+
+
+def test_the_status_is_written_for_prometheus(invoke, tmp_path):
+    invoke("plan")
+    path = tmp_path / "fleet.prom"
+    words = ("fleet", "status", str(tmp_path / "results"), "--prometheus", str(path))
+    assert CliRunner().invoke(main, words).exit_code == 0
+    order = ("study", "host", "state")
+    found = {
+        (one.name, *(one.labels[key] for key in order if key in one.labels)): one.value
+        for family in text_string_to_metric_families(path.read_text())
+        for one in family.samples
+    }
+    study = read_plan(tmp_path / "results").study().name
+    assert found["netlab_fleet_jobs", study, "left"] == 24
+    assert found["netlab_fleet_jobs", study, "done"] == 0
+    assert found["netlab_fleet_controller_alive", study] == 0
+    hosts = {key[2] for key in found if key[0] == "netlab_fleet_host_jobs"}
+    assert hosts == set(read_plan(tmp_path / "results").hosts)
+    assert ("netlab_fleet_remaining_seconds", study) not in found
+    nowhere = CliRunner().invoke(main, (*words[:-1], str(tmp_path / "no" / "fleet.prom")))
+    assert nowhere.exit_code == 1 and "[E-FLEET-039]" in nowhere.stderr
+
+
+def test_a_notebook_shows_the_status_as_a_table(invoke, tmp_path):
+    invoke("plan")
+    plan = read_plan(tmp_path / "results")
+    shown = fleet_status(plan)._repr_html_()
+    assert "0 of 24 jobs done, no controller runs" in shown
+    assert all(f">{host}</th>" in shown for host in plan.hosts)
+    assert "last failure" in shown
+
+
+def test_hosts_whose_links_all_differ_are_named_below_the_links(invoke, tmp_path, monkeypatch):
+    invoke("plan")
+    monkeypatch.setattr("netlab.fleet.results.fleet_runs", lambda plan: fleet_runs(8, 3))
+    words = ("fleet", "links", str(tmp_path / "results"), "--most", "1")
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    slowest, *hosts = done.stdout.splitlines()
+    assert slowest.endswith("h05 -> h06") or slowest.endswith("h06 -> h05")
+    assert len(hosts) == 2 and all(line.startswith("host h03 ") for line in hosts)
+    assert all(re.search(r"at (69|70)\.\d % of the others \(7 links, p ", line) for line in hosts)
 
 
 def test_links_of_a_fleet_without_a_run_are_an_error(invoke, tmp_path):
