@@ -65,7 +65,7 @@ def mistakes_of(
 
 
 def _each(problem: Any) -> list[Any]:
-    """The errors that one of a model stands for: itself, or the ``mistakes`` of its context."""
+    """The errors that one of a model stands for: itself, or the ``mistakes`` that it has."""
     return [
         {
             "type": getattr(mistake, "type", "value_error"),
@@ -74,7 +74,7 @@ def _each(problem: Any) -> list[Any]:
             "input": problem["input"],
             "ctx": getattr(mistake, "context", None) or {},
         }
-        for mistake in problem.get("ctx", {}).get("mistakes", ())
+        for mistake in getattr(problem.get("ctx", {}).get("error"), "mistakes", ())
     ] or [problem]
 
 

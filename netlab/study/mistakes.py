@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pydantic_core import PydanticCustomError
+
+class SeveralMistakes(ValueError):
+    """Mistakes of one model, which pydantic takes for one.
+
+    Parameters
+    ----------
+    mistakes : list of ValueError
+        In the order they were found.
+    """
+
+    def __init__(self, mistakes: list[ValueError]):
+        super().__init__(f"{len(mistakes)} mistakes")
+        self.mistakes = mistakes
 
 
 class MistakesFound:
@@ -29,11 +41,9 @@ class MistakesFound:
         ------
         ValueError
             The only one.
-        PydanticCustomError
-            Several: ``mistakes`` of its context are the errors.
+        SeveralMistakes
+            All of them.
         """
-        if len(self._mistakes) == 1:
-            raise self._mistakes[0]
         if self._mistakes:
-            several = {"count": len(self._mistakes), "mistakes": self._mistakes}
-            raise PydanticCustomError("several", "{count} mistakes", several)
+            several = SeveralMistakes(self._mistakes)  # each has a code
+            raise self._mistakes[0] if len(self._mistakes) == 1 else several

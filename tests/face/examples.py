@@ -7,11 +7,12 @@ import io
 from functools import cached_property
 
 import netlab
-from netlab.face import block, changes, loopback, parts, published, results, shown, study
+from netlab.face import block, changes, fleet, loopback, parts, published, results, shown, study
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure"}
 """Examples that make hosts."""
+MODULES = (study, results, published, fleet, loopback, block, changes, shown, parts)
 WHOLE_REPORT = {"Results.report"}
 """Examples that take a minute."""
 
@@ -20,7 +21,7 @@ def examples() -> dict[str, doctest.DocTest]:
     """Every example of the face, by the name of what it belongs to."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = {}
-    for module in (netlab, study, results, published, loopback, block, changes, shown, parts):
+    for module in (netlab, *MODULES):
         for test in finder.find(module, module.__name__):
             if test.examples:
                 found[test.name.removeprefix(f"{module.__name__}.")] = test

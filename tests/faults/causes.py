@@ -293,7 +293,8 @@ def clock_of_controller_set(site: Site) -> Result:
     offset.write_bytes(bytes(8))
     process = under_way(site, prefix=f"export LD_PRELOAD={library} NL_OFFSET={offset}; exec")
     for hours in (5, -7, 0, 24 * 400):
-        offset.write_bytes((hours * 3600).to_bytes(8, sys.byteorder, signed=True))
+        with offset.open("r+b") as mapped:  # in place: a process that maps an empty file is killed
+            mapped.write((hours * 3600).to_bytes(8, sys.byteorder, signed=True))
         time.sleep(0.5)
     return site.finished(process)
 

@@ -1,0 +1,155 @@
+"""A measured fleet as a notebook shows it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from netlab.analysis.links import ASYMMETRIC_PERCENT, asymmetric, link_cells, links
+from netlab.analysis.outliers import outlying_hosts
+from netlab.face.shown import Html
+from netlab.files import paths
+from netlab.files.tables import Table
+from netlab.fleet.plan import read_plan
+from netlab.fleet.results import fleet_runs
+from netlab.fleet.status import FleetStatus, fleet_status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SHOWN = 10
+"""Links of a table."""
+
+
+class Fleet:
+    """Results of one study over many pairs of hosts, from ``netlab fleet run``.
+
+    Shows itself as its state and its slowest links.
+
+    Parameters
+    ----------
+    results : str or path
+        Directory of the fleet's results, or the name of its study.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        The runs that count of all pairs, with the column ``pair``.
+    cells : DataFrame
+        Goodput of each cell of each link, MB/s, with its interval; see
+        :func:`netlab.analysis.links.link_cells`.
+    links : DataFrame
+        One row for each ordered pair of hosts, the slowest first; see
+        :func:`netlab.analysis.links.links`.
+    outlying : DataFrame
+        Hosts whose links are all slower or faster; see
+        :func:`netlab.analysis.outliers.outlying_hosts`.
+
+    Raises
+    ------
+    NetlabError
+        There is no fleet; or, from the attributes, none of its pairs has a run.
+
+    Examples
+    --------
+    After ``netlab fleet run racks.yml --inventory hosts.yml``, ``netlab.Fleet("racks").plot()``
+    draws the matrix of hosts. Before it:
+
+    >>> import netlab
+    >>> netlab.Fleet("racks")
+    Traceback (most recent call last):
+    netlab.errors.NetlabError: .../racks/fleet/plan.json cannot be read as the plan of a fleet: ...
+    """
+
+    def __init__(self, results: str | Path):
+        here = paths.given_path(results)
+        self.plan = read_plan(here if here.is_dir() else paths.results_dir(str(results)))
+
+    @property
+    def status(self) -> FleetStatus:
+        """State of jobs and hosts at this moment."""
+        return fleet_status(self.plan)
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The runs that count of all pairs, with the column ``pair``."""
+        return fleet_runs(self.plan)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """Goodput of each cell of each link, MB/s, with its interval."""
+        return link_cells(self.runs, self.plan.study().confidence)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """One row for each ordered pair of hosts, the slowest first."""
+        return links(self.cells)
+
+    @cached_property
+    def outlying(self) -> pd.DataFrame:
+        """Hosts whose links are all slower or faster."""
+        return outlying_hosts(self.links)
+
+    def plot(self) -> Axes:
+        """Draw the matrix of hosts; see :func:`netlab.charts.host_matrix.host_matrix`."""
+        from netlab.charts.host_matrix import host_matrix
+
+        return host_matrix(self.links)
+
+    def spread(self, ax: Axes | None = None) -> Axes:
+        """Draw every link of each host; see :func:`netlab.charts.host_spread.host_spread`."""
+        from netlab.charts.host_spread import host_spread
+
+        return host_spread(self.links, ax)
+
+    @property
+    def answer(self) -> Html:
+        """The slowest link and the hosts that stand out, in words."""
+        found = self.links
+        if found.empty:
+            return Html.sentence("No link has a valid run.")
+        slowest = found.iloc[0]
+        sentences = [
+            f"{len(found)} links of {len({*found['sender'], *found['receiver']})} hosts: the "
+            f"slowest is {slowest['sender']} → {slowest['receiver']}, at "
+            f"{100 * slowest['share']:.0f} % of the median link.",
+            f"{int(asymmetric(found).sum())} are slower than their other direction by "
+            f"{ASYMMETRIC_PERCENT:.0f} % or more.",
+        ]
+        sentences += [
+            f"{host.host} {host.role} at {100 * host.share:.0f} % of the others."
+            for host in self.outlying.itertuples()
+        ] or ["No host stands out."]
+        return Html.sentence(" ".join(sentences))
+
+    def slowest(self, most: int = SHOWN) -> Table:
+        """Return the slowest links as a table: share and that of the other direction, per cent."""
+        shown = self.links.head(most)
+        frame = pd.DataFrame(
+            {
+                "link": shown["sender"] + " → " + shown["receiver"],
+                "cells": shown["cells"],
+                "share": 100 * shown["share"],
+                "reverse": 100 * shown["reverse"],
+            }
+        )
+        heads = {"share": "goodput, % of the median link", "reverse": "other direction, %"}
+        formats = {"share": ".1f", "reverse": ".1f"}
+        return Table(frame, f"The {len(frame)} slowest links", heads, formats)
+
+    def hosts(self) -> Table:
+        """Return the hosts that stand out as a table."""
+        frame = self.outlying.assign(share=100 * self.outlying["share"])
+        heads = {"share": "goodput, % of the others", "p": "p, corrected"}
+        note = "" if len(frame) else "No host has links that are all slower, or all faster."
+        formats = {"share": ".1f", "p": ".2g"}
+        return Table(frame, "Hosts whose links all differ", heads, formats, note=note)
+
+    def _repr_html_(self) -> str:
+        return self.status._repr_html_() + self.slowest()._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"{self.status.sentence}\n{self.slowest()!r}"

@@ -1,0 +1,81 @@
+"""A fleet shows its links, its hosts and its state."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+from click.testing import CliRunner
+from fleet_effects import EFFECTS, fleet_runs
+
+import netlab
+from netlab.analysis.links import link_cells, links
+from netlab.charts.host_spread import MOST, host_spread
+from netlab.cli import main
+from netlab.errors import BadInput, NetlabError
+
+STUDY = """\
+netlab: 1
+name: template
+title: Any two hosts
+hosts: {left: {kind: lab}, right: {kind: lab}}
+paths: {cable: {ends: [{host: left}, {host: right}]}}
+groups: [{name: only, path: cable, sender: left}]
+streams: [1, 4]
+timing: {rounds: 3, seconds: 5.0}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path, monkeypatch):
+    (tmp_path / "study.yml").write_text(STUDY)
+    (tmp_path / "hosts").write_text("h[00:11]\n")
+    place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
+    done = CliRunner().invoke(main, ["fleet", "plan", str(tmp_path / "study.yml"), *place])
+    assert done.exit_code == 0, done.output
+    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: fleet_runs(12, 3))
+    return netlab.Fleet(tmp_path / "results")
+
+
+def test_links_and_hosts_are_named_with_their_shares(fleet):
+    assert len(fleet.runs) == 12 * 11 * 2 * 3 and len(fleet.links) == 12 * 11
+    assert {*fleet.outlying["host"]} == {"h03"}
+    answer = repr(fleet.answer)
+    assert "132 links of 12 hosts: the slowest is h0" in answer
+    assert f"h03 sends at {100 * EFFECTS['host']:.0f} % of the others." in answer
+    assert "1 are slower than their other direction by 10 % or more." in answer
+    shown = fleet.slowest(2).frame
+    assert {*shown["link"]} == {"h05 → h06", "h06 → h05"}
+    assert shown["share"].to_numpy() == pytest.approx(100 * EFFECTS["link"], rel=0.04)
+    assert list(fleet.hosts().frame["host"]) == ["h03", "h03"]
+
+
+def test_it_shows_itself_as_its_state_and_its_slowest_links(fleet):
+    assert "jobs done, no controller runs" in repr(fleet)
+    assert "The 10 slowest links" in repr(fleet)
+    html = fleet._repr_html_()
+    assert "h05 → h06" in html and ">h11</th>" in html
+
+
+def test_charts_are_of_every_link_and_draw_on_given_axes(fleet):
+    figure, ax = plt.subplots()
+    try:
+        assert fleet.spread(ax) is ax
+        assert ax.get_yticklabels()[0].get_text() == "h03"
+        assert [len(line.get_xdata()) for line in ax.lines][:2] == [132, 132]
+        assert fleet.plot().figure is not figure
+    finally:
+        plt.close("all")
+
+
+def test_of_many_hosts_the_slowest_are_drawn_and_no_link_is_an_error():
+    many = links(link_cells(fleet_runs(MOST + 5, 3)))
+    assert len(host_spread(many).get_yticks()) == MOST
+    plt.close("all")
+    with pytest.raises(BadInput) as caught:
+        host_spread(many.head(0))
+    assert caught.value.code == "E-CHARTS-011"
+
+
+def test_what_was_never_planned_is_an_error(tmp_path):
+    with pytest.raises(NetlabError, match="cannot be read as the plan of a fleet"):
+        netlab.Fleet(tmp_path)
