@@ -120,3 +120,8 @@ def is_api(page: Page) -> bool:
 def neighbours(page: Page, pages: Iterable[Page]) -> list[Page]:
     """Pages in the navigation of one: the documents; on a page of the API its other pages too."""
     return [p for p in pages if is_api(page) or not is_api(p) or p.file == api.page_name(api.FACE)]
+
+
+def api_neighbours(page: Page, pages: Iterable[Page]) -> list[Page]:
+    """Pages in a second navigation: on a page of the API its pages, on a document none."""
+    return [p for p in pages if is_api(p)] if is_api(page) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from netlab.report.guide.pages import guide_pages, is_api, neighbours
+from netlab.report.guide.pages import api_neighbours, guide_pages, neighbours
 from netlab.report.place import replacing
 from netlab.report.writer import PageWriter
 
@@ -39,7 +39,5 @@ def build_guide(out_dir: str | Path) -> Path:
     common = {"site_title": TITLE, "description": "", "built_at": "", "concerns": ()}
     with replacing(target) as work:
         writer = PageWriter(work, home, neighbours(home, others), **common)
-        writer.write_chain(
-            pages, None, lambda page: [p for p in pages if is_api(page) and is_api(p)]
-        )
+        writer.write_chain(pages, None, lambda page: api_neighbours(page, pages))
     return target / INDEX
