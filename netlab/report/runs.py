@@ -18,6 +18,7 @@ from netlab.analysis.timeline import timelines
 from netlab.analysis.trust import counted
 from netlab.charts.sparkline import sparkline
 from netlab.files.json_file import json_text
+from netlab.files.tables import Table
 from netlab.report.page import Page, Section, page_of
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -70,16 +71,18 @@ def _page(m: Measured, group: str, by_run: dict, blocks: Mapping[str, str]) -> P
         sections.append(
             Section(where, _cell(cell, part, by_run, blocks), name=printed.cell_address(cell))
         )
-    sections.insert(0, Section("All runs of the group", _csv_link(group)))
+    sections.insert(0, Section("All runs of the group", _links(group)))
     title = f"Runs of {arrows(group)}"
     summary = f"{counted(len(runs), 'run')} in {counted(len(sections) - 1, 'cell')}"
     return page_of(page_name(group), title, title, summary, sections, part=PART)
 
 
-def _csv_link(group: str) -> Markup:
-    """Link to the file that :func:`write_records` makes for the group."""
-    link = '<p class="netlab-files"><a download href="{}/{}.csv">CSV of all these runs</a></p>'
-    return Markup(link).format(RECORDS, slug(group))
+def _links(group: str) -> Markup:
+    """Links to the files that :func:`write_records` makes for the group."""
+    link = Markup('<a download href="{}/{}.{}">{} of all these runs</a>')
+    kinds = (("csv", "CSV"), ("tex", "LaTeX"))
+    each = (link.format(RECORDS, slug(group), kind, name) for kind, name in kinds)
+    return Markup('<p class="netlab-files">{}</p>').format(Markup(" ").join(each))
 
 
 def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str]) -> Markup:
@@ -143,12 +146,16 @@ def record_name(run_id: str) -> str:
 
 
 def write_records(m: Measured, site: Path) -> None:
-    """Write the record of every run as JSON, its nested columns parsed, and each group's as CSV."""
+    """Write the record of every run as JSON, its nested columns parsed; each group's runs as CSV
+    with all other columns, and as LaTeX with those that its page shows.
+    """
     folder = site / RECORDS
     folder.mkdir()
     for group in m.groups:
-        part = m.runs[m.runs["group"] == group].drop(columns=list(JSON_COLUMNS))
-        part.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
+        part = m.runs[m.runs["group"] == group]
+        plain = part.drop(columns=list(JSON_COLUMNS))
+        plain.to_csv(folder / f"{slug(group)}.csv", index=False, lineterminator="\n")
+        _printed(part, group).to_latex(folder / f"{slug(group)}.tex")
     nested = cache(_nested)  # most runs of a block share their provenance
     gaps = m.runs.isna().to_numpy()
     names = [f" {json.dumps(name)}: " for name in m.runs]
@@ -163,6 +170,24 @@ def write_records(m: Measured, site: Path) -> None:
         (folder / f"{record_name(row['run_id'])}.json").write_text(
             f"{{\n{text}\n}}\n", encoding="utf-8"
         )
+
+
+def _printed(runs: pd.DataFrame, group: str) -> Table:
+    """Runs of a group as a table to print, without the links of its page."""
+    reasons = [
+        f"{flags}: {message}" if flags else "valid"
+        for flags, message in zip(runs["flags"], runs["message"], strict=True)
+    ]
+    frame = pd.DataFrame(
+        {
+            "run": runs["run_id"].to_numpy(),
+            "round": runs["round"].to_numpy(),
+            "started, UTC": [f"{at:%Y-%m-%d %H:%M:%S}" for at in runs["started_at"]],
+            "goodput, MB/s": runs["goodput_MBps"].astype(float).to_numpy(),
+            "flags": reasons,
+        }
+    )
+    return Table(frame, f"Runs of {group}", formats={"goodput, MB/s": printed.number})
 
 
 def _nested(text: str) -> str:

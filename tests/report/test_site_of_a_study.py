@@ -13,6 +13,7 @@ import pytest
 import synthetic
 from nbformat import v4
 
+from netlab.analysis import printed
 from netlab.analysis.measured import load_measured
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
@@ -132,12 +133,21 @@ def test_the_views_show_each_group_that_was_measured(site):
     assert not (site / "trend.html").exists(), "there is one campaign"
 
 
-def test_every_notebook_is_there_as_one_and_every_group_as_csv(site, measured):
+def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, measured):
     assert '<a download href="notebooks/block.ipynb">' in (site / "block.html").read_text()
     content = nbformat.read(site / "notebooks" / "03-analysis.ipynb", as_version=4)
     assert content.cells[0].source.startswith("# 03-analysis")
     runs = pd.read_csv(site / "records" / "linux64-to-linux64.csv")
     assert runs["run_id"].tolist() == measured.runs["run_id"].tolist()
+    page = (site / "runs-linux64-to-linux64.html").read_text()
+    assert '<a download href="records/linux64-to-linux64.tex">LaTeX of all these runs</a>' in page
+    latex = (site / "records" / "linux64-to-linux64.tex").read_text()
+    rows = [line for line in latex.splitlines() if line.startswith(tuple(runs["run_id"]))]
+    assert len(rows) == len(runs) and latex.startswith(r"\begin{longtable}")
+    first = measured.runs.iloc[0]
+    goodput = printed.number(first["goodput_MBps"])
+    assert f" & {first['started_at']:%Y-%m-%d %H:%M:%S} & {goodput} & " in rows[0]
+    assert sum("stalled: " in row for row in rows) == (runs["flags"] == "stalled").sum() > 0
 
 
 def test_pages_follow_one_another(site):
