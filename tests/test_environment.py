@@ -253,7 +253,8 @@ def set_up(tmp_path):
     tree, programs = tmp_path / "tree", tmp_path / "bin"
     for folder in (tree / ".ci", tree / "native", tree / "netlab", programs):
         folder.mkdir(parents=True)
-    shutil.copy(ROOT / ".ci" / "setup", tree / ".ci" / "setup")
+    for name in ("setup", "jupyter_server_config.py"):
+        shutil.copy(ROOT / ".ci" / name, tree / ".ci" / name)
     for name in ("uv.lock", "pyproject.toml"):
         (tree / name).write_text(name)
     system = ("sh", "cat", "cut", "dirname", "head", "sha256sum", "sort", "tr", "xargs", "mkdir")
