@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import html
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import pandas as pd
 
 from netlab.analysis import factors, printed
+from netlab.analysis.cells import valid
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Chart, show
@@ -51,6 +53,8 @@ COLUMNS = (
     "run",
 )
 NOT_MEASURED = "The study has no cell with these levels."
+NO_RUN = "None of these cells was measured."
+NOTHING_VALID = "No cell here has a value: none of {runs} is valid ({reasons}). They stand below."
 NOT_DRAWN = "Not drawn, as one of many: name levels in explore() to draw them."
 
 
@@ -65,7 +69,7 @@ class ExplorerView:
     title : str
         The levels for readers.
     chart : Chart or None
-        Cells over the axis; None without a cell, or as one of many.
+        Cells over the axis; None without a valid run, or as one of many.
     table : Table or None
         The same cells as a table; None if the study has no cell with these levels.
     runs : DataFrame
@@ -77,6 +81,20 @@ class ExplorerView:
     chart: Chart | None
     table: Table | None
     runs: pd.DataFrame
+
+    @property
+    def empty_because(self) -> str:
+        """Sentence on a view without a value; empty if a run is valid."""
+        if self.table is None:
+            return NOT_MEASURED
+        if self.runs.empty:
+            return NO_RUN
+        if len(valid(self.runs)):
+            return ""
+        flags = self.runs["flags"].fillna("").replace("", "no goodput")
+        counts = Counter(flag for text in flags for flag in str(text).split(","))
+        reasons = ", ".join(f"{name} {count}" for name, count in counts.most_common())
+        return NOTHING_VALID.format(runs=counted(len(self.runs), "run"), reasons=reasons)
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,8 @@ class Explorer:
 
     def __repr__(self) -> str:
         known = [view for view in self.views if view.table is not None]
-        return "\n\n".join([self.title, *(repr(view.table) for view in known)])
+        parts = (f"{view.empty_because}\n{view.table!r}".lstrip() for view in known)
+        return "\n\n".join([self.title, *parts])
 
 
 def explore(m: Measured, x: str = "", hue: str = "", at: Mapping[str, object] = {}) -> Explorer:
@@ -194,10 +213,12 @@ def _view(
     title = title or m.study.title
     if chosen is None:
         return ExplorerView(levels, title, None, None, m.runs.head(0))
-    chart = show(over_factor(m.cells, x, hue, at=levels, study=m.study)) if draw else None
     table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
-    runs = factors.at_levels(m.runs, levels, m.study)
-    return ExplorerView(levels, title, chart, table, runs.sort_values(["round", "started_at"]))
+    runs = factors.at_levels(m.runs, levels, m.study).sort_values(["round", "started_at"])
+    view = ExplorerView(levels, title, None, table, runs)
+    if view.empty_because or not draw:
+        return view
+    return replace(view, chart=show(over_factor(m.cells, x, hue, at=levels, study=m.study)))
 
 
 def _html(explorer: Explorer) -> str:
@@ -229,11 +250,10 @@ def _html(explorer: Explorer) -> str:
 
 def _part(explorer: Explorer, view: ExplorerView, marks: list[str], *, is_open: bool) -> str:
     """One view as a part that can be folded."""
-    if view.table is None:
-        content = f"<p>{NOT_MEASURED}</p>"
-    else:
-        chart = view.chart._repr_html_() if view.chart else f"<p>{NOT_DRAWN}</p>"
-        content = chart + view.table._repr_html_() + _runs(explorer, view)
+    lead = f"<p>{html.escape(view.empty_because or NOT_DRAWN)}</p>"
+    content = view.chart._repr_html_() if view.chart else lead
+    if view.table is not None:
+        content += view.table._repr_html_() + _runs(explorer, view)
     return (
         f'<details class="{" ".join(["view", *marks])}"{" open" if is_open else ""}>'
         f"<summary>{html.escape(view.title)}</summary>{content}</details>"
