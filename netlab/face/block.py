@@ -106,7 +106,7 @@ class MeasuredBlock:
                 f"{row.run_id}: {row.flags} ({row.message})" for row in flagged.itertuples()
             )
         caption = f"{self.visit.block_id}: goodput, MB/s, mean ± half interval"
-        return Table(frame, caption, note=note)
+        return Table(frame, caption, note=note, data=cells.dropna(axis="columns", how="all"))
 
     def _repr_html_(self) -> str:
         """Chart of the runs, the highest goodput, and the cells; drawn as text, which is fast."""

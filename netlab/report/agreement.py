@@ -91,7 +91,7 @@ def cells(m: Measured, compared: pd.DataFrame) -> Table | Sentence:
         "round. Differences of geometric means."
     )
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, "Every cell with each generator", note=note, bold=bold)
+    return Table(shown, "Every cell with each generator", note=note, bold=bold, data=compared)
 
 
 def _difference(row: dict) -> str:

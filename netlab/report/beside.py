@@ -43,7 +43,7 @@ def cells(m: Measured) -> Table | Sentence:
     note = f"Source: {table.source}."
     if left_out:
         note += f" {left_out} published cells fit no single measured cell."
-    return Table(shown, f"{table.title}: published and measured", note=note)
+    return Table(shown, f"{table.title}: published and measured", note=note, data=pairs)
 
 
 def steps(m: Measured) -> Table | Sentence:
@@ -73,7 +73,7 @@ def steps(m: Measured) -> Table | Sentence:
         f"Geometric means over the cases. ±{table.fluctuation_percent:g} % is allowed on each "
         f"published cell; the {100 * m.study.confidence:g} % interval of the measured one decides."
     )
-    return Table(shown, "Steps of each factor, published and measured", note=note)
+    return Table(shown, "Steps of each factor, published and measured", note=note, data=frame)
 
 
 def picture(m: Measured) -> Gallery:

@@ -145,7 +145,7 @@ def cells(c: SidesCompared) -> Table:
     shown["B, MB/s"] = [number(row["b_MBps"]) for row in rows]
     shown["rounds"] = [f"{row['n_a']} and {row['n_b']}" for row in rows]
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, "Cell by cell", HEADS, note=method(c).text, bold=bold)
+    return Table(shown, "Cell by cell", HEADS, note=method(c).text, bold=bold, data=found.frame)
 
 
 def _verdict(row: dict) -> str:

@@ -11,7 +11,7 @@ from netlab.analysis.measured import Measured
 from netlab.charts.chart import Gallery
 from netlab.charts.factors import over_factor
 from netlab.files.tables import Table
-from netlab.report.tables import UNITS, Sentence, Tables
+from netlab.report.tables import UNITS, Sentence, Tables, numbers
 from netlab.study.factors import level_text
 
 MOST = 12
@@ -45,6 +45,7 @@ def of_two(
         frame,
         f"{where + ': ' if where else ''}{caption}, {unit}",
         note=" ".join(notes),
+        data=numbers(m, part),
     )
 
 

@@ -116,10 +116,14 @@ def groups(m: Measured) -> Table:
                 else _unbroken(printed.percent(top.percent_of_bus)),
             }
         )
+    plain = pd.DataFrame(rows)[["group", "record, B", "buffer, B", "bus, MB/s", "runs"]]
+    numbers_of = ["goodput_MBps", "low_MBps", "high_MBps", "percent_of_bus"]
+    known = pd.DataFrame([best[name]._asdict() if name in best else {} for name in m.groups])
     return Table(
         pd.DataFrame(rows),
         "Groups and the best cell of each",
         note="Socket buffer 0: chosen by the kernel. MB/s = 10^6 bytes of payload per second.",
+        data=plain.join(known.reindex(columns=["tuning", "mtu_B", "streams", *numbers_of])),
     )
 
 
@@ -168,11 +172,11 @@ def of_group(
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     text = f"{printed.caption(m.cells, group)}, {unit}"
     return Table(
-        frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=_numbers(m, part)
+        frame, text, formats=_unbroken, note=" ".join(notes), links=links, data=numbers(m, part)
     )
 
 
-def _numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
+def numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
     """Cells as they are exported: unrounded numbers, and the bottleneck of each."""
     found = m.bottlenecks[[*CELL_KEYS, "bottleneck"]]
     whole = cells.merge(found, on=list(CELL_KEYS), how="left")
@@ -270,7 +274,7 @@ def target(m: Measured) -> Table | Sentence:
             "verdict": frame["verdict"],
         }
     )
-    return Table(shown, "Targets")
+    return Table(shown, "Targets", data=frame)
 
 
 def _share(value: float, low: float, high: float, unit: str) -> str:

@@ -121,7 +121,9 @@ def summary(compared: pd.DataFrame) -> Table | Sentence:
         "undecided otherwise."
     )
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, "Findings of 2003, over all groups", heads, note=note, bold=bold)
+    return Table(
+        shown, "Findings of 2003, over all groups", heads, note=note, bold=bold, data=frame
+    )
 
 
 def _unbroken(text: str) -> str:
@@ -169,7 +171,8 @@ def of_factor(m: Measured, compared: pd.DataFrame, factor: str) -> Table | Sente
         note += f" Excluded without a second valid run: {_plural(left_out, 'case')}."
     heads = {"said": "in 2003 it", "verdict": "finding"}
     bold = shown.apply(lambda column: column.map(lambda _: column.name == "verdict"))
-    return Table(shown, f"{factor.capitalize()}, then and now", heads, note=note, bold=bold)
+    caption = f"{factor.capitalize()}, then and now"
+    return Table(shown, caption, heads, note=note, bold=bold, data=frame)
 
 
 def _step(row: dict, side: str) -> str:

@@ -150,6 +150,18 @@ def test_every_notebook_is_there_as_one_and_every_group_as_csv_and_latex(site, m
     assert sum("stalled: " in row for row in rows) == (runs["flags"] == "stalled").sum() > 0
 
 
+FORMATTED = re.compile(r"×[\d,.]+.*|[\d,.]+ (±[\d,. ]+|\([^)]*\))")
+"""A number with its sign or interval, as tables show it."""
+
+
+def test_a_csv_of_a_table_has_numbers_in_place_of_formatted_text(site):
+    files = sorted((site / "tables").glob("*.csv"))
+    assert len(files) > 20
+    for file in files:
+        for cell in pd.read_csv(file, dtype=str).to_numpy(dtype=str).ravel():
+            assert not FORMATTED.fullmatch(cell), (file.name, cell)
+
+
 def test_pages_follow_one_another(site):
     page, seen = "index.html", []
     while page:
