@@ -115,6 +115,9 @@ class Gallery:
         """A gallery of charts, and of figures and axes as :func:`show` turns them into charts."""
         return cls(tuple(one if isinstance(one, Chart) else show(one) for one in drawn))
 
+    def __add__(self, other: Gallery) -> Gallery:
+        return Gallery(self.charts + other.charts)
+
     def _repr_html_(self) -> str:
         parts = "".join(chart._repr_html_() for chart in self.charts)
         return f'<div style="display:flex;flex-wrap:wrap;gap:0.3em 0.8em">{parts}</div>'

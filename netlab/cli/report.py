@@ -81,9 +81,18 @@ def publish_site(
 ) -> PublishedReport:
     """Write the site of a measured study."""
     from netlab.files import paths
-    from netlab.report.publish import publish
+    from netlab.report.execution import begun
 
-    directory = results or paths.results_dir(loaded.name)
+    directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
     step, report = progress.step, loaded.report
-    return publish(directory, target, step, against=against, report=report, author=author)
+    with begun(directory) as running:
+        from netlab.report.publish import publish  # seconds, in which a kernel starts
+
+        return publish(
+            *(directory, target, step),
+            against=against,
+            report=report,
+            author=author,
+            running=running,
+        )

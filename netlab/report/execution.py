@@ -13,6 +13,17 @@ from threading import Thread
 from netlab.files.json_file import write_text
 from netlab.notebooks.execution import execute
 from netlab.notebooks.kernel import Kernel
+from netlab.report.inputs import digest_of, package_digest, results_digest
+from netlab.results.campaigns import study_file
+
+EXECUTED = "notebooks"
+"""Folder of executed notebooks below a directory of results."""
+
+RENDERED = ".rendered"
+"""Folder of rendered pages there."""
+
+LAST = "inputs"
+"""File in it with the digest of package and records of the last report."""
 
 MOST_AT_ONCE = 2
 PREPARE = """
@@ -88,6 +99,7 @@ class Executions:
         self._most = at_once() if kernels is None else kernels
         self._done: Callable[[Job], None] = lambda job: None
         self._waited_for = 0
+        self._made: set[Path] = set()
         self._left: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: SimpleQueue[Job | BaseException] = SimpleQueue()
         self._workers: list[Thread] = []
@@ -133,13 +145,14 @@ class Executions:
         for worker in self._workers:
             worker.join()
 
-    def wait(self) -> None:
-        """Wait for all notebooks, and raise the first error."""
-        while self._waited_for:
+    def wait(self, output: Path | None = None) -> None:
+        """Wait for the notebook with this executed copy, or for all; raise the first error."""
+        while self._waited_for and (output is None or output not in self._made):
             ended = self._ended.get()
             if isinstance(ended, BaseException):
                 raise ended
             self._waited_for -= 1
+            self._made.add(ended.output)
             self._done(ended)
 
     def _add_worker(self, *, early: bool = False) -> None:
@@ -156,3 +169,41 @@ class Executions:
                     self._ended.put(job)
         except BaseException as error:
             self._ended.put(error)
+
+
+def begun(directory: Path, *, reuse: bool = True) -> Executions:
+    """Executions for a report; if its records or the package changed, with a kernel that loads.
+
+    Called before the modules of a report are imported, which takes as long as the start of a
+    kernel.
+
+    Parameters
+    ----------
+    directory : Path
+        The results, absolute.
+    reuse : bool
+        False if the report will execute its notebooks in any case.
+    """
+    running = Executions()
+    frozen = study_file(directory)
+    if frozen.is_file() and not (reuse and noted(directory) == inputs_of(directory)):
+        running.start(f"load_measured({str(directory)!r}, {str(frozen)!r})\n")
+    return running
+
+
+def inputs_of(directory: Path) -> str:
+    """Digest of package and records."""
+    return digest_of(package_digest(), results_digest(directory))
+
+
+def noted(directory: Path) -> str:
+    """The digest that the last report noted; empty without one."""
+    try:
+        return (rendered(directory) / LAST).read_text("utf-8")
+    except OSError:
+        return ""
+
+
+def rendered(directory: Path) -> Path:
+    """Folder of rendered pages below that of the notebooks."""
+    return directory / EXECUTED / RENDERED

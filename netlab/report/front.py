@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netlab.analysis.headline import headline
 from netlab.analysis.longpath_study import on_long_path, samples_of
-from netlab.analysis.measured import Measured
+from netlab.analysis.measured import Measured, computed_once
 from netlab.charts import longpath as longpath_charts
 from netlab.charts import measured as charts
 from netlab.charts.chart import Chart, Gallery, show
@@ -15,7 +15,7 @@ from netlab.report.factors import charts as factor_charts
 from netlab.report.factors import has_factors
 from netlab.report.gate import banner, box
 
-__all__ = ["Answer", "Front", "answer", "banner", "front", "picture"]
+__all__ = ["Answer", "Front", "answer", "banner", "front", "panel", "picture"]
 
 
 @dataclass(frozen=True)
@@ -65,4 +65,17 @@ def picture(m: Measured) -> Chart | Gallery:
         return factor_charts(m, most=1)
     wanted = [g.name for g in m.study.groups if g.target_percent_of_bus is not None]
     names = [name for name in wanted if name in m.groups] or m.groups
-    return show(charts.panel(m.cells, names[0], study=m.study))
+    return panel(m, names[0])
+
+
+def panel(m: Measured, group: str) -> Chart:
+    """Goodput of a group over streams, one chart a tuning; drawn once, since it is shown twice."""
+    drawn = _panels(m)
+    if group not in drawn:
+        drawn[group] = show(charts.panel(m.cells, group, study=m.study))
+    return drawn[group]
+
+
+@computed_once
+def _panels(m: Measured) -> dict[str, Chart]:
+    return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.files.json_file import write_text
 from netlab.notebooks.parameters import declared
-from netlab.report.execution import Executions, Job
+from netlab.report.execution import EXECUTED, LAST, Executions, Job, begun, rendered
 from netlab.report.factors import has_factors
 from netlab.report.inputs import digest_of, package_digest, results_digest
 from netlab.report.kept import RenderedPages
@@ -66,15 +67,6 @@ SUMMARIES = {
 }
 """Notebooks of the published side, for the studies that name them."""
 
-EXECUTED = "notebooks"
-"""Folder of executed notebooks below a directory of results."""
-
-RENDERED = ".rendered"
-"""Folder of rendered pages below that of the notebooks."""
-
-LAST = "inputs"
-"""File there with the digest of package and records of the last report."""
-
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
 
@@ -106,6 +98,7 @@ def publish(
     author: str = "",
     data_only: bool = False,
     reuse: bool = True,
+    running: Executions | None = None,
 ) -> PublishedReport:
     """Execute the analysis notebooks and build the site.
 
@@ -130,6 +123,8 @@ def publish(
         Leave out the PDF and the PNGs.
     reuse : bool
         Take executed notebooks and pages whose inputs are unchanged from the former report.
+    running : Executions, optional
+        From :func:`netlab.report.execution.begun`, which a caller has begun before and ends.
 
     Returns
     -------
@@ -152,11 +147,8 @@ def publish(
     site = site.absolute()
     step("records", 0.0)
     package, records = package_digest(), results_digest(directory)
-    rendered = directory / EXECUTED / RENDERED
-    last, inputs = rendered / LAST, digest_of(package, records)
-    with Executions() as running:
-        if not (reuse and last.is_file() and last.read_text("utf-8") == inputs):
-            running.start(f"load_measured({str(directory)!r}, {str(frozen)!r})\n")
+    pages_folder = rendered(directory)
+    with nullcontext(running) if running else begun(directory, reuse=reuse) as running:
         measured = load_measured(directory)
         against = against and side_of(against).given  # refused before minutes of notebooks
         named = report or report_of(measured.study)
@@ -182,10 +174,10 @@ def publish(
             author=author,
             guide=not data_only,
             wait=running.wait,
-            kept=RenderedPages(rendered, package) if reuse else None,
+            kept=RenderedPages(pages_folder, package) if reuse else None,
         )
     if reuse:
-        write_text(last, inputs)
+        write_text(pages_folder / LAST, digest_of(package, records))
     step("site", 1 - NOTEBOOKS_SHARE)
     return PublishedReport(index, gate(measured))
 

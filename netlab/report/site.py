@@ -55,7 +55,7 @@ class ExecutedNotebook:
     block_id : str
         Block that the notebook measured, if it is one of a block.
     ready : bool
-        The file exists; else it is there after the call of ``wait`` in :func:`build_site`.
+        The file exists; else it is there after :func:`build_site` has called ``wait`` with it.
     """
 
     path: Path
@@ -75,7 +75,7 @@ def build_site(
     built_at: datetime | None = None,
     pdf: bool = True,
     png: bool = True,
-    wait: Callable[[], None] = lambda: None,
+    wait: Callable[[Path], None] = lambda notebook: None,
     kept: RenderedPages | None = None,
     guide: bool = False,
     author: str = "",
@@ -103,10 +103,10 @@ def build_site(
     png : bool
         Also write each figure as PNG.
     wait : callable
-        Called once all is made that needs no notebook in the making; waits for these.
+        Called once all is made that needs no notebook in the making, with each of these in turn;
+        returns when it exists.
     kept : RenderedPages, optional
         Rendered notebooks and other pages that may be reused.
-
     guide : bool
         Add the pages of the guide.
     author : str
@@ -132,8 +132,10 @@ def build_site(
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
         chapters = guide_pages(kept) if guide else []
-        wait()
-        made |= {n: _page(n, file, files, rendered) for n, file in files.items() if n not in made}
+        for notebook, file in files.items():
+            if notebook not in made:
+                wait(notebook.path)
+                made[notebook] = _page(notebook, file, files, rendered)
         _copy_notebooks(files, work)
         _write(study, [made[notebook] for notebook in files], chapters, built_at)
         if kept:

@@ -14,12 +14,12 @@ from netlab.analysis.factors import unit_of
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.measured import Measured
 from netlab.analysis.trend import trend
-from netlab.charts import measured as charts
 from netlab.charts import rows, views
 from netlab.charts.chart import show
 from netlab.files.tables import Table
 from netlab.report import tables
 from netlab.report.factors import has_factors
+from netlab.report.front import panel
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -56,7 +56,7 @@ def _streams(m: Measured) -> Page:
         "Goodput over streams",
         "Streams",
         "goodput of each group over the number of streams, one panel a tuning",
-        _groups(m, lambda g: show(charts.panel(m.cells, g, study=m.study))),
+        _groups(m, lambda g: panel(m, g)),
     )
 
 

@@ -244,3 +244,39 @@ def test_pages_that_did_not_change_are_not_made_again(tmp_path, made, kernels):
     assert published()[0] == sorted([*own, *own, *of_records]), "the block's page is reused"
     assert published(reuse=False)[0] == sorted(own + of_records), "a page is rendered elsewhere"
     assert published()[0] == own, "its notebook is another one"
+
+
+def test_a_notebook_is_waited_for_alone_while_the_next_one_runs(tmp_path, monkeypatch, kernels):
+    go_on = threading.Event()
+
+    def execute(source, output, parameters, *, kernel):
+        assert source.stem == "0" or go_on.wait(10)
+
+    monkeypatch.setattr(execution, "execute", execute)
+    done = []
+    jobs = [Job(tmp_path / f"{i}.ipynb", tmp_path / f"{i}.out") for i in range(2)]
+    with Executions(1) as running:
+        running.add(jobs, done.append)
+        running.wait(jobs[0].output)
+        assert done == jobs[:1]
+        go_on.set()
+        running.wait(jobs[1].output)
+        running.wait(jobs[0].output)
+    assert done == jobs
+
+
+def test_a_kernel_loads_early_only_where_the_records_changed(foreign, kernels):
+    directory = foreign.results
+    with execution.begun(directory):
+        pass
+    (kernel,) = kernels.made
+    assert f"load_measured({str(directory)!r}, " in kernel.prepare
+    folder = execution.rendered(directory)
+    folder.mkdir(parents=True)
+    (folder / execution.LAST).write_text(execution.inputs_of(directory))
+    with execution.begun(directory):
+        pass
+    assert len(kernels.made) == 1
+    with execution.begun(directory, reuse=False), execution.begun(directory / "none"):
+        pass
+    assert len(kernels.made) == 2
