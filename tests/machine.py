@@ -3,6 +3,8 @@
 import re
 import subprocess
 
+from tests.e2e.dumps import STACKS_OF_OTHERS
+
 # Counters, clocks and random values that change by themselves.
 RESTLESS = re.compile(
     r"^(kernel\.random\.|fs\.(dentry|inode|file|aio|quota)|kernel\.(ns_last_pid|pty\.nr|sched_"
@@ -23,5 +25,9 @@ def machine_state() -> dict[str, str]:
         "addresses": re.sub(r"(valid|preferred)_lft \S+", "", _printed("ip", "addr")),
         "routes": _printed("ip", "route", "show", "table", "all"),
         "qdiscs": _printed("tc", "qdisc"),
-        "sysctls": "\n".join(line for line in sysctls if not RESTLESS.match(line)),
+        "sysctls": "\n".join(
+            STACKS_OF_OTHERS.sub("", line) if "congestion_control = " in line else line
+            for line in sysctls
+            if not RESTLESS.match(line)
+        ),
     }

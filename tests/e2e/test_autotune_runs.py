@@ -78,6 +78,7 @@ def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_
     assert (done.returncode == 1) == ("no conclusion" in document["verdict"])
 
 
+@pytest.mark.beside
 def test_a_host_that_hangs_does_not_hold_a_search_beyond_its_budget_and_slack():
     """The agent of the sink is stopped after a round: no later run gets an answer."""
     study, budget_s, stopped = lab_study(name="hangs"), 12.0, []

@@ -89,6 +89,7 @@ def test_calibrate_holds_core_and_emulator_to_what_is_known_and_leaves_nothing(
     assert "The emulator's accuracy" in done.stdout
 
 
+@pytest.mark.beside
 def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
     done = run_netlab("bench", "--peer", "iperf9", "--out", str(tmp_path))
     assert done.returncode == 2
@@ -96,6 +97,7 @@ def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.beside
 def test_a_tool_that_fails_is_a_failed_run_with_what_it_said_and_leaves_no_process():
     study = lab_study(name="bench-failures")
     (iperf3,) = find_tools(("iperf3",))

@@ -18,9 +18,12 @@ from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.study import Timing
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and iproute2"
-)
+pytestmark = [
+    pytest.mark.beside,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and iproute2"
+    ),
+]
 
 MTU_B = 1500
 ENDS = {"a": "198.18.77.1", "b": "198.18.77.2"}

@@ -20,7 +20,7 @@ from netlab.lab import lab as labs
 from netlab.lab import needs, reaper
 from netlab.lab.lab import Lab
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
 ROOT = Path(lab_owner.__file__).parents[1]
 
@@ -130,9 +130,7 @@ def test_up_and_down_leave_the_machine_as_it_was():
 
 def test_down_ends_the_processes_inside():
     with Lab.up(STUDY, lab_id=_lab_id("p"), owned=True) as lab, lab.host("a") as host:
-        stubborn = host.start(
-            ("sh", "-c", 'trap "" TERM HUP INT; echo "{}"; while :; do sleep 9; done')
-        )
+        stubborn = host.start(("sh", "-c", 'trap "" TERM HUP INT; sleep 600 & echo "{}"; wait'))
         assert stubborn.receive(10) == {}
         inside = reaper.processes_in([lab.namespace("a")])
         assert len(inside) >= 2 and lab.status()["hosts"]["a"]["processes"] == len(inside)
