@@ -111,10 +111,10 @@ def kernel(home):
 
 def test_an_interrupted_study_leaves_nothing_and_goes_on_later(kernel, home, machine_untouched):
     content = small_study("halted")
-    content["timing"] = {"rounds": 6, "seconds": 0.4, "warmup_s": 0.05, "interval_ms": 50}
+    content["timing"] = {"rounds": 3, "seconds": 0.4, "warmup_s": 0.05, "interval_ms": 50}
     kernel.run(f"import netlab; study = netlab.Study({content!r})")
-    said = kernel.run("results = study.run()", interrupt_at="of 48 runs")
-    assert re.search(r"Stopped: \d+ of 48 runs kept", said) and "Traceback" not in said
+    said = kernel.run("results = study.run()", interrupt_at="of 24 runs")
+    assert re.search(r"Stopped: \d+ of 24 runs kept", said) and "Traceback" not in said
     assert wait_until(lambda: children_of(kernel.pid) == [], 5.0)
     assert [lab for lab in labs() if lab.status()["study"] == "halted"] == []
     directory = paths.results_dir("halted")
@@ -124,6 +124,6 @@ def test_an_interrupted_study_leaves_nothing_and_goes_on_later(kernel, home, mac
         assert ended["end_time"] and not ended["exception"]
     before = set(directory.rglob("*.parquet"))
     done = kernel.run("results = study.run(); print(len(results.runs), results.name)")
-    assert "48 halted" in done
-    assert len(netlab.Results("halted").runs) == 48
+    assert "24 halted" in done
+    assert len(netlab.Results("halted").runs) == 24
     assert before < set(directory.rglob("*.parquet"))
