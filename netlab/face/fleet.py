@@ -112,18 +112,18 @@ class Fleet:
         if found.empty:
             return Html.sentence("No link has a valid run.")
         slowest = found.iloc[0]
-        sentences = [
-            f"{len(found)} links of {len({*found['sender'], *found['receiver']})} hosts: the "
-            f"slowest is {slowest['sender']} → {slowest['receiver']}, at "
-            f"{100 * slowest['share']:.0f} % of the median link.",
+        parts = [
+            f"Of {len(found)} links of {len({*found['sender'], *found['receiver']})} hosts the "
+            f"slowest, {slowest['sender']} → {slowest['receiver']}, is at "
+            f"{100 * slowest['share']:.0f} % of the median link",
             f"{int(asymmetric(found).sum())} are slower than their other direction by "
-            f"{ASYMMETRIC_PERCENT:.0f} % or more.",
+            f"{ASYMMETRIC_PERCENT:.0f} % or more",
         ]
-        sentences += [
-            f"{host.host} {host.role} at {100 * host.share:.0f} % of the others."
+        parts += [
+            f"{host.host} {host.role} at {100 * host.share:.0f} % of the others"
             for host in self.outlying.itertuples()
-        ] or ["No host stands out."]
-        return Html.sentence(" ".join(sentences))
+        ] or ["no host stands out"]
+        return Html.sentence(f"{'; '.join(parts)}.")
 
     def slowest(self, most: int = SHOWN) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""

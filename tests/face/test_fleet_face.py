@@ -40,9 +40,9 @@ def test_links_and_hosts_are_named_with_their_shares(fleet):
     assert len(fleet.runs) == 12 * 11 * 2 * 3 and len(fleet.links) == 12 * 11
     assert {*fleet.outlying["host"]} == {"h03"}
     answer = repr(fleet.answer)
-    assert "132 links of 12 hosts: the slowest is h0" in answer
-    assert f"h03 sends at {100 * EFFECTS['host']:.0f} % of the others." in answer
-    assert "1 are slower than their other direction by 10 % or more." in answer
+    assert "Of 132 links of 12 hosts the slowest, h0" in answer
+    assert f"h03 sends at {100 * EFFECTS['host']:.0f} % of the others" in answer
+    assert "1 are slower than their other direction by 10 % or more;" in answer
     shown = fleet.slowest(2).frame
     assert {*shown["link"]} == {"h05 → h06", "h06 → h05"}
     assert shown["share"].to_numpy() == pytest.approx(100 * EFFECTS["link"], rel=0.04)

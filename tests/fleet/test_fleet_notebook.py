@@ -1,0 +1,35 @@
+"""The notebook of a fleet, over a lab of eight hosts that was measured for it."""
+
+from __future__ import annotations
+
+import openings
+import papermill
+import pytest
+from fleet_lab import fleet_lab
+
+from netlab.files.paths import data_dir
+
+pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.root]
+
+HOSTS = 8
+NOTEBOOK = data_dir().parent / "notebooks" / "21-fleet.ipynb"
+
+
+@pytest.mark.timeout(600)
+def test_eight_hosts_are_measured_and_shown_link_by_link(tmp_path):
+    with fleet_lab(tmp_path, HOSTS, rounds=1) as lab:
+        _, complaint = lab.run("--at-once", "2").communicate(timeout=400)
+        assert f"{HOSTS} of {HOSTS} jobs have a result" in complaint
+        assert lab.processes() == []
+    executed = papermill.execute_notebook(
+        NOTEBOOK, tmp_path / "out.ipynb", {"results": str(lab.results)}, progress_bar=False
+    )
+    openings.check(executed)
+    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
+    assert all(o.get("name") != "stderr" for o in outputs), outputs
+    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    assert f"Of {2 * HOSTS} links of {HOSTS} hosts the slowest, n" in page
+    assert "The 10 slowest links" in page and page.count("<svg") + page.count("svg+xml") == 2
+    assert "No host has links that are all slower, or all faster." in page
+    assert f"{HOSTS} of {HOSTS} jobs done" in page
+    assert all(f">{name}</th>" in page for name in lab.names)
