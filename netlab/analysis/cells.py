@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -220,7 +220,7 @@ class Cells:
         n = 0 if part is None else len(part)
         row |= {"n_valid": n, "n_flagged": n_all - n, "interval_from": FROM_NOTHING}
         if n == 0:
-            return row | {"missing_because": _reason(every)}
+            return row | {"missing_because": missing_reason(None if every is None else every["flags"].fillna(""))}
         values = part["goodput_MBps"].to_numpy(dtype=float)
         found = log_interval(values, self.confidence)
         mean = found.mean
@@ -316,11 +316,12 @@ def _samples(intervals: pd.DataFrame | None, parts: dict) -> dict[str, np.ndarra
     return {run_id: window_rates(part) for run_id, part in wanted.groupby("run_id", sort=False)}
 
 
-def _reason(every: pd.DataFrame | None) -> str:
-    if every is None or every.empty:
+def missing_reason(all_flags: Sequence[str | None] | pd.Series | None) -> str:
+    """Reason why a cell has no valid run, from the flags of all its runs."""
+    if all_flags is None or not len(all_flags):
         return "not measured"
-    flags = sorted({flag for text in every["flags"].fillna("") for flag in text.split(",") if flag})
-    count = f"{len(every)} run" + ("s" if len(every) > 1 else "")
+    flags = sorted({flag for text in all_flags for flag in (text or "").split(",") if flag})
+    count = f"{len(all_flags)} run" + ("s" if len(all_flags) > 1 else "")
     if not flags:
         return f"{count} without a goodput"
     return f"{count}, all flagged: {', '.join(flags)}"

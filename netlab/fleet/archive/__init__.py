@@ -1,0 +1,1 @@
+"""An archive of many stores: Parquet partitioned by study, queried with DuckDB."""

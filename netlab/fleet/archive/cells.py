@@ -1,0 +1,158 @@
+"""Cells of everything in an archive, with the intervals that a single store gives.
+
+DuckDB reduces runs to moments of logarithms, and samples to quantiles; Student's t and what is
+shown are made of the small frames that remain.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from netlab.analysis import student
+from netlab.analysis.cells import (
+    CELL_COLUMNS,
+    CELL_KEYS,
+    FROM_BATCHES,
+    FROM_NOTHING,
+    FROM_ROUNDS,
+    batch_interval,
+    missing_reason,
+)
+from netlab.analysis.intervals import LEAST
+from netlab.errors import BadInput
+from netlab.fleet.archive import manifest as kept
+from netlab.fleet.archive.database import files_of
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from netlab.fleet.archive.archive import Archive
+
+ARCHIVE_KEYS = ("study", "source", "sender", "receiver")
+"""Columns that say where a cell is from: stores are never pooled."""
+
+KEYS = (*ARCHIVE_KEYS, *CELL_KEYS)
+_QUOTED = ", ".join(f'"{key}"' for key in KEYS)
+
+GOOD = "coalesce(flags, '') = '' AND goodput_MBps IS NOT NULL AND isfinite(goodput_MBps)"
+"""A valid run, as :func:`netlab.analysis.cells.valid` has it."""
+
+_CELLS = f"""
+WITH runs AS (
+  SELECT *, {GOOD} AS good, arg_min(bus_MBps, "order") FILTER (bus_MBps IS NOT NULL) OVER (
+    PARTITION BY source, "group") AS group_bus_MBps
+  FROM standing_runs
+)
+SELECT {_QUOTED},
+  arg_min("table", "order") AS "table", arg_min(path, "order") AS path,
+  arg_min(direction, "order") AS direction,
+  count(*) FILTER (good) AS n_valid,
+  count(*) FILTER (NOT good) AS n_flagged,
+  bool_or(goodput_MBps <= 0) FILTER (good) AS has_zero,
+  favg(goodput_MBps) FILTER (good) AS arithmetic,
+  favg(ln(goodput_MBps)) FILTER (good AND goodput_MBps > 0) AS centre,
+  stddev_samp(ln(goodput_MBps)) FILTER (good AND goodput_MBps > 0) AS log_sd,
+  stddev_samp(goodput_MBps) FILTER (good) AS sd_MBps,
+  max(goodput_MBps) FILTER (good) - min(goodput_MBps) FILTER (good) AS range_MBps,
+  coalesce(arg_min(bus_MBps, "order") FILTER (good AND bus_MBps IS NOT NULL),
+    any_value(group_bus_MBps)) AS bus_MBps,
+  any_value(record) FILTER (good) AS record,
+  CASE WHEN count(*) FILTER (good) = 0 THEN list(coalesce(flags, '')) END AS all_flags,
+  min("order") AS first_order
+FROM runs GROUP BY {_QUOTED}
+ORDER BY study, source, first_order
+"""
+
+RATES = """
+SELECT record, sample, sum(rate_MBps) AS rate_MBps, count(*) AS parts
+FROM (
+  SELECT record, sample, bytes / interval_s / 1e6 AS rate_MBps
+  FROM read_parquet({files}, union_by_name = true, hive_partitioning = false)
+  WHERE sample IS NOT NULL AND record IN (SELECT record FROM wanted)
+) GROUP BY record, sample
+"""
+"""Goodput of a run in each sample of its window, summed over streams and directions."""
+
+WHOLE_RATES = f"""
+SELECT record, sample, rate_MBps FROM ({RATES})
+QUALIFY parts = max(parts) OVER (PARTITION BY record)
+"""
+
+
+def archive_cells(
+    archive: Archive, connection: DuckDBPyConnection, confidence: float
+) -> pd.DataFrame:
+    """Cells of the runs in the view ``standing_runs``, as :class:`netlab.analysis.cells.Cells`."""
+    if not 0.5 < confidence < 1:
+        raise BadInput(
+            "must lie between 0.5 and 1", key="confidence", value=confidence, code="E-FLEET-045"
+        )
+    found = connection.execute(_CELLS).df()
+    n = found["n_valid"].to_numpy()
+    zero = found["has_zero"].fillna(False).to_numpy(bool)
+    centre = np.where(zero, np.nan, found["centre"].to_numpy(float))
+    quantile = student.quantile(np.maximum(n - 1, 1).astype(float), 0.5 + confidence / 2)
+    half = quantile * found["log_sd"].to_numpy(float) / np.sqrt(np.maximum(n, 1))
+    half = np.where((n >= LEAST) & ~zero, half, np.nan)
+    mean = np.where(zero, found["arithmetic"].to_numpy(float), np.exp(centre))
+    with np.errstate(over="ignore"):
+        found = found.assign(
+            goodput_MBps=mean,
+            low_MBps=np.exp(centre - half),
+            high_MBps=np.exp(centre + half),
+            interval_from=np.where(np.isnan(half), FROM_NOTHING, FROM_ROUNDS),
+            spread_percent=np.where(
+                (n > 1) & (mean > 0), 100 * found["range_MBps"].to_numpy(float) / mean, np.nan
+            ),
+        )
+    _within_one_run(archive, connection, found, confidence)
+    return _finished(found)
+
+
+def _within_one_run(
+    archive: Archive, connection: DuckDBPyConnection, found: pd.DataFrame, confidence: float
+) -> None:
+    """Give cells of a single valid run an interval from its samples, in place."""
+    single = found[(found["n_valid"] == 1) & (found["goodput_MBps"] > 0)]
+    places = dict(zip(single["record"].astype("int64"), single.index, strict=True))
+    for study, part in single.groupby("study"):
+        connection.register("wanted", pd.DataFrame({"record": part["record"].astype("int64")}))
+        files = archive.files(kept.INTERVALS, str(study))
+        query = f"{WHOLE_RATES.format(files=files_of(files))} ORDER BY record, sample"
+        samples = connection.execute(query).df()
+        connection.unregister("wanted")
+        for record, rates in samples.groupby("record", sort=False)["rate_MBps"]:
+            within = batch_interval(rates.to_numpy(float), confidence)
+            if math.isnan(within.low):
+                continue
+            place = places[record]
+            scale = found.at[place, "goodput_MBps"] / within.mean
+            found.at[place, "low_MBps"] = scale * within.low
+            found.at[place, "high_MBps"] = scale * within.high
+            found.at[place, "interval_from"] = FROM_BATCHES
+
+
+def _finished(found: pd.DataFrame) -> pd.DataFrame:
+    """Add what follows from means and bounds, in the order of a store's cells."""
+    mean, bus = found["goodput_MBps"].where(found["goodput_MBps"] > 0), found["bus_MBps"]
+    bus = bus.astype(float).where(bus.astype(float) > 0)
+    half = (found["high_MBps"] - found["low_MBps"]) / 2
+    flags = found["all_flags"]
+    found = found.assign(
+        half_width_MBps=half,
+        half_width_percent=100 * half / mean,
+        percent_of_bus=100 * found["goodput_MBps"] / bus,
+        percent_low=100 * found["low_MBps"] / bus,
+        percent_high=100 * found["high_MBps"] / bus,
+        rounds_needed=np.nan,
+        missing_because=[
+            missing_reason(list(each)) if count == 0 else ""
+            for each, count in zip(flags, found["n_valid"], strict=True)
+        ],
+    )
+    counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
+    return found[[*ARCHIVE_KEYS, *CELL_COLUMNS]].astype({**counts, "table": "Int64"})

@@ -1,0 +1,234 @@
+"""Stores of known effects from a seed, and what an archive of them takes.
+
+    python tests/fleet/archive_campaign.py DIRECTORY
+
+writes 10^5 runs and 10^8 interval samples below a new directory, compacts and queries them, and
+prints the time, the peak memory of each step, and how often the known effects lie within their
+intervals. Each step is a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import synthetic
+
+from netlab import study as studies
+from netlab.results import Store
+
+STUDY = """
+netlab: 1
+name: racks
+title: Racks
+hosts: {left: {kind: lab}, right: {kind: lab}}
+paths: {rack: {ends: [{host: left}, {host: right}]}}
+groups: [{name: "left -> right", path: rack, sender: left}]
+tunings:
+  - {name: none, mtus_B: [1500, 9000], knobs: []}
+  - {name: full, mtus_B: [1500, 9000], knobs: []}
+streams: [1, 2, 4, 5, 10]
+timing: {rounds: 5, seconds: 98, warmup_s: 2, interval_ms: 100}
+"""
+TUNINGS = {"none": 1.0, "full": 1.5}
+MTUS = {1500: 1.0, 9000: 1.25}
+STREAMS = {1: 1.0, 2: 1.05, 4: 1.1, 5: 1.1, 10: 1.15}
+"""Factors of goodput; of 4 and 5 streams it is the same."""
+
+ROUND_SD, RUN_SD, SAMPLE_SD = 0.02, 0.03, 0.05
+"""Noise that the runs of a round share, that of each, and that of each sample."""
+
+RUN_SAMPLES, WARMUP = 1000, 0.02
+INTERVAL_S, JITTER_S = 0.1, 1e-4
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of studies, stores of each, and rounds of each in a multiple of 5."""
+
+    studies: int = 20
+    stores: int = 10
+    rounds: int = 25
+    seed: int = 17
+
+    @property
+    def runs(self) -> int:
+        """Runs of all stores."""
+        return self.studies * self.stores * self.rounds * 20
+
+
+def base_MBps(study: int, store: int) -> float:
+    """Goodput of a store with all factors 1."""
+    return 400.0 + 10 * study + store
+
+
+def true_MBps(frame: pd.DataFrame, base: float) -> np.ndarray:
+    """Geometric mean of the goodput of each row's cell."""
+    levels = zip(frame["tuning"], frame["mtu_B"], frame["streams"], strict=True)
+    return np.array([base * TUNINGS[t] * MTUS[m] * STREAMS[s] for t, m, s in levels])
+
+
+def template(directory: Path) -> pd.DataFrame:
+    """Runs of five rounds; goodput and names are replaced."""
+    path = directory / "racks.yml"
+    path.write_text(STUDY, encoding="utf-8")
+    return synthetic.runs_of(studies.load(path), value=lambda *_: (1.0, "window"))
+
+
+def samples_of(runs: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Interval samples of runs: the same number for each, split over its streams."""
+    count = len(runs) * RUN_SAMPLES
+    streams = np.repeat(runs["streams"].to_numpy(int), RUN_SAMPLES)
+    within = np.tile(np.arange(RUN_SAMPLES), len(runs))
+    per_stream = RUN_SAMPLES // streams
+    place = within % per_stream
+    lengths = INTERVAL_S + JITTER_S * rng.standard_normal(count)
+    goodput = np.repeat(runs["goodput_MBps"].to_numpy(float), RUN_SAMPLES)
+    noise = 1 + SAMPLE_SD * rng.standard_normal(count)
+    return pd.DataFrame(
+        {
+            "run_id": np.repeat(runs["run_id"].to_numpy(object), RUN_SAMPLES),
+            "direction": "forward",
+            "stream": within // per_stream,
+            "t_s": (place + 1) * INTERVAL_S + JITTER_S * rng.standard_normal(count),
+            "interval_s": lengths,
+            "bytes": (goodput / streams * 1e6 * lengths * noise).astype(np.int64),
+            "in_window": place >= WARMUP * per_stream,
+        }
+    ).astype({"run_id": "string", "direction": "string"})
+
+
+def generate(directory: Path, size: Size) -> None:
+    """Write the stores; a part has five rounds of a store."""
+    directory.mkdir(parents=True, exist_ok=True)
+    five = template(directory)
+    for study, number, store in stores(directory, size):
+        rng = np.random.default_rng([size.seed, study, number])
+        for visit in range(0, size.rounds, 5):
+            runs = five.assign(
+                study=f"study-{study:02d}",
+                sender=f"host-{number:02d}",
+                receiver=f"host-{number + 1:02d}",
+                round=five["round"] + visit,
+                order=five["order"] + visit * 20,
+                run_id=five["run_id"].str.replace(
+                    r"r(\d+)$", lambda found, add=visit: f"r{int(found[1]) + add}", regex=True
+                ),
+                started_at=five["started_at"] + pd.Timedelta(hours=visit),
+            )
+            shared = rng.normal(0, ROUND_SD, 5)[five["round"].to_numpy(int) - 1]
+            noise = shared + rng.normal(0, RUN_SD, len(runs))
+            runs["goodput_MBps"] = true_MBps(runs, base_MBps(study, number)) * np.exp(noise)
+            runs = runs.astype(five.dtypes.to_dict())
+            store.write(f"visits-{visit:02d}", runs, samples_of(runs, rng))
+
+
+def stores(directory: Path, size: Size) -> Iterator[tuple[int, int, Store]]:
+    """Number of the study, of the store, and the store."""
+    for study in range(size.studies):
+        for number in range(size.stores):
+            yield study, number, Store(directory / f"study-{study:02d}" / f"pair-{number:02d}")
+
+
+def expected_MBps(cells: pd.DataFrame) -> np.ndarray:
+    """Known goodput of the cells of an archive."""
+    places = zip(cells["study"].str[-2:], cells["sender"].str[-2:], strict=True)
+    bases = [base_MBps(int(study), int(number)) for study, number in places]
+    return true_MBps(cells, 1.0) * np.array(bases)
+
+
+def within_percent(low: pd.Series, truth: np.ndarray | float, high: pd.Series) -> float:
+    """Share of intervals that have the known value."""
+    return float(100 * ((low <= truth) & (truth <= high)).mean())
+
+
+def step(name: str, directory: Path, size: Size) -> dict:
+    """Do one step, and return what is to be reported of it."""
+    from netlab.fleet.archive.archive import Archive
+    from netlab.fleet.archive.compaction import compact, stores_below
+
+    sources, archive = directory / "stores", Archive(directory / "archive")
+    if name == "generate":
+        generate(sources, size)
+        return {"runs": size.runs, "bytes": _bytes(sources)}
+    if name == "compact":
+        done = compact(archive.directory, stores_below(sources))
+        return {"runs": done.runs, "samples": done.samples, "bytes": _bytes(archive.directory)}
+    if name == "again":
+        return {"runs": compact(archive.directory, stores_below(sources)).runs}
+    study = "study-00" if name.endswith("one") else None
+    if name.startswith("cells"):
+        cells = archive.cells(study)
+        truth = expected_MBps(cells)
+        share = within_percent(cells["low_MBps"], truth, cells["high_MBps"])
+        return {"cells": len(cells), "within_percent": share}
+    if name.startswith("samples"):
+        found = archive.samples(study)
+        off = 100 * (found["median_MBps"] / expected_MBps(found) - 1)
+        return {
+            "cells": len(found),
+            "samples": int(found["samples"].sum()),
+            "median_off_percent": float(off.abs().median()),
+        }
+    raise ValueError(name)
+
+
+def _bytes(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+STEPS = ("generate", "compact", "again", "cells-one", "cells-all", "samples-one", "samples-all")
+
+
+def timed(name: str, directory: Path, size: Size) -> dict:
+    """Do a step in a process of its own; return its report with its time and peak memory."""
+    read, write = os.pipe()
+    start, child = time.perf_counter(), os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.write(write, json.dumps(step(name, directory, size)).encode())
+            status = 0
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(write)
+    _, status, usage = os.wait4(child, 0)
+    seconds = time.perf_counter() - start
+    with open(read, "rb") as pipe:
+        text = pipe.read()
+    if status:
+        raise SystemExit(f"step {name} failed")
+    cpu_s = usage.ru_utime + usage.ru_stime
+    cost = {"seconds": seconds, "cpu_s": cpu_s, "peak_MiB": usage.ru_maxrss / 1024}
+    return cost | json.loads(text)
+
+
+def main() -> None:
+    """Do the steps, and print a line of JSON for each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("steps", nargs="*", default=list(STEPS))
+    parser.add_argument("--studies", type=int, default=Size.studies)
+    parser.add_argument("--rounds", type=int, default=Size.rounds)
+    asked = parser.parse_args()
+    size = Size(studies=asked.studies, rounds=asked.rounds)
+    for name in asked.steps:
+        print(json.dumps({"step": name} | timed(name, asked.directory, size)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
