@@ -127,6 +127,14 @@ def raw(path: Path) -> pyarrow.Table:
     return table
 
 
+def rows_in(path: Path) -> int:
+    """Number of rows that the footer of a file states; 0 if it is missing or damaged."""
+    try:
+        return pyarrow.parquet.read_metadata(path).num_rows
+    except (OSError, ValueError, pyarrow.ArrowException):
+        return 0
+
+
 def frame_of_parts(tables: dict[Path, pyarrow.Table], columns: tuple[Column, ...]) -> pd.DataFrame:
     """Check the rows of several files, in their order.
 

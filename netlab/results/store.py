@@ -20,6 +20,7 @@ from netlab.results.files import (
     frame_of_parts,
     raw,
     read,
+    rows_in,
     set_aside,
     write_atomically,
 )
@@ -86,8 +87,11 @@ class Store:
             self._set_aside(part, error)
             return frame_of([], columns)
 
-    def _tables(self, table: str, parts: Iterable[str]) -> dict[str, pyarrow.Table]:
-        """Unchecked rows of several parts by their name; damaged files are set aside."""
+    def tables(self, table: str, parts: Iterable[str]) -> dict[str, pyarrow.Table]:
+        """Unchecked rows of several parts by their name, as :mod:`pyarrow` tables.
+
+        Parts without this table are left out. A damaged file is set aside as by :meth:`part`.
+        """
         found = {}
         for part in parts:
             path = self._file(table, part)
@@ -99,9 +103,13 @@ class Store:
                 self._set_aside(part, error)
         return found
 
+    def rows_in(self, table: str, part: str) -> int:
+        """Number of rows of one part, from the footer of its file; 0 if that cannot be read."""
+        return rows_in(self._file(table, part))
+
     def _parts(self, table: str, parts: Iterable[str]) -> pd.DataFrame:
         """Rows of several parts, with the column ``part``."""
-        tables = self._tables(table, parts)
+        tables = self.tables(table, parts)
         if not tables:
             return frame_of([], TABLES[table]).assign(part="")
         files = {self._file(table, part): rows for part, rows in tables.items()}

@@ -36,11 +36,23 @@ SMALL_PARTS = 8
 FORMAT = "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)"
 
 _SAMPLES = """
-SELECT record, direction, stream, t_s, interval_s, bytes, in_window,
-  CASE WHEN in_window AND interval_s > 0 THEN CAST(row_number() OVER (
-    PARTITION BY record, direction, stream, in_window AND interval_s > 0 ORDER BY t_s
-  ) AS INTEGER) END AS sample
-FROM samples ORDER BY record, sample, direction, stream
+SELECT * EXCLUDE (counts), CASE WHEN counts THEN CAST(row_number() OVER (
+  PARTITION BY record, direction, stream, counts ORDER BY t_s) AS INTEGER) END AS sample
+FROM samples ORDER BY record, direction, stream, t_s
+"""
+"""Number the samples of a stream's window, so that those of several streams can be summed."""
+
+_ADD_SAMPLES = """
+INSERT INTO samples
+SELECT record, direction, CAST(stream AS INTEGER), t_s, interval_s, bytes, in_window,
+  in_window AND interval_s > 0
+FROM part_samples JOIN part_records USING (run_id)
+"""
+
+_NEW_SAMPLES = """
+CREATE OR REPLACE TEMP TABLE samples (
+  record BIGINT, direction VARCHAR, stream INTEGER, t_s DOUBLE, interval_s DOUBLE, bytes BIGINT,
+  in_window BOOLEAN, counts BOOLEAN)
 """
 
 
@@ -70,11 +82,11 @@ class _Batch:
 
     study: str
     runs: list[pd.DataFrame] = field(default_factory=list)
-    samples: list[pd.DataFrame] = field(default_factory=list)
-    archived: list[tuple[str, str, ArchivedPart]] = field(default_factory=list)
+    archived: list[tuple[Store, str, ArchivedPart]] = field(default_factory=list)
+    samples: int = 0
 
-    def rows(self) -> tuple[int, int]:
-        return sum(map(len, self.runs)), sum(map(len, self.samples))
+    def full(self, part_samples: int, part_runs: int) -> bool:
+        return self.samples >= part_samples or sum(map(len, self.runs)) >= part_runs
 
 
 def stores_below(directory: Path) -> list[Store]:
@@ -228,15 +240,13 @@ def _batches(
                 f"{store.directory}: part {part} has runs of {len(studies)} studies, expected one",
                 code="E-FLEET-044",
             )
-        rows = batch.rows()
-        if batch.study != studies[0] or rows[0] >= part_runs or rows[1] >= part_samples:
+        if batch.study != studies[0] or batch.full(part_samples, part_runs):
             if batch.runs:
                 yield batch
             batch = _Batch(studies[0])
         batch.runs.append(runs.assign(source=str(store.directory), part=part))
-        batch.samples.append(store.part("intervals", part))
-        archived = ArchivedPart("", 0, len(runs), stamp)
-        batch.archived.append((str(store.directory), part, archived))
+        batch.archived.append((store, part, ArchivedPart("", 0, len(runs), stamp)))
+        batch.samples += store.rows_in("intervals", part)
     if batch.runs:
         yield batch
 
@@ -245,37 +255,39 @@ def _add(
     connection: DuckDBPyConnection, directory: Path, manifest: Manifest, batch: _Batch
 ) -> tuple[int, int]:
     """Write one part of the archive, and name it in the manifest."""
-    name = manifest.new_part()
-    numbered, sampled = [], []
-    for runs, samples, (store, part, archived) in zip(
-        batch.runs, batch.samples, batch.archived, strict=True
-    ):
+    name, numbered = manifest.new_part(), []
+    connection.execute(_NEW_SAMPLES)
+    for runs, (store, part, archived) in zip(batch.runs, batch.archived, strict=True):
+        tables = store.tables("intervals", [part])
+        if archived.stamp[2] and not tables:
+            continue  # damaged, and set aside with its runs
         archived.part, archived.first = name, manifest.next_record
         manifest.next_record += len(runs)
         records = np.arange(archived.first, manifest.next_record, dtype=np.int64)
         numbered.append(runs.assign(record=records))
         # of a run that a part has twice, the last record has the samples
-        known = pd.Series(records, index=runs["run_id"].to_numpy(object))
-        known = known[~known.index.duplicated(keep="last")]
-        found = known.reindex(samples["run_id"].to_numpy(object)).to_numpy()
-        whole = ~np.isnan(found.astype(float))
-        frame = samples.drop(columns="run_id")[whole]
-        sampled.append(frame.assign(record=found[whole].astype(np.int64)))
-        manifest.stores[store].parts[part] = archived
-    all_runs = pd.concat(numbered, ignore_index=True)
+        known = numbered[-1][["run_id", "record"]].drop_duplicates("run_id", keep="last")
+        for table in tables.values():
+            connection.register("part_samples", table)
+            connection.register("part_records", known)
+            connection.execute(_ADD_SAMPLES)
+            connection.unregister("part_samples")
+            connection.unregister("part_records")
+        manifest.stores[str(store.directory)].parts[part] = archived
+    if not numbered:
+        return 0, 0
+    frame = pd.concat(numbered, ignore_index=True)
     # DuckDB has nanoseconds only without a time zone
-    all_runs["started_at"] = all_runs["started_at"].dt.tz_convert(None)
-    all_samples = pd.concat(sampled, ignore_index=True)
-    all_samples["direction"] = all_samples["direction"].astype("category")
-    connection.register("runs_frame", all_runs)
-    connection.register("samples", all_samples)
+    frame["started_at"] = frame["started_at"].dt.tz_convert(None)
+    connection.register("runs_frame", frame)
     ordered = "SELECT * EXCLUDE (study) FROM runs_frame ORDER BY record"
     _write(connection, ordered, kept.part_file(directory, kept.RUNS, batch.study, name))
     _write(connection, _SAMPLES, kept.part_file(directory, kept.INTERVALS, batch.study, name))
+    samples = connection.execute("SELECT count(*) FROM samples").fetchall()[0][0]
     connection.unregister("runs_frame")
-    connection.unregister("samples")
-    manifest.parts[name] = ArchivePart(batch.study, len(all_runs), len(all_samples))
-    return len(all_runs), len(all_samples)
+    connection.execute("DROP TABLE samples")
+    manifest.parts[name] = ArchivePart(batch.study, len(frame), samples)
+    return len(frame), samples
 
 
 def _write(connection: DuckDBPyConnection, query: str, path: Path) -> None:
@@ -312,7 +324,7 @@ def _rewrite(
     study, new, rows = manifest.parts[names[0]].study, manifest.new_part(), []
     for table in (kept.RUNS, kept.INTERVALS):
         files = files_of([kept.part_file(directory, table, study, name) for name in names])
-        order = "record" if table == kept.RUNS else "record, sample, direction, stream"
+        order = "record" if table == kept.RUNS else "record, direction, stream, t_s"
         path = kept.part_file(directory, table, study, new)
         source = f"read_parquet({files}, union_by_name = true, hive_partitioning = false)"
         query = f"SELECT * FROM {source} WHERE {condition} ORDER BY {order}"
