@@ -220,7 +220,11 @@ class Cells:
         n = 0 if part is None else len(part)
         row |= {"n_valid": n, "n_flagged": n_all - n, "interval_from": FROM_NOTHING}
         if n == 0:
-            return row | {"missing_because": missing_reason(None if every is None else every["flags"].fillna(""))}
+            return row | {
+                "missing_because": missing_reason(
+                    None if every is None else every["flags"].fillna("")
+                )
+            }
         values = part["goodput_MBps"].to_numpy(dtype=float)
         found = log_interval(values, self.confidence)
         mean = found.mean

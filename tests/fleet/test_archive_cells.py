@@ -39,9 +39,7 @@ def assert_same_cells(archive: Archive, store: Store) -> None:
     found = archive.cells()
     found = found[found["source"] == str(store.directory)][list(CELL_COLUMNS)]
     order = list(CELL_KEYS)
-    found, expected = (
-        each.sort_values(order, ignore_index=True) for each in (found, expected)
-    )
+    found, expected = (each.sort_values(order, ignore_index=True) for each in (found, expected))
     for column in CELL_COLUMNS:
         ours, theirs = found[column], expected[column]
         if pd.api.types.is_float_dtype(theirs):
@@ -70,9 +68,7 @@ def test_cells_of_three_rounds_are_those_of_the_store(tmp_path):
     flags=st.lists(st.sampled_from(["", "", "", "stalled", "failed,stalled"]), min_size=8),
     rounds=st.integers(1, 4),
 )
-def test_cells_of_any_goodputs_are_those_of_the_store(
-    tmp_path_factory, goodputs, flags, rounds
-):
+def test_cells_of_any_goodputs_are_those_of_the_store(tmp_path_factory, goodputs, flags, rounds):
     directory = tmp_path_factory.mktemp("any")
     study = study_of(directory, rounds=rounds)
     runs = synthetic.runs_of(study)

@@ -72,8 +72,10 @@ def assert_each_record_once(archive: Path, stores: list[Store]) -> None:
     expected = pd.concat(measured, ignore_index=True)
     order = ["source", "part", "run_id"]
     one, other = (each.sort_values(order, ignore_index=True) for each in (runs, expected))
-    assert one[[*order, "goodput_MBps"]].astype(object).equals(
-        other[[*order, "goodput_MBps"]].astype(object)
+    assert (
+        one[[*order, "goodput_MBps"]]
+        .astype(object)
+        .equals(other[[*order, "goodput_MBps"]].astype(object))
     )
     moved = samples.merge(runs[["record", *order]], on="record", validate="many_to_one")
     found = moved.groupby(order)["bytes"].agg(["count", "sum"])

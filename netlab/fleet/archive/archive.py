@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from netlab.analysis.compare import SAME_WITHIN_PERCENT
 from netlab.errors import BadInput
 from netlab.fleet.archive import manifest as kept
 from netlab.fleet.archive.cells import archive_cells
+from netlab.fleet.archive.comparison import compare_sides
 from netlab.fleet.archive.database import database, files_of, quoted
 from netlab.fleet.archive.manifest import Manifest
 from netlab.fleet.archive.samples import archive_samples
@@ -21,13 +23,12 @@ from netlab.fleet.archive.samples import archive_samples
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_STANDING = """
+_VIEWS = """
+CREATE OR REPLACE TEMP VIEW all_runs AS SELECT * FROM
+  read_parquet({runs}, union_by_name = true, hive_partitioning = true, hive_types_autocast = false);
+CREATE OR REPLACE TEMP VIEW standing AS SELECT * FROM read_parquet({standing});
 CREATE OR REPLACE TEMP VIEW standing_runs AS
-SELECT runs.* FROM
-  read_parquet({runs}, union_by_name = true, hive_partitioning = true, hive_types_autocast = false)
-  AS runs
-JOIN read_parquet({standing}) AS standing USING (record)
-WHERE standing.latest
+SELECT all_runs.* FROM all_runs JOIN standing USING (record) WHERE standing.latest
 """
 
 
@@ -78,14 +79,15 @@ class Archive:
 
     @contextmanager
     def query(self, study: str | None = None) -> Iterator[DuckDBPyConnection]:
-        """Open a connection with the view ``standing_runs``: the runs that count, of a study or all.
+        """Open a connection with the runs that count, of a study or all: view ``standing_runs``.
 
-        Its columns are those of the runs table, ``record``, ``source`` (the store) and ``part``.
+        ``all_runs`` also has superseded ones, and ``standing`` which record counts in which
+        campaign. Columns of both views of runs are those of the runs table, ``record``, ``source`` (the store) and ``part``.
         """
         runs = files_of(self.files(kept.RUNS, study))
         standing = quoted(str(kept.standing_file(self.directory, self.manifest.standing)))
         with database(self.directory) as connection:
-            connection.execute(_STANDING.format(runs=runs, standing=standing))
+            connection.execute(_VIEWS.format(runs=runs, standing=standing))
             yield connection
 
     def cells(self, study: str | None = None, *, confidence: float = 0.95) -> pd.DataFrame:
@@ -120,3 +122,51 @@ class Archive:
         """
         with self.query(study) as connection:
             return archive_samples(self, connection, self.studies if study is None else [study])
+
+    def compare(
+        self,
+        by: str,
+        a: str,
+        b: str,
+        *,
+        study: str | None = None,
+        confidence: float = 0.95,
+        same_within_percent: float = SAME_WITHIN_PERCENT,
+    ) -> pd.DataFrame:
+        """Compare two levels of a column over all cells that have both.
+
+        Parameters
+        ----------
+        by : str
+            ``campaign``, ``study``, ``source``, or a factor such as ``tuning``.
+        a, b : str
+            Its levels. A campaign is an id, or ``first`` or ``latest`` of each store.
+        study : str, optional
+            Compare within this study alone.
+        confidence : float
+            Level at which all intervals hold at once.
+        same_within_percent : float
+            Bound of *the same*.
+
+        Returns
+        -------
+        DataFrame
+            One row a cell: its columns, ``ratio`` (B / A) with ``low`` and ``high``, ``p_holm``,
+            ``verdict``, ``reason``, ``paired`` (within rounds), ``n_a n_b a_MBps b_MBps``. See
+            :mod:`netlab.analysis.compare`.
+
+        Raises
+        ------
+        BadInput
+            The column cannot be compared.
+        NetlabError
+            No cell has both levels.
+        """
+        with self.query(study) as connection:
+            return compare_sides(
+                connection,
+                by,
+                (a, b),
+                confidence=confidence,
+                same_within_percent=same_within_percent,
+            )

@@ -108,9 +108,11 @@ def stores_below(directory: Path) -> list[Store]:
 
 
 def _in_archive(path: Path, root: Path) -> bool:
-    return any((each / kept.FILE).exists() for each in (path, *path.parents) if root in (
-        each, *each.parents
-    ))
+    return any(
+        (each / kept.FILE).exists()
+        for each in (path, *path.parents)
+        if root in (each, *each.parents)
+    )
 
 
 def compact(
@@ -206,7 +208,9 @@ def _known(manifest: Manifest, store: Store, part: str) -> bool:
     return part in manifest.stores[str(store.directory)].parts
 
 
-def _pending(manifest: Manifest, stores: Sequence[Store]) -> Iterator[tuple[Store, str, kept.Stamp]]:
+def _pending(
+    manifest: Manifest, stores: Sequence[Store]
+) -> Iterator[tuple[Store, str, kept.Stamp]]:
     for store in stores:
         archived = manifest.stores[str(store.directory)].parts
         for part in store.parts():

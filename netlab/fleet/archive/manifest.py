@@ -1,8 +1,8 @@
 """The manifest of an archive: which parts it has, and which files of which store a part holds.
 
-The manifest is the commit of a compaction. A part is written whole before the manifest names it, and
-removed only after the manifest has ceased to, so that a process killed at any moment leaves an
-archive that has every record once.
+The manifest is the commit of a compaction. A part is written whole before the manifest names it,
+and removed only after a manifest without it is written: a process killed at any moment leaves an
+archive that has no record twice, and loses none.
 """
 
 from __future__ import annotations
@@ -137,9 +137,7 @@ def read_manifest(directory: Path) -> Manifest:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content.pop("format") != FORMAT:
             raise ValueError(f"format is not {FORMAT}")
-        content["parts"] = {
-            name: ArchivePart(**part) for name, part in content["parts"].items()
-        }
+        content["parts"] = {name: ArchivePart(**part) for name, part in content["parts"].items()}
         content["stores"] = {
             name: ArchivedStore(
                 {
