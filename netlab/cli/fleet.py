@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.exitcodes import guarded
+from netlab.cli.fleet_archive import cells_command, compact_command, compare_command
 from netlab.cli.options import results_option, study_argument, timing_options
 from netlab.cli.validation import load_measurable
 
@@ -22,6 +23,10 @@ FORMATS = ("netlab", "ansible", "ini", "ssh")
 @click.group("fleet")
 def fleet_group() -> None:
     """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
+
+
+for _command in (compact_command, cells_command, compare_command):
+    fleet_group.add_command(_command)
 
 
 def _plan_options(function: Callable) -> Callable:

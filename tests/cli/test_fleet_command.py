@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+import synthetic
 from click.testing import CliRunner
 from fleet_effects import fleet_runs
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,6 +15,7 @@ from netlab.cli import main
 from netlab.fleet.controller import controlling
 from netlab.fleet.plan import read_plan
 from netlab.fleet.status import fleet_status
+from netlab.study import load
 
 STUDY = """\
 netlab: 1
@@ -168,3 +170,25 @@ def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path,
     assert done.exit_code == 0, done.output
     assert done.stdout == "  50.0 %  n1 -> n2 *\n 100.0 %  n2 -> n1\n"
     assert len(pd.read_csv(files[0])) == 4 and files[1].read_text().startswith("<svg ")
+
+
+def test_an_archive_is_compacted_shown_and_compared(tmp_path):
+    study = tmp_path / "two-racks.yml"
+    study.write_text(synthetic.FOREIGN.replace("[1, 64]", "[1, 4]"), encoding="utf-8")
+    synthetic.store_of(tmp_path / "results" / "a~b", load(study, rounds=3))
+    archive = str(tmp_path / "archive")
+
+    def run(*words: str):
+        done = CliRunner().invoke(main, ["fleet", *words])
+        assert done.exit_code == 0, done.output
+        return done
+
+    added = run("compact", str(tmp_path / "results"), "--archive", archive)
+    assert "6 runs" in added.stderr
+    csv = tmp_path / "cells.csv"
+    cells = run("cells", archive, "--study", "two-racks", "--csv", str(csv))
+    assert "low_MBps" in cells.stdout
+    assert len(csv.read_text().splitlines()) == 3
+    assert "median_MBps" in run("cells", archive, "--samples").stdout
+    compared = run("compare", archive, "--by", "streams", "--of", "1", "4", "--most", "1")
+    assert "1  the same" in compared.stdout

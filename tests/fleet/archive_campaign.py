@@ -124,7 +124,7 @@ def generate(directory: Path, size: Size) -> None:
                 round=five["round"] + visit,
                 order=five["order"] + visit * 20,
                 run_id=five["run_id"].str.replace(
-                    r"r(\d+)$", lambda found, add=visit: f"r{int(found[1]) + add}", regex=True
+                    r"@(\d+)$", lambda found, add=visit: f"@{int(found[1]) + add}", regex=True
                 ),
                 started_at=five["started_at"] + pd.Timedelta(hours=visit),
             )
@@ -173,7 +173,8 @@ def step(name: str, directory: Path, size: Size) -> dict:
         cells = archive.cells(study)
         truth = expected_MBps(cells)
         share = within_percent(cells["low_MBps"], truth, cells["high_MBps"])
-        return {"cells": len(cells), "within_percent": share}
+        runs = int(cells["n_valid"].sum())
+        return {"cells": len(cells), "runs": runs, "within_percent": share}
     if name.startswith("samples"):
         found = archive.samples(study)
         off = 100 * (found["median_MBps"] / expected_MBps(found) - 1)
@@ -182,6 +183,15 @@ def step(name: str, directory: Path, size: Size) -> dict:
             "samples": int(found["samples"].sum()),
             "median_off_percent": float(off.abs().median()),
         }
+    if name in COMPARED:
+        by, a, b, truth = COMPARED[name]
+        found = archive.compare(by, a, b)
+        return {
+            "cells": len(found),
+            "all_within": bool(((found["low"] <= truth) & (truth <= found["high"])).all()),
+            "overall": float(np.exp(np.log(found["ratio"]).mean())),
+            "verdicts": found["verdict"].value_counts().to_dict(),
+        }
     raise ValueError(name)
 
 
@@ -189,7 +199,15 @@ def _bytes(directory: Path) -> int:
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
+COMPARED = {
+    "compare-tunings": ("tuning", "none", "full", TUNINGS["full"]),
+    "compare-mtus": ("mtu_B", "1500", "9000", MTUS[9000]),
+    "compare-equals": ("streams", "4", "5", 1.0),
+}
+"""Comparisons: column, its levels, and the known ratio."""
+
 STEPS = ("generate", "compact", "again", "cells-one", "cells-all", "samples-one", "samples-all")
+STEPS += tuple(COMPARED)
 
 
 def timed(name: str, directory: Path, size: Size) -> dict:

@@ -104,6 +104,7 @@ def test_an_archive_has_every_record_and_a_second_compaction_adds_nothing(result
     assert part.parent.name == "study=two-racks"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", ["os.rename", "os.remove"])
 def test_a_compaction_killed_at_any_moment_is_finished_by_the_next(results, tmp_path, event):
     """Renames are the moments at which a file becomes part of the archive, or a part goes."""

@@ -81,8 +81,8 @@ class Archive:
     def query(self, study: str | None = None) -> Iterator[DuckDBPyConnection]:
         """Open a connection with the runs that count, of a study or all: view ``standing_runs``.
 
-        ``all_runs`` also has superseded ones, and ``standing`` which record counts in which
-        campaign. Columns of both views of runs are those of the runs table, ``record``, ``source`` (the store) and ``part``.
+        ``all_runs`` also has superseded ones. Columns are those of the runs table, ``record``,
+        ``source`` (the store) and ``part``. ``standing`` has the records of each campaign.
         """
         runs = files_of(self.files(kept.RUNS, study))
         standing = quoted(str(kept.standing_file(self.directory, self.manifest.standing)))

@@ -146,7 +146,7 @@ def _judged(
 
 
 def _moments(found: pd.DataFrame, paired: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Logarithm of each ratio, its standard error and degrees of freedom (Welch's unless paired)."""
+    """Logarithm of each ratio, its standard error, and degrees of freedom."""
     rounds = np.maximum(found["rounds"].to_numpy(float), 1)
     n = found[["n_a", "n_b"]].to_numpy(float)
     parts = found[["variance_a", "variance_b"]].to_numpy(float) / n

@@ -1,0 +1,42 @@
+"""Known effects of generated stores are found in their archive, in bounded memory."""
+
+from __future__ import annotations
+
+import archive_campaign
+import pytest
+from scipy.stats import binom
+
+SIZE = archive_campaign.Size(studies=1, stores=5, rounds=10)
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """Reports of all steps for 10^3 runs and 10^6 samples."""
+    directory = tmp_path_factory.mktemp("campaign")
+    return {name: archive_campaign.timed(name, directory, SIZE) for name in archive_campaign.STEPS}
+
+
+def test_everything_is_archived_once(reports):
+    assert (reports["compact"]["runs"], reports["compact"]["samples"]) == (1000, 1_000_000)
+    assert reports["again"]["runs"] == 0
+    assert reports["cells-all"]["runs"] == 1000
+
+
+def test_intervals_have_the_known_goodput_as_often_as_they_state(reports):
+    """The number of intervals that miss it is binomial; bounds of one in 10^4 on either side."""
+    cells = reports["cells-all"]["cells"]
+    assert cells == 100
+    least, most = binom.ppf([1e-4, 1 - 1e-4], cells, 0.95)
+    assert least <= reports["cells-all"]["within_percent"] / 100 * cells <= most
+
+
+def test_known_effects_are_found_and_equal_levels_are_not_told_apart(reports):
+    for name, ratio in (("compare-tunings", 1.5), ("compare-mtus", 1.25)):
+        assert reports[name]["verdicts"] == {"faster": 50}
+        assert reports[name]["overall"] == pytest.approx(ratio, rel=0.02)
+    assert not {"faster", "slower"} & set(reports["compare-equals"]["verdicts"])
+    assert reports["samples-all"]["median_off_percent"] < 2
+
+
+def test_memory_of_each_step_is_bounded(reports):
+    assert max(report["peak_MiB"] for report in reports.values()) < 4096
