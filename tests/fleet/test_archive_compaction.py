@@ -236,7 +236,7 @@ def test_a_part_of_two_studies_is_refused(results, tmp_path):
 def test_an_archive_without_a_manifest_is_refused(tmp_path):
     with pytest.raises(NetlabError) as caught:
         Archive(tmp_path).cells()
-    assert caught.value.code == "E-FLEET-039"
+    assert caught.value.code == "E-FLEET-049"
 
 
 def test_a_damaged_file_of_an_archive_is_reported(results, tmp_path):

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
     from netlab.fleet.archive.archive import Archive
 
+RUNS_AT_ONCE = 5000
+"""Runs whose samples are in memory at once, for intervals from within a run."""
+
 ARCHIVE_KEYS = ("study", "source", "sender", "receiver")
 """Columns that say where a cell is from: stores are never pooled."""
 
@@ -99,7 +102,7 @@ def archive_cells(
     half = quantile * found["log_sd"].to_numpy(float) / np.sqrt(np.maximum(n, 1))
     half = np.where((n >= LEAST) & ~zero, half, np.nan)
     mean = np.where(zero, found["arithmetic"].to_numpy(float), np.exp(centre))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         found = found.assign(
             goodput_MBps=mean,
             low_MBps=np.exp(centre - half),
@@ -120,20 +123,22 @@ def _within_one_run(
     single = found[(found["n_valid"] == 1) & (found["goodput_MBps"] > 0)]
     places = dict(zip(single["record"].astype("int64"), single.index, strict=True))
     for study, part in single.groupby("study"):
-        connection.register("wanted", pd.DataFrame({"record": part["record"].astype("int64")}))
-        files = archive.files(kept.INTERVALS, str(study))
-        query = f"{WHOLE_RATES.format(files=files_of(files))} ORDER BY record, sample"
-        samples = connection.execute(query).df()
-        connection.unregister("wanted")
-        for record, rates in samples.groupby("record", sort=False)["rate_MBps"]:
-            within = batch_interval(rates.to_numpy(float), confidence)
-            if math.isnan(within.low):
-                continue
-            place = places[record]
-            scale = found.at[place, "goodput_MBps"] / within.mean
-            found.at[place, "low_MBps"] = scale * within.low
-            found.at[place, "high_MBps"] = scale * within.high
-            found.at[place, "interval_from"] = FROM_BATCHES
+        query = WHOLE_RATES.format(files=files_of(archive.files(kept.INTERVALS, str(study))))
+        records = part["record"].astype("int64").to_numpy()
+        for start in range(0, len(records), RUNS_AT_ONCE):
+            wanted = pd.DataFrame({"record": records[start : start + RUNS_AT_ONCE]})
+            connection.register("wanted", wanted)
+            samples = connection.execute(f"{query} ORDER BY record, sample").df()
+            connection.unregister("wanted")
+            for record, rates in samples.groupby("record", sort=False)["rate_MBps"]:
+                within = batch_interval(rates.to_numpy(float), confidence)
+                if math.isnan(within.low):
+                    continue
+                place = places[record]
+                scale = found.at[place, "goodput_MBps"] / within.mean
+                found.at[place, "low_MBps"] = scale * within.low
+                found.at[place, "high_MBps"] = scale * within.high
+                found.at[place, "interval_from"] = FROM_BATCHES
 
 
 def _finished(found: pd.DataFrame) -> pd.DataFrame:

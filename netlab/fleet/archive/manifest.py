@@ -153,7 +153,7 @@ def read_manifest(directory: Path) -> Manifest:
         raise NetlabError(
             f"{path} cannot be read as the manifest of an archive: {error}; make the archive with "
             "`netlab fleet compact`",
-            code="E-FLEET-039",
+            code="E-FLEET-049",
         ) from None
 
 
