@@ -30,8 +30,10 @@ DROPPED = {"study": {"study", "source"}, "source": {"source"}}
 """Columns besides the compared one that differ with it."""
 
 COMPARABLE = ("campaign", "study", "source", "tuning", "mtu_B", "streams", "group", "factors")
-FIGURES = ("ratio", "low", "high", "p_holm", "verdict", "reason", "paired", "n_a", "n_b")
-FIGURES += ("a_MBps", "b_MBps")
+FIGURES = (
+    *("ratio", "low", "high", "p_holm", "verdict", "reason", "paired"),
+    *("n_a", "n_b", "a_MBps", "b_MBps"),
+)
 
 _SIDES = """
 CREATE OR REPLACE TEMP TABLE sides AS
