@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -212,24 +212,16 @@ STEPS += tuple(COMPARED)
 
 def timed(name: str, directory: Path, size: Size) -> dict:
     """Do a step in a process of its own; return its report with its time and peak memory."""
-    read, write = os.pipe()
-    start, child = time.perf_counter(), os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.write(write, json.dumps(step(name, directory, size)).encode())
-            status = 0
-        except Exception:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(write)
-    _, status, usage = os.wait4(child, 0)
+    sizes = [str(size.studies), str(size.stores), str(size.rounds)]
+    command = [sys.executable, __file__, str(directory), name, "--alone", *sizes]
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        text = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.perf_counter() - start
-    with open(read, "rb") as pipe:
-        text = pipe.read()
-    if status:
-        raise SystemExit(f"step {name} failed")
+    if child.returncode:
+        raise RuntimeError(f"step {name} failed")
     cpu_s = usage.ru_utime + usage.ru_stime
     cost = {"seconds": seconds, "cpu_s": cpu_s, "peak_MiB": usage.ru_maxrss / 1024}
     return cost | json.loads(text)
@@ -240,12 +232,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("steps", nargs="*", default=list(STEPS))
-    parser.add_argument("--studies", type=int, default=Size.studies)
-    parser.add_argument("--rounds", type=int, default=Size.rounds)
+    parser.add_argument("--alone", nargs=3, type=int, metavar="NUMBER", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    size = Size(studies=asked.studies, rounds=asked.rounds)
+    if asked.alone:
+        (name,) = asked.steps
+        print(json.dumps(step(name, asked.directory, Size(*asked.alone))))
+        return
     for name in asked.steps:
-        print(json.dumps({"step": name} | timed(name, asked.directory, size)), flush=True)
+        report = timed(name, asked.directory, Size())
+        print(json.dumps({"step": name} | report), flush=True)
 
 
 if __name__ == "__main__":
