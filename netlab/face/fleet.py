@@ -18,7 +18,7 @@ from netlab.fleet.results import fleet_runs
 from netlab.fleet.status import FleetStatus, fleet_status
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from netlab.charts.host_spread import Axes
 
 SHOWN = 10
 """Links of a table."""
