@@ -54,6 +54,34 @@ LONGEST = (
     "vm/test_vm_power.py",
 )
 """Files that take minutes: they begin first, so that no CPU waits for the last of them."""
+STUDIES = {
+    "e2e/test_as_found.py",
+    "e2e/test_autotune_runs.py",
+    "e2e/test_bench_runs.py",
+    "e2e/test_emulated_runs.py",
+    "e2e/test_face_notebooks.py",
+    "e2e/test_face_on_a_lab.py",
+    "e2e/test_factors_runs.py",
+    "e2e/test_generators.py",
+    "e2e/test_guide_on_a_lab.py",
+    "e2e/test_init.py",
+    "e2e/test_interface_remade.py",
+    "e2e/test_interference_calibration.py",
+    "e2e/test_long_path_study.py",
+    "e2e/test_noisy_host.py",
+    "e2e/test_nothing_stays_changed.py",
+    "e2e/test_rerun.py",
+    "e2e/test_screen_on_a_lab.py",
+    "e2e/test_socket_options.py",
+    "e2e/test_stacks_in_a_study.py",
+    "e2e/test_start_here.py",
+    "e2e/test_study_runs.py",
+    "e2e/test_wheel.py",
+    "faults/test_faults.py",
+    "fleet/test_fleet_notebook.py",
+    "fleet/test_fleet_on_a_lab.py",
+}
+"""Tests that have netlab measure, and want valid runs."""
 SLOWEST = "--durations=40"
 
 

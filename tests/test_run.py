@@ -9,7 +9,6 @@ import textwrap
 from pathlib import Path
 
 import apart
-import conftest
 import noise
 import pytest
 import run
@@ -95,7 +94,7 @@ def test_few_failed_studies_on_contended_cpus_are_run_again_and_named(
 def test_the_share_of_contended_time_is_told_of_every_test(request):
     share = dict(request.node.user_properties)[run.CONTENDED]  # of the set-up, so far
     assert share >= 0
-    _, before_s = request.node.stash[conftest.BEGAN]
+    before_s = noise.contended_s()
     assert 0 <= before_s <= noise.contended_s()
 
 
@@ -179,5 +178,5 @@ def test_all_parts_run_and_a_failure_of_any_is_one(monkeypatch, codes):
 
 
 def test_the_longest_files_are_there():
-    named = (*run.LONGEST, *conftest.STUDIES, *conftest.SLOW)
+    named = (*run.LONGEST, *run.STUDIES)
     assert [name for name in named if not (TESTS / name).is_file()] == []

@@ -19,7 +19,13 @@ LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
 def archive_options(function: Callable) -> Callable:
     """Options of the commands that query an archive."""
     for option in (  # the last one is the first of the help
-        click.option("--most", type=click.IntRange(min=1), default=20, show_default=True),
+        click.option(
+            "--most",
+            type=click.IntRange(min=1),
+            default=20,
+            show_default=True,
+            help="Rows printed.",
+        ),
         click.option(
             "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write all rows."
         ),
