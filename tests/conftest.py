@@ -29,6 +29,7 @@ settings.load_profile("same")
 TESTS = Path(__file__).parent
 BEGAN = pytest.StashKey[tuple[float, float]]()
 SLOW = {
+    "analysis/test_outliers.py",
     "analysis/test_stability.py",
     "analysis/test_trend.py",
     "charts/test_chart_words.py",

@@ -6,14 +6,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.charts.chart import describe
-from netlab.charts.palette import PALETTE
+from netlab.charts.palette import CEILING_COLOUR, other_style
 from netlab.charts.theme import new_axes, theme
 from netlab.errors import BadInput
 
 ROW_IN, MARGIN_IN, WIDTH_IN = 0.24, 1.2, 6.4
 MOST = 60
 """Hosts drawn: those whose median link is the slowest."""
-ROLES = (("sender", "sends", -0.16, "o"), ("receiver", "receives", 0.16, "s"))
+ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
 
 
 @theme()
@@ -46,13 +46,14 @@ def host_spread(links: pd.DataFrame, ax: Axes | None = None) -> Axes:
     names = list(medians.index[:MOST])
     rows = {name: row for row, name in enumerate(names)}
     ax = ax or new_axes((WIDTH_IN, MARGIN_IN + ROW_IN * len(names)))
-    for (column, role, offset, marker), colour in zip(ROLES, PALETTE, strict=False):
+    for place, (column, role, offset) in enumerate(ROLES):
+        look = other_style(place)
         drawn = links[links[column].isin(names)]
         ax.plot(
-            100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="", marker=marker,
-            markersize=3.5, alpha=0.7, color=colour, label=role,
+            100 * drawn["share"], drawn[column].map(rows) + offset, linestyle="",
+            marker=look["marker"], color=look["color"], markersize=3.5, alpha=0.7, label=role,
         )  # fmt: skip
-    ax.axvline(100, color="#666666", linewidth=0.8)
+    ax.axvline(100, color=CEILING_COLOUR, linewidth=0.8)
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel("goodput of a link, % of the median link")
