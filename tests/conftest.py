@@ -36,6 +36,8 @@ SLOW = {
     "charts/test_palette.py",
     "cli/test_cli.py",
     "docs/test_guide.py",
+    "fleet/test_archive_cells.py",
+    "fleet/test_archive_scale.py",
     "generators/test_remote_process.py",
     "generators/test_tool_transfer.py",
     "hosts/test_pathcheck.py",
