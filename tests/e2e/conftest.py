@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from netlab.lab.reaper import processes_in
-from tests.e2e import dumps
+from tests.e2e import dumps, stacks
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES_END_S = 10.0
@@ -61,18 +61,33 @@ def machine_untouched():
 
 
 def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:
-    """Run the netlab command from the checkout's root."""
+    """Run the netlab command from the checkout's root.
+
+    One that takes too long is ended; the error has the stacks of its threads and of its kernel's.
+    """
     environment = {**os.environ, "COLUMNS": "100", **more.pop("env", {})}
-    return subprocess.run(
+    environment |= {"PYTHONFAULTHANDLER": "1"}
+    given = more.pop("input", None)
+    with subprocess.Popen(
         (*NETLAB, *argv),
         cwd=more.pop("cwd", ROOT),
         env=environment,
-        capture_output=True,
+        stdin=None if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=timeout_s,
-        check=False,
         **more,
-    )
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(given, timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            said = stacks.dumped(process.pid)
+            process.kill()
+            raise AssertionError(f"{argv}: not over after {timeout_s} s\n{said}") from None
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
 def measured_through(done: subprocess.CompletedProcess) -> None:
