@@ -9,6 +9,7 @@ import pytest
 import synthetic
 from click.testing import CliRunner
 from fleet_effects import fleet_runs
+from fleet_study import TEMPLATE
 from prometheus_client.parser import text_string_to_metric_families
 
 from netlab.cli import main
@@ -17,22 +18,12 @@ from netlab.fleet.plan import read_plan
 from netlab.fleet.status import fleet_status
 from netlab.study import load
 
-STUDY = """\
-netlab: 1
-name: template
-title: Any two hosts
-hosts: {left: {kind: lab}, right: {kind: lab}}
-paths: {cable: {ends: [{host: left}, {host: right}]}}
-groups: [{name: only, path: cable, sender: left}]
-streams: [1, 2]
-timing: {rounds: 4, seconds: 5.0, warmup_s: 1.0}
-"""
 INVENTORY = "[rack1]\nn[1:4]\n[rack2]\nn[5:6]\n"
 
 
 @pytest.fixture
 def invoke(tmp_path):
-    (tmp_path / "study.yml").write_text(STUDY)
+    (tmp_path / "study.yml").write_text(TEMPLATE)
     (tmp_path / "hosts").write_text(INVENTORY)
 
     def run(command: str, *words: str):

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from click.testing import CliRunner
 from fleet_effects import EFFECTS, fleet_runs
+from fleet_study import TEMPLATE
 
 import netlab
 from netlab.analysis.links import link_cells, links
@@ -13,21 +14,10 @@ from netlab.charts.host_spread import MOST, host_spread
 from netlab.cli import main
 from netlab.errors import BadInput, NetlabError
 
-STUDY = """\
-netlab: 1
-name: template
-title: Any two hosts
-hosts: {left: {kind: lab}, right: {kind: lab}}
-paths: {cable: {ends: [{host: left}, {host: right}]}}
-groups: [{name: only, path: cable, sender: left}]
-streams: [1, 4]
-timing: {rounds: 3, seconds: 5.0}
-"""
-
 
 @pytest.fixture
 def fleet(tmp_path, monkeypatch):
-    (tmp_path / "study.yml").write_text(STUDY)
+    (tmp_path / "study.yml").write_text(TEMPLATE)
     (tmp_path / "hosts").write_text("h[00:11]\n")
     place = ("--inventory", str(tmp_path / "hosts"), "--results", str(tmp_path / "results"))
     done = CliRunner().invoke(main, ["fleet", "plan", str(tmp_path / "study.yml"), *place])
