@@ -20,7 +20,7 @@ from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab
-from netlab.notebooks.execution import execute
+from netlab.notebooks.execution import SilentNotebook, execute
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE
 from netlab.study import Study
@@ -29,6 +29,9 @@ from netlab.study.levels import chosen_outer
 from netlab.study.schedule import Visit, cell_of, rounds, run_s
 
 VISIT_NOTEBOOK = "02-measure-block.ipynb"
+
+SILENCE_S = 240.0
+"""Longest time in s without a finished run, beside the run's own: every wait below is shorter."""
 
 PREPARE = """
 import netlab
@@ -184,7 +187,9 @@ class _Rounds:
         self.until = clock() + budget_s
         self.going: frozenset[str] | None = None  # all
         self.looks: list[Look] = []
-        self.visits = self.measured = self.planned = 0
+        self.visits = self.measured = self.planned = self.silent = 0
+        self._kernels = ExitStack()
+        self._kernel: Kernel | None = None
         self.out_of_time = False
 
     def measure(self) -> Campaign:
@@ -203,11 +208,10 @@ class _Rounds:
             _mean_run_s(study, planned[0]),
             _until(study, at[0], at[1:]),
         )
-        with ExitStack() as stack:
-            kernel = None
+        with self._kernels:
             for before, last in zip((0, *at), at, strict=False):
                 for round in planned[before:last]:
-                    kernel = self._round(round, kernel, stack, bounded=before > 0)
+                    self._round(round, bounded=before > 0)
                 if study.precision is None or self.out_of_time:
                     break
                 self._look(last, planned, at)
@@ -230,22 +234,18 @@ class _Rounds:
             out_of_time=self.out_of_time,
         )
 
-    def _round(
-        self, planned: Sequence[Visit], kernel: Kernel | None, stack: ExitStack, *, bounded: bool
-    ) -> Kernel | None:
+    def _round(self, planned: Sequence[Visit], *, bounded: bool) -> None:
         """Make a round; then measure again what was disturbed, while the budget lasts."""
         todo = self._todo((planned,))
         for attempt in range(self.study.noise.retries + 1):
             for visit in todo:
                 if (bounded or attempt) and self.clock() > self.until:
                     self.out_of_time = self.out_of_time or bounded
-                    return kernel
-                kernel = kernel or stack.enter_context(Kernel(PREPARE))
-                self._visit(visit, kernel)
+                    return
+                self._visit_or_again(visit)
             todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
             if todo and attempt < self.study.noise.retries:
                 self.watcher.again(sum(len(visit.runs) for visit in todo), len(todo))
-        return kernel
 
     def _disturbed(self, visit: Visit) -> Visit:
         """The runs of a visit that other work on a host disturbed or held up."""
@@ -266,7 +266,26 @@ class _Rounds:
                 found.append(visit.only(wanted))
         return found
 
-    def _visit(self, visit: Visit, kernel: Kernel) -> None:
+    def _visit_or_again(self, visit: Visit) -> None:
+        """Make a visit; if its notebook falls silent, measure what is missing in a new kernel."""
+        try:
+            self._visit(visit)
+            self.silent = 0
+        except SilentNotebook as error:
+            self._kernels.close()
+            self._kernel = None
+            self.silent += 1
+            if self.silent > 1:
+                raise
+            self.watcher.note(f"{error}; what is missing is measured again")
+            runs, _ = self.record.store.block(visit.block_id)
+            missing = visit.only({run.run_id for run in visit.runs} - set(runs["run_id"]))
+            if missing.runs:
+                self._visit_or_again(missing)
+
+    def _visit(self, visit: Visit) -> None:
+        if self._kernel is None:
+            self._kernel = self._kernels.enter_context(Kernel(PREPARE))
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 
@@ -289,8 +308,9 @@ class _Rounds:
                 "part": part,
                 "lab": self.lab.id if self.lab is not None else "",
             },
-            kernel=kernel,
+            kernel=self._kernel,
             on_progress=progressed,
+            silence_s=SILENCE_S + 4 * max(run_s(self.study, run) for run in visit.runs),
         )
         self.visits += 1
 

@@ -14,8 +14,13 @@ from netlab.notebooks.parameters import names_checked
 
 if TYPE_CHECKING:
     from netlab.notebooks.kernel import Kernel
+    from netlab.notebooks.silence import SilenceWatch
 
 EXIT_CODE_OF = {"BadInput": BadInput}
+
+
+class SilentNotebook(NetlabError):
+    """A notebook sent no progress for too long; its kernel was ended."""
 
 
 def execute(
@@ -25,6 +30,7 @@ def execute(
     *,
     kernel: Kernel | None = None,
     on_progress: Callable[[str], None] | None = None,
+    silence_s: float | None = None,
 ) -> Path:
     """Execute a notebook and save it with its outputs.
 
@@ -40,6 +46,8 @@ def execute(
         A running kernel; one of its own when left out.
     on_progress : callable, optional
         Called with every message of :func:`netlab.notebooks.progress.announce`.
+    silence_s : float, optional
+        Longest time in s without such a message; unlimited when left out.
 
     Returns
     -------
@@ -52,6 +60,9 @@ def execute(
         A parameter that the notebook does not have, or that it refused.
     NetlabError
         A cell failed; the executed copy up to there is saved as ``<output>.failed.ipynb``.
+    SilentNotebook
+        No progress for `silence_s`. The kernel was ended; the stacks of its threads are saved as
+        ``<output>.silent.txt``.
     """
     import papermill  # here: loading it takes 1.5 s, and few commands execute a notebook
     from papermill.exceptions import PapermillExecutionError
@@ -63,8 +74,12 @@ def execute(
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    watch = None
     try:
-        with nullcontext(kernel) if kernel is not None else OwnKernel() as running:
+        with (
+            nullcontext(kernel) if kernel is not None else OwnKernel() as running,
+            running.watched(silence_s) as watch,
+        ):
             papermill.execute_notebook(
                 str(notebook),
                 str(partial),
@@ -75,11 +90,12 @@ def execute(
                 log_output=False,
                 request_save_on_cell_execute=True,
                 kernel=running,
-                on_progress=on_progress,
+                on_progress=_heard(watch, on_progress),
             )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
+        _refuse_silence(watch, notebook, output)
         kind = EXIT_CODE_OF.get(error.ename, NetlabError)
         message = f"{error.evalue}" if kind is BadInput else f"{error.ename}: {error.evalue}"
         raise kind(f"{message} (notebook {notebook.name}, saved as {failed})") from None
@@ -91,6 +107,8 @@ def execute(
         partial.unlink(missing_ok=True)
         raise
     except RuntimeError as error:  # the kernel did not start, or died before a cell failed
+        partial.unlink(missing_ok=True)  # papermill marks it as ended
+        _refuse_silence(watch, notebook, output)
         raise NetlabError(f"{notebook.name}: {error}", code="E-NOTEBOOKS-002") from None
     finally:
         partial_left = partial.exists()
@@ -99,6 +117,34 @@ def execute(
         elif partial_left:
             partial.unlink()
     return output
+
+
+def _heard(
+    watch: SilenceWatch | None, on_progress: Callable[[str], None] | None
+) -> Callable[[str], None] | None:
+    """`on_progress`, and every message restarts the time of the watch."""
+    if watch is None:
+        return on_progress
+
+    def heard(message: str) -> None:
+        watch.heard()
+        if on_progress is not None:
+            on_progress(message)
+
+    return heard
+
+
+def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) -> None:
+    """Save the stacks of a kernel that was ended for its silence, and raise."""
+    if watch is None or not watch.silent:
+        return
+    stacks = output.with_name(f"{output.stem}.silent.txt")
+    stacks.write_text(watch.text)
+    raise SilentNotebook(
+        f"{notebook.name}: no progress for {watch.limit_s:g} s, so its kernel was ended; the "
+        f"stacks of its threads are in {stacks}",
+        code="E-NOTEBOOKS-016",
+    ) from None
 
 
 def _complete(notebook: Path) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from jupyter_client.kernelspec import KernelSpecManager
@@ -22,9 +22,12 @@ from netlab.errors import NetlabError
 from netlab.files.interrupts import interrupts_wait
 from netlab.files.scratch import Scratch
 from netlab.notebooks.progress import MIME
+from netlab.notebooks.silence import PREPARE, SilenceWatch
 
 ENGINE = "netlab"
 START_S = 60.0
+CODE_S = 120.0
+"""Time for code outside a notebook, such as imports from a slow disk."""
 INTERRUPT_S = 20.0
 """Time for an interrupted notebook to revert its hosts before its kernel is killed."""
 
@@ -66,7 +69,9 @@ class Kernel:
             self.client.start_channels()
             run_sync(self.client.wait_for_ready)(timeout=START_S)
             self.client.allow_stdin = False
-            self.execute(self._prepare)
+            self._stacks = sockets / "stacks"
+            self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
+            self.execute(PREPARE.format(path=str(self._stacks)) + self._prepare)
         except BaseException:
             self.__exit__()
             raise
@@ -92,11 +97,20 @@ class Kernel:
         Raises
         ------
         NetlabError
-            The code failed.
+            The code failed, or did not end in time.
         """
-        reply = run_sync(self.client.execute_interactive)(
-            code, silent=True, store_history=False, output_hook=lambda message: None
-        )
+        try:
+            reply = run_sync(self.client.execute_interactive)(
+                code,
+                silent=True,
+                store_history=False,
+                output_hook=lambda message: None,
+                timeout=CODE_S,
+            )
+        except TimeoutError:
+            raise NetlabError(
+                f"the kernel does not answer for {CODE_S:g} s", code="E-NOTEBOOKS-015"
+            ) from None
         if reply["content"]["status"] != "ok":
             reason = reply["content"].get("evalue", "")
             raise NetlabError(f"the kernel failed: {reason}", code="E-NOTEBOOKS-014")
@@ -104,6 +118,15 @@ class Kernel:
     def clear(self) -> None:
         """Empty the namespace; imported modules stay loaded."""
         self.execute("get_ipython().reset()")
+
+    @contextmanager
+    def watched(self, limit_s: float | None) -> Iterator[SilenceWatch | None]:
+        """End the kernel if a notebook sends no progress for `limit_s`; None for no limit."""
+        if limit_s is None:
+            yield None
+            return
+        with SilenceWatch(self._pid, limit_s, INTERRUPT_S, self._stacks) as watch:
+            yield watch
 
 
 class _Client(PapermillNotebookClient):

@@ -1,0 +1,61 @@
+"""A visit whose kernel stops is ended, and a new kernel measures what is missing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from netlab.experiment import campaign
+from netlab.experiment.watcher import Watcher
+from netlab.notebooks import kernel as kernels
+from netlab.results import Store
+from netlab.study import load
+from tests.e2e.conftest import small_study
+
+pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.beside]
+
+SILENCE_S = 8.0
+QUIET_OR_NOT = {"foreign_cpu_percent": 100, "steal_percent": 100}
+
+
+class Stopping(Watcher):
+    """Stops the kernel after the first run, as a process that waits for ever."""
+
+    def __init__(self):
+        self.notes: list[str] = []
+        self.done: list[str] = []
+
+    def run_done(self, run):
+        if not self.done:
+            os.kill(kernel_pid(), signal.SIGSTOP)
+        self.done.append(run.run_id)
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+def kernel_pid() -> int:
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return next(
+        int(pid)
+        for pid in children
+        if b"ipykernel_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+
+
+def test_a_visit_that_falls_silent_is_measured_again_in_a_new_kernel(
+    tmp_path, machine_untouched, monkeypatch
+):
+    monkeypatch.setattr(campaign, "SILENCE_S", SILENCE_S)
+    monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
+    watcher = Stopping()
+    study = load({**small_study("silent"), "noise": QUIET_OR_NOT})
+    done = campaign.run_study(study, directory=tmp_path / "results", watcher=watcher)
+    assert len(watcher.notes) == 1 and "so its kernel was ended" in watcher.notes[0]
+    runs = Store(tmp_path / "results").runs()
+    assert len(runs) == 8 and runs["run_id"].is_unique
+    assert done.empty_cells == ()
+    assert len(list((tmp_path / "results" / "notebooks").glob("*.silent.txt"))) == 1
