@@ -154,6 +154,8 @@ class Progress(Watcher):
         """The display, with the time left brought up to date."""
         self._estimate = self._estimate or Estimate(self._clock)
         self._display = self._display or choose()
-        self.tally.left_s = self._estimate.left_s(self.tally.done_s, self.tally.work_s)
+        # the report follows the last test
+        later_s = self._report_left_s if self.tally.until else 0.0
+        self.tally.left_s = self._estimate.left_s(self.tally.done_s, self.tally.work_s - later_s)
         self.tally.elapsed_s = self._estimate.elapsed_s
         return self._display

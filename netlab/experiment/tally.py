@@ -24,7 +24,7 @@ class Estimate:
     """Time left, from the expected work and the pace of the work done so far.
 
     The estimate shown runs down with the clock and follows a new one gradually, so that it does
-    not jump from one run to the next.
+    not jump from one run to the next. Work that is added to the total counts at once.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class Estimate:
         self._clock = clock
         self._begun = self._last = clock()
         self._shown: float | None = None
+        self._total_s = 0.0
 
     @property
     def elapsed_s(self) -> float:
@@ -52,9 +53,10 @@ class Estimate:
         else:
             passed = now - self._last
             smoothing_s = max(LEAST_SMOOTHING_S, SMOOTHING_SHARE * wanted)
-            run_down = max(0.0, self._shown - passed)
+            added_s = (total_s - self._total_s) * pace
+            run_down = max(0.0, self._shown - passed + added_s)
             self._shown = run_down + (wanted - run_down) * -math.expm1(-passed / smoothing_s)
-        self._last = now
+        self._last, self._total_s = now, total_s
         return self._shown
 
 
@@ -79,7 +81,7 @@ class Tally:
     work_s, done_s : float
         Expected work, and the part of it that is done.
     left_s : float
-        Time left, as shown.
+        Time left to that event, or to the end, as shown.
     elapsed_s : float
         Time since the start.
     """

@@ -162,6 +162,44 @@ def test_the_time_left_runs_down_and_does_not_jump():
     assert halfway[1] == pytest.approx(shown[-1][0] - halfway[0], rel=0.25)
 
 
+def test_the_time_left_to_every_test_of_precision_is_right_from_its_first_run_on():
+    """Half the cells go on after a test, and a few runs of each round are measured again."""
+    clock, seen, events = Clock(), Seen(), []
+    visits, a_visit, run_s = 14, 10, 0.55
+
+    def round_of(runs):
+        for _ in range(visits):
+            clock.now += 1.2
+            progress.visit(Visit)
+            for _ in range(runs):
+                clock.now += run_s
+                progress.run_done(RUN)
+                events[-1].append((clock.now, progress.tally.left_s))
+
+    def rounds_of(number, runs):
+        events.append([])
+        for _ in range(number):
+            round_of(runs)
+            progress.again(runs=3, visits=1)
+            clock.now += 1.2
+            progress.visit(Visit)
+            for _ in range(3):
+                clock.now += run_s
+                progress.run_done(RUN)
+
+    progress = Progress(display=seen, clock=clock)
+    progress.start(4 * visits * a_visit, 0, 4 * visits, 0.6, until="the test after round 4")
+    rounds_of(4, a_visit)
+    progress.look(Look(4, 140, 70, frozenset("x")), 3 * visits * 5, 3 * visits, "that after 7")
+    rounds_of(3, 5)
+    progress.look(Look(7, 140, 100, frozenset("x")), 3 * visits * 3, 3 * visits, "that after 10")
+    rounds_of(3, 3)
+    for event in events:
+        over = event[-1][0]
+        for at, left in event:
+            assert left == pytest.approx(over - at, rel=0.25, abs=8), (at, left)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.4, "0 s"), (59.4, "59 s"), (60, "1 min"), (190, "3 min 10 s"), (1799, "29 min"),
