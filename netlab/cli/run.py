@@ -56,28 +56,25 @@ def exit_code(campaign: Campaign) -> int:
 def measure(
     loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
 ) -> Campaign:
-    """Measure a study, and say on standard error what was measured."""
+    """Measure a study, and note what was measured."""
     from netlab.experiment.campaign import run_study
 
     campaign = run_study(loaded, directory=results, outer=outer, watcher=progress)
-    click.echo(
-        f"netlab: {campaign.measured} runs measured in {campaign.visits} visits, "
-        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged",
-        err=True,
+    progress.note(
+        f"{campaign.measured} runs measured in {campaign.visits} visits, "
+        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged"
     )
     if campaign.disturbed:
-        click.echo(
-            f"netlab: {campaign.disturbed} runs are flagged interference, also after "
+        progress.note(
+            f"{campaign.disturbed} runs are flagged interference, also after "
             f"{loaded.noise.retries} retries: these hosts are noisy; quiet them, or set other "
-            "limits under `noise`",
-            err=True,
+            "limits under `noise`"
         )
     if campaign.looks and loaded.precision is not None:
         last = campaign.looks[-1]
-        click.echo(
-            f"netlab: {last.reached} of {last.cells} cells are within "
+        progress.note(
+            f"{last.reached} of {last.cells} cells are within "
             f"{loaded.precision.half_width_percent:g} % after {last.round} rounds at most"
-            + ("; the budget ended first" if campaign.out_of_time else ""),
-            err=True,
+            + ("; the budget ended first" if campaign.out_of_time else "")
         )
     return campaign
