@@ -10,7 +10,7 @@ from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, compare
 
 pytestmark = pytest.mark.slow
 
-FAMILIES, CELLS = 300, 12
+FAMILIES, CELLS = 200, 12
 COLUMNS = {
     **{"group": "g", "path": "p", "sender": "s", "direction": "->", "tuning": "t", "mtu_B": 1500},
     **{"factors": "", "congestion": "cubic", "generator": "netlab", "engine": "e"},

@@ -11,7 +11,7 @@ import yaml
 from netlab.results import Store
 from tests.e2e.conftest import run_netlab, small_study
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.beside]
 
 BURN = "while True: pass"
 

@@ -12,7 +12,7 @@ from netlab.results import Store
 from tests.e2e import dumps
 from tests.e2e.conftest import ROOT, below_gate, measured_through, run_netlab
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
 def test_a_study_is_measured_then_kept_then_reported(
@@ -51,7 +51,6 @@ def test_a_study_is_measured_then_kept_then_reported(
     assert "left -&gt; right" in (site / "tables.html").read_text()
 
 
-@pytest.mark.beside
 def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tmp_path: Path):
     """A run tells what was set, what the host does not have, and what measured it."""
     results = tmp_path / "results"
@@ -72,7 +71,6 @@ def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tm
         assert row.buffer_clamp_sender_B == clamp
 
 
-@pytest.mark.beside
 def test_plain_papermill_reruns_everything(study_file: Path, tmp_path: Path, machine_untouched):
     """`papermill 01-run-study.ipynb out.ipynb -p study ...` measures and publishes."""
     import subprocess
@@ -93,7 +91,6 @@ def test_plain_papermill_reruns_everything(study_file: Path, tmp_path: Path, mac
     assert "tcp_tw_recycle" in text
 
 
-@pytest.mark.beside
 def test_a_mistyped_papermill_parameter_stops_the_notebook(tmp_path: Path):
     """papermill itself only warns; the notebook refuses before anything is made."""
     import subprocess
@@ -117,7 +114,6 @@ def test_a_mistyped_papermill_parameter_stops_the_notebook(tmp_path: Path):
         assert last.endswith(f"[{codes[name]}]")
 
 
-@pytest.mark.beside
 def test_two_campaigns_on_one_lab_do_not_mix(study_file: Path, tmp_path: Path):
     """A second campaign into the same results is refused while the first runs."""
     import fcntl
@@ -131,7 +127,6 @@ def test_two_campaigns_on_one_lab_do_not_mix(study_file: Path, tmp_path: Path):
     assert "another netlab" in done.stderr
 
 
-@pytest.mark.beside
 def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine_untouched):
     """Preflight reaches the hosts, probes each MTU and passes."""
     done = run_netlab("check", str(study_file))
@@ -140,7 +135,6 @@ def test_check_looks_at_everything_and_changes_nothing(study_file: Path, machine
         assert word in done.stdout
 
 
-@pytest.mark.beside
 def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_untouched):
     """The plan names old and new values and what is unsupported."""
     done = run_netlab("tune", "plan", str(study_file), "--tuning", "openlab-2003-full")
@@ -150,7 +144,6 @@ def test_tune_plan_shows_a_diff_and_changes_nothing(study_file: Path, machine_un
     assert "tcp_tw_recycle" in done.stdout
 
 
-@pytest.mark.beside
 def test_tune_recover_says_of_every_host_that_nothing_is_left(study_file: Path, machine_untouched):
     """On hosts without leftovers `tune recover` reports that there is nothing to recover."""
     done = run_netlab("tune", "recover", str(study_file))
@@ -158,7 +151,6 @@ def test_tune_recover_says_of_every_host_that_nothing_is_left(study_file: Path, 
     assert done.stdout.splitlines() == ["left: nothing to recover", "right: nothing to recover"]
 
 
-@pytest.mark.beside
 def test_lab_up_status_down_leaves_no_trace(study_file: Path):
     """`lab status` lists the parts that `lab up` creates, and `lab down` removes them."""
     before, names = dumps.dump(), dumps.made()

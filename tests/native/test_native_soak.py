@@ -18,7 +18,7 @@ from test_native_builds import FIXED_LAYOUT
 
 SOAK_S = float(os.environ.get("NETLAB_SOAK_S", "10"))
 pytestmark = [
-    pytest.mark.alone,
+    pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces and TUN devices need root"),
     pytest.mark.timeout(SOAK_S + 180),
 ]
