@@ -12,6 +12,7 @@ from netlab.tuning.knobs import HOSTWIDE, HostSetting
 
 _FINAL = {
     "read": "value",
+    "resolve": "resolved",
     "begin": "begun",
     "set": "set",
     "verify": "verified",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from netlab.tuning.knobs import IN_SYSFS, HostSetting
+from netlab.tuning.commands import IN_SYSFS
+from netlab.tuning.knobs import HostSetting
 
 _OF_INTERFACE = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -15,6 +14,8 @@ from pydantic import (
     Tag,
     model_validator,
 )
+
+from netlab.tuning import commands, values
 
 RX_INT_DELAY_UNIT_NS = 819.2
 """One unit of the ixgb driver's RxIntDelay (preliminary notes, appendix)."""
@@ -32,37 +33,25 @@ NAMES: dict[str, tuple[str, ...]] = {
     "napi": ("threaded",),
     "qdisc": (),
     "offload": ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size"),
+    "governor": (),
+    "irq": ("affinity",),
+    "pci": ("max-read-request", "mmrbc", "max-payload"),
 }
 """Names of each kind of knob but ``sysctl``, which takes those under ``net.``, and ``module``."""
 
-HOSTWIDE = ("sysctl", "module")
+HOSTWIDE = ("sysctl", "module", "governor")
 """Kinds that belong to no interface."""
 
 _SYSCTL_NAME = re.compile(r"net(\.(?!/+(?:\.|$))[A-Za-z0-9_/-]+)+")
 _MODULE_NAME = re.compile(r"tcp_[a-z0-9_]{1,51}")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
-_ETHTOOL_FEATURE = {"rx-checksum": "rx", "tx-checksum": "tx", "scatter-gather": "sg"}
-_ETHTOOL_FLAG = {
-    "ring": "-G",
-    "coalesce": "-C",
-    "adaptive": "-C",
-    "pause": "-A",
-    "channels": "-L",
-    "feature": "-K",
-}
-_MAX_VALUE = 400
-
-IN_SYSFS = ("defer", "napi")
-"""Kinds that are files of the interface in sysfs."""
+_MAX_VALUE = 800
 
 SWITCHES = ("feature", "adaptive", "pause")
 """Kinds whose value is on or off."""
 
-QDISCS = (
-    *("noqueue", "pfifo_fast", "pfifo", "bfifo", "mq"),
-    *("fq", "fq_codel", "codel", "sfq", "cake"),
-)
-"""Queueing disciplines that carry traffic without parameters or classes."""
+RESOLVED = ("irq", "qdisc")
+"""Kinds whose value the host turns into the one that it would read back, for the plan."""
 
 Kind = Literal[
     "sysctl",
@@ -79,6 +68,9 @@ Kind = Literal[
     "offload",
     "qdisc",
     "module",
+    "governor",
+    "irq",
+    "pci",
 ]
 
 
@@ -103,7 +95,7 @@ class HostSetting(Frozen):
     kind : str
         ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer``,
         ``adaptive``, ``pause``, ``channels``, ``napi``, ``offload``,
-        ``qdisc`` or ``module``.
+        ``qdisc``, ``module``, ``governor``, ``irq`` or ``pci``.
     name : str, optional
         Which of that kind; ``mtu`` and ``txqueuelen`` have none.
     """
@@ -144,7 +136,7 @@ class Knob(HostSetting):
         Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in
         descriptors, ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or
         ``off`` for a switch; ``loaded`` or ``absent`` for a module, which is that of a congestion
-        control.
+        control; see :mod:`netlab.tuning.values` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
     source : str
         Document and section of the value.
     note : str, optional
@@ -169,8 +161,13 @@ class Knob(HostSetting):
                 what = "an offload" if self.kind == "feature" else f"{self.kind} {self.name}"
                 raise ValueError(f"{what} is on or off, not {folded!r}")
         elif self.kind == "qdisc":
-            if folded not in QDISCS:
-                raise ValueError(f"a qdisc is one of {', '.join(QDISCS)}, not {folded!r}")
+            folded = values.qdisc(folded)
+        elif self.kind == "governor":
+            folded = values.governor(folded)
+        elif self.kind == "irq":
+            folded = values.irq_affinity(folded)
+        elif self.kind == "pci":
+            folded = values.pci_size(folded, str(self.name))
         elif self.kind == "module":
             if folded not in ("loaded", "absent"):
                 raise ValueError(f"a module is loaded or absent, not {folded!r}")
@@ -187,26 +184,7 @@ class Knob(HostSetting):
 
     def command(self, interface: str) -> str:
         """Shell line that sets the knob, every word quoted."""
-        if self.kind == "sysctl":
-            return shlex.join(["sysctl", "-w", f"{self.name}={self.value}"])
-        if self.kind == "module":
-            words = ["modprobe", *(["-r"] if self.value == "absent" else []), str(self.name)]
-            return shlex.join(words)
-        if self.kind in ("mtu", "txqueuelen"):
-            return shlex.join(["ip", "link", "set", "dev", interface, self.kind, self.value])
-        if self.kind == "qdisc":
-            words = ["tc", "qdisc", "replace", "dev", interface, "root", self.value]
-            return shlex.join(words)
-        if self.kind == "offload":
-            words = ["ip", "link", "set", "dev", interface, str(self.name), self.value]
-            return shlex.join(words)
-        if self.kind in IN_SYSFS:
-            path = shlex.quote(f"/sys/class/net/{interface}/{self.name}")
-            return f"echo {shlex.quote(self.value)} > {path}"
-        name = _ETHTOOL_FEATURE.get(str(self.name), str(self.name))
-        name = f"adaptive-{name}" if self.kind == "adaptive" else name
-        flag = _ETHTOOL_FLAG[self.kind]
-        return shlex.join(["ethtool", flag, interface, name, self.value])
+        return commands.command(self.kind, self.name, self.value, interface)
 
 
 class KnobOption(Frozen):

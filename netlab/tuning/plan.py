@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from netlab.errors import TuningError
-from netlab.tuning.knobs import HOSTWIDE, Choice, Knob, KnobOption
+from netlab.tuning.knobs import HOSTWIDE, RESOLVED, Choice, Knob, KnobOption
 from netlab.tuning.profiles import Profile
+from netlab.tuning.values import IRQ_WORDS
 
 NO_INTERFACE = "no such interface"
 _NO_PRIVILEGE = "no privilege"
 
 ReadKnob = Callable[[Knob], Mapping[str, Any]]
 """Reads one knob of the host; the ``value`` answer of the tune protocol."""
+
+ResolveKnob = Callable[[Knob], Mapping[str, Any]]
+"""The value of a knob as the host would read it back; the ``resolved`` answer of the protocol."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,38 @@ class Change:
         }
 
 
-def _change(read: ReadKnob, knob: Knob, interface: str, parameter: str | None) -> Change:
+def _resolved(resolve: ResolveKnob | None, knob: Knob) -> tuple[Knob, str | None]:
+    """The knob with the value that the host would read back, or the reason why it has none."""
+    if resolve is None or knob.kind not in RESOLVED:
+        return knob, None
+    answer = resolve(knob)
+    if not answer["supported"]:
+        return knob, str(answer["reason"])
+    if answer["value"] == knob.value:
+        return knob, None
+    note = f"{knob.value} on this host" if knob.value in IRQ_WORDS else knob.note
+    return knob.model_copy(update={"value": str(answer["value"]), "note": note}), None
+
+
+def _change(
+    read: ReadKnob,
+    resolve: ResolveKnob | None,
+    knob: Knob,
+    interface: str,
+    parameter: str | None,
+) -> Change:
     answer = read(knob)
     old, why = answer["value"], str(answer["reason"] or "")
     if why.startswith(NO_INTERFACE):
         raise TuningError(f"{interface} {knob.label}: {why}", code="E-TUNING-004")
     # Missing rights are not a property of the host: setting the knob is refused later, an error.
     allowed = answer["writable"] or why.startswith(_NO_PRIVILEGE)
-    reached = answer["supported"] and (allowed or old == knob.value)
+    reached = False
+    if answer["supported"]:
+        knob, lacking = _resolved(resolve, knob)
+        reached = lacking is None and (allowed or old == knob.value)
+        if lacking:
+            answer = {**answer, "reason": lacking}
     reason = None if reached else answer["reason"]
     if not answer["supported"] and knob.when_missing:
         reason = f"{reason}; {knob.when_missing}" if reason else knob.when_missing
@@ -113,11 +141,15 @@ def _instead(change: Change, option: KnobOption) -> Change:
 
 
 def _choose(
-    read: ReadKnob, options: tuple[KnobOption, ...], interface: str, parameter: str | None
+    read: ReadKnob,
+    resolve: ResolveKnob | None,
+    options: tuple[KnobOption, ...],
+    interface: str,
+    parameter: str | None,
 ) -> list[Change]:
     passed: list[Change] = []
     for option in options:
-        tried = [_change(read, knob, interface, parameter) for knob in option.knobs]
+        tried = [_change(read, resolve, knob, interface, parameter) for knob in option.knobs]
         if all(change.supported for change in tried):
             return [_instead(change, option) for change in passed] + tried
         passed.extend(tried)
@@ -145,6 +177,7 @@ def make_plan(
     mtu_B: int | None = None,
     extra_knobs: Iterable[Knob] = (),
     software_deferral: bool = False,
+    resolve: ResolveKnob | None = None,
 ) -> tuple[Change, ...]:
     """Read every knob of a profile and list the changes.
 
@@ -162,6 +195,9 @@ def make_plan(
         Applied after the profile; they replace its knobs of the same kind and name.
     software_deferral : bool
         Whether interrupt delay is emulated in software where the card has none.
+    resolve : callable, optional
+        Turns the value of a knob (:data:`netlab.tuning.knobs.RESOLVED`) into the one that the host
+        would read back, so that the plan shows CPUs instead of ``spread``.
 
     Returns
     -------
@@ -191,5 +227,5 @@ def make_plan(
     return tuple(
         change
         for parameter, options in ways
-        for change in _choose(read, options, interface, parameter)
+        for change in _choose(read, resolve, options, interface, parameter)
     )

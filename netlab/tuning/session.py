@@ -142,6 +142,11 @@ class TuningSession:
         """One knob as it is now."""
         return self._requests.ask("read", **knob_words(knob, self.interface))[-1]
 
+    def resolve(self, knob: Knob) -> dict[str, Any]:
+        """The value of a knob as this host would read it back."""
+        words = knob_words(knob, self.interface)
+        return self._requests.ask("resolve", **words, value=knob.value)[-1]
+
     def plan(self) -> tuple[Change, ...]:
         """Read every knob and compare with the profile; changes nothing."""
         if self._changes is None:
@@ -153,6 +158,7 @@ class TuningSession:
                 mtu_B=self.mtu_B,
                 extra_knobs=self._extra,
                 software_deferral=self._software_deferral,
+                resolve=self.resolve,
             )
         return self._changes
 

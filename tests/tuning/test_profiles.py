@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from netlab.errors import BadInput
+from netlab.tuning.knobs import item_key
 from netlab.tuning.profiles import (
     RX_INT_DELAY_UNIT_NS,
     Choice,
@@ -197,19 +198,41 @@ def test_data_are_read_from_the_directory_of_the_environment(write, monkeypatch,
         profile_names(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", ["esnet-10g", "esnet-100g", "napi-deferred", "napi-threaded"])
+TODAYS = ["esnet-10g", "esnet-10g-paced", "esnet-100g", "napi-deferred", "napi-threaded"]
+
+
+@pytest.mark.parametrize("name", TODAYS)
 def test_every_knob_of_todays_tunings_has_a_source_and_an_effect_or_what_it_needs(name):
     profile = load_profile(name)
     assert profile.items
-    for knob in profile.items:
-        assert knob.source and (knob.note or knob.when_missing), knob.label
+    for item in profile.items:
+        options = [] if isinstance(item, Knob) else item.first_supported
+        for knob in [k for o in options for k in o.knobs] or [item]:
+            assert knob.source and (knob.note or knob.when_missing), knob.label
 
 
 def test_the_larger_of_esnets_lists_contains_the_smaller_one():
     small, large = (
-        {knob.label for knob in load_profile(name).items} for name in ("esnet-10g", "esnet-100g")
+        {item_key(item) for item in load_profile(name).items}
+        for name in ("esnet-10g", "esnet-100g")
     )
     assert small < large
+    added = values(load_profile("esnet-100g"))
+    assert added["governor"] == "performance" and added["irq affinity"] == "local"
+    # rings before interrupts, which a change of rings may renew
+    assert list(added).index("ring rx") < list(added).index("irq affinity")
+
+
+@pytest.mark.parametrize(
+    ("name", "per_queue", "one"),
+    [
+        ("esnet-10g", "mq fq", "fq"),
+        ("esnet-10g-paced", "mq fq maxrate 2000000000", "fq maxrate 2000000000"),
+    ],
+)
+def test_fair_queueing_is_set_on_each_queue_or_on_the_one(name, per_queue, one):
+    (choice,) = [item for item in load_profile(name).items if isinstance(item, Choice)]
+    assert [o.knobs[0].value for o in choice.first_supported] == [per_queue, one]
 
 
 @pytest.mark.parametrize(
@@ -220,6 +243,35 @@ def test_the_larger_of_esnets_lists_contains_the_smaller_one():
             "ip link set dev eth0 gro_ipv4_max_size 150000",
         ),
         ({"kind": "qdisc", "value": "fq"}, "tc qdisc replace dev eth0 root fq"),
+        (
+            {"kind": "qdisc", "value": "fq maxrate 2.5gbit limit 20000"},
+            "tc qdisc replace dev eth0 root fq limit 20000 maxrate 2500000000",
+        ),
+        (
+            {"kind": "qdisc", "value": "mq fq"},
+            "tc qdisc replace dev eth0 root handle 6e6c: mq; n=1; for q in "
+            "/sys/class/net/eth0/queues/tx-*; do tc qdisc replace dev eth0 parent "
+            "6e6c:$(printf %x $n) fq; n=$((n + 1)); done",
+        ),
+        (
+            {"kind": "governor", "value": "performance"},
+            "for f in /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor; do "
+            "echo performance > $f; done",
+        ),
+        (
+            {"kind": "irq", "name": "affinity", "value": "0..2/0-3*2"},
+            "set -- 0 1 2 0-3 0-3; for n in $(ls /sys/class/net/eth0/device/msi_irqs | sort -n); "
+            "do if ls -d /proc/irq/$n/*/ >/dev/null 2>&1; then "
+            "echo $1 > /proc/irq/$n/smp_affinity_list; shift; fi; done",
+        ),
+        (
+            {"kind": "pci", "name": "max-read-request", "value": 4096},
+            "setpci -s $(basename $(readlink -f /sys/class/net/eth0/device)) CAP_EXP+8.w=5000:7000",
+        ),
+        (
+            {"kind": "pci", "name": "mmrbc", "value": 2048},
+            "setpci -s $(basename $(readlink -f /sys/class/net/eth0/device)) CAP_PCIX+2.w=8:c",
+        ),
     ],
 )
 def test_what_100_gbps_needs_is_a_knob_with_a_command(knob, command):
@@ -233,6 +285,17 @@ def test_what_100_gbps_needs_is_a_knob_with_a_command(knob, command):
         ({"kind": "offload", "name": "gso_max_size", "value": "64k"}, "whole decimal number"),
         ({"kind": "qdisc", "value": "tbf"}, "one of noqueue"),
         ({"kind": "qdisc", "name": "root", "value": "fq"}, "no name"),
+        ({"kind": "qdisc", "value": "fq maxrate"}, "a rate of a flow"),
+        ({"kind": "qdisc", "value": "fq maxrate 100gbit"}, "at most 34.4 Gbit/s"),
+        ({"kind": "qdisc", "value": "fq rate 5"}, "takes limit, flow_limit"),
+        ({"kind": "qdisc", "value": "fq buckets 3"}, "power of two"),
+        ({"kind": "qdisc", "value": "pfifo limit 5"}, "takes no parameters"),
+        ({"kind": "qdisc", "value": "mq mq"}, "that of each queue"),
+        ({"kind": "governor", "value": "Fast!"}, "a word such as performance"),
+        ({"kind": "governor", "name": "cpu0", "value": "performance"}, "no name"),
+        ({"kind": "irq", "name": "affinity", "value": "0/"}, "spread or local"),
+        ({"kind": "pci", "name": "mmrbc", "value": 256}, "one of 512, 1024"),
+        ({"kind": "pci", "name": "max-payload", "value": 256}, "read only"),
     ],
 )
 def test_a_size_or_qdisc_that_cannot_be_set_is_refused(knob, words):

@@ -307,7 +307,7 @@ def test_a_session_can_follow_another_in_one_process(namespace):
         ("set knob=mtu interface=v0 value=1e3", "value"),
         ("set knob=mtu interface=v0 value=99999999999", "value"),
         ("set knob=feature name=tso interface=v0 value=maybe", "value"),
-        ("set knob=sysctl name=net.ipv4.tcp_sack value=" + "1" * 401, "value"),
+        ("set knob=sysctl name=net.ipv4.tcp_sack value=" + "1" * 801, "value"),
         ("set knob=sysctl name=net.ipv4.tcp_sack value=0", None),
         ("begin", "owner"),
         ("begin owner=two%20words", "owner"),

@@ -221,34 +221,9 @@ int nl_journal_parse(struct nl_journal *out, const char *text, size_t len)
 	return 0;
 }
 
-/* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
-static size_t field(const char **text, const char **start)
-{
-	size_t len;
-
-	*start = *text;
-	len = strcspn(*text, " ");
-	*text += len + ((*text)[len] == ' ');
-	return len;
-}
-
-/* True if each number of found equals that of before or of wanted. */
-static int is_mixture(const char *found, const char *before, const char *wanted)
-{
-	while (*found) {
-		const char *f, *b, *w;
-		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
-		int same_b = fl == bl && memcmp(f, b, fl) == 0;
-		int same_w = fl == wl && memcmp(f, w, fl) == 0;
-
-		if (!same_b && !same_w)
-			return 0;
-	}
-	return *before == '\0';
-}
-
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once)
 {
+	const struct nl_knob_ops *ops = nl_knob_ops_of(&e->knob);
 	const char *before = e->written ? e->readback : e->old;
 
 	if (e->written && strcmp(found->exact, e->readback) == 0)
@@ -256,7 +231,7 @@ int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int
 	if (!e->pending)
 		return 0;
 	return at_once || strcmp(found->text, e->wanted) == 0 ||
-	       (e->knob.kind == NL_KNOB_SYSCTL && is_mixture(found->text, before, e->wanted));
+	       (ops->is_mixture && ops->is_mixture(found, before, e->wanted));
 }
 
 enum nl_place_match nl_place_compare(const struct nl_place *journal, const struct nl_place *here)

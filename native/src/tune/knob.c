@@ -10,6 +10,8 @@ static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
 	[NL_KNOB_PAUSE] = &nl_knob_ops_pause,	    [NL_KNOB_CHANNELS] = &nl_knob_ops_channels,
 	[NL_KNOB_NAPI] = &nl_knob_ops_napi,	    [NL_KNOB_OFFLOAD] = &nl_knob_ops_offload,
 	[NL_KNOB_QDISC] = &nl_knob_ops_qdisc,	    [NL_KNOB_MODULE] = &nl_knob_ops_module,
+	[NL_KNOB_GOVERNOR] = &nl_knob_ops_governor, [NL_KNOB_IRQ] = &nl_knob_ops_irq,
+	[NL_KNOB_PCI] = &nl_knob_ops_pci,
 };
 
 static int sysctl_char(char c)
@@ -115,7 +117,7 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	if (!ops)
 		return nl_fail_key(err, "knob",
 				   "knob: expected sysctl, mtu, txqueuelen, ring, coalesce, feature, "
-				   "defer, adaptive, pause, channels, napi, offload, qdisc or module");
+				   "defer, adaptive, pause, channels, napi, offload, qdisc, module, governor, irq or pci");
 	code = check_name(ops, out->kind, name, err);
 	if (code)
 		return code;
@@ -140,6 +142,26 @@ int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err
 		return nl_fail_key(err, "value", "the value is longer than %d bytes",
 				   NL_KNOB_VALUE_MAX);
 	return ops->value_ok(text) ? NL_OK : nl_fail_key(err, "value", "%s", ops->value_form);
+}
+
+int nl_knob_resolve(const struct nl_knob *k, const char *text, char *out, enum nl_knob_code *code,
+		    struct nl_err *why, struct nl_err *err)
+{
+	const struct nl_knob_ops *ops = nl_knob_ops_of(k);
+	int is_word = 0;
+
+	for (const char *const *word = ops->plan_words; word && *word && !is_word; word++)
+		is_word = strcmp(*word, text) == 0;
+	if (!is_word && nl_knob_check_value(k, text, err) != NL_OK)
+		return err->code;
+	*code = NL_KNOB_OK;
+	if (ops->resolve)
+		*code = ops->resolve(k, text, out, why);
+	else
+		memcpy(out, text, strlen(text) + 1);
+	if (*code == NL_KNOB_OK)
+		nl_knob_fold(out);
+	return NL_OK;
 }
 
 const struct nl_knob_ops *nl_knob_ops_of(const struct nl_knob *k)

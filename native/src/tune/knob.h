@@ -12,7 +12,7 @@
 enum {
 	NL_KNOB_NAME_MAX = 200,
 	NL_KNOB_INTERFACE_MAX = 15, /* IFNAMSIZ without its NUL */
-	NL_KNOB_VALUE_MAX = 400,
+	NL_KNOB_VALUE_MAX = 800,
 };
 
 enum nl_knob_kind {
@@ -30,6 +30,9 @@ enum nl_knob_kind {
 	NL_KNOB_OFFLOAD,
 	NL_KNOB_QDISC,
 	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
+	NL_KNOB_GOVERNOR, /* of all CPUs; global to the machine */
+	NL_KNOB_IRQ,
+	NL_KNOB_PCI,
 	NL_KNOB_KINDS,
 };
 
@@ -50,8 +53,8 @@ enum nl_knob_access {
 
 struct nl_knob {
 	enum nl_knob_kind kind;
-	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc */
-	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl and module */
+	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc, governor */
+	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl, module and governor */
 };
 
 /* `text` is the value for users, blanks folded. `exact` restores the knob bit for bit: the same
@@ -75,6 +78,14 @@ struct nl_knob_ops {
 				     struct nl_err *why);
 	/* Probe by writing the present value again: a value that is refused could not be restored. */
 	int restore_probe;
+	/* After an interrupted write: true if `found` is partly `before` (exact) and partly `wanted`
+	 * (text). NULL: a write is whole. */
+	int (*is_mixture)(const struct nl_value *found, const char *before, const char *wanted);
+	/* Turn a value of a plan into the text that a read gives after it is set; `spread` becomes
+	 * CPUs. out has NL_KNOB_VALUE_MAX + 1 bytes. NULL: the value as it is. */
+	enum nl_knob_code (*resolve)(const struct nl_knob *k, const char *text, char *out,
+				     struct nl_err *why);
+	const char *const *plan_words; /* values that only resolve() takes; NULL: none */
 	int (*value_ok)(const char *text); /* true if the text has the form of a value */
 	const char *value_form;            /* that form, as a message */
 };
@@ -82,7 +93,8 @@ struct nl_knob_ops {
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
 	nl_knob_ops_ring, nl_knob_ops_coalesce, nl_knob_ops_feature, nl_knob_ops_defer,
 	nl_knob_ops_adaptive, nl_knob_ops_pause, nl_knob_ops_channels, nl_knob_ops_napi,
-	nl_knob_ops_offload, nl_knob_ops_qdisc, nl_knob_ops_module;
+	nl_knob_ops_offload, nl_knob_ops_qdisc, nl_knob_ops_module, nl_knob_ops_governor,
+	nl_knob_ops_irq, nl_knob_ops_pci;
 
 /* Validate kind, name and interface (name and interface may be NULL) and fill *out. NL_OK, or
  * NL_BAD_REQUEST with the key at fault. Checks the form only; opens nothing. */
@@ -98,6 +110,14 @@ int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
 /* Fold every run of blanks to one blank, and remove those at the ends; in place. */
 void nl_knob_fold(char *text);
 
+/* Validate the form of a value of a plan, and turn it into the text that a read gives after it is set.
+ * NL_OK with *code and, on NL_KNOB_OK, out (NL_KNOB_VALUE_MAX + 1 bytes), else why; or
+ * NL_BAD_REQUEST. */
+int nl_knob_resolve(const struct nl_knob *k, const char *text, char *out, enum nl_knob_code *code,
+		    struct nl_err *why, struct nl_err *err);
+
+/* True if this process is in the network namespace of the machine's start. */
+int nl_knob_in_first_namespace(void);
 /* True if this process has CAP_NET_ADMIN over its own user namespace. */
 int nl_knob_may_write(void);
 /* WRITABLE, or NO_PRIVILEGE with *why filled. */

@@ -163,11 +163,15 @@ static enum nl_knob_code write_field(const struct nl_knob *k, const struct famil
 	if (field->most && value > *at(&r, field->most)) {
 		nl_fail(why, NL_REFUSED, "the device takes at most %" PRIu32 " %s",
 			*at(&r, field->most), f->unit);
-		return NL_KNOB_REFUSED;
+		return NL_KNOB_UNSUPPORTED;
 	}
 	*at(&r, field->at) = value;
 	r.cmd = f->set;
 	result = nl_ethtool(k->interface, &r);
+	if (result == -EINVAL && f == &pause && r.pause.autoneg && strcmp(field->name, "autoneg") != 0) {
+		nl_fail(why, NL_REFUSED, "the card negotiates its pause frames: set autoneg to off first");
+		return NL_KNOB_UNSUPPORTED;
+	}
 	if (result < 0)
 		return nl_knob_ethtool_failed(k, f->set_call, f->fixed, -result, why);
 	return NL_KNOB_OK;

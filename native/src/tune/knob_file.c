@@ -36,7 +36,7 @@ int nl_knob_file_write(int dir, const char *path, const char *text)
 {
 	char line[NL_KNOB_VALUE_MAX + 2];
 	int len = snprintf(line, sizeof(line), "%s\n", text);
-	int fd = openat(dir, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(dir, path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t n;
 	int err = 0;
 

@@ -1,7 +1,7 @@
 /* knob_link: MTU and queue length through interface ioctls, deferral and threads of an
  * interface through sysfs. */
-#include "net/ifindex.h"
 #include "tune/knob_file.h"
+#include "tune/knob_sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define IPV6_MIN_MTU 1280
@@ -131,81 +130,11 @@ const struct nl_knob_ops nl_knob_ops_txqueuelen = {
 	.value_form = "a queue length is a decimal number of packets",
 };
 
-/* sysfs shows the interfaces of the namespace in which it was mounted. In a process that has joined
- * another namespace it shows a different interface of the same name. So compare the index; if it
- * differs, open a private sysfs of the right namespace, mounted nowhere.
- * 1: it is that of this namespace, 0: of another one, or a negative errno. */
-static int sysfs_is_ours(int dir, const struct nl_knob *k)
-{
-	int ifindex = nl_ifindex_of(k->interface), err;
-	struct nl_value found;
-	char path[64];
-
-	if (ifindex < 0)
-		return ifindex;
-	snprintf(path, sizeof(path), "%s/ifindex", k->interface);
-	err = nl_knob_file_read(dir, path, &found);
-	if (nl_knob_is_shortage(err))
-		return -err;
-	return err == 0 && strtol(found.text, NULL, 10) == ifindex;
-}
-
-static int sysfs_private(void)
-{
-#if defined(SYS_fsopen) && defined(SYS_fsconfig) && defined(SYS_fsmount)
-	enum { CMD_CREATE = 6, OPEN_CLOEXEC = 1, MOUNT_CLOEXEC = 1 };
-	long fs = syscall(SYS_fsopen, "sysfs", OPEN_CLOEXEC);
-	long mount = -1;
-	int dir = -1;
-
-	if (fs < 0)
-		return -1;
-	if (syscall(SYS_fsconfig, fs, CMD_CREATE, NULL, NULL, 0) == 0)
-		mount = syscall(SYS_fsmount, fs, MOUNT_CLOEXEC, 0);
-	if (mount >= 0) {
-		dir = openat((int)mount, "class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		close((int)mount);
-	}
-	close((int)fs);
-	return dir;
-#else
-	errno = ENOSYS;
-	return -1;
-#endif
-}
-
-/* The sysfs of this namespace in *dir, or the code of a failure. */
-static enum nl_knob_code sysfs_open(const struct nl_knob *k, int *dir, struct nl_err *why)
-{
-	int ours = -1;
-
-	for (int private = 0; private < 2 && ours <= 0; private++) {
-		*dir = private ? sysfs_private()
-			       : open("/sys/class/net", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (*dir < 0 && nl_knob_is_shortage(errno))
-			return nl_knob_fail_errno(why, "/sys/class/net", errno);
-		if (*dir < 0)
-			continue;
-		ours = sysfs_is_ours(*dir, k);
-		if (ours <= 0)
-			close(*dir);
-		if (ours == -ENODEV)
-			return gone(k, why);
-		if (ours < 0)
-			return nl_knob_fail_errno(why, "/sys/class/net", -ours);
-	}
-	if (ours > 0)
-		return NL_KNOB_OK;
-	nl_fail(why, NL_REFUSED, "/sys shows another network namespace, and a sysfs of this one cannot "
-			   "be mounted");
-	return NL_KNOB_UNSUPPORTED;
-}
-
 static enum nl_knob_code defer_open(const struct nl_knob *k, int *dir, char path[DEFER_PATH],
 				    struct nl_err *why)
 {
 	snprintf(path, DEFER_PATH, "%s/%s", k->interface, k->name);
-	return sysfs_open(k, dir, why);
+	return nl_knob_sysfs_interfaces(k, dir, why);
 }
 
 static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *out,

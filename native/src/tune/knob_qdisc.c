@@ -1,10 +1,11 @@
-/* knob_qdisc: the queueing discipline of an interface, over rtnetlink.
+/* knob_qdisc: the queueing discipline of an interface, over rtnetlink; see qdisc.h for its values.
  *
  * Only one that the kernel chose by itself is changed: it has the handle 0, no parameters of anybody,
- * and comes back when another one is deleted. Ours has a handle of its own. */
+ * and comes back when another one is deleted. Ours has handles of its own, also below an mq. */
 #include "net/ifindex.h"
 #include "net/rtnl.h"
 #include "tune/knob.h"
+#include "tune/qdisc.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,27 +17,29 @@
 
 enum {
 	OUR_HANDLE = 0x6e6c0000, /* nl: */
-	KIND_MAX = 16,           /* IFNAMSIZ, as in the kernel's Qdisc_ops */
+	OUR_LEAVES = 0x6e6d,     /* and above: one for each queue */
+	LEAVES_MAX = 0x1000,
+	NUM_TX_QUEUES = 31, /* IFLA_NUM_TX_QUEUES */
 };
 
-/* Those that carry traffic without parameters or classes. */
-static const char *const kinds[] = {"noqueue", "pfifo_fast", "pfifo", "bfifo", "mq",  "fq",
-				    "fq_codel", "codel",     "sfq",   "cake",  NULL};
-
-struct qdisc {
-	uint32_t handle;
-	char kind[KIND_MAX];
+struct found {
+	int ifindex;
+	uint32_t handle; /* of the root */
+	struct nl_qdisc_tree tree;
+	unsigned leaves; /* of a root mq */
+	int mixed;       /* they differ */
+	int foreign;     /* one has a handle that is neither ours nor the kernel's */
+	int there;
 };
 
 struct request {
 	struct nlmsghdr head;
 	struct tcmsg tc;
-	struct rtattr attribute;
-	char kind[KIND_MAX];
+	_Alignas(4) uint8_t attributes[128];
 };
 
-/* A request about the root qdisc; kind may be NULL. */
-static void fill(struct request *out, uint16_t type, uint16_t flags, int ifindex, const char *kind)
+/* A request about the root qdisc. */
+static void fill(struct request *out, uint16_t type, uint16_t flags, int ifindex)
 {
 	memset(out, 0, sizeof(*out));
 	out->head.nlmsg_type = type;
@@ -45,15 +48,16 @@ static void fill(struct request *out, uint16_t type, uint16_t flags, int ifindex
 	out->tc.tcm_family = AF_UNSPEC;
 	out->tc.tcm_ifindex = ifindex;
 	out->tc.tcm_parent = TC_H_ROOT;
-	if (kind) {
-		size_t len = strlen(kind) + 1;
+}
 
-		out->tc.tcm_handle = OUR_HANDLE;
-		out->attribute.rta_type = TCA_KIND;
-		out->attribute.rta_len = (unsigned short)RTA_LENGTH(len);
-		memcpy(out->kind, kind, len);
-		out->head.nlmsg_len += (uint32_t)RTA_SPACE(len);
-	}
+static void append(struct request *r, uint16_t type, const void *content, size_t len)
+{
+	struct rtattr attribute = {.rta_len = (unsigned short)RTA_LENGTH(len), .rta_type = type};
+	uint8_t *at = (uint8_t *)r + r->head.nlmsg_len;
+
+	memcpy(at, &attribute, sizeof(attribute));
+	memcpy(at + sizeof(attribute), content, len);
+	r->head.nlmsg_len += (uint32_t)RTA_SPACE(len);
 }
 
 /* 0 or a positive errno. */
@@ -65,163 +69,282 @@ static int change(const struct request *request)
 	return err ? err : nl_rtnl_error(&answer);
 }
 
-struct wanted {
-	int ifindex;
-	struct qdisc *found;
-	int there;
-};
-
-/* Take the root of the interface from a message of a dump. */
-static int take_root(void *ctx, const uint8_t *message, size_t len)
+/* The kind and parameters of a message's attributes. 0, or -1 without a kind. */
+static int take_qdisc(const uint8_t *message, size_t start, size_t len, struct nl_qdisc *out)
 {
-	const size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct tcmsg));
-	struct wanted *wanted = ctx;
-	struct nlmsghdr head;
-	struct tcmsg tc;
-	size_t next;
+	const uint8_t *options = NULL;
+	size_t next, options_len = 0;
 
-	memcpy(&head, message, sizeof(head));
-	if (head.nlmsg_type != RTM_NEWQDISC || len < start)
-		return 0;
-	memcpy(&tc, message + NLMSG_HDRLEN, sizeof(tc));
-	if (tc.tcm_ifindex != wanted->ifindex || tc.tcm_parent != TC_H_ROOT)
-		return 0;
+	out->kind[0] = '\0';
 	for (size_t i = start; i + sizeof(struct rtattr) <= len; i = next) {
 		struct rtattr attribute;
 		size_t size;
 
 		memcpy(&attribute, message + i, sizeof(attribute));
 		if (attribute.rta_len < sizeof(attribute) || attribute.rta_len > len - i)
-			return 0;
+			break;
 		size = attribute.rta_len - sizeof(attribute);
-		if (attribute.rta_type == TCA_KIND && size > 0 && size <= KIND_MAX) {
-			wanted->found->handle = tc.tcm_handle;
-			memcpy(wanted->found->kind, message + i + sizeof(attribute), size);
-			wanted->found->kind[size - 1] = '\0';
-			wanted->there = 1;
-			return 1;
+		if (attribute.rta_type == TCA_KIND && size > 1)
+			nl_qdisc_init(out, (const char *)message + i + sizeof(attribute), size - 1);
+		if (attribute.rta_type == TCA_OPTIONS) {
+			options = message + i + sizeof(attribute);
+			options_len = size;
 		}
 		next = i + RTA_ALIGN(attribute.rta_len);
+	}
+	if (!out->kind[0])
+		return -1;
+	if (options)
+		nl_qdisc_take_options(out, options, options_len);
+	return 0;
+}
+
+static void take_leaf(struct found *found, const struct tcmsg *tc, const struct nl_qdisc *leaf)
+{
+	uint32_t major = TC_H_MAJ(tc->tcm_handle) >> 16;
+	int ours = major >= OUR_LEAVES && major < OUR_LEAVES + LEAVES_MAX;
+
+	found->foreign |= tc->tcm_handle != 0 && !ours;
+	/* the kernel's own choice has no parameters that count */
+	if (found->leaves++ == 0) {
+		if (ours)
+			found->tree.leaf = *leaf;
+	} else if (ours ? memcmp(&found->tree.leaf, leaf, sizeof(*leaf)) != 0
+			: found->tree.leaf.kind[0] != '\0') {
+		found->mixed = 1;
+	}
+}
+
+/* Take the root of the interface and what is below an mq; the kernel sends the root first. */
+static int take_message(void *ctx, const uint8_t *message, size_t len)
+{
+	const size_t start = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(struct tcmsg));
+	struct found *found = ctx;
+	struct nl_qdisc qdisc;
+	struct nlmsghdr head;
+	struct tcmsg tc;
+
+	memcpy(&head, message, sizeof(head));
+	if (head.nlmsg_type != RTM_NEWQDISC || len < start)
+		return 0;
+	memcpy(&tc, message + NLMSG_HDRLEN, sizeof(tc));
+	if (tc.tcm_ifindex != found->ifindex || take_qdisc(message, start, len, &qdisc) < 0)
+		return 0;
+	if (tc.tcm_parent == TC_H_ROOT) {
+		found->handle = tc.tcm_handle;
+		found->tree.root = qdisc;
+		found->there = 1;
+	} else if (found->there && strcmp(found->tree.root.kind, "mq") == 0 &&
+		   TC_H_MAJ(tc.tcm_parent) == TC_H_MAJ(found->handle)) {
+		take_leaf(found, &tc, &qdisc);
 	}
 	return 0;
 }
 
-static enum nl_knob_code look(const struct nl_knob *k, int *ifindex, struct qdisc *found,
-			      struct nl_err *why)
+static enum nl_knob_code look(const struct nl_knob *k, struct found *found, struct nl_err *why)
 {
 	struct request request;
-	struct wanted wanted = {.found = found};
 	int err;
 
-	*ifindex = nl_ifindex_of(k->interface);
-	if (*ifindex == -ENODEV) {
+	memset(found, 0, sizeof(*found));
+	found->ifindex = nl_ifindex_of(k->interface);
+	if (found->ifindex == -ENODEV) {
 		nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
 		return NL_KNOB_GONE;
 	}
-	if (*ifindex < 0)
-		return nl_knob_fail_errno(why, k->interface, -*ifindex);
-	wanted.ifindex = *ifindex;
-	fill(&request, RTM_GETQDISC, NLM_F_DUMP, *ifindex, NULL);
-	err = nl_rtnl_dump(&request, request.head.nlmsg_len, take_root, &wanted);
+	if (found->ifindex < 0)
+		return nl_knob_fail_errno(why, k->interface, -found->ifindex);
+	fill(&request, RTM_GETQDISC, NLM_F_DUMP, found->ifindex);
+	err = nl_rtnl_dump(&request, request.head.nlmsg_len, take_message, found);
 	if (err)
 		return nl_knob_fail_errno(why, "RTM_GETQDISC", err);
-	if (wanted.there && strcmp(found->kind, "noop") != 0)
+	if (found->there && strcmp(found->tree.root.kind, "noop") != 0)
 		return NL_KNOB_OK;
 	nl_fail(why, NL_REFUSED, "the interface has no queueing discipline while it is down");
 	return NL_KNOB_UNSUPPORTED;
 }
 
+/* text, with the root's handle after its kind in exact. */
+static void render(const struct found *found, struct nl_value *out)
+{
+	size_t kind = strlen(found->tree.root.kind);
+	struct nl_qdisc_tree tree = found->tree;
+
+	if (found->handle == 0) /* the kernel's parameters are not compared */
+		nl_qdisc_init(&tree.root, found->tree.root.kind, kind);
+	if (nl_qdisc_render(&tree, out->text, sizeof(out->text) - 16) || found->mixed)
+		snprintf(out->text, sizeof(out->text), "%s mixed", tree.root.kind);
+	snprintf(out->exact, sizeof(out->exact), "%s %" PRIx32 "%s", tree.root.kind, found->handle,
+		 out->text + kind);
+}
+
 static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *out,
 				    enum nl_knob_access *access, struct nl_err *why)
 {
-	struct qdisc found = {0};
-	int ifindex;
-	enum nl_knob_code code = look(k, &ifindex, &found, why);
+	struct found found;
+	enum nl_knob_code code = look(k, &found, why);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
 		return code;
-	snprintf(out->text, sizeof(out->text), "%s", found.kind);
-	snprintf(out->exact, sizeof(out->exact), "%s %" PRIx32, found.kind, found.handle);
-	if (found.handle != 0 && found.handle != OUR_HANDLE)
+	render(&found, out);
+	if ((found.handle != 0 && found.handle != OUR_HANDLE) || found.foreign)
 		nl_fail(why, NL_REFUSED, "another program has set %s; a revert could not restore its "
-				   "parameters", found.kind);
+			"parameters", found.foreign ? "those below mq" : found.tree.root.kind);
 	else
 		*access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
 
+/* Delete the root, and with it all below. 0 or a positive errno. */
+static int delete_root(int ifindex)
+{
+	struct request request;
+
+	fill(&request, RTM_DELQDISC, NLM_F_ACK, ifindex);
+	return change(&request);
+}
+
 /* Delete the root; the kernel then takes its own choice. */
 static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, struct nl_err *why)
 {
-	struct request request;
-	struct qdisc found = {0};
-	int ifindex, err;
-	enum nl_knob_code code = look(k, &ifindex, &found, why);
+	struct found found;
+	int err;
+	enum nl_knob_code code = look(k, &found, why);
 
 	if (code == NL_KNOB_OK && found.handle != 0) {
-		fill(&request, RTM_DELQDISC, NLM_F_ACK, ifindex, NULL);
-		err = change(&request);
+		err = delete_root(found.ifindex);
 		if (err)
 			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
-		code = look(k, &ifindex, &found, why);
+		code = look(k, &found, why);
 	}
-	if (code != NL_KNOB_OK || strcmp(found.kind, kind) == 0)
+	if (code != NL_KNOB_OK || strcmp(found.tree.root.kind, kind) == 0)
 		return code;
-	nl_fail(why, NL_REFUSED, "the kernel's own choice was %s, and is %s now", kind, found.kind);
+	nl_fail(why, NL_REFUSED, "the kernel's own choice was %s, and is %s now", kind,
+		found.tree.root.kind);
 	return NL_KNOB_REFUSED;
+}
+
+static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
+			      const struct nl_qdisc *q, struct nl_err *why)
+{
+	struct request request;
+	uint8_t options[64];
+	size_t len = nl_qdisc_put_options(q, options);
+	int err;
+
+	fill(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, ifindex);
+	request.tc.tcm_parent = parent;
+	request.tc.tcm_handle = handle;
+	append(&request, TCA_KIND, q->kind, strlen(q->kind) + 1);
+	if (len)
+		append(&request, TCA_OPTIONS, options, len);
+	err = change(&request);
+	if (err == 0)
+		return NL_KNOB_OK;
+	if (err == EOPNOTSUPP && strcmp(q->kind, "mq") == 0) {
+		nl_fail(why, NL_REFUSED, "mq needs an interface with several transmit queues");
+		return NL_KNOB_UNSUPPORTED;
+	}
+	if (err != ENOENT)
+		return nl_knob_fail_errno(why, "RTM_NEWQDISC", err);
+	nl_fail(why, NL_REFUSED, "this kernel has no queueing discipline %s", q->kind);
+	return NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 				     struct nl_err *why)
 {
-	struct request request;
-	struct qdisc found = {0};
-	int ifindex, err = 0;
-	enum nl_knob_code code = look(k, &ifindex, &found, why);
+	struct nl_qdisc_tree wanted;
+	struct found found;
+	enum nl_knob_code code = look(k, &found, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
+	if (nl_qdisc_parse(text, &wanted))
+		return nl_knob_fail_errno(why, text, EINVAL);
 	/* One with our handle is deleted first: a kind is not changed in place. */
 	if (found.handle == OUR_HANDLE) {
-		fill(&request, RTM_DELQDISC, NLM_F_ACK, ifindex, NULL);
-		err = change(&request);
+		int err = delete_root(found.ifindex);
+
+		if (err)
+			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
 	}
-	if (err == 0) {
-		fill(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, ifindex, text);
-		err = change(&request);
-	}
-	if (err == 0)
-		return NL_KNOB_OK;
-	if (err != ENOENT)
-		return nl_knob_fail_errno(why, "RTM_NEWQDISC", err);
-	nl_fail(why, NL_REFUSED, "this kernel has no queueing discipline %s", text);
-	return NL_KNOB_UNSUPPORTED;
+	code = make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
+	if (code != NL_KNOB_OK || !wanted.leaf.kind[0])
+		return code;
+	code = look(k, &found, why);
+	for (uint32_t i = 0; code == NL_KNOB_OK && i < found.leaves && i < LEAVES_MAX; i++)
+		code = make(found.ifindex, OUR_HANDLE | (i + 1), (OUR_LEAVES + i) << 16, &wanted.leaf,
+			    why);
+	return code;
 }
 
-/* exact: the kind and the handle, in hexadecimal digits. */
+/* exact: the kind, the handle in hexadecimal digits, the rest of the text. */
 static enum nl_knob_code qdisc_restore(const struct nl_knob *k, const char *exact,
 				       struct nl_err *why)
 {
-	char kind[KIND_MAX] = "";
+	char text[NL_KNOB_VALUE_MAX + 1], kind[NL_QDISC_KIND_MAX + 1];
 	size_t len = strcspn(exact, " ");
+	struct nl_qdisc_tree tree;
+	unsigned long handle;
+	char *rest;
 
 	if (len >= sizeof(kind) || !exact[len]) {
 		nl_fail(why, NL_REFUSED, "not a queueing discipline with its handle: %.40s", exact);
 		return NL_KNOB_REFUSED;
 	}
 	memcpy(kind, exact, len);
-	if (strtoul(exact + len, NULL, 16) == 0)
+	kind[len] = '\0';
+	handle = strtoul(exact + len, &rest, 16);
+	if (handle == 0)
 		return to_default(k, kind, why);
-	return qdisc_write(k, kind, why);
+	snprintf(text, sizeof(text), "%s%.700s", kind, rest);
+	if (nl_qdisc_parse(text, &tree)) {
+		nl_fail(why, NL_REFUSED, "not a queueing discipline with its handle: %.40s", exact);
+		return NL_KNOB_REFUSED;
+	}
+	return qdisc_write(k, text, why);
 }
 
-static int is_kind(const char *text)
+/* An interrupted write leaves the kernel's own choice, or a root with our handle. */
+static int qdisc_is_mixture(const struct nl_value *found, const char *before, const char *wanted)
 {
-	for (const char *const *kind = kinds; *kind; kind++)
-		if (strcmp(*kind, text) == 0)
-			return 1;
-	return 0;
+	const char *handle = strchr(found->exact, ' ');
+
+	(void)before;
+	(void)wanted;
+	return handle && strtoul(handle, NULL, 16) == OUR_HANDLE;
+}
+
+static enum nl_knob_code qdisc_resolve(const struct nl_knob *k, const char *text, char *out,
+				       struct nl_err *why)
+{
+	struct nl_rtnl_u32 queues = {.type = NUM_TX_QUEUES};
+	struct nl_rtnl_answer answer;
+	struct nl_qdisc_tree tree;
+	int32_t ifindex;
+	int err;
+
+	if (nl_qdisc_parse(text, &tree) || nl_qdisc_render(&tree, out, NL_KNOB_VALUE_MAX + 1))
+		return nl_knob_fail_errno(why, text, EINVAL);
+	err = nl_rtnl_link(k->interface, &answer);
+	if (err)
+		return nl_knob_fail_errno(why, "RTM_GETLINK", err);
+	err = nl_rtnl_find_u32(answer.bytes, answer.len, &ifindex, &queues);
+	if (err > 0 && err != ENODEV)
+		return nl_knob_fail_errno(why, "RTM_GETLINK", err);
+	if (err || strcmp(tree.root.kind, "mq") != 0 || queues.value > 1)
+		return NL_KNOB_OK; /* read() names a missing interface */
+	nl_fail(why, NL_REFUSED, "mq needs an interface with several transmit queues");
+	return NL_KNOB_UNSUPPORTED;
+}
+
+static int is_qdisc(const char *text)
+{
+	struct nl_qdisc_tree tree;
+
+	return nl_qdisc_parse(text, &tree) == 0;
 }
 
 const struct nl_knob_ops nl_knob_ops_qdisc = {
@@ -230,7 +353,10 @@ const struct nl_knob_ops nl_knob_ops_qdisc = {
 	.read = qdisc_read,
 	.write = qdisc_write,
 	.restore = qdisc_restore,
-	.value_ok = is_kind,
+	.is_mixture = qdisc_is_mixture,
+	.resolve = qdisc_resolve,
+	.value_ok = is_qdisc,
 	.value_form = "a queueing discipline is noqueue, pfifo_fast, pfifo, bfifo, mq, fq, fq_codel, "
-		      "codel, sfq or cake",
+		      "codel, sfq or cake, fq with limit, flow_limit, buckets, maxrate or nopacing, "
+		      "and any of them after mq, for each queue",
 };

@@ -6,14 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Present in the initial network namespace only, in every kernel. */
-#define WHOLE_MACHINE_FILE "/proc/sys/net/core/netdev_max_backlog"
-
-static int in_first_namespace(void)
-{
-	return access(WHOLE_MACHINE_FILE, F_OK) == 0;
-}
-
 static void path_of(const struct nl_knob *k, char path[NL_KNOB_NAME_MAX + 1])
 {
 	size_t i = 0;
@@ -41,7 +33,7 @@ static enum nl_knob_access why_not_writable(int dir, const char *path, int err,
 	struct stat st;
 
 	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 0222) == 0) {
-		nl_fail(why, NL_REFUSED, in_first_namespace()
+		nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
 					   ? "read-only in this kernel"
 					   : "belongs to the whole machine; read-only in this "
 					     "network namespace");
@@ -77,7 +69,7 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 	if (err == 0)
 		return NL_KNOB_OK;
 	if (err == ENOENT || err == ENOTDIR) {
-		nl_fail(why, NL_REFUSED, in_first_namespace()
+		nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
 					   ? "no such setting in this kernel"
 					   : "no such setting in this kernel, or it belongs to the "
 					     "whole machine and is not shown in this network "
@@ -107,6 +99,34 @@ static enum nl_knob_code sysctl_write(const struct nl_knob *k, const char *text,
 	return NL_KNOB_OK;
 }
 
+/* The next field of *text, up to a blank; moves *text past it. Its length, 0 at the end. */
+static size_t field(const char **text, const char **start)
+{
+	size_t len;
+
+	*start = *text;
+	len = strcspn(*text, " ");
+	*text += len + ((*text)[len] == ' ');
+	return len;
+}
+
+/* True if each number of found equals that of before or of wanted. */
+static int sysctl_is_mixture(const struct nl_value *value, const char *before, const char *wanted)
+{
+	const char *found = value->text;
+
+	while (*found) {
+		const char *f, *b, *w;
+		size_t fl = field(&found, &f), bl = field(&before, &b), wl = field(&wanted, &w);
+		int same_b = fl == bl && memcmp(f, b, fl) == 0;
+		int same_w = fl == wl && memcmp(f, w, fl) == 0;
+
+		if (!same_b && !same_w)
+			return 0;
+	}
+	return *before == '\0';
+}
+
 static int any_value(const char *text)
 {
 	for (; *text; text++)
@@ -121,6 +141,7 @@ const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.write = sysctl_write,
 	.restore = sysctl_write,
 	.restore_probe = 1,
+	.is_mixture = sysctl_is_mixture,
 	.value_ok = any_value,
 	.value_form = "the value of a sysctl is one line of printable ASCII",
 };

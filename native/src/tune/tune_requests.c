@@ -55,6 +55,35 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	return NL_OK;
 }
 
+static int do_resolve(void *context, struct nl_request *request, struct nl_err *err)
+{
+	const char *text = nl_request_get(request, "value");
+	char value[NL_KNOB_VALUE_MAX + 1];
+	struct tune *t = context;
+	struct nl_err why = {0};
+	enum nl_knob_code code;
+	struct nl_json *j;
+	struct nl_knob k;
+
+	if (parse_knob(request, &k, err))
+		return err->code;
+	if (!text)
+		return nl_fail_key(err, "value", "resolve needs a value");
+	if (nl_request_only_known(request, err) || nl_knob_resolve(&k, text, value, &code, &why, err))
+		return err->code;
+	if (t->session.live && nl_session_keepalive(&t->session, err))
+		return err->code;
+	if (code == NL_KNOB_FAILED)
+		return nl_fail(err, NL_LIMIT, "%s", why.message);
+	j = nl_tune_event(t, "resolved");
+	nl_tune_knob_keys(j, &k);
+	nl_json_text(j, "value", code == NL_KNOB_OK ? value : NULL);
+	nl_json_bool(j, "supported", code == NL_KNOB_OK);
+	nl_json_text(j, "reason", code == NL_KNOB_OK ? NULL : why.message);
+	nl_tune_finish(t);
+	return NL_OK;
+}
+
 static int owner_ok(const char *owner)
 {
 	size_t len = strspn(owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -260,7 +289,8 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 }
 
 const struct nl_verb nl_tune_verbs[] = {
-	{"read", do_read},     {"begin", do_begin},	    {"set", do_set}, {"verify", do_verify},
-	{"revert", do_revert}, {"keepalive", do_keepalive}, {"end", do_end}, {"recover", do_recover},
+	{"read", do_read},     {"resolve", do_resolve}, {"begin", do_begin},
+	{"set", do_set},       {"verify", do_verify},   {"revert", do_revert},
+	{"keepalive", do_keepalive}, {"end", do_end},   {"recover", do_recover},
 };
 const size_t nl_tune_verb_count = sizeof(nl_tune_verbs) / sizeof(nl_tune_verbs[0]);

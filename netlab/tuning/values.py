@@ -1,0 +1,145 @@
+"""Forms of a knob's value: what is allowed, and the notation that the host reads back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+QDISCS = (
+    *("noqueue", "pfifo_fast", "pfifo", "bfifo", "mq"),
+    *("fq", "fq_codel", "codel", "sfq", "cake"),
+)
+"""Queueing disciplines that carry traffic without classes."""
+
+IRQ_WORDS = ("spread", "local")
+"""Values that the plan replaces by CPUs: queue i to the i-th of all CPUs, or of the card's node."""
+
+PCI_SIZES_B = (128, 256, 512, 1024, 2048, 4096)
+
+_GOVERNOR = re.compile(r"[a-z_]{1,15}")
+_CPUS = r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*"
+_IRQ_ITEM = rf"({_CPUS}(\*[1-9]\d{{0,2}})?|\d{{1,4}}\.\.\d{{1,4}})"
+_IRQS = re.compile(rf"{_IRQ_ITEM}(/{_IRQ_ITEM})*")
+_RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg]?bit)?")
+_SCALE = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+_MOST_RATE_bps = 8 * (2**32 - 2)
+_MOST = {"limit": 2**32 - 1, "flow_limit": 2**32 - 1, "buckets": 2**18}
+_DEFAULT = {"limit": 10_000, "flow_limit": 100, "buckets": 1024}
+
+
+def governor(text: str) -> str:
+    """A frequency governor.
+
+    Raises
+    ------
+    ValueError
+        Not a word.
+    """
+    if not _GOVERNOR.fullmatch(text):
+        raise ValueError(f"a governor is a word such as performance or powersave, not {text!r}")
+    return text
+
+
+def irq_affinity(text: str) -> str:
+    """CPUs of the interrupts of an interface, or a word of :data:`IRQ_WORDS`.
+
+    Raises
+    ------
+    ValueError
+        Of another form.
+    """
+    if text not in IRQ_WORDS and not _IRQS.fullmatch(text):
+        raise ValueError(
+            f"the CPUs of interrupts are {' or '.join(IRQ_WORDS)}, one list for all as in 0-3, or "
+            f"one for each as in 0/1/2-3, not {text!r}"
+        )
+    return text
+
+
+def pci_size(text: str, name: str) -> str:
+    """A size of transactions in bytes.
+
+    Raises
+    ------
+    ValueError
+        Not one that the register can hold, or of a register that is not set.
+    """
+    if name == "max-payload":
+        raise ValueError("max-payload is set by the system for all devices of a path; read only")
+    sizes = [str(size) for size in PCI_SIZES_B if name != "mmrbc" or size >= 512]
+    if text not in sizes:
+        raise ValueError(f"{name} is one of {', '.join(sizes)} bytes, not {text!r}")
+    return text
+
+
+def qdisc(text: str) -> str:
+    """A queueing discipline with its parameters, in the notation that a host reads back.
+
+    Parameters
+    ----------
+    text : str
+        ``fq``, ``fq maxrate 2gbit``, ``mq fq flow_limit 200``, ...; a rate without a unit is in
+        bit/s.
+
+    Returns
+    -------
+    str
+        Parameters in a fixed order, those with the kernel's default left out, rates in bit/s.
+
+    Raises
+    ------
+    ValueError
+        An unknown discipline or parameter, or a value out of range.
+    """
+    words = text.split()
+    kinds = words[: 2 if words[:1] == ["mq"] else 1]
+    if not kinds or any(kind not in QDISCS for kind in kinds) or kinds[1:] in (["mq"], ["noqueue"]):
+        raise ValueError(
+            f"a qdisc is one of {', '.join(QDISCS)}, or mq and that of each queue, not {text!r}"
+        )
+    parameters = words[len(kinds) :]
+    if parameters and kinds[-1] != "fq":
+        raise ValueError(f"{kinds[-1]} takes no parameters here, as in {text!r}; fq does")
+    return " ".join([*kinds, *_fq(iter(parameters), text)])
+
+
+def _fq(words: Iterable[str], text: str) -> list[str]:
+    found: dict[str, int] = {}
+    paced = True
+    words = iter(words)
+    for word in words:
+        if word == "nopacing":
+            paced = False
+        elif word == "maxrate":
+            found[word] = _rate_bps(next(words, ""))
+        elif word in _MOST:
+            found[word] = _number(word, next(words, ""))
+        else:
+            raise ValueError(
+                f"fq takes limit, flow_limit, buckets, maxrate and nopacing, not {word!r} "
+                f"(in {text!r})"
+            )
+    order = ("limit", "flow_limit", "buckets", "maxrate")
+    kept = [key for key in order if key in found and found[key] != _DEFAULT.get(key)]
+    return [part for key in kept for part in (key, str(found[key]))] + (
+        [] if paced else ["nopacing"]
+    )
+
+
+def _number(name: str, text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST[name]:
+        raise ValueError(f"{name} of fq is a whole number, 1 to {_MOST[name]}, not {text!r}")
+    if name == "buckets" and int(text) & (int(text) - 1):
+        raise ValueError(f"buckets of fq are a power of two, not {text!r}")
+    return int(text)
+
+
+def _rate_bps(text: str) -> int:
+    match = _RATE.fullmatch(text)
+    rate_bps = float(match[1]) * _SCALE[match[2] or "bit"] if match else 0.0
+    if not 8 <= rate_bps <= _MOST_RATE_bps:
+        raise ValueError(
+            f"maxrate of fq is a rate of a flow such as 2gbit, at most {_MOST_RATE_bps / 1e9:.1f} "
+            f"Gbit/s, not {text!r}"
+        )
+    return int(rate_bps) // 8 * 8
