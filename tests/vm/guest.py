@@ -104,7 +104,7 @@ class Guest:
         """QEMU's command line."""
         other = {1: 2, 2: 1}[self.number]
         words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot"]
-        words += ["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1", "-m", "384"]
+        words += ["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", "384"]
         words += ["-display", "none", "-serial", f"file:{self.state / self.name}.console"]
         words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
         own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"

@@ -31,6 +31,9 @@ for i in mgmt e1000e e1000 vmxnet3 virtio; do
     for f in gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len; do
         cat /sys/class/net/$i/$f
     done
+    for q in /sys/class/net/$i/device/msi_irqs/* /sys/class/net/$i/device/../msi_irqs/*; do
+        echo $q $(cat /proc/irq/${q##*/}/smp_affinity_list 2>/dev/null)
+    done
 done
 """
 
@@ -189,13 +192,16 @@ _VALUES = {
     "ring": {"rx": 128, "tx": 128},
     "coalesce": {"rx-usecs": 100},
     "txqueuelen": {None: 2000},
-    "qdisc": {None: "pfifo"},
+    "qdisc": {None: "fq flow_limit 200 maxrate 800000000"},
     "feature": dict.fromkeys(
         ("rx-checksum", "tx-checksum", "tso", "gso", "gro", "scatter-gather"), "off"
     ),
     "defer": {"napi_defer_hard_irqs": 1, "gro_flush_timeout": 50_000},
     "napi": {"threaded": 1},
     "offload": {"gso_max_size": 30_000, "gro_max_size": 40_000},
+    "governor": {None: "performance"},
+    "pci": {"max-read-request": 1024},
+    "irq": {"affinity": "spread"},
 }
 KNOBS = [
     {"kind": kind, **({"name": name} if name else {}), "value": value}
@@ -203,3 +209,5 @@ KNOBS = [
     for name, value in values.items()
 ]
 """Every knob of a card, with a value that is not the default of any driver here."""
+AFFINITY = {"e1000e": "0*2/0-1", "e1000": "0", "vmxnet3": "0/1/0-1", "virtio": "0-1/0*2"}
+"""CPUs of each card's interrupts when its queues are spread; link changes and such stay."""
