@@ -176,6 +176,7 @@ def record(study, digest, block, run, rng, kind_and_goodput):
         "link_MBps": None,
         "ceiling_MBps": bus,
         "ceiling_kind": "bus" if bus else None,
+        "ceiling_source": "PCI-X, as the study states" if bus else "",
         "percent_of_bus": of_bus,
         "percent_of_ceiling": of_bus,
         "bottleneck": kind,

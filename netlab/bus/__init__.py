@@ -18,11 +18,12 @@ from netlab.bus.parallel import (
     pci_x_efficiency,
     shared,
 )
-from netlab.bus.pcie import PCIE_LANES, SerialBus, generation_of, pcie
+from netlab.bus.pcie import PACKET_PAYLOADS_B, PCIE_LANES, SerialBus, generation_of, pcie
 from netlab.bus.sysfs import InterfaceBus, of_interface
 
 __all__ = [
     "MMRBC_BYTES",
+    "PACKET_PAYLOADS_B",
     "PCIE_LANES",
     "PCI_32_33",
     "PCI_32_66",

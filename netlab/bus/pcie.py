@@ -1,4 +1,4 @@
-"""PCI Express generations 1 to 6: lanes, line code and the overhead of packets."""
+"""PCI Express generations 1 to 7: lanes, line code and the overhead of packets."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class _Generation:
     transfer_GTps: float
     line_code: Fraction
     code_name: str
-    # Bytes around a packet's header and payload: framing, sequence number, LCRC. In generation 6
-    # these belong to the flit and are part of flit_share.
+    # Bytes around a packet's header and payload: framing, sequence number, LCRC. From
+    # generation 6 on these belong to the flit and are part of flit_share.
     packet_B: int
     flit_share: Fraction = Fraction(1)
 
@@ -27,7 +27,14 @@ _GENERATIONS = {
     4: _Generation(16.0, Fraction(128, 130), "128b/130b", 8),
     5: _Generation(32.0, Fraction(128, 130), "128b/130b", 8),
     6: _Generation(64.0, Fraction(242, 256), "1b/1b flit", 0, Fraction(236, 242)),
+    7: _Generation(128.0, Fraction(242, 256), "1b/1b flit", 0, Fraction(236, 242)),
 }
+PACKET_PAYLOADS_B = (128, 256, 512, 1024, 2048, 4096)
+"""Payloads of a packet that a device may be set to (Max_Payload_Size)."""
+
+COMPLETION_HEADER_B = 12
+"""Header of a completion, and of a write below 4 GiB: the least of a packet with payload."""
+
 PCIE_LANES = (1, 2, 4, 8, 12, 16, 32)
 
 
@@ -38,7 +45,7 @@ class SerialBus:
     Parameters
     ----------
     generation : int
-        1 to 6: 2.5, 5, 8, 16, 32, 64 GT/s a lane.
+        1 to 7: 2.5, 5, 8, 16, 32, 64, 128 GT/s a lane.
     lanes : int
         1, 2, 4, 8, 12, 16 or 32.
     """
@@ -49,7 +56,7 @@ class SerialBus:
     def __post_init__(self) -> None:
         if not is_whole(self.generation) or self.generation not in _GENERATIONS:
             raise BadInput(
-                "must be 1 to 6", key="generation", value=self.generation, code="E-BUS-012"
+                "must be 1 to 7", key="generation", value=self.generation, code="E-BUS-012"
             )
         if not is_whole(self.lanes) or self.lanes not in PCIE_LANES:
             raise BadInput(
@@ -89,10 +96,10 @@ class SerialBus:
 
         A packet carries ``header_B`` of header and 8 bytes of framing, sequence number and LCRC
         (2 + 2 + 4 in generations 1 and 2: start and end symbol, sequence, LCRC; 4 + 4 in 3 to 5:
-        start token with the sequence, LCRC). Generation 6 sends flits of 256 B, of which 236
+        start token with the sequence, LCRC). Generations 6 and 7 send flits of 256 B, of which 236
         are packets and 6 link-layer words. Acknowledgements, flow control and skip symbols are
-        not counted, so this is an upper bound. Source: PCI Express Base Specification 6.0,
-        transaction and data link layers.
+        not counted, so this is an upper bound. Source: PCI Express Base Specification 6.0, and
+        7.0 for its rate, transaction and data link layers.
 
         Parameters
         ----------
@@ -106,7 +113,7 @@ class SerialBus:
         float
             Between 0 and 1.
         """
-        if payload_B not in (128, 256, 512, 1024, 2048, 4096):
+        if payload_B not in PACKET_PAYLOADS_B:
             raise BadInput(
                 "must be a power of two, 128 to 4096",
                 key="payload_B",
@@ -131,6 +138,23 @@ class SerialBus:
         float
         """
         return self.bandwidth_MBps * self.packet_efficiency(payload_B, header_B=header_B)
+
+    def most_payload_MBps(self, payload_B: int) -> float:
+        """Most payload that one direction carries with packets of at most a size, MB/s.
+
+        Every packet is full and has the shortest header, :data:`COMPLETION_HEADER_B`, so no
+        transfer is faster; reads by a card are answered in completions with that header.
+
+        Parameters
+        ----------
+        payload_B : int
+            The device's Max_Payload_Size; see `packet_efficiency`.
+
+        Returns
+        -------
+        float
+        """
+        return self.payload_MBps(payload_B, header_B=COMPLETION_HEADER_B)
 
     def percent(self, throughput_MBps: float) -> float:
         """A throughput of one direction as per cent of the bandwidth."""

@@ -211,6 +211,7 @@ def setting_of(
         memory_MBps=memory_MBps,
         bus_shared=bus.shared,
         one_machine=study.one_machine(path),
+        bus_source=bus.source,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from netlab.bus.pcie import PACKET_PAYLOADS_B
 from netlab.bus.sysfs import link_of
 from netlab.study import Study
 
@@ -19,19 +20,29 @@ class HostBus:
     Attributes
     ----------
     bandwidth_MBps : float
-        10^6 B/s of one direction, or of both where they share it.
+        10^6 B/s of one direction, or of both where they share it: of PCI Express the payload of
+        packets of the device's largest size, or what the line code leaves where that is unknown.
     shared : bool
         Both directions share it.
     label : str
         Its name.
     source : str
         ``study`` or ``sysfs``.
+    line_MBps : float or None
+        What the line code of PCI Express leaves.
     """
 
     bandwidth_MBps: float
     shared: bool
     label: str
     source: str
+    line_MBps: float | None = None
+
+    def text(self) -> str:
+        """Its name, and who says so."""
+        return (
+            f"{self.label}, as the {'study states' if self.source == 'study' else 'host reports'}"
+        )
 
 
 def reported_bus(facts: Mapping) -> HostBus | None:
@@ -42,7 +53,16 @@ def reported_bus(facts: Mapping) -> HostBus | None:
     link = link_of(facts.get("bus_speed"), facts.get("bus_width"))
     if link is None:
         return None
-    return HostBus(link.bandwidth_Mbps / 8, False, link.name, "sysfs")
+    payload_B = facts.get("bus_max_payload_B")
+    if payload_B not in PACKET_PAYLOADS_B:
+        return HostBus(link.bandwidth_MBps, False, link.name, "sysfs", link.bandwidth_MBps)
+    return HostBus(
+        link.most_payload_MBps(payload_B),
+        False,
+        f"{link.name} ({link.encoding}) in packets of {payload_B} B",
+        "sysfs",
+        link.bandwidth_MBps,
+    )
 
 
 def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:
@@ -58,9 +78,9 @@ def contradiction(study: Study, host: str, facts: Mapping) -> str | None:
     stated, reported = study.hosts[host].bus, reported_bus(facts)
     if stated is None or reported is None:
         return None
-    off = abs(stated.bandwidth_MBps - reported.bandwidth_MBps)
-    if off <= CONTRADICTS * reported.bandwidth_MBps:
-        return None
+    for bandwidth_MBps in (reported.bandwidth_MBps, reported.line_MBps or 0.0):
+        if abs(stated.bandwidth_MBps - bandwidth_MBps) <= CONTRADICTS * bandwidth_MBps:
+            return None
     return (
         f"the study states {stated.bandwidth_MBps:.0f} MB/s ({stated.label}), and the host reports "
         f"{reported.label}, {reported.bandwidth_MBps:.0f} MB/s; leave out hosts.{host}.bus to use "
@@ -78,10 +98,13 @@ class PathBus:
         None if one of the buses is unknown.
     shared : bool
         True if any of them carries both directions over the same wires.
+    source : str
+        Name of the slower one, and who says so; empty if one is unknown.
     """
 
     bandwidth_MBps: float | None
     shared: bool
+    source: str = ""
 
 
 def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
@@ -96,7 +119,8 @@ def path_bus(study: Study, path: str, facts: Mapping[str, Mapping]) -> PathBus:
     """
     buses = [host_bus(study, end.host, facts.get(end.host, {})) for end in study.path(path).ends]
     known = [bus for bus in buses if bus is not None]
-    return PathBus(
-        min(bus.bandwidth_MBps for bus in known) if len(known) == len(buses) else None,
-        any(bus.shared for bus in known),
-    )
+    shared = any(bus.shared for bus in known)
+    if len(known) < len(buses):
+        return PathBus(None, shared)
+    slower = min(known, key=lambda bus: bus.bandwidth_MBps)
+    return PathBus(slower.bandwidth_MBps, shared, slower.text())

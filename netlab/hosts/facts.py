@@ -34,6 +34,23 @@ if [ -n "$i" ]; then
     say bus_address "$(basename "$(readlink "$d/device")" 2>/dev/null)"
     say bus_width "$(first "$d/device/current_link_width")"
     say bus_speed "$(first "$d/device/current_link_speed")"
+    # Max_Payload_Size: bits 7:5 of device control, in the PCI Express capability; for root only
+    s=$d/device/config
+    if [ ! -e "$s" ]; then s=$d/device/../config; fi  # of virtio the PCI device is the parent
+    say bus_max_payload_B "$(od -An -v -tu1 -N256 "$s" 2>/dev/null | awk '
+      { for (f = 1; f <= NF; f++) b[n++] = $f }
+      END {
+        at = b[52] - b[52] % 4
+        for (k = 0; n == 256 && k < 48 && at >= 64 && at < 244; k++) {
+          if (b[at] == 16) {  # no ^: an awk of busybox may lack it
+            size = 128
+            for (v = int(b[at + 8] / 32) % 8; v > 0; v--) size *= 2
+            print size
+            exit
+          }
+          at = b[at + 1] - b[at + 1] % 4
+        }
+      }')"
     say bus_max_width "$(first "$d/device/max_link_width")"
     say bus_max_speed "$(first "$d/device/max_link_speed")"
     PATH=$PATH:/usr/sbin:/sbin
@@ -45,7 +62,15 @@ if [ -n "$i" ]; then
   fi
 fi
 """
-INTEGERS = ("cpus", "memory_kB", "mtu_B", "link_speed_Mbps", "bus_width", "bus_max_width")
+INTEGERS = (
+    "cpus",
+    "memory_kB",
+    "mtu_B",
+    "link_speed_Mbps",
+    "bus_width",
+    "bus_max_width",
+    "bus_max_payload_B",
+)
 TEXTS = (
     "hostname",
     "kernel",
@@ -97,7 +122,7 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
         cpu_model memory_kB governor cpu_frequency thermal_throttling interface
         interface_exists mtu_B link_speed_Mbps duplex operstate mac_address nic_driver
         nic_driver_version nic_firmware pci_vendor pci_device bus_address bus_width
-        bus_speed bus_max_width bus_max_speed``.
+        bus_speed bus_max_width bus_max_speed bus_max_payload_B``.
     """
     said: dict[str, str] = {}
     for line in text.splitlines():

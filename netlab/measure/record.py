@@ -32,6 +32,8 @@ class RunSetting:
         Whether both directions share the bus (PCI, PCI-X) or each has it whole.
     one_machine : bool
         Both hosts run on the same machine, whose CPU and softnet counters must not be added twice.
+    bus_source : str
+        Name of the bus, and who says so.
     """
 
     mtu_B: int
@@ -40,6 +42,7 @@ class RunSetting:
     memory_MBps: float | None
     bus_shared: bool
     one_machine: bool
+    bus_source: str = ""
 
 
 def goodput_MBps(sink: dict) -> float | None:
@@ -68,6 +71,16 @@ def ceiling(
     if setting.memory_MBps is not None:
         limits.append((setting.memory_MBps, "memory"))
     return min(limits) if limits else (None, None)
+
+
+def ceiling_source(setting: RunSetting, kind: str | None) -> str:
+    """Where the figure of a ceiling is from; empty without one."""
+    sources = {
+        "bus": setting.bus_source or "the bus",
+        "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
+        "memory": "copies of cold memory by one core, measured before the runs",
+    }
+    return sources[kind] if kind else ""
 
 
 def bus_of_run(setting: RunSetting, both: bool) -> float | None:
@@ -337,6 +350,7 @@ def record(
         "pacing_MBps": _pacing_MBps(senders),
         "ceiling_MBps": top,
         "ceiling_kind": kind,
+        "ceiling_source": ceiling_source(setting, kind),
         "percent_of_bus": _percent(total, bus_MBps),
         "percent_of_ceiling": _percent(total, top),
         **({} if emulated is None else emulated.columns(flows)),

@@ -9,6 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import printed
+from netlab.analysis.ceilings import ceilings_table
 from netlab.analysis.cost import cpu_cost
 from netlab.analysis.factors import unit_of
 from netlab.analysis.longpath_study import on_long_path
@@ -67,6 +68,9 @@ def _ceiling(m: Measured) -> Page:
         for g in m.groups
         if g in known
     ]
+    table = ceilings_table(m.runs, m.cells)
+    if table is not None:
+        sections.append(Section("Ceilings and their sources", as_html(table), name="sources"))
     return page_of(
         "ceiling.html",
         "Per cent of the bus",

@@ -279,6 +279,7 @@ RUN_COLUMNS = _columns(
     ),
     ("ceiling_MBps", "float64", "MB/s", "maximum payload rate of the path", "null"),
     ("ceiling_kind", "string", "", "bus, link or memory", "null"),
+    ("ceiling_source", "string", "", "name of the ceiling and who states it", "= "),
     ("percent_of_bus", "float64", "%", "goodput over bus_MBps", "null"),
     ("percent_of_ceiling", "float64", "%", "goodput over ceiling_MBps", "null"),
     ("ping_min_ms", "float64", "ms", "minimum of five pings before the block", "null"),

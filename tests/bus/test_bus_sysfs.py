@@ -63,7 +63,7 @@ def test_a_virtual_device_has_no_bus(tmp_path, subsystem):
         {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "0"},
         {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "255"},
         {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "eight"},
-        {"current_link_speed": "128.0 GT/s PCIe", "current_link_width": "8"},
+        {"current_link_speed": "256.0 GT/s PCIe", "current_link_width": "8"},
     ],
 )
 def test_a_card_that_reports_no_link_says_so(tmp_path, files):

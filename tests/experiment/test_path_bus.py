@@ -73,7 +73,26 @@ def test_a_stated_bus_of_the_reported_bandwidth_is_fine():
     assert contradiction(stated, "b", GEN3_X8) is None
 
 
+def test_the_payload_size_of_the_card_lowers_what_its_bus_carries():
+    small, large = ({**GEN3_X8, "bus_max_payload_B": size_B} for size_B in (128, 512))
+    found = path_bus(study(), "p", {"a": small, "b": large})
+    assert found.bandwidth_MBps == pytest.approx(X8_MBps * 128 / 148)
+    label = "PCIe 3.0 x8 (128b/130b) in packets of 128 B"
+    assert found.source == f"{label}, as the host reports"
+    odd = path_bus(study(), "p", {"a": {**GEN3_X8, "bus_max_payload_B": 8192}, "b": large})
+    assert odd.bandwidth_MBps == pytest.approx(X8_MBps * 512 / 532)
+
+
+@pytest.mark.parametrize("share", [1.0, 256 / 276])
+def test_a_stated_bus_may_be_that_of_the_line_code_or_of_the_payload(share):
+    facts = {**GEN3_X8, "bus_max_payload_B": 256}
+    stated = study(a={"bandwidth_MBps": round(X8_MBps * share), "label": "PCIe 3.0 x8"})
+    assert contradiction(stated, "a", facts) is None
+    assert contradiction(study(a={"bandwidth_MBps": 6000, "label": "PCIe"}), "a", facts)
+
+
 def test_a_run_has_the_bus_that_its_hosts_report():
     setting = setting_of(study(), "p", 1500, facts={"a": GEN3_X8, "b": GEN3_X8})
     assert setting.bus_MBps == pytest.approx(X8_MBps)
+    assert setting.bus_source == "PCIe 3.0 x8, as the host reports"
     assert setting_of(study(), "p", 1500).bus_MBps is None

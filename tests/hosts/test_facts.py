@@ -2,7 +2,9 @@
 
 import subprocess
 
-from netlab.hosts.facts import argv, parse
+import pytest
+
+from netlab.hosts.facts import SCRIPT, argv, parse
 
 PRINTED = """\
 hostname node1
@@ -73,3 +75,45 @@ def test_frequency_and_throttling_are_supported_where_sysfs_has_them(tmp_path):
         file.write_text("0\n")
     assert parse(printed(tmp_path))["cpu_frequency"] == "read in each run"
     assert parse(printed(tmp_path))["thermal_throttling"] == "read in each run"
+
+
+BUSYBOX = 'od() { busybox od "$@"; }; awk() { busybox awk "$@"; };'
+"""Its od and awk lack some of what others have."""
+
+
+def payload_B(tmp_path, space: bytes, place: str = "device", tools: str = "") -> int | None:
+    """What the script finds in a card's configuration space."""
+    card = tmp_path / "eth9"
+    (card / "device").mkdir(parents=True)
+    (card / place / "config").write_bytes(space)
+    assert SCRIPT.count("d=/sys/class/net/$i") == 1
+    script = SCRIPT.replace("d=/sys/class/net/$i", f"d={tmp_path}/$i")
+    argv = ("sh", "-c", f"{tools}{script}", "facts", "eth9")
+    done = subprocess.run(argv, capture_output=True, text=True)
+    assert done.stderr == ""
+    return parse(done.stdout, "eth9")["bus_max_payload_B"]
+
+
+def configuration(capability: int = 0x10, control: int = 0x2850) -> bytes:
+    space = bytearray(256)
+    space[0x34], space[0x50:0x52] = 0x50, (0x05, 0x60)
+    space[0x60:0x62] = (capability, 0)
+    space[0x68], space[0x69] = control & 0xFF, control >> 8
+    return bytes(space)
+
+
+@pytest.mark.parametrize(("control", "size_B"), [(0x2810, 128), (0x2850, 512), (0x58B0, 4096)])
+@pytest.mark.parametrize("tools", ["", BUSYBOX])
+def test_the_payload_size_is_read_from_the_configuration_space(tmp_path, control, size_B, tools):
+    assert payload_B(tmp_path, configuration(control=control), tools=tools) == size_B
+
+
+def test_a_virtio_card_has_that_of_its_parent(tmp_path):
+    assert payload_B(tmp_path, configuration(), "device/..") == 512
+
+
+@pytest.mark.parametrize(
+    "space", [configuration(capability=0x07), configuration()[:64], b"", bytes([255]) * 256]
+)
+def test_a_payload_size_that_is_not_there_or_not_readable_is_none(tmp_path, space):
+    assert payload_B(tmp_path, space) is None

@@ -15,6 +15,7 @@ from netlab.measure.ledger import audit
 from netlab.measure.record import (
     RunSetting,
     ceiling,
+    ceiling_source,
     goodput_MBps,
     interval_rows,
     others_load,
@@ -217,6 +218,23 @@ def test_the_ceiling_is_the_lowest_of_bus_link_and_memory(
     top, kind = ceiling(RunSetting(1500, bus, link, memory, shared, False), 1448.0, both)
     assert kind == expected[1]
     assert top == (None if expected[0] is None else pytest.approx(expected[0]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("bus", "PCIe 3.0 x8, as the host reports"),
+        ("link", "a link of 125 MB/s, as the study states"),
+        ("memory", "copies of cold memory by one core"),
+        (None, ""),
+    ],
+)
+def test_a_ceiling_has_a_source(kind, words):
+    setting = RunSetting(
+        1500, 1.0, 125.0, 9.0, False, False, bus_source="PCIe 3.0 x8, as the host reports"
+    )
+    assert ceiling_source(setting, kind).startswith(words)
+    assert bool(ceiling_source(setting, kind)) == bool(kind)
 
 
 def test_without_an_mss_the_ceiling_supposes_timestamps():

@@ -1,0 +1,79 @@
+"""Ceiling of each measured cell: the lowest of bus, link and memory copies, and its source."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.files.tables import Table
+from netlab.units import arrows
+
+CEILING_COLUMNS = (
+    *CELL_KEYS,
+    *("goodput_MBps", "ceiling_MBps", "ceiling_kind", "ceiling_source", "percent_of_ceiling"),
+)
+
+
+def ceilings(runs: pd.DataFrame, cells: pd.DataFrame) -> pd.DataFrame:
+    """Find the ceiling of each cell.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        All stored runs; flagged ones are left out.
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+
+    Returns
+    -------
+    DataFrame
+        :data:`CEILING_COLUMNS`, a row for each cell whose runs recorded a ceiling, in the order of
+        the cells: payload in MB/s, median of the cell's runs; ``bus``, ``link`` or ``memory``; the
+        name of the source, empty in older results; goodput over it, %.
+    """
+    keys = list(CELL_KEYS)
+    known = valid(runs).dropna(subset=["ceiling_MBps"])
+    found = known.groupby(keys, sort=False).agg(
+        ceiling_MBps=("ceiling_MBps", "median"),
+        ceiling_kind=("ceiling_kind", "first"),
+        ceiling_source=("ceiling_source", "first"),
+    )
+    joined = cells[[*keys, "goodput_MBps"]].merge(found.reset_index(), on=keys, how="inner")
+    joined["percent_of_ceiling"] = 100 * joined["goodput_MBps"] / joined["ceiling_MBps"]
+    return joined.reindex(columns=list(CEILING_COLUMNS))
+
+
+def ceilings_table(runs: pd.DataFrame, cells: pd.DataFrame) -> Table | None:
+    """Ceilings of each group with their sources, and its best cell; None without a known one."""
+    found = ceilings(runs, cells)
+    if found.empty:
+        return None
+    rows = [
+        {
+            "group": arrows(group),
+            "kind": kind,
+            "source": source,
+            "low": part["ceiling_MBps"].min(),
+            "high": part["ceiling_MBps"].max(),
+            "best": part["percent_of_ceiling"].max(),
+        }
+        for (group, kind, source), part in found.groupby(
+            ["group", "ceiling_kind", "ceiling_source"], sort=False
+        )
+    ]
+    return Table(
+        pd.DataFrame(rows),
+        "Ceiling of each group, and its best cell",
+        heads={
+            "group": "Group",
+            "kind": "Lowest",
+            "source": "Source",
+            "low": "Payload from, MB/s",
+            "high": "to, MB/s",
+            "best": "Best cell, %",
+        },
+        formats={"low": ".0f", "high": ".0f", "best": ".0f"},
+        note="The lowest of bus, link and memory copies, less the headers of Ethernet, IP and TCP. "
+        "The bus of PCI Express is what full packets of the card's largest size carry; "
+        "acknowledgements, flow control and descriptors are not counted.",
+    )
