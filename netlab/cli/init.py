@@ -38,7 +38,7 @@ def init_command(
 
     LEFT and RIGHT are SSH names: HOST, USER@HOST or HOST:PORT, or aliases of ~/.ssh/config. The
     interfaces that join them are found by their addresses and a ping. What would spoil a
-    measurement is listed with the command that helps; nothing is changed on either host.
+    measurement is listed with the command or the knob that helps; nothing is changed on the hosts.
     """
     from netlab.survey.init import init_study
 

@@ -23,16 +23,22 @@ FAST_Mbps = 10_000
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: its host, the reason, and a shell command for that host; empty without one."""
+    """One finding: its host, the reason, and what helps; empty without it.
+
+    ``command`` is a shell command for that host. ``knob`` does the same for the length of a run: an
+    item of a tuning's ``knobs``, as YAML.
+    """
 
     host: str
     reason: str
     command: str = ""
+    knob: str = ""
 
     def lines(self) -> list[str]:
-        """The finding, and its command on a line of its own."""
+        """The finding, and what helps on lines of its own."""
         lines = [f"{self.host}: {self.reason}"]
-        return [*lines, f"  {self.command}"] if self.command else lines
+        lines += [f"  {self.command}"] if self.command else []
+        return [*lines, f"  in a tuning: {self.knob}"] if self.knob else lines
 
 
 def findings(paths: tuple[FoundPath, ...]) -> tuple[Finding, ...]:
@@ -68,6 +74,7 @@ def _host(host: HostSurvey) -> Iterator[Finding]:
             f"the governor of {len(slow)} of {len(host.governors)} CPUs is {slow[0]}: their "
             "frequency follows the load, and goodput follows it",
             "cpupower frequency-set -g performance",
+            "{kind: governor, value: performance}",
         )
     if host.idle_us > SLOW_EXIT_us:
         yield Finding(
@@ -121,6 +128,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.name} has a receive ring of {card.ring} packets, the card allows "
             f"{card.ring_max}: bursts overflow it",
             f"ethtool -G {card.name} rx {card.ring_max}",
+            f"{{kind: ring, name: rx, value: {card.ring_max}}}",
         )
     queues = min(host.cpus, card.channels_max or card.rx_queues)
     if fast and card.rx_queues < queues:
@@ -129,6 +137,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             f"{card.name} has {card.rx_queues} receive queues for {host.cpus} CPUs, the card "
             f"allows {card.channels_max}: streams share a queue and its CPU",
             f"ethtool -L {card.name} combined {queues}",
+            f"{{kind: channels, name: combined, value: {queues}}}",
         )
     yield from _interrupts(host, card)
     for key, short in OFFLOADS.items():
@@ -137,6 +146,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
                 host.name,
                 f"{card.name}: {key} is off, so each packet costs CPU time of its own",
                 f"ethtool -K {card.name} {short} on",
+                f'{{kind: feature, name: {short}, value: "on"}}',
             )
     if card.pauses:
         yield Finding(
@@ -158,6 +168,7 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
             host.name,
             f"bbr is the congestion control and {card.name} has no fq, which paces its packets",
             f"tc qdisc replace dev {card.name} root fq",
+            f"{{kind: qdisc, value: {'mq fq' if 'mq' in card.qdiscs else 'fq'}}}",
         )
     bdp_B = path.bdp_B
     if bdp_B is not None:
@@ -169,6 +180,8 @@ def _interface(host: HostSurvey, card: Interface, path: FoundPath) -> Iterator[F
                     f"{name} gives a stream {most_B} B, of which half hold data; this path keeps "
                     f"{bdp_B} B in flight (RTT {path.rtt_ms:g} ms)",
                     f'sysctl -w net.ipv4.{name}="4096 131072 {max(4 * bdp_B, most_B)}"',
+                    f"{{kind: sysctl, name: net.ipv4.{name}, "
+                    f"value: 4096 131072 {max(4 * bdp_B, most_B)}}}",
                 )
 
 
@@ -182,6 +195,7 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
             f"{len(far)} interrupts of {card.name} are served by CPUs of another NUMA node than "
             f"the card's (CPUs {card.local_cpus})",
             f"echo {card.local_cpus} > /proc/irq/{far[0].number}/smp_affinity_list",
+            "{kind: irq, name: affinity, value: local}",
         )
     single = [cpus for _, cpus in serving if len(cpus) == 1]
     distinct = set().union(*single)
@@ -191,6 +205,7 @@ def _interrupts(host: HostSurvey, card: Interface) -> Iterator[Finding]:
             f"{len(single)} interrupts of {card.name} are served by {len(distinct)} CPUs: flows "
             "collide there",
             f"grep {card.name} /proc/interrupts",
+            "{kind: irq, name: affinity, value: spread}",
         )
 
 

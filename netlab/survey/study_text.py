@@ -81,7 +81,9 @@ def study_text(
     if found:
         lines += [
             "",
-            *_comment("What would spoil a measurement here, with the command that helps:"),
+            *_comment(
+                "What would spoil a measurement here, with the command or the knob that helps:"
+            ),
         ]
         for each in found:
             reason, *command = each.lines()

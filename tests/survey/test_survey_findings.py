@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netlab.survey.findings import cpus_of, findings
 from netlab.survey.surveyed import FoundEnd, FoundPath, HostSurvey, Interface, Interrupt
+from netlab.tuning import Knob
 
 CARD = Interface(
     "eth2",
@@ -133,6 +135,37 @@ OF_THE_CARD = {
     ),
     "speed": ({"speed_Mbps": 10_000}, "the cards have 10000 and 25000 Mb/s", ""),
 }
+
+
+IN_A_TUNING = {
+    "governor": "{kind: governor, value: performance}",
+    "bbr": "{kind: qdisc, value: mq fq}",
+    "small buffer": "{kind: sysctl, name: net.ipv4.tcp_rmem, value: 4096 131072 1250000}",
+    "small ring": "{kind: ring, name: rx, value: 4096}",
+    "one queue": "{kind: channels, name: combined, value: 8}",
+    "far interrupts": "{kind: irq, name: affinity, value: local}",
+    "collision": "{kind: irq, name: affinity, value: spread}",
+    "offload": '{kind: feature, name: gro, value: "on"}',
+}
+
+
+@pytest.mark.parametrize("fault", [*OF_THE_HOST, *OF_THE_CARD])
+def test_what_a_knob_mends_names_it_in_the_words_of_a_tuning(fault):
+    change, *_ = (OF_THE_HOST | OF_THE_CARD)[fault]
+    of_host = fault in OF_THE_HOST
+    (found,) = findings(
+        (path(replace(HOST, **change)) if of_host else path(card=replace(CARD, **change)),)
+    )
+    assert found.knob == IN_A_TUNING.get(fault, "")
+    if found.knob:
+        knob = Knob(source="netlab init", **yaml.safe_load(found.knob))
+        assert found.lines() == [
+            f"here: {found.reason}",
+            f"  {found.command}",
+            f"  in a tuning: {found.knob}",
+        ]
+        if knob.kind in ("ring", "channels", "feature"):
+            assert knob.command("eth2") == found.command
 
 
 def only(path: FoundPath, reason: str, command: str) -> None:
