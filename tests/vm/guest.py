@@ -60,6 +60,8 @@ class Guest:
         Whether the home directory is on a disk.
     clock : str
         Date and time at its first boot; empty for that of this machine.
+    processors : int
+        Its CPUs; a second one takes time to interpret.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Guest:
     image: Image
     has_disk: bool = False
     clock: str = ""
+    processors: int = 1
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -104,7 +107,18 @@ class Guest:
         """QEMU's command line."""
         other = {1: 2, 2: 1}[self.number]
         words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot"]
-        words += ["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "2", "-m", "384"]
+        words += [
+            "-accel",
+            "tcg",
+            "-machine",
+            "q35",
+            "-cpu",
+            "max",
+            "-smp",
+            str(self.processors),
+            "-m",
+            "384",
+        ]
         words += ["-display", "none", "-serial", f"file:{self.state / self.name}.console"]
         words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
         own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"

@@ -39,14 +39,14 @@ done
 
 
 class Machines(Site):
-    """The controller and the machines a and b; b has a disk and another clock."""
+    """The controller and the machines a, of two CPUs, and b, which has a disk and another clock."""
 
     def __init__(self, state: Path, image: Image):
         super().__init__(state)
         self.namespaces = {"ctl": self.namespaces["ctl"]}
         (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
         controller = ("ip", "netns", "exec", self.namespaces["ctl"])
-        more = {"a": {}, "b": {"has_disk": True, "clock": FAR_CLOCK}}
+        more = {"a": {"processors": 2}, "b": {"has_disk": True, "clock": FAR_CLOCK}}
         self.guests = {
             name: Guest(name, number, address, state, controller, image, **more[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
@@ -209,5 +209,8 @@ KNOBS = [
     for name, value in values.items()
 ]
 """Every knob of a card, with a value that is not the default of any driver here."""
-AFFINITY = {"e1000e": "0*2/0-1", "e1000": "0", "vmxnet3": "0/1/0-1", "virtio": "0-1/0*2"}
+AFFINITY = {
+    "a": {"e1000e": "0*2/0-1", "e1000": "0", "vmxnet3": "0/1/0-1", "virtio": "0-1/0*2"},
+    "b": {"e1000e": "0*3", "e1000": "0", "vmxnet3": "0*2", "virtio": "0*3"},
+}
 """CPUs of each card's interrupts when its queues are spread; link changes and such stay."""
