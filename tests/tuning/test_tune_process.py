@@ -60,7 +60,7 @@ def test_queues_and_threads_of_an_interface(namespace):
         shown = namespace.sh("ethtool -l v0").split("Current")[1]
         assert f"{ring.upper()}:\t\t2\n" in shown
     answer = channel.ask("set knob=channels name=rx interface=v0 value=5000")
-    assert answer["status"] == "refused" and "at most" in answer["reason"]
+    assert answer["status"] == "unsupported" and "at most" in answer["reason"]
     answer = channel.ask("set knob=channels name=combined interface=v0 value=1")
     assert answer["status"] == "unsupported"
     assert answer["reason"] == "the device has no such queues to set"
