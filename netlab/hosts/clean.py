@@ -1,4 +1,4 @@
-"""Remove what netlab leaves on a host: the agent, its cache, journals and locks."""
+"""Remove what netlab leaves on a host: the agent, its cache, journals, locks and leases."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
   if command -v flock >/dev/null 2>&1; then flock -n "$f" rm -f -- "$f"; fi
 done
 rmdir /run/netlab 2>/dev/null
+for d in /var/tmp /tmp; do
+  rm -rf -- "$d/netlab-leases-${SUDO_UID:-$(id -u)}"
+done
 exit 0
 """
 

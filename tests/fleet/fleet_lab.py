@@ -30,7 +30,11 @@ ALIAS = """\
 Host {name}
     User root
     IdentityFile {state}/key
-    ProxyCommand ip netns exec {space} {sshd} -i -f {state}/{name}.conf -E {state}/{name}.log
+    ProxyCommand ip netns exec {space} sh {state}/{name}.sh
+"""
+SERVE = """# a /var/tmp of its own; `ip netns exec` gives each command a mount namespace
+mount --bind {state}/{name}/tmp /var/tmp
+exec {sshd} -i -f {state}/{name}.conf -E {state}/{name}.log
 """
 STUDY = """\
 netlab: 1
@@ -91,10 +95,12 @@ class FleetLab:
             call("ip", "-n", space, "addr", "add", f"198.18.0.{number}/24", "dev", "data0")
             call("ip", "-n", space, "link", "set", "data0", "addrgenmode", "none", "up")
             call("ip", "-n", middle, "link", "set", peer, "master", "bridge", "up")
-            (self.state / name).mkdir(mode=0o700)
+            for place in (self.state / name, self.state / name / "tmp"):
+                place.mkdir(mode=0o700)
             config = SSHD_CONFIG.format(state=self.state, name=name)
             (self.state / f"{name}.conf").write_text(config)
             parts = {"name": name, "state": self.state, "space": space, "sshd": SSHD}
+            (self.state / f"{name}.sh").write_text(SERVE.format(**parts))
             aliases.append(ALIAS.format(**parts))
             known.append(f"{name} {public}")
         self.inventory.write_text("".join(aliases))

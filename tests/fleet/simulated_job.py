@@ -21,7 +21,7 @@ from netlab.fleet.plan import FleetJob, FleetPlan
 from netlab.hosts.lease import HostLease
 
 
-def held(host: str, netns: str, directory: Path, lease: HostLease, stack: ExitStack) -> None:
+def held(host: str, netns: str, folder: Path, lease: HostLease, stack: ExitStack) -> None:
     """Start the agent of a host and take its lease, until the stack closes."""
     words = ("nsenter", f"--net=/run/netns/{netns}", str(gensink_path()), "agent")
     process = stack.enter_context(
@@ -37,7 +37,8 @@ def held(host: str, netns: str, directory: Path, lease: HostLease, stack: ExitSt
     if ready["event"] != "ready":
         raise HostError(host, f"{ready['message']} ({ready['code']})", code="E-RUN-006")
     answer = ask(
-        f"lease controller={lease.controller} number={lease.number} directory={directory}\n"
+        f"lease controller={lease.controller} number={lease.number} "
+        f"directory={folder / 'leases'} shared={folder / 'shared'}\n"
     )
     if answer["event"] != "lease":
         raise HostError(host, answer["message"], code="E-HOST-042")
@@ -50,9 +51,9 @@ def measure(plan: FleetPlan, job: FleetJob, lease: HostLease) -> JobOutcome:
             labels = plan.hosts[host].labels
             if "dead" in labels:
                 raise HostError(host, "is dead", code="E-HOST-011")
-            directory = plan.folder / "leases"
-            directory.mkdir(mode=0o700, exist_ok=True)
-            held(host, labels["netns"], directory, lease, stack)
+            for place in ("leases", "shared"):
+                (plan.folder / place).mkdir(mode=0o700, exist_ok=True)
+            held(host, labels["netns"], plan.folder, lease, stack)
         began_s = time.time()
         time.sleep(float(os.environ.get("SIMULATED_S", job.visit.seconds)))
         hold = {"job": job.job_id, "hosts": job.pair, "began_s": began_s, "ended_s": time.time()}

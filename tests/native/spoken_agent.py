@@ -14,10 +14,9 @@ from pathlib import Path
 class Agent:
     """A gensink agent and its standard streams."""
 
-    def __init__(self, *argv: str | Path):
-        self.process = subprocess.Popen(
-            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+    def __init__(self, *argv: str | Path, **options: object):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = subprocess.Popen(argv, **pipes, **options)
         self._rest = b""
 
     def say(self, line: str) -> None:

@@ -20,7 +20,14 @@ def directory(tmp_path) -> Path:
 
 
 def lease(directory: Path, number: int, controller: str = "one") -> str:
-    return f"lease controller={controller} number={number} directory={directory}"
+    shared = directory / "shared"
+    shared.mkdir(exist_ok=True)
+    words = f"controller={controller} number={number} directory={directory} shared={shared}"
+    return f"lease {words}"
+
+
+def name() -> str:
+    return f"lease-{os.stat('/proc/thread-self/ns/net').st_ino}"
 
 
 def test_a_number_that_grows_is_granted_and_recorded(start_agent, directory):
@@ -28,10 +35,12 @@ def test_a_number_that_grows_is_granted_and_recorded(start_agent, directory):
     assert agent.ask(lease(directory, 7)) == {"event": "lease", "number": 7, "previous": 0}
     assert agent.ask(lease(directory, 7)) == {"event": "lease", "number": 7, "previous": 7}
     assert agent.ask(lease(directory, 9, "two")) == {"event": "lease", "number": 9, "previous": 7}
-    (file,) = directory.iterdir()
-    assert file.name == f"lease-{os.stat('/proc/thread-self/ns/net').st_ino}"
-    assert file.read_text() == "9 two\n"
-    assert file.stat().st_mode & 0o777 == 0o600
+    files = {path.relative_to(directory): path for path in directory.rglob("lease-*")}
+    others = Path("shared", f"netlab-leases-{os.geteuid()}", name())
+    assert set(files) == {Path(name()), others}
+    assert {file.read_text() for file in files.values()} == {"9 two\n"}
+    modes = [files[path].stat().st_mode & 0o777 for path in (Path(name()), others)]
+    assert modes == [0o600, 0o644]
 
 
 @pytest.mark.parametrize(("number", "controller"), [(6, "one"), (1, "two"), (7, "two")])
@@ -85,12 +94,12 @@ def test_a_directory_that_others_can_write_is_refused(agent, directory):
     directory.chmod(0o777)
     answer = agent.ask(lease(directory, 1))
     assert answer["code"] == "refused" and "others can write it" in answer["message"]
-    assert not list(directory.iterdir())
+    assert not list(directory.rglob("lease-*"))
 
 
 @pytest.mark.parametrize("text", ["", "7", "x one\n", "7 one", "0 one\n", f"7 {'n' * 200}\n"])
 def test_a_damaged_lease_is_refused_and_left(agent, directory, text):
-    file = directory / f"lease-{os.stat('/proc/thread-self/ns/net').st_ino}"
+    file = directory / name()
     file.write_text(text)
     answer = agent.ask(lease(directory, 9))
     assert answer["code"] == "refused" and "NUMBER CONTROLLER" in answer["message"]
@@ -100,6 +109,6 @@ def test_a_damaged_lease_is_refused_and_left(agent, directory, text):
 def test_a_lease_is_not_a_link(agent, directory, tmp_path_factory):
     target = tmp_path_factory.mktemp("other") / "file"
     target.write_text("1 one\n")
-    (directory / f"lease-{os.stat('/proc/thread-self/ns/net').st_ino}").symlink_to(target)
+    (directory / name()).symlink_to(target)
     assert agent.ask(lease(directory, 9))["code"] == "refused"
     assert target.read_text() == "1 one\n"

@@ -154,25 +154,28 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 static int request_lease(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct agent *agent = context;
-	const char *directory = nl_request_get(request, "directory");
-	const char *controller = nl_request_get(request, "controller");
-	uint64_t number, previous;
+	struct nl_lease_request lease = {
+		.directory = nl_request_get(request, "directory"),
+		.shared = nl_request_get(request, "shared"),
+		.controller = nl_request_get(request, "controller"),
+	};
+	uint64_t previous;
 	int code;
 
-	if (nl_request_u64(request, "number", 1, UINT64_MAX, &number))
+	if (nl_request_u64(request, "number", 1, UINT64_MAX, &lease.number))
 		return nl_fail_key(err, "number", "number: expected a number from 1");
-	if (!directory)
+	if (!lease.directory)
 		return nl_fail_key(err, "directory", "directory: required");
-	if (!controller)
+	if (!lease.controller)
 		return nl_fail_key(err, "controller", "controller: required");
 	if (nl_request_only_known(request, err))
 		return err->code;
-	code = nl_lease_take(directory, controller, number, &previous, err);
+	code = nl_lease_take(&lease, &previous, err);
 	if (code)
 		return code;
-	nl_host_lock_note(&agent->lock, controller, number);
+	nl_host_lock_note(&agent->lock, lease.controller, lease.number);
 	begin_event(agent, "lease");
-	nl_json_u64(&agent->json, "number", number);
+	nl_json_u64(&agent->json, "number", lease.number);
 	nl_json_u64(&agent->json, "previous", previous);
 	end_event(agent);
 	return NL_OK;
@@ -240,6 +243,7 @@ static struct agent *agent_new(int in_fd, int out_fd)
 
 int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 {
+	static const struct nl_host_lock_kind lock = {"agent", "another agent serves", 1};
 	struct agent *agent = agent_new(in_fd, out_fd);
 	struct nl_err err;
 	uint64_t deadline_ns;
@@ -248,7 +252,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	if (!agent)
 		return 1;
 	nl_fd_limit_raise();
-	code = nl_host_lock_take(&agent->lock, "agent", "another agent serves", &err);
+	code = nl_host_lock_take(&agent->lock, &lock, &err);
 	if (code) {
 		answer_error(agent, NULL, &err);
 	} else {

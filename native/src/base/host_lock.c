@@ -8,15 +8,19 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { ATTEMPTS = 100, HOLDER_MAX = 320 };
+enum { REFUSED_MAX = 4096 }; /* refused processes that one holder can be named to */
 
 static int open_directory(char path[64])
 {
@@ -97,7 +101,7 @@ static int in_use(int fd, const char *what, struct nl_err *err)
 }
 
 /* NL_OK, an error, or -1: the file or directory was removed meanwhile. */
-static int attempt(struct nl_host_lock *lock, const char *kind, const char *what,
+static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
 		   unsigned long long netns, struct nl_err *err)
 {
 	char directory[64], file[48];
@@ -108,7 +112,7 @@ static int attempt(struct nl_host_lock *lock, const char *kind, const char *what
 		return nl_fail(err, NL_REFUSED, "the directory %s for locks: %s", directory,
 			       errno == EPERM ? "it belongs to another user, or others can write it"
 					      : strerror(errno));
-	snprintf(file, sizeof(file), "%s-%llu.lock", kind, netns);
+	snprintf(file, sizeof(file), "%s-%llu.lock", kind->name, netns);
 	snprintf(lock->path, sizeof(lock->path), "%s/%s", directory, file);
 	lock->fd = openat(dir, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock->fd < 0)
@@ -116,7 +120,7 @@ static int attempt(struct nl_host_lock *lock, const char *kind, const char *what
 				       : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
 						 strerror(errno));
 	else if (flock(lock->fd, LOCK_EX | LOCK_NB) < 0)
-		code = errno == EWOULDBLOCK ? in_use(lock->fd, what, err)
+		code = errno == EWOULDBLOCK ? in_use(lock->fd, kind->what, err)
 					    : nl_fail(err, NL_REFUSED, "the lock %s: %s", lock->path,
 						      strerror(errno));
 	else if (fstat(lock->fd, &mine) < 0 ||
@@ -132,18 +136,80 @@ static int attempt(struct nl_host_lock *lock, const char *kind, const char *what
 	return code;
 }
 
-int nl_host_lock_take(struct nl_host_lock *lock, const char *kind, const char *what,
+static socklen_t abstract_name(const char *kind, struct sockaddr_un *address)
+{
+	int len;
+
+	memset(address, 0, sizeof(*address));
+	address->sun_family = AF_UNIX;
+	len = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1, "netlab-%s", kind);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+}
+
+/* The process that listens at the name, as the kernel knows it. */
+static int name_in_use(const struct sockaddr_un *address, socklen_t len, const char *what,
+		       struct nl_err *err)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), known;
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+	char user[40];
+
+	known = fd >= 0 && connect(fd, (const struct sockaddr *)address, len) == 0 &&
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (!known)
+		return nl_fail(err, NL_IN_USE, "%s this network namespace", what);
+	user_name(peer.uid, user, sizeof(user));
+	if (peer.pid <= 0) /* of another process namespace */
+		return nl_fail(err, NL_IN_USE, "%s this network namespace: a process of user %s", what,
+			       user);
+	return nl_fail(err, NL_IN_USE, "%s this network namespace: process %ld of user %s%s", what,
+		       (long)peer.pid, user,
+		       kill(peer.pid, 0) < 0 && errno == ESRCH
+			       ? "; it died, and its guard is reverting its changes"
+			       : "");
+}
+
+static int take_name(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
+		     struct nl_err *err)
+{
+	struct sockaddr_un address;
+	socklen_t len = abstract_name(kind->name, &address);
+	int code;
+
+	lock->name_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (lock->name_fd >= 0 && bind(lock->name_fd, (struct sockaddr *)&address, len) == 0 &&
+	    listen(lock->name_fd, REFUSED_MAX) == 0)
+		return NL_OK;
+	code = errno == EADDRINUSE ? name_in_use(&address, len, kind->what, err)
+				   : nl_fail(err, NL_REFUSED, "the abstract socket netlab-%s: %s",
+					     kind->name, strerror(errno));
+	if (lock->name_fd >= 0)
+		close(lock->name_fd);
+	lock->name_fd = -1;
+	return code;
+}
+
+int nl_host_lock_take(struct nl_host_lock *lock, const struct nl_host_lock_kind *kind,
 		      struct nl_err *err)
 {
 	struct stat st;
 	int code = -1;
 
-	lock->fd = -1;
+	lock->fd = lock->name_fd = -1;
 	if (stat("/proc/self/ns/net", &st) < 0)
 		return nl_fail(err, NL_REFUSED, "/proc/self/ns/net: %s", strerror(errno));
 	for (int i = 0; i < ATTEMPTS && code == -1; i++)
-		code = attempt(lock, kind, what, (unsigned long long)st.st_ino, err);
-	return code == -1 ? nl_fail(err, NL_IN_USE, "%s this network namespace", what) : code;
+		code = attempt(lock, kind, (unsigned long long)st.st_ino, err);
+	if (code == -1)
+		return nl_fail(err, NL_IN_USE, "%s this network namespace", kind->what);
+	if (code == NL_OK && kind->of_all_users)
+		code = take_name(lock, kind, err);
+	if (code)
+		nl_host_lock_release(lock);
+	return code;
 }
 
 void nl_host_lock_note(const struct nl_host_lock *lock, const char *controller, uint64_t number)
@@ -164,6 +230,9 @@ void nl_host_lock_release(struct nl_host_lock *lock)
 {
 	if (lock->fd < 0)
 		return;
+	if (lock->name_fd >= 0) /* before the file: its next holder takes the name */
+		close(lock->name_fd);
+	lock->name_fd = -1;
 	unlink(lock->path);
 	if (strncmp(lock->path, "/tmp/", 5) == 0) {
 		char directory[sizeof(lock->path)];

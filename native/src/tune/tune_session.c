@@ -16,14 +16,17 @@ int nl_session_init(struct nl_session *s, int dir)
 {
 	memset(s, 0, sizeof(*s));
 	s->dir = dir;
-	s->lock.fd = s->journal_fd = -1;
+	s->lock.fd = s->lock.name_fd = s->journal_fd = -1;
 	s->guard.lock_fd = s->guard.pipe_fd = -1;
 	return nl_place_here(&s->place);
 }
 
 int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err)
 {
-	return nl_host_lock_take(lock, "tune", "another process tunes", err);
+	/* of one user: another must not be able to delay a revert */
+	static const struct nl_host_lock_kind kind = {"tune", "another process tunes", 0};
+
+	return nl_host_lock_take(lock, &kind, err);
 }
 
 static void close_session(struct nl_session *s)
