@@ -90,3 +90,41 @@ def links(cells: pd.DataFrame) -> pd.DataFrame:
 def asymmetric(found: pd.DataFrame, percent: float = ASYMMETRIC_PERCENT) -> pd.Series:
     """Mask of the links that are slower than their other direction by more than `percent`."""
     return found["share"] < (1 - percent / 100) * found["reverse"]
+
+
+def asymmetric_pairs(found: pd.DataFrame) -> pd.DataFrame:
+    """Pairs whose directions differ by :data:`ASYMMETRIC_PERCENT` or more, the widest first.
+
+    Returns
+    -------
+    DataFrame
+        One row for each pair, of its slower direction: ``sender receiver share reverse ratio``;
+        ``ratio`` is share over reverse.
+    """
+    pairs = found[asymmetric(found)]
+    pairs = pairs.assign(ratio=pairs["share"] / pairs["reverse"])
+    return pairs.drop(columns="cells").sort_values("ratio", ignore_index=True)
+
+
+def host_links(found: pd.DataFrame) -> pd.DataFrame:
+    """The links of each host.
+
+    Parameters
+    ----------
+    found : DataFrame
+        From :func:`links`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each host, the one with the slowest median link first: ``host links median
+        slowest fastest sends receives``, all but the second as shares; ``sends`` and ``receives``
+        are medians, NaN without such a link.
+    """
+    both = pd.concat([found.assign(host=found[column], role=column) for column in LINK])
+    by_host = both.groupby("host", observed=True)["share"]
+    shares = by_host.agg(links="count", median="median", slowest="min", fastest="max")
+    for role, name in zip(LINK, ("sends", "receives"), strict=True):
+        of_role = both[both["role"] == role]
+        shares[name] = of_role.groupby("host", observed=True)["share"].median()
+    return shares.sort_values("median").reset_index()

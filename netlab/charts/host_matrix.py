@@ -60,10 +60,16 @@ def host_matrix(links: pd.DataFrame) -> Axes:
         fmt=".0f",
         annot_kws={"fontsize": 7},
         square=True,
-        cbar_kws={"label": "goodput, % of the median link"},
+        cbar_kws={
+            "label": "goodput, % of the median link",
+            "shrink": 0.6,
+            "aspect": 30,
+            "pad": 0.02,
+        },
         xticklabels=names,
         yticklabels=names,
     )
+    ax.grid(visible=False)
     slower = asymmetric(links)
     ax.plot(
         columns[slower] + 0.85, rows[slower] + 0.2, linestyle="", marker="v", ms=4, color="white",

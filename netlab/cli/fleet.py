@@ -11,6 +11,7 @@ import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.fleet_archive import cells_command, compact_command, compare_command
+from netlab.cli.fleet_report import report_command
 from netlab.cli.options import results_option, study_argument, timing_options
 from netlab.cli.validation import load_measurable
 
@@ -25,13 +26,20 @@ def fleet_group() -> None:
     """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
 
 
-for _command in (compact_command, cells_command, compare_command):
+for _command in (report_command, compact_command, cells_command, compare_command):
     fleet_group.add_command(_command)
 
 
 def _plan_options(function: Callable) -> Callable:
     for option in (  # the last one is the first of the help
         results_option(),
+        click.option(
+            "--batch-s",
+            type=click.FloatRange(min=0),
+            default=60.0,
+            show_default=True,
+            help="Jobs of a pair in one round that take less together share a process, in seconds.",
+        ),
         click.option(
             "--only",
             multiple=True,
@@ -95,6 +103,7 @@ def plan_command(
     format_: str | None,
     pairs: str,
     only: tuple[str, ...],
+    batch_s: float,
     results: Path | None,
     **timing: Any,
 ) -> None:
@@ -110,7 +119,8 @@ def plan_command(
     left = list(plan.remaining())
     with controlling(plan.directory):
         number = open_campaign(plan, FleetOptions())["number"]
-        folder = write_workflow(plan, left, at_once=_at_once(plan, None), number=number)
+        at_once = _at_once(plan, None)
+        folder = write_workflow(plan, left, at_once=at_once, number=number, batch_s=batch_s)
     runs = sum(job.visit.runs for job in plan.jobs)
     matches = len(rounds_of(plan.pairs))
     least_s = sum(visit.seconds for visit in plan.visits) * matches
@@ -160,6 +170,7 @@ def run_command(
     format_: str | None,
     pairs: str,
     only: tuple[str, ...],
+    batch_s: float,
     results: Path | None,
     at_once: int | None,
     attempts: int,
@@ -178,7 +189,7 @@ def run_command(
     plan = _planned(study, inventory, format_, pairs, only, results, timing)
     from netlab.fleet.controller import FleetOptions, run_fleet
 
-    options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s)
+    options = FleetOptions(_at_once(plan, at_once), attempts, aside_after, retry_s, batch_s)
     run = run_fleet(plan, options, say=lambda text: click.echo(f"netlab: {text}", err=True))
     click.echo(plan.directory)
     click.echo(f"netlab: {run.done} of {run.jobs} jobs have a result", err=True)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from netlab.analysis.links import ASYMMETRIC_PERCENT, asymmetric, link_cells, links
+from netlab.analysis.links import link_cells, links
 from netlab.analysis.outliers import outlying_hosts
-from netlab.face.shown import Html
+from netlab.face.shown import Html, Site
 from netlab.files import paths
 from netlab.files.tables import Table
 from netlab.fleet.plan import read_plan
 from netlab.fleet.results import fleet_runs
 from netlab.fleet.status import FleetStatus, fleet_status
+from netlab.report import fleet_tables
 
 if TYPE_CHECKING:
     from netlab.charts.host_spread import Axes
@@ -108,45 +110,52 @@ class Fleet:
     @property
     def answer(self) -> Html:
         """The slowest link and the hosts that stand out, in words."""
-        found = self.links
-        if found.empty:
-            return Html.sentence("No link has a valid run.")
-        slowest = found.iloc[0]
-        parts = [
-            f"Of {len(found)} links of {len({*found['sender'], *found['receiver']})} hosts the "
-            f"slowest, {slowest['sender']} → {slowest['receiver']}, is at "
-            f"{100 * slowest['share']:.0f} % of the median link",
-            f"{int(asymmetric(found).sum())} are slower than their other direction by "
-            f"{ASYMMETRIC_PERCENT:.0f} % or more",
-        ]
-        parts += [
-            f"{host.host} {host.role} at {100 * host.share:.0f} % of the others"
-            for host in self.outlying.itertuples()
-        ] or ["no host stands out"]
-        return Html.sentence(f"{'; '.join(parts)}.")
+        return Html.sentence(fleet_tables.answer(self.links, self.outlying))
 
     def slowest(self, most: int = SHOWN) -> Table:
         """Return the slowest links as a table: share and that of the other direction, per cent."""
-        shown = self.links.head(most)
-        frame = pd.DataFrame(
-            {
-                "link": shown["sender"] + " → " + shown["receiver"],
-                "cells": shown["cells"],
-                "share": 100 * shown["share"],
-                "reverse": 100 * shown["reverse"],
-            }
-        )
-        heads = {"share": "goodput, % of the median link", "reverse": "other direction, %"}
-        formats = {"share": ".1f", "reverse": ".1f"}
-        return Table(frame, f"The {len(frame)} slowest links", heads, formats)
+        return fleet_tables.slowest(self.links, most)
 
     def hosts(self) -> Table:
         """Return the hosts that stand out as a table."""
-        frame = self.outlying.assign(share=100 * self.outlying["share"])
-        heads = {"share": "goodput, % of the others", "p": "p, corrected"}
-        note = "" if len(frame) else "No host has links that are all slower, or all faster."
-        formats = {"share": ".1f", "p": ".2g"}
-        return Table(frame, "Hosts whose links all differ", heads, formats, note=note)
+        return fleet_tables.outlying_hosts(self.outlying)
+
+    def report(self, site: str | Path | None = None) -> Site:
+        """Write the report: matrix of hosts, slowest links, hosts, and state of the campaign.
+
+        Parameters
+        ----------
+        site : str or path, optional
+            Directory of the report; that of ``netlab report`` by default.
+
+        Returns
+        -------
+        Site
+            Shows itself as a link to its first page.
+
+        Raises
+        ------
+        BadInput
+            The directory contains something else.
+        NetlabError
+            No link has a valid run, or the site cannot be written.
+        """
+        from netlab.report.fleet import FleetResults, build_fleet_site
+
+        study = self.plan.study()
+        found = FleetResults(
+            study.title,
+            study.description,
+            self.runs,
+            self.cells,
+            self.links,
+            self.outlying,
+            self.status,
+        )
+        place = paths.site_dir() if site is None else paths.given_path(site)
+        return Site(
+            build_fleet_site(found, place, built_at=f"{datetime.now(UTC):%Y-%m-%d %H:%M UTC}")
+        )
 
     def _repr_html_(self) -> str:
         return self.status._repr_html_() + self.slowest()._repr_html_()

@@ -20,6 +20,7 @@ from netlab.errors import NetlabError
 from netlab.files.json_file import write_json
 from netlab.files.lock import take
 from netlab.fleet.asides import forgive
+from netlab.fleet.batches import BATCH_S
 from netlab.fleet.events import log_event, read_events
 from netlab.fleet.job import CAMPAIGN, JOBS_LOCK, read_campaign
 from netlab.fleet.plan import FOLDER, FleetPlan
@@ -46,12 +47,15 @@ class FleetOptions:
         Failures in a row after which a host is put aside for the rest of a pass.
     retry_s : float
         Time between passes, s.
+    batch_s : float
+        Estimated time of the jobs that one process makes, s.
     """
 
     at_once: int = 8
     attempts: int = 3
     aside_after: int = 3
     retry_s: float = 20.0
+    batch_s: float = BATCH_S
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def run_fleet(
     controller : str
         Name for leases; user and host by default.
     job_argv : sequence of str, optional
-        The command of a job, before its options, pair and visit.
+        The command of a job, before its options, pair and visits.
     say : callable
         Called with a sentence for the user at each pass.
     sleep, clock : callable
@@ -184,7 +188,14 @@ def _passes(
             say(f"{len(left)} jobs failed; the next pass follows in {options.retry_s:g} s")
             sleep(options.retry_s)
         forgive(plan.folder)
-        write_workflow(plan, left, at_once=options.at_once, number=number, job_argv=job_argv)
+        write_workflow(
+            plan,
+            left,
+            at_once=options.at_once,
+            number=number,
+            batch_s=options.batch_s,
+            job_argv=job_argv,
+        )
         log_event(plan.folder, "pass_started", number=attempt, jobs=len(left))
         say(f"pass {attempt}: {len(left)} of {len(plan.jobs)} jobs, {options.at_once} at a time")
         before = _started(plan.folder)

@@ -1,7 +1,8 @@
-"""One job of a fleet: study and visit in, one atomically written result out.
+"""Jobs of a fleet: study and visit in, one atomically written result out.
 
-The workflow runs ``python -m netlab.fleet.job DIRECTORY PAIR VISIT``, and so can anyone by hand.
-Exit code 0: the result is written, be it of a failure.
+The workflow runs ``python -m netlab.fleet.job DIRECTORY PAIR VISIT...``, and so can anyone by hand.
+Visits that have a valid result are left out. Exit code 0: every result is written, be it of a
+failure.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def _blamed(error: Exception, job: FleetJob) -> list[str]:
 
 
 def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
-    """Run the job that the arguments name; its exit code."""
+    """Run the jobs that the arguments name; the exit code."""
     given = _arguments(argv)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -147,7 +148,11 @@ def main(argv: list[str] | None = None, measure: Measure | None = None) -> int:
             # the controller waits for this lock, so that no job of a former one is left
             fcntl.flock(lock, fcntl.LOCK_SH)
             _refuse_former(plan.folder, given.lease)
-            run_job(plan, plan.job(given.pair, given.visit), measure or _measure)
+            for job in [plan.job(given.pair, visit) for visit in given.visits]:
+                if not plan.is_done(job):
+                    run_job(plan, job, measure or _measure)
+        if given.mark is not None:
+            given.mark.touch()
     except NetlabError as error:
         print(f"netlab: {error.with_code()}", file=sys.stderr)
         return error.exit_code
@@ -160,9 +165,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="netlab.fleet.job", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("pair")
-    parser.add_argument("visit")
-    parser.add_argument("--lease", type=int, help="lease number of the campaign it belongs to")
-    parser.add_argument("--parent", type=int, help="process that the job ends with")
+    parser.add_argument("visits", nargs="+", metavar="visit")
+    parser.add_argument("--lease", type=int, help="lease number of the campaign they belong to")
+    parser.add_argument("--parent", type=int, help="process that the jobs end with")
+    parser.add_argument("--mark", type=Path, help="file to create once every result is written")
     return parser.parse_args(argv)
 
 

@@ -13,7 +13,7 @@ import netlab
 from netlab.errors import BadInput, NetlabError
 from netlab.files.json_file import write_json
 from netlab.fleet.inventory import FleetHost, Inventory
-from netlab.fleet.pairs import Pair, rounds_of
+from netlab.fleet.pairs import Pair
 from netlab.fleet.template import PairEnds, check_template
 from netlab.study import Study, load
 from netlab.study.frozen import freeze, frozen_text
@@ -58,11 +58,10 @@ class FleetVisit:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """One visit of one pair; ``after`` are the jobs before it on its hosts."""
+    """One visit of one pair."""
 
     pair: Pair
     visit: FleetVisit
-    after: tuple[str, ...] = ()
 
     @property
     def job_id(self) -> str:
@@ -105,22 +104,8 @@ class FleetPlan:
 
     @cached_property
     def jobs(self) -> tuple[FleetJob, ...]:
-        """All jobs in the order of measuring.
-
-        Round after round of the study, visit after visit of it, and in each the rounds of pairs
-        that share no host. Every host works through its jobs in this order.
-        """
-        last: dict[str, str] = {}
-        found = []
-        matches = rounds_of(self.pairs)
-        for visit in self.visits:
-            for match in matches:
-                for pair in match:
-                    after = dict.fromkeys(last[name] for name in pair if name in last)
-                    job = FleetJob(pair, visit, tuple(after))
-                    last.update(dict.fromkeys(pair, job.job_id))
-                    found.append(job)
-        return tuple(found)
+        """All jobs: visit after visit of the study, in each all pairs."""
+        return tuple(FleetJob(pair, visit) for visit in self.visits for pair in self.pairs)
 
     def done_file(self, job_id: str) -> Path:
         """File of a job's result."""
@@ -132,8 +117,14 @@ class FleetPlan:
 
     def pair_key(self, pair: Pair) -> str:
         """Digest of what a job of a pair depends on: the study, and how its hosts are reached."""
-        hosts = [self.hosts[name].model_dump(exclude={"groups", "labels"}) for name in pair]
-        return _digest([self.key, hosts])
+        if pair not in self._keys:
+            hosts = [self.hosts[name].model_dump(exclude={"groups", "labels"}) for name in pair]
+            self._keys[pair] = _digest([self.key, hosts])
+        return self._keys[pair]
+
+    @cached_property
+    def _keys(self) -> dict[Pair, str]:
+        return {}
 
     def ends(self, pair: Pair) -> PairEnds | None:
         """Data addresses and interfaces of a pair; None if its hosts must be asked."""
@@ -151,13 +142,12 @@ class FleetPlan:
         return found if found.get("key") == self.pair_key(job.pair) else None
 
     def remaining(self) -> Iterator[FleetJob]:
-        """Jobs without a valid result, each after those of its hosts that remain too."""
-        missing = [job for job in self.jobs if (self.result(job) or {}).get("status") != DONE]
-        last: dict[str, str] = {}
-        for job in missing:
-            after = dict.fromkeys(last[name] for name in job.pair if name in last)
-            last.update(dict.fromkeys(job.pair, job.job_id))
-            yield FleetJob(job.pair, job.visit, tuple(after))
+        """Jobs without a valid result."""
+        return (job for job in self.jobs if not self.is_done(job))
+
+    def is_done(self, job: FleetJob) -> bool:
+        """True if a job has a valid result."""
+        return (self.result(job) or {}).get("status") == DONE
 
     def job(self, pair: str, visit: str) -> FleetJob:
         """A job by its pair and visit.

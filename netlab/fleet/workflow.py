@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from netlab.errors import NetlabError
-from netlab.files.json_file import write_json, write_text
+from netlab.files.json_file import write_text
 from netlab.files.yaml_file import yaml_text
+from netlab.fleet.batches import BATCH_S, batches
 from netlab.fleet.plan import DONE, FleetJob, FleetPlan, pair_id
+
+BATCHES = "batches"
+"""Folder with an empty file for each batch that Snakemake has made."""
 
 SCHEDULER_SUBSAMPLE = 1000
 """Jobs that a pass of the scheduler considers; more take minutes."""
@@ -25,22 +31,29 @@ missing = set().union(*config["pairs"].values()) - set(workflow.global_resources
 if missing:
     raise WorkflowError(f"{len(missing)} hosts have no limit; use profiles/default")
 
-def before(job):
-    return [ancient(f"done/{other}.json") for other in config["after"][job]]
+def before(batch):
+    return [ancient(f"batches/{other}") for other in config["batches"][batch]["after"]]
+
+def visits(batch):
+    return [config["visits"][number] for number in config["batches"][batch]["visits"]]
 
 rule all:
     default_target: True
-    input: [f"done/{job}.json" for job in config["after"]]
+    input: [f"batches/{batch}" for batch in config["batches"]]
 
 for pair, hosts in config["pairs"].items():
     rule:
         name: f"pair_{hosts[0]}_{hosts[1]}"
-        output: f"done/{pair}/{{visit}}.json"
-        wildcard_constraints: visit="[^/]+"
-        input: lambda wildcards, pair=pair: before(f"{pair}/{wildcards.visit}")
-        params: job=config["job"], pair=pair
+        output: f"batches/{pair}/{{number}}"
+        wildcard_constraints: number="[0-9]+"
+        input: lambda wildcards, pair=pair: before(f"{pair}/{wildcards.number}")
+        params:
+            job=config["job"],
+            pair=pair,
+            visits=lambda wildcards, pair=pair: visits(f"{pair}/{wildcards.number}"),
         resources: **{host: 1 for host in hosts}
-        shell: "exec {params.job:q} {params.pair:q} {wildcards.visit:q} --parent $PPID"
+        shell:
+            "exec {params.job:q} --mark {output:q} --parent $PPID {params.pair:q} {params.visits:q}"
 """
 
 
@@ -74,6 +87,7 @@ def write_workflow(
     *,
     at_once: int,
     number: int,
+    batch_s: float = BATCH_S,
     job_argv: Sequence[str] | None = None,
 ) -> Path:
     """Write the workflow of some jobs.
@@ -88,8 +102,11 @@ def write_workflow(
         Jobs at a time.
     number : int
         Lease number of the campaign; a job refuses to start under another.
+    batch_s : float
+        Estimated time of the jobs that one process makes, s; see
+        :func:`netlab.fleet.batches.batches`.
     job_argv : sequence of str, optional
-        The command of a job, before its options, pair and visit.
+        The command of a job, before its options, pair and visits.
 
     Returns
     -------
@@ -98,16 +115,26 @@ def write_workflow(
     """
     folder, names = plan.folder, resource(plan)
     argv = job_argv or (sys.executable, "-m", "netlab.fleet.job", str(plan.directory))
+    at = {visit.visit_id: position for position, visit in enumerate(plan.visits)}
     content = {
         "job": [*argv, "--lease", str(number)],
         "pairs": {pair_id(j.pair): [names[host] for host in j.pair] for j in jobs},
-        "after": {job.job_id: list(job.after) for job in jobs},
+        "visits": list(at),
+        "batches": {
+            batch.batch_id: {
+                "visits": [at[visit.visit_id] for visit in batch.visits],
+                "after": batch.after,
+            }
+            for batch in batches(plan, jobs, batch_s)
+        },
     }
     for job in jobs:
         plan.done_file(job.job_id).unlink(missing_ok=True)
-    write_json(folder / "workflow.json", content)
+    shutil.rmtree(folder / BATCHES, ignore_errors=True)
+    write_text(folder / "workflow.json", json.dumps(content))
     write_text(folder / "Snakefile", SNAKEFILE)
-    (folder / DONE).mkdir(exist_ok=True)
+    for name in (DONE, BATCHES):
+        (folder / name).mkdir(exist_ok=True)
     profile = {
         "cores": at_once,
         "resources": dict.fromkeys(names.values(), 1),

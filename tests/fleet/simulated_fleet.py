@@ -22,13 +22,23 @@ title: Runs that sleep
 hosts: {{left: {{kind: lab}}, right: {{kind: lab}}}}
 paths: {{cable: {{ends: [{{host: left}}, {{host: right}}]}}}}
 groups: [{{name: only, path: cable, sender: left}}]
+tunings:
+  - name: sack-off
+    mtus_B: [{mtus}]
+    knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
 streams: [1]
 timing: {{rounds: {rounds}, seconds: 0.05, warmup_s: 0.0}}
 """
 
 
+def study_text(rounds: int, blocks: int = 1) -> str:
+    """A study with so many blocks a round."""
+    mtus = ", ".join(str(1500 + number) for number in range(blocks))
+    return STUDY.format(rounds=rounds, mtus=mtus)
+
+
 def job_argv(plan: FleetPlan) -> tuple[str, ...]:
-    """The command of a job, before pair and visit."""
+    """The command of a job, before pair and visits."""
     return sys.executable, JOB, str(plan.directory)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from refusals import refused
 
 from netlab.errors import BadInput, NetlabError
 from netlab.files.json_file import write_json
+from netlab.fleet.batches import batches
 from netlab.fleet.inventory import FleetHost, Inventory
 from netlab.fleet.pairs import pairs_of
-from netlab.fleet.plan import DONE, FAILED, FleetPlan, make_plan, read_plan
+from netlab.fleet.plan import DONE, FAILED, FleetJob, FleetPlan, FleetVisit, make_plan, read_plan
 from netlab.fleet.template import pair_study
 from netlab.fleet.workflow import require_engine, resource, write_workflow
 from netlab.study import load, schedule
@@ -99,8 +101,15 @@ def test_a_study_that_no_pair_can_stand_in_for_is_refused(tmp_path, change, code
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
-@given(st.integers(2, 7), st.sampled_from(["all", "ring", "star=h1"]), st.data())
-def test_each_host_has_its_jobs_in_one_order_also_when_some_are_done(tmp_path, count, rule, data):
+@given(
+    st.integers(2, 7),
+    st.sampled_from(["all", "ring", "star=h1"]),
+    st.sampled_from([0.0, 5.0, 1e9]),
+    st.data(),
+)
+def test_each_host_has_its_batches_in_one_order_also_when_some_jobs_are_done(
+    tmp_path, count, rule, batch_s, data
+):
     hosts = fleet(count)
     plan = planned(tmp_path, rule, hosts)
     assert len(plan.jobs) == len({j.job_id for j in plan.jobs}) == len(plan.pairs) * 6
@@ -110,15 +119,31 @@ def test_each_host_has_its_jobs_in_one_order_also_when_some_are_done(tmp_path, c
     for job in done:
         write_result(plan, job)
     left = list(plan.remaining())
-    assert [j.job_id for j in left] == [j.job_id for j in plan.jobs if j not in done]
-    for jobs in (plan.jobs, left):
-        for host in hosts.hosts:
-            own = [job for job in jobs if host in job.pair]
-            for before, job in pairwise(own):
-                assert before.job_id in job.after
-        assert sum(len(job.after) for job in jobs) <= 2 * len(jobs)
-    rounds = [job.visit.round for job in plan.jobs]
+    assert left == [job for job in plan.jobs if job not in done]
+    found = batches(plan, left, batch_s)
+    jobs = [FleetJob(batch.pair, visit) for batch in found for visit in batch.visits]
+    assert len(jobs) == len(left) and set(jobs) == set(left)
+    assert len({batch.batch_id for batch in found}) == len(found)
+    for host in hosts.hosts:
+        own = [batch for batch in found if host in batch.pair]
+        for before, batch in pairwise(own):
+            assert before.batch_id in batch.after
+    assert sum(len(batch.after) for batch in found) <= 2 * len(found)
+    rounds = [job.visit.round for job in jobs]
     assert rounds == sorted(rounds)
+
+
+def test_a_batch_is_of_one_round_and_as_long_as_given(tmp_path):
+    plan = planned(tmp_path)  # 3 rounds of 2 visits with 4 runs of a second
+    (seconds,) = {visit.seconds for visit in plan.visits}
+    for batch_s, sizes in ((0, [1] * 6), (1.9 * seconds, [1] * 6), (2 * seconds, [2, 2, 2])):
+        for pair in plan.pairs:
+            own = [batch for batch in batches(plan, plan.jobs, batch_s) if batch.pair == pair]
+            assert [len(batch.visits) for batch in own] == sizes
+            assert all(len({visit.round for visit in batch.visits}) == 1 for batch in own)
+    many = replace(plan, visits=tuple(FleetVisit(f"b{n}", 1, 1, 0.0) for n in range(250)))
+    sizes = [len(batch.visits) for batch in batches(many, many.jobs) if "h0" in batch.pair]
+    assert sorted(sizes) == [50, 50, 100, 100, 100, 100]
 
 
 def test_a_plan_is_read_back_as_it_was_written(tmp_path):
@@ -167,9 +192,15 @@ def test_the_workflow_has_a_limit_for_every_host_and_only_what_is_missing(tmp_pa
     write_result(plan, plan.jobs[0])
     write_result(plan, plan.jobs[1], FAILED)
     left = list(plan.remaining())
-    folder = write_workflow(plan, left, at_once=2, number=7)
+    folder = write_workflow(plan, left, at_once=2, number=7, batch_s=0)
     content = json.loads((folder / "workflow.json").read_text())
-    assert list(content["after"]) == [job.job_id for job in left]
+    visits = content["visits"]
+    jobs = [
+        f"{batch_id.split('/')[0]}/{visits[number]}"
+        for batch_id, batch in content["batches"].items()
+        for number in batch["visits"]
+    ]
+    assert sorted(jobs) == sorted(job.job_id for job in left)
     assert content["job"][-2:] == ["--lease", "7"]
     profile = (folder / "profiles" / "default" / "config.yaml").read_text()
     for names in content["pairs"].values():
