@@ -78,6 +78,7 @@ STUDIES = {
     "e2e/test_study_runs.py",
     "e2e/test_wheel.py",
     "faults/test_faults.py",
+    "fleet/test_fleet_faults.py",
     "fleet/test_fleet_notebook.py",
     "fleet/test_fleet_on_a_lab.py",
 }

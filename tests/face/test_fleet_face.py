@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from fleet_effects import EFFECTS, fleet_runs
@@ -44,6 +45,17 @@ def test_it_shows_itself_as_its_state_and_its_slowest_links(fleet):
     assert "The 10 slowest links" in repr(fleet)
     html = fleet._repr_html_()
     assert "h05 → h06" in html and ">h11</th>" in html
+
+
+def test_the_report_is_a_site_of_the_plan_and_its_runs(fleet, tmp_path, monkeypatch):
+    measured = fleet_runs(12, 3).assign(started_at=pd.Timestamp("2026-01-02T03:04:05Z"))
+    monkeypatch.setattr("netlab.face.fleet.fleet_runs", lambda plan: measured)
+    words = ["fleet", "report", str(tmp_path / "results"), "--site", str(tmp_path / "site")]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    assert done.output.strip() == str(tmp_path / "site" / "index.html")
+    assert "the slowest, h0" in (tmp_path / "site" / "index.html").read_text()
+    assert "jobs done, no controller runs" in (tmp_path / "site" / "state.html").read_text()
 
 
 def test_charts_are_of_every_link_and_draw_on_given_axes(fleet):
