@@ -52,6 +52,7 @@ def main() -> None:
         options = FleetOptions(given.at_once, retry_s=0, batch_s=given.batch_s)
         run_fleet(plan, options, job_argv=job_argv(plan))
         return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # remove the namespaces
     with (
         tempfile.TemporaryDirectory() as folder,
         simulated_hosts(0 if given.plan_only else given.hosts, names=given.hosts) as inventory,
