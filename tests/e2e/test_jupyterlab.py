@@ -177,6 +177,12 @@ PICTURES = """
 return [...document.querySelectorAll('.netlab-explore .view[open] img')]
   .map(i => i.checkVisibility() && i.naturalWidth > 100 && i.alt.length > 20);
 """
+LINK = "return !!document.querySelector('.jp-OutputArea-output a')"
+REPORT = """
+const viewer = document.querySelector('.jp-HTMLViewer iframe');
+return viewer && [...document.querySelectorAll('.lm-TabBar-tab')].map(t => t.title)
+  .find(title => title.includes('index.html'))?.match(/Path: (\\S+)/)?.[1];
+"""
 ONE = "left → right, openlab-2003-normal"
 OTHER = "left ↔ right, openlab-2003-full"
 
@@ -187,6 +193,11 @@ def written(place, name: str, outputs=()) -> None:
         f"import netlab\nnetlab.Results({str(measured_openlab())!r}).explore()"
     )
     cell.outputs = list(outputs)
+    with_code(place, name, cell)
+
+
+def with_code(place, name: str, cell: nbformat.NotebookNode) -> None:
+    """A notebook of one cell."""
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     notebook = nbformat.v4.new_notebook(cells=[cell], metadata=kernel)
     nbformat.write(notebook, place / "notebooks" / name)
@@ -241,3 +252,26 @@ def test_the_explorer_can_be_read_in_a_notebook_that_is_not_trusted(place, serve
     last = "return [...document.querySelectorAll('.netlab-explore .view > summary')].at(-1).click()"
     script(browser, last)
     until(lambda: script(browser, PICTURES) == [True, True], "last view unfolded")
+
+
+def test_the_link_to_a_report_opens_it(place, server, browser):
+    site = place / "site"
+    site.mkdir()
+    (site / "index.html").write_text("<!doctype html><title>Report</title><h1>A report</h1>")
+    code = (
+        "from pathlib import Path\nfrom netlab.face.shown import Site\n"
+        "Site(Path('..') / 'site' / 'index.html')"
+    )
+    with_code(place, "link.ipynb", nbformat.v4.new_code_cell(code))
+    opened(browser, server, "link.ipynb")
+
+    def linked() -> bool:
+        command(browser, "notebook:run-all-cells")
+        time.sleep(2)
+        return script(browser, LINK)
+
+    until(linked, "link")
+    browser.execute_script(LINK.replace("return !!", "") + ".click()")
+    page = until(lambda: script(browser, REPORT), "report")
+    assert page.endswith("site/index.html")
+    assert len(browser.window_handles) == 1
