@@ -19,15 +19,18 @@ pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 UV = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
 
 
-def uv(*argv: str) -> None:
+def uv(*argv: str, **environment: str) -> None:
     """Run uv from its cache, which the set-up has filled; from the network where it was emptied."""
+    said = []
     for offline in (("--offline",), ()):
         done = subprocess.run(
-            (UV, *argv, *offline, "--quiet"), cwd=ROOT, capture_output=True, text=True, check=False
-        )
+            (UV, *argv, *offline, "--quiet"), cwd=ROOT, capture_output=True, text=True, check=False,
+            env={**os.environ, **environment},
+        )  # fmt: skip
         if done.returncode == 0:
             return
-    raise AssertionError(done.stderr)
+        said.append(done.stderr)
+    raise AssertionError("\n".join(said))
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +46,12 @@ def wheel(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory) -> Path:
     """A fresh environment with the wheel and the locked versions of what it needs."""
-    place = tmp_path_factory.mktemp("installed")
-    locked = place / "requirements.txt"
-    uv("export", "--frozen", "--no-dev", "--no-emit-project", "--output-file", str(locked))
-    uv("venv", str(place / "venv"))
-    python = place / "venv" / "bin" / "python"
-    uv("pip", "install", "--python", str(python), "--requirements", str(locked), str(wheel))
-    return place / "venv"
+    venv = tmp_path_factory.mktemp("installed") / "venv"
+    # by the addresses of the lock: the cache has no index of versions
+    locked = ("sync", "--frozen", "--no-dev", "--no-install-project")
+    uv(*locked, UV_PROJECT_ENVIRONMENT=str(venv))
+    uv("pip", "install", "--no-deps", "--python", str(venv / "bin" / "python"), str(wheel))
+    return venv
 
 
 def run(venv: Path, cwd: Path, *argv: str) -> subprocess.CompletedProcess:

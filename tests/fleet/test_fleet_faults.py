@@ -24,7 +24,8 @@ WAIT_S = 240
 """Timeout on a machine that is busy otherwise."""
 
 REASONS = {
-    "n2": (("E-HOST-011", "E-HOST-023"), "n2: "),  # lost in a run, or between two
+    # lost in a run, between two, or in a command before the first
+    "n2": (("E-HOST-011", "E-HOST-023", "E-HOST-001"), "n2: "),
     "n4": (("E-HOST-020",), "no SSH session with n4"),
     "n6": (("E-HOST-027",), "no key or agent was accepted"),
     "n8": (("E-HOST-015",), "no space for the agent"),

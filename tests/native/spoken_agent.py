@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -29,12 +30,22 @@ class Agent:
         while b"\n" not in self._rest:
             left = deadline - time.monotonic()
             ready = select.select([self.process.stdout], [], [], max(left, 0))[0]
-            assert ready, f"the agent says nothing for {timeout_s} s"
+            assert ready, f"the agent says nothing for {timeout_s} s\n{self._waits()}"
             some = os.read(self.process.stdout.fileno(), 1 << 20)
             assert some, f"the agent is gone: {self.process.stderr.read().decode()[-3000:]}"
             self._rest += some
         line, _, self._rest = self._rest.partition(b"\n")
         return json.loads(line)
+
+    def _waits(self) -> str:
+        """CPU time of each thread, and where in the kernel it is."""
+        parts = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                user, system = (task / "stat").read_text().rpartition(")")[2].split()[11:13]
+                stack = (task / "stack").read_text() if os.geteuid() == 0 else ""
+                parts.append(f"thread {task.name}: {user} + {system} ticks\n{stack}")
+        return "".join(parts)
 
     def receive_results(self, count: int = 2, timeout_s: float = 30) -> dict[tuple[str, int], dict]:
         """The next events by kind and run."""
