@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from netlab.report.publish import PublishedReport
     from netlab.study import Study
 
+PUBLISHING = ("netlab.report.publish", "netlab.charts.views", "netlab.report.front")
+"""Modules that a report and its kernels need."""
+
 
 @click.command("report")
 @study_argument
@@ -50,8 +53,9 @@ def report_command(
     """
     loaded = load_study(study, quick=quick)
     from netlab.experiment.progress import Progress
+    from netlab.notebooks.forkserver import fork_server
 
-    with Progress() as progress:
+    with fork_server(*PUBLISHING), Progress() as progress:
         published = publish_site(loaded, results, site, progress, against, author)
     click.echo(published.index)
     sys.exit(gate_code(published.concerns))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
     from netlab.study import Study
 
+MEASURING = ("netlab.experiment.campaign", "netlab.face.block")
+"""Modules that a campaign and its kernels need."""
+
 
 @click.command("run")
 @study_argument
@@ -33,8 +36,9 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
+    from netlab.notebooks.forkserver import fork_server
 
-    with Progress(report=False) as progress:
+    with fork_server(*MEASURING), Progress(report=False) as progress:
         campaign = measure(loaded, results, progress, outer)
     click.echo(campaign.directory)
     sys.exit(exit_code(campaign))

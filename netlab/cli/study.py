@@ -17,7 +17,7 @@ from netlab.cli.options import (
     timing_options,
 )
 from netlab.cli.report import gate_code, publish_site
-from netlab.cli.run import exit_code, measure
+from netlab.cli.run import MEASURING, exit_code, measure
 from netlab.cli.validation import asked_outer, load_measurable
 
 
@@ -39,8 +39,9 @@ def study_command(
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
+    from netlab.notebooks.forkserver import fork_server
 
-    with Progress() as progress:
+    with fork_server(*MEASURING), Progress() as progress:
         campaign = measure(loaded, results, progress, outer)
         published = publish_site(loaded, campaign.directory, site, progress)
     click.echo(published.index)

@@ -34,10 +34,12 @@ SILENCE_S = 240.0
 """Longest time in s without a finished run, beside the run's own: every wait below is shorter."""
 
 PREPARE = """
-import netlab
-from netlab.face import block
 from netlab.notebooks import progress
 progress.listen()
+"""
+SHARED = """
+import netlab
+from netlab.face import block
 """
 
 
@@ -285,7 +287,7 @@ class _Rounds:
 
     def _visit(self, visit: Visit) -> None:
         if self._kernel is None:
-            self._kernel = self._kernels.enter_context(Kernel(PREPARE))
+            self._kernel = self._kernels.enter_context(Kernel(PREPARE, SHARED))
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Self
 
 from jupyter_client.kernelspec import KernelSpecManager
@@ -21,6 +22,7 @@ from papermill.engines import NBClientEngine, papermill_engines
 from netlab.errors import NetlabError
 from netlab.files.interrupts import interrupts_wait
 from netlab.files.scratch import Scratch
+from netlab.notebooks.forkserver import ForkProvisioner, ForkServer, running
 from netlab.notebooks.progress import MIME
 from netlab.notebooks.silence import PREPARE, SilenceWatch
 
@@ -30,6 +32,14 @@ CODE_S = 120.0
 """Time for code outside a notebook, such as imports from a slow disk."""
 INTERRUPT_S = 20.0
 """Time for an interrupted notebook to revert its hosts before its kernel is killed."""
+BACKEND = """
+import sys
+if "matplotlib.pyplot" in sys.modules:
+    get_ipython().run_line_magic("matplotlib", "inline")
+elif "matplotlib" in sys.modules:
+    sys.modules["matplotlib"].use("module://matplotlib_inline.backend_inline")
+"""
+"""Code for a forked kernel: a new interpreter chooses its backend when it imports matplotlib."""
 
 
 def local_manager(directory: str) -> AsyncKernelManager:
@@ -43,24 +53,38 @@ def local_manager(directory: str) -> AsyncKernelManager:
     )
 
 
+def _provisioner(manager: AsyncKernelManager, server: ForkServer, log: Path) -> ForkProvisioner:
+    made = ForkProvisioner(kernel_id="", kernel_spec=manager.kernel_spec, parent=manager)
+    made.server, made.log_file = server, log
+    return made
+
+
 class Kernel:
     """A running kernel; a context manager.
 
     Parameters
     ----------
     prepare : str
-        Code to execute first, such as imports.
+        Code to execute first.
+    shared : str
+        Code before that, such as imports, whose effects all kernels may share: inside
+        :func:`netlab.notebooks.forkserver.fork_server` it is executed once.
     """
 
-    def __init__(self, prepare: str = ""):
-        self._prepare = prepare
+    def __init__(self, prepare: str = "", shared: str = ""):
+        self._prepare, self._shared = prepare, shared
 
     def __enter__(self) -> Self:
         self._scratch = Scratch("kernel")
         sockets = self._scratch.__enter__()
         self.manager = local_manager(str(sockets))
         self.manager.shutdown_wait_time = INTERRUPT_S
+        prepare = self._shared + self._prepare
         try:
+            if (server := running()) is not None:
+                server.execute(self._shared)
+                prepare = BACKEND + self._prepare
+                self.manager.provisioner = _provisioner(self.manager, server, sockets / "log")
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
             # and jupyter_client cannot end a kernel whose start was cut in the middle
             with open(sockets / "log", "wb") as log, interrupts_wait():
@@ -71,7 +95,7 @@ class Kernel:
             self.client.allow_stdin = False
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
-            self.execute(PREPARE.format(path=str(self._stacks)) + self._prepare)
+            self.execute(PREPARE.format(path=str(self._stacks)) + prepare)
         except BaseException:
             self.__exit__()
             raise
@@ -87,7 +111,8 @@ class Kernel:
                 run_sync(self.manager.interrupt_kernel)()
             if hasattr(self, "client"):
                 self.client.stop_channels()
-            run_sync(self.manager.shutdown_kernel)()
+            if self.manager.provisioner is not None and self.manager.has_kernel:
+                run_sync(self.manager.shutdown_kernel)()
         finally:
             self._scratch.__exit__()
 

@@ -12,6 +12,7 @@ from threading import Thread
 
 from netlab.files.json_file import write_text
 from netlab.notebooks.execution import execute
+from netlab.notebooks.forkserver import running
 from netlab.notebooks.kernel import Kernel
 from netlab.report.inputs import digest_of, package_digest, results_digest
 from netlab.results.campaigns import study_file
@@ -37,7 +38,12 @@ reuse_loaded()
 
 
 def at_once() -> int:
-    """Kernels side by side: the calling process draws pages meanwhile, and needs a CPU as well."""
+    """Kernels side by side: the calling process draws pages meanwhile, and needs a CPU as well.
+
+    A forked kernel costs nothing to start, so it may wait for a CPU.
+    """
+    if running() is not None:
+        return MOST_AT_ONCE
     return max(1, min(MOST_AT_ONCE, len(os.sched_getaffinity(0)) - 1))
 
 
@@ -55,6 +61,8 @@ class Job:
         One line for the index of the report.
     inputs : str
         Digest of all that the copy depends on; empty if it is made at every call.
+    then : str
+        Code for the kernel once the copy is made.
     """
 
     source: Path
@@ -62,6 +70,7 @@ class Job:
     parameters: Mapping[str, object] = field(default_factory=dict)
     summary: str = ""
     inputs: str = ""
+    then: str = ""
 
     @property
     def is_made(self) -> bool:
@@ -76,6 +85,8 @@ class Job:
         """Execute the notebook, and note its inputs."""
         self._note.unlink(missing_ok=True)
         execute(self.source, self.output, self.parameters, kernel=kernel)
+        if self.then:
+            kernel.execute(self.then)
         if self.inputs:
             write_text(self._note, self.inputs)
 
@@ -162,9 +173,9 @@ class Executions:
     def _work(self, early: bool) -> None:
         try:
             with ExitStack() as stack:
-                kernel = stack.enter_context(Kernel(self._prepare)) if early else None
+                kernel = stack.enter_context(Kernel(shared=self._prepare)) if early else None
                 while (job := self._left.get()) is not None:
-                    kernel = kernel or stack.enter_context(Kernel(self._prepare))
+                    kernel = kernel or stack.enter_context(Kernel(shared=self._prepare))
                     job.make(kernel)
                     self._ended.put(job)
         except BaseException as error:

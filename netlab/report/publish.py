@@ -6,7 +6,7 @@ import glob
 import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from netlab.report.execution import EXECUTED, LAST, Executions, Job, begun, rend
 from netlab.report.factors import has_factors
 from netlab.report.inputs import digest_of, package_digest, results_digest
 from netlab.report.kept import RenderedPages
-from netlab.report.site import ExecutedNotebook, build_site
+from netlab.report.site import ExecutedNotebook, build_site, links_of, page_files
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, load
 from netlab.study.pages import ReportPages, report_notebooks
@@ -66,6 +66,13 @@ SUMMARIES = {
     "14-claims.ipynb": "every claim of the five documents, recomputed",
 }
 """Notebooks of the published side, for the studies that name them."""
+
+RENDER = """
+from pathlib import Path
+from netlab.report.kept import RenderedPages
+RenderedPages(Path({!r}), {!r}).render(Path({!r}), {!r})
+"""
+"""Code for a kernel that has executed a notebook: render its page, for the site to take."""
 
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
@@ -160,6 +167,12 @@ def publish(
             for job in jobs
         ]
         pages += _block_pages(measured, directory / EXECUTED)
+        if reuse:
+            links = links_of(page_files(pages))
+            waiting = [
+                replace(job, then=RENDER.format(str(pages_folder), package, str(job.output), links))
+                for job in waiting
+            ]
         running.add(waiting, lambda job: step(job.source.name, share))
         for job in jobs:
             if job not in waiting:

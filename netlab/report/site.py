@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -125,7 +125,7 @@ def build_site(
         The site cannot be written.
     """
     target = Path(os.path.abspath(out_dir))
-    files = _page_files(notebooks)
+    files = page_files(notebooks)
     with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
         study.make(pdf=pdf, kept=kept, author=author)
@@ -143,7 +143,14 @@ def build_site(
     return target / "index.html"
 
 
-def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
+def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, str]:
+    """The file of each notebook's page.
+
+    Raises
+    ------
+    BadInput
+        Two pages would have one name.
+    """
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
@@ -157,14 +164,18 @@ def _page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook,
     return files
 
 
+def links_of(files: Mapping[ExecutedNotebook, str]) -> dict[str, str]:
+    """The page of each notebook by the notebook's name, as notebooks mention each other."""
+    return {Path(notebook.path).stem: file for notebook, file in files.items()}
+
+
 def _page(
     notebook: ExecutedNotebook,
     file: str,
     files: dict[ExecutedNotebook, str],
     render: Callable[[Path, dict[str, str]], Rendered],
 ) -> Page:
-    links = {Path(other.path).stem: name for other, name in files.items()}
-    rendered = render(Path(notebook.path), links)
+    rendered = render(Path(notebook.path), links_of(files))
     title = notebook.title or rendered.title
     return Page(
         file=file,
