@@ -86,12 +86,12 @@ def run(*argv: object, check: bool = True) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=check).stdout
 
 
-def until(condition: Callable[[], object], timeout_s: float = 20.0) -> float:
+def until(condition: Callable[[], object], timeout_s: float = 20.0, every_s: float = 0.05) -> float:
     """Wait for a condition; the seconds it took."""
     began = time.monotonic()
     while not condition():
         assert time.monotonic() < began + timeout_s, f"not in {timeout_s:g} s"
-        time.sleep(0.05)
+        time.sleep(every_s)
     return time.monotonic() - began
 
 

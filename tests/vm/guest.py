@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 from faults.site import run, until
 
 from .image import Image, pack
+from .saved import Monitor
 
 BOOT_S = 150.0
 DISK_B = 64 << 20
@@ -51,11 +53,13 @@ class Guest:
     address : str
         Its management address; the controller's is the one below.
     state : Path
-        Keys, disk and sockets of all machines of a test.
+        Disk, logs and sockets of all machines of a test, and the user's key.
     controller : tuple of str
         Words before a command that run it on the controller.
     image : Image
         What it boots.
+    parts : Path
+        Its keys, its initramfs, and its memory and disk as they were after a boot.
     has_disk : bool
         Whether the home directory is on a disk.
     clock : str
@@ -70,6 +74,7 @@ class Guest:
     state: Path
     controller: Sequence[str]
     image: Image
+    parts: Path
     has_disk: bool = False
     clock: str = ""
     processors: int = 1
@@ -80,18 +85,26 @@ class Guest:
         return self.state / f"{self.name}.disk"
 
     @property
+    def monitor(self) -> Path:
+        return self.state / f"{self.name}.qmp"
+
+    @property
     def initramfs(self) -> Path:
-        return self.state / f"{self.name}.initramfs"
+        return self.parts / f"{self.name}.initramfs"
+
+    @property
+    def memory(self) -> Path:
+        return self.parts / f"{self.name}.memory"
 
     def made(self) -> str:
         """Make its keys, its initramfs and its disk; the line of known_hosts."""
-        key = self.state / f"{self.name}.key"
+        key = self.parts / f"{self.name}.key"
         run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-        with tempfile.TemporaryDirectory(dir=self.state) as directory:
+        with tempfile.TemporaryDirectory(dir=self.parts) as directory:
             own = Path(directory) / "etc" / "ssh"
             own.mkdir(parents=True)
             shutil.copy(key, own / "host_key")
-            shutil.copy(self.state / "key.pub", own / "authorized_keys")
+            shutil.copy(self.parts / "key.pub", own / "authorized_keys")
             (own / "sshd_config").write_text(SSHD)
             pack(Path(directory), self.initramfs)
         # the kernel unpacks one archive after the other
@@ -120,6 +133,7 @@ class Guest:
             "384",
         ]
         words += ["-display", "none", "-serial", f"file:{self.state / self.name}.console"]
+        words += ["-qmp", f"unix:{self.monitor},server=on,wait=off"]
         words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
         own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"
         words += ["-append", f"{KERNEL} {own}"]
@@ -141,12 +155,12 @@ class Guest:
             words += ["-device", f"{device},netdev={interface},mac={mac}"]
         return words
 
-    def start(self) -> None:
-        """Switch the power on."""
+    def start(self, *words: str) -> None:
+        """Switch the power on, with further words for QEMU."""
         log = self.state / f"{self.name}.qemu"
         with log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*self.controller, *self.argv()],
+                [*self.controller, *self.argv(), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -160,9 +174,28 @@ class Guest:
             return self.ssh("true").returncode == 0
 
         try:
-            until(answers, BOOT_S)
+            until(answers, BOOT_S, 0.2)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.console()}") from error
+
+    def save(self) -> None:
+        """Save its memory and its disk, and end it."""
+        self.forget()
+        monitor = Monitor(self.monitor)
+        monitor.ask("migrate-set-parameters", **{"max-bandwidth": 1 << 40})
+        monitor.ask("migrate", uri=f"exec:cat >{shlex.quote(str(self.memory))}")
+        until(lambda: monitor.ask("query-migrate")["status"] == "completed", BOOT_S)
+        monitor.ask("quit")
+        monitor.close()
+        self.process.wait()
+        if self.has_disk:
+            run("cp", "--sparse=always", self.disk, self.parts)
+
+    def resume(self) -> None:
+        """Switch it on as it was saved."""
+        if self.has_disk:
+            run("cp", "--sparse=always", self.parts / self.disk.name, self.disk)
+        self.start("-incoming", f"exec:cat {shlex.quote(str(self.memory))}")
 
     def boot(self) -> None:
         """Switch the power on and wait until it takes logins."""

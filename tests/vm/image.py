@@ -7,6 +7,7 @@ Python, no bash, no compiler."""
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import re
 import shutil
@@ -70,7 +71,7 @@ def image() -> Image:
         fresh = built.with_suffix(f".{os.getpid()}")
         _build(package, fresh)
         fresh.rename(built)
-    return Image(built / "vmlinuz", built / "initramfs")
+    return Image(built / "vmlinux", built / "initramfs")
 
 
 def pack(tree: Path, archive: Path) -> None:
@@ -92,7 +93,8 @@ def _build(package: Path, to: Path) -> None:
         (root / place).mkdir(parents=True)
     _unpack(package, root)
     (kernel,) = (root / "boot").iterdir()
-    kernel.rename(to / "vmlinuz")
+    (to / "vmlinux").write_bytes(_unpacked(kernel.read_bytes()))
+    kernel.unlink()
     version = next((root / "lib" / "modules").iterdir()).name
     subprocess.run(("busybox", "depmod", "-b", root, version), check=True)
     _copy(shutil.which("busybox", path=PATHS) or "busybox", root / "bin" / "busybox")
@@ -122,6 +124,15 @@ def _unpack(package: Path, root: Path) -> None:
                 files.extract(member, root, filter="data")
     if unpacking.returncode:
         raise OSError(f"{package} cannot be unpacked")
+
+
+def _unpacked(kernel: bytes) -> bytes:
+    """The ELF file in a compressed kernel: an interpreted processor takes long to unpack it.
+
+    Linux, Documentation/arch/x86/boot.rst: setup_sects, payload_offset and payload_length.
+    """
+    begin = (kernel[0x1F1] + 1) * 512 + int.from_bytes(kernel[0x248:0x24C], "little")
+    return lzma.LZMADecompressor().decompress(kernel[begin:])
 
 
 def _libraries(programs: Iterable[str]) -> set[str]:

@@ -5,8 +5,12 @@ Each card of one machine is joined with the same card of the other."""
 from __future__ import annotations
 
 import contextlib
+import json
+import shutil
 import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
@@ -14,12 +18,17 @@ from faults.site import ADDRESSES, Site, run, until
 
 from .guest import CARDS, Guest
 from .image import Image
+from .saved import saved
 
 DATA = {card: index for index, card in enumerate(CARDS)}
 FAR_CLOCK = "2031-02-03T04:05:06"
 """Clock of host b, years ahead."""
+MORE: dict[str, dict] = {"a": {"processors": 2}, "b": {"has_disk": True, "clock": FAR_CLOCK}}
+"""What distinguishes a host."""
 STARTED_S = 150.0
 """Timeout of a run's start: interpreted processors are slow, and slower on a busy machine."""
+POLL_S = 0.3
+"""A look at a machine takes time that its processes need."""
 BY_MEMORY = ("net.ipv4.inet_peer_threshold", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 """Settings whose defaults follow from the memory that is free at boot: by a page more or less."""
 DUMP = r"""
@@ -58,29 +67,54 @@ class Machines(Site):
         super().__init__(state)
         self.namespaces = {"ctl": self.namespaces["ctl"]}
         (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
+        self.image = image
         controller = ("ip", "netns", "exec", self.namespaces["ctl"])
-        more = {"a": {"processors": 2}, "b": {"has_disk": True, "clock": FAR_CLOCK}}
         self.guests = {
-            name: Guest(name, number, address, state, controller, image, **more[name])
+            name: Guest(name, number, address, state, controller, image, state, **MORE[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
         }
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
+        """Start both machines as they are after a boot; only a power cut makes them boot again."""
         run("ip", "netns", "add", self.namespaces["ctl"])
         self.ip("ctl", "link set lo up")
-        known = []
         for name, guest in self.guests.items():
             self.ip("ctl", f"tuntap add dev to-{name} mode tap")
+            # as in the saved machines' tables of neighbours
+            self.ip("ctl", f"link set to-{name} address 52:54:00:00:00:{guest.number:02d}")
             self.ip("ctl", f"addr add {ADDRESSES[name][1]}/30 dev to-{name}")
             self.ip("ctl", f"link set to-{name} up")
-            known.append(guest.made())
-        (self.state / "home" / ".ssh" / "known_hosts").write_text("".join(known))
+        settings = json.dumps([MORE, ADDRESSES])
+        self.use(saved(self.image.kernel.parent, settings, self.make))
+        for guest in self.guests.values():
+            guest.resume()
+        for guest in self.guests.values():
+            guest.wait()
+            if not guest.clock:
+                guest.sh(f"date -s @{int(time.time())}")
+
+    def use(self, parts: Path) -> None:
+        """Take keys and machines from a directory."""
+        shutil.copy(parts / "key", self.state / "key")
+        shutil.copy(parts / "known_hosts", self.state / "home" / ".ssh" / "known_hosts")
+        for guest in self.guests.values():
+            guest.parts = parts
+
+    def make(self, parts: Path) -> None:
+        """Make keys and machines, boot them, and save them."""
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", parts / "key")
+        for guest in self.guests.values():
+            guest.parts = parts
+        known = "".join(guest.made() for guest in self.guests.values())
+        (parts / "known_hosts").write_text(known)
+        self.use(parts)
         for guest in self.guests.values():
             guest.start()
         for guest in self.guests.values():
             guest.wait()
+        for guest in self.guests.values():
+            guest.save()
 
     def down(self) -> None:
         for guest in self.guests.values():
@@ -141,7 +175,7 @@ class Machines(Site):
         """A run whose data flow."""
         self._sent_B = None  # not what an earlier run sent
         process = self.measure()
-        until(lambda: process.poll() is not None or self.sending(), STARTED_S)
+        until(lambda: process.poll() is not None or self.sending(), STARTED_S, POLL_S)
         assert process.poll() is None, self.finished(process)
         return process
 
@@ -151,7 +185,10 @@ class Machines(Site):
         return [int(line.split()[0]) for line in mine if what in line]
 
     def dump(self) -> dict[str, str]:
-        return {name: guest.sh(DUMP) for name, guest in self.guests.items()}
+        """Every setting of both hosts, which are read at once."""
+        with ThreadPoolExecutor() as readers:
+            texts = readers.map(lambda guest: guest.sh(DUMP), self.guests.values())
+            return dict(zip(self.guests, texts, strict=True))
 
     def journals(self) -> list[str]:
         """Names of the journals of both hosts."""
@@ -161,7 +198,7 @@ class Machines(Site):
     def ended(self) -> None:
         """Wait until no process of netlab is left on a machine."""
         for name in self.guests:
-            until(lambda name=name: not self.processes(name), 45)
+            until(lambda name=name: not self.processes(name), 45, POLL_S)
 
     def restored(self, settings: dict[str, str]) -> None:
         """Wait until no process is left and every setting is as before; links come up again."""
@@ -181,14 +218,14 @@ class Machines(Site):
             return not differing
 
         try:
-            until(same, 45)
+            until(same, 45, POLL_S)
         except AssertionError as error:
             raise AssertionError("\n".join(differing)) from error
 
     def clean(self, settings: dict[str, str]) -> None:
         """Wait until no process and no journal is left, and every setting is as before."""
         self.restored(settings)
-        until(lambda: not self.journals(), 45)
+        until(lambda: not self.journals(), 45, POLL_S)
 
 
 @contextlib.contextmanager
