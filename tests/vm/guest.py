@@ -225,6 +225,11 @@ class Guest:
         script = f"while ! {condition}; do usleep 3000; done; echo b >/proc/sysrq-trigger"
         self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
 
+    def say_when(self, condition: str, words: str) -> None:
+        """Let it print words on its console when a condition of its shell is true."""
+        script = f"while ! {condition}; do usleep 300000; done; echo {words} >/dev/ttyS0"
+        self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
+
     def forget(self) -> None:
         """Close the shared SSH connection."""
         self.ssh("", "-O", "exit")

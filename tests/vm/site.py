@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -79,6 +81,8 @@ class Machines(Site):
         """Start both machines as they are after a boot; only a power cut makes them boot again."""
         run("ip", "netns", "add", self.namespaces["ctl"])
         self.ip("ctl", "link set lo up")
+        # sockets of dead processes give up soon, see lose_controller()
+        run(*self.inside("ctl", "sysctl", "-qw", "net.ipv4.tcp_orphan_retries=1"))
         for name, guest in self.guests.items():
             self.ip("ctl", f"tuntap add dev to-{name} mode tap")
             # as in the saved machines' tables of neighbours
@@ -165,6 +169,30 @@ class Machines(Site):
                 sort_keys=False,
             )
         )
+
+    def lose_controller(self, process: subprocess.Popen[str]) -> None:
+        """Cut the controller's power: no packet says that its connections are gone.
+
+        It is away until :meth:`find_controller`; the machines' QEMU is not part of it.
+        """
+        for name in self.guests:
+            self.tc(f"add dev to-{name} root pfifo limit 0")
+        machines = {guest.process.pid for guest in self.guests.values()}
+        for pid in map(int, run("ip", "netns", "pids", self.namespaces["ctl"]).split()):
+            if pid not in machines:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        process.wait()
+
+    def find_controller(self) -> None:
+        """Let the controller be up again, without a connection of before."""
+        listing = self.inside("ctl", "ss", "-Htan", "state", "connected", "exclude", "time-wait")
+        until(lambda: not run(*listing), 45)
+        for name in self.guests:
+            self.tc(f"del dev to-{name} root")
+
+    def tc(self, words: str) -> None:
+        run("tc", "-n", self.namespaces["ctl"], "qdisc", *words.split())
 
     def sending(self) -> bool:
         counter = "cat /sys/class/net/e1000e/statistics/tx_bytes"

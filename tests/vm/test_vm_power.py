@@ -1,4 +1,4 @@
-"""Power cuts of hosts: the faults of docs/promises.md that need machines of their own.
+"""Power cuts: the faults of docs/promises.md that need machines of their own.
 
 The kernel of a machine that loses power writes nothing more: what was not synchronised is gone."""
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from faults.site import disturbed, resumed
+from faults.site import disturbed, resumed, until
 from promises import promised
 
 from .site import KNOBS, Machines
@@ -19,6 +19,10 @@ from .site import KNOBS, Machines
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timing, pytest.mark.beside]
 PROMISES = promised("Machines that lose power")
 Result = tuple[int, str]
+MTU = "/sys/class/net/e1000e/mtu"
+REVERTED = "the tuning is reverted"
+AWAY_S = 60.0
+"""Longer than the 15 s after which a guard reverts: interpreted processors are slow."""
 JOURNAL = "/root/.cache/netlab/journal/*.journal"
 
 
@@ -55,17 +59,48 @@ def both(site: Machines) -> Result:
     for guest in site.guests.values():
         guest.cut()
     result = site.finished(process, 300)
+    booted(site)
+    return result
+
+
+def booted(site: Machines) -> None:
+    """Boot both machines."""
     for guest in site.guests.values():
         guest.start()
     for guest in site.guests.values():
         guest.wait()
-    return result
+
+
+def of_the_controller(site: Machines) -> Result:
+    """The hosts revert while it is away, and say so on their consoles."""
+    process = site.under_way()
+    for guest in site.guests.values():
+        guest.say_when(f"[ $(cat {MTU}) = 1500 ]", REVERTED)
+        assert guest.sh(f"cat {MTU}") == "9000\n"
+    site.lose_controller(process)
+    for guest in site.guests.values():
+        until(lambda guest=guest: REVERTED in guest.console(), AWAY_S)
+    site.find_controller()
+    return site.finished(process)
+
+
+def of_all(site: Machines) -> Result:
+    """The controller and both hosts."""
+    process = site.under_way()
+    site.lose_controller(process)
+    for guest in site.guests.values():
+        guest.cut()
+    site.find_controller()
+    booted(site)
+    return site.finished(process)
 
 
 FAULTS: dict[str, Callable[[Machines], Result]] = {
     "a host loses power during a run": during_a_run,
     "a host loses power while it is tuned": while_tuned,
     "both hosts lose power": both,
+    "the controller loses power during a run": of_the_controller,
+    "the controller and both hosts lose power": of_all,
 }
 
 
