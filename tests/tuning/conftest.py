@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from rtnetlink import read_sizes, root_qdisc, write_size
@@ -310,6 +310,63 @@ def privileged() -> None:
     """These tests make network namespaces."""
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.fail("the tests of tuning need root and iproute2: they work in network namespaces")
+
+
+class PretendedMachine:
+    """A directory that stands for files of the machine's own; empty at the start of a test.
+
+    Attributes
+    ----------
+    NAMED : dict of str to str
+        Macro of the C sources -> path below the directory.
+    """
+
+    NAMED: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, root: Path):
+        self.root = root
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir(parents=True)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a line to a file below the directory."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+
+    def given_to(self, namespace: Namespace) -> None:
+        """Called with the namespace that is to use it."""
+
+
+@pytest.fixture(scope="module")
+def pretending(request, tmp_path_factory) -> tuple[Path, Path]:
+    """`gensink tune` that takes files below a directory for the machine's, and the directory."""
+    where = tmp_path_factory.mktemp("pretended")
+    root, kind = where / "machine", request.module.Machine
+    flags = [f'-D{macro}="{root / name}"' for macro, name in kind.NAMED.items()]
+    return compile_program("tune_program.c", where / "tune", *flags), root
+
+
+@pytest.fixture
+def machine(request, pretending) -> PretendedMachine:
+    """The module's ``Machine``, made anew."""
+    return request.module.Machine(pretending[1])
+
+
+@pytest.fixture
+def pretended(privileged, pretending, machine, tmp_path) -> Iterator[Namespace]:
+    """A namespace whose `gensink tune` takes the machine's files for the real ones."""
+    made = Namespace(pretending[0], tmp_path)
+    machine.given_to(made)
+    yield made
+    made.remove()
+
+
+def begun(namespace: Namespace) -> ProcessChannel:
+    """A tuning process in which changes have begun."""
+    channel = namespace.tune()
+    assert channel.ask("begin owner=test") == {"event": "begun"}
+    return channel
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ The real modprobe and /sys/module are the machine's; here both are a directory a
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from tests.tuning.conftest import Namespace, compile_program
+from tests.tuning.conftest import PretendedMachine, begun
 
 KNOB = "knob=module name=tcp_scalable"
 MODPROBE = r"""#!/bin/sh
@@ -30,13 +30,19 @@ esac
 """
 
 
-class Machine:
+class Machine(PretendedMachine):
     """A directory that stands for /sys/module and modprobe."""
 
+    NAMED: ClassVar = {
+        "NL_SYS_MODULE": "module",
+        "NL_PROC_MODULES": "modules",
+        "NL_MODPROBE": "modprobe",
+    }
+
     def __init__(self, root: Path):
-        self.root, self.modules = root, root / "module"
-        shutil.rmtree(root, ignore_errors=True)
-        self.modules.mkdir(parents=True)
+        super().__init__(root)
+        self.modules = root / "module"
+        self.modules.mkdir()
         (root / "modules").touch()
         script = root / "modprobe"
         script.write_text(MODPROBE)
@@ -55,39 +61,8 @@ class Machine:
             time.sleep(0.02)
 
 
-@pytest.fixture(scope="module")
-def pretending(tmp_path_factory) -> tuple[Path, Path]:
-    """`gensink tune` that looks for modules under a directory, and that directory."""
-    where = tmp_path_factory.mktemp("modules")
-    root = where / "machine"
-    flags = (
-        f'-DNL_SYS_MODULE="{root / "module"}"',
-        f'-DNL_PROC_MODULES="{root / "modules"}"',
-        f'-DNL_MODPROBE="{root / "modprobe"}"',
-    )
-    return compile_program("tune_program.c", where / "tune", *flags), root
-
-
-@pytest.fixture
-def machine(pretending) -> Machine:
-    return Machine(pretending[1])
-
-
-@pytest.fixture
-def namespace(privileged, pretending, machine, tmp_path):
-    made = Namespace(pretending[0], tmp_path)
-    yield made
-    made.remove()
-
-
-def begun(namespace):
-    channel = namespace.tune()
-    assert channel.ask("begin owner=test") == {"event": "begun"}
-    return channel
-
-
-def test_a_module_is_loaded_for_a_session_and_gone_after_it(namespace, machine):
-    channel = begun(namespace)
+def test_a_module_is_loaded_for_a_session_and_gone_after_it(pretended, machine):
+    channel = begun(pretended)
     assert channel.ask(f"read {KNOB}")["value"] == "absent"
     answer = channel.ask(f"set {KNOB} value=loaded")
     assert (answer["status"], answer["old"], answer["readback"]) == ("applied", "absent", "loaded")
@@ -99,34 +74,34 @@ def test_a_module_is_loaded_for_a_session_and_gone_after_it(namespace, machine):
     assert channel.close() == 0
 
 
-def test_a_module_loaded_before_stays(namespace, machine):
+def test_a_module_loaded_before_stays(pretended, machine):
     (machine.modules / "tcp_scalable").mkdir()
     (machine.modules / "tcp_scalable/initstate").write_text("live\n")
-    channel = begun(namespace)
+    channel = begun(pretended)
     assert channel.ask(f"set {KNOB} value=loaded")["status"] == "unchanged"
     assert channel.close() == 0
     assert machine.loaded() == ["tcp_scalable"]
     assert not (machine.root / "said").exists()
 
 
-def test_a_built_in_control_is_read_and_left(namespace, machine):
+def test_a_built_in_control_is_read_and_left(pretended, machine):
     (machine.modules / "tcp_cubic").mkdir()
-    channel = namespace.tune()
+    channel = pretended.tune()
     answer = channel.ask("read knob=module name=tcp_cubic")
     assert (answer["value"], answer["writable"]) == ("loaded", False)
     assert answer["reason"] == "built into the kernel"
 
 
-def test_a_missing_module_is_refused_with_modprobes_message(namespace, machine):
-    channel = begun(namespace)
+def test_a_missing_module_is_refused_with_modprobes_message(pretended, machine):
+    channel = begun(pretended)
     answer = channel.ask("set knob=module name=tcp_none value=loaded")
     assert answer["status"] == "refused"
     assert answer["reason"] == "modprobe tcp_none: modprobe: FATAL: Module tcp_none not found."
 
 
-def test_a_kernel_without_modules_has_no_such_knob(namespace, machine):
+def test_a_kernel_without_modules_has_no_such_knob(pretended, machine):
     (machine.root / "modules").unlink()
-    answer = namespace.tune().ask(f"read {KNOB}")
+    answer = pretended.tune().ask(f"read {KNOB}")
     assert (answer["supported"], answer["reason"]) == (False, "this kernel takes no modules")
 
 
@@ -140,13 +115,13 @@ def test_a_kernel_without_modules_has_no_such_knob(namespace, machine):
         f"set {KNOB} value=yes",
     ],
 )
-def test_only_modules_of_congestion_controls_are_named(namespace, request_line):
-    assert begun(namespace).ask(request_line)["code"] == "bad_request"
+def test_only_modules_of_congestion_controls_are_named(pretended, request_line):
+    assert begun(pretended).ask(request_line)["code"] == "bad_request"
 
 
-def test_a_module_still_in_use_is_waited_for(namespace, machine):
+def test_a_module_still_in_use_is_waited_for(pretended, machine):
     """Closing connections use it for a moment; the removal is retried until it is free."""
-    channel = begun(namespace)
+    channel = begun(pretended)
     channel.ask(f"set {KNOB} value=loaded")
     busy = machine.root / "in_use"
     busy.touch()
@@ -160,8 +135,8 @@ def test_a_module_still_in_use_is_waited_for(namespace, machine):
     assert len(machine.said()) > 2
 
 
-def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(namespace, machine):
-    channel = begun(namespace)
+def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(pretended, machine):
+    channel = begun(pretended)
     channel.ask(f"set {KNOB} value=loaded")
     (machine.root / "in_use").touch()
     (answer, total) = channel.ask_all("revert", "reverted_all")
@@ -173,20 +148,20 @@ def test_a_module_that_stays_in_use_is_reported_and_left_for_recovery(namespace,
     assert machine.loaded() == []
 
 
-def test_the_guard_unloads_after_a_kill(namespace, machine):
-    channel = begun(namespace)
+def test_the_guard_unloads_after_a_kill(pretended, machine):
+    channel = begun(pretended)
     channel.ask(f"set {KNOB} value=loaded")
     channel.kill()
     machine.wait_loaded([])
-    namespace.settled()
+    pretended.settled()
 
 
-def test_recovery_unloads_after_process_and_guard_were_killed(namespace, machine):
-    channel = begun(namespace)
+def test_recovery_unloads_after_process_and_guard_were_killed(pretended, machine):
+    channel = begun(pretended)
     channel.ask(f"set {KNOB} value=loaded")
     channel.kill_both()
     assert machine.loaded() == ["tcp_scalable"]
-    again = namespace.tune()
+    again = pretended.tune()
     assert again.ready["stale"] == 1
     assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
     assert machine.loaded() == []

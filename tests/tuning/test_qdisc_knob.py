@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from netlab.tuning import Knob
+from tests.tuning.conftest import begun
 
 QDISC = "knob=qdisc interface=q0"
 LEAVES = "tc qdisc show dev q0 | grep parent | sort"
@@ -18,12 +19,6 @@ def queues(namespace):
         "peer name q1 numtxqueues 3 numrxqueues 3; ip link set q0 up; ip link set q1 up"
     )
     return namespace
-
-
-def begun(namespace):
-    channel = namespace.tune()
-    assert channel.ask("begin owner=test") == {"event": "begun"}
-    return channel
 
 
 def test_every_queue_below_mq_gets_the_discipline(queues):
