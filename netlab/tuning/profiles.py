@@ -197,14 +197,19 @@ def profile_names(data_dir: str | os.PathLike[str] | None = None) -> list[str]:
     return sorted(path.stem for path in (data_directory(data_dir) / "tunings").glob("*.yml"))
 
 
+MOST_NAMED = 12
+"""Most names of a message that has none near to the one given."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known names nearest to an unknown one, or all of them, as a clause of a message."""
+    """The known names nearest to an unknown one, or the first of them, as a clause of a message."""
     names = sorted(set(known))
     near = [k for k in names if k.endswith(f"-{name}")]
     near += [k for k in difflib.get_close_matches(name, names, n=3, cutoff=0.6) if k not in near]
     if near:
         return f"the nearest: {', '.join(near[:3])}"
-    return f"known: {', '.join(names) or 'none'}"
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"known: {', '.join(names[:MOST_NAMED]) or 'none'}{more}"
 
 
 def read_tuning(path: Path) -> Tuning:

@@ -198,7 +198,11 @@ def test_data_are_read_from_the_directory_of_the_environment(write, monkeypatch,
         profile_names(tmp_path / "nowhere")
 
 
-TODAYS = ["esnet-10g", "esnet-10g-paced", "esnet-100g", "napi-deferred", "napi-threaded"]
+OFFLOADS = ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_size")
+TODAYS = [
+    *("esnet-10g", "esnet-10g-paced", "esnet-100g", "esnet-big-tcp"),
+    *("intel-i40e", "intel-ice", "napi-deferred", "napi-threaded"),
+]
 
 
 @pytest.mark.parametrize("name", TODAYS)
@@ -221,6 +225,22 @@ def test_the_larger_of_esnets_lists_contains_the_smaller_one():
     assert added["governor"] == "performance" and added["irq affinity"] == "local"
     # rings before interrupts, which a change of rings may renew
     assert list(added).index("ring rx") < list(added).index("irq affinity")
+
+
+def test_big_packets_are_set_on_both_sides_of_the_stack_for_both_families():
+    added = values(load_profile("esnet-big-tcp"))
+    sizes = {name: added[f"offload {name}"] for name in OFFLOADS}
+    assert sizes == dict.fromkeys(OFFLOADS[:2], "185000") | dict.fromkeys(OFFLOADS[2:], "150000")
+    assert added.keys() > values(load_profile("esnet-100g")).keys()
+
+
+@pytest.mark.parametrize(("name", "usecs"), [("intel-i40e", "250"), ("intel-ice", "80")])
+def test_adaptive_coalescing_is_off_before_a_time_is_set(name, usecs):
+    """With it on, a driver may ignore the time."""
+    set_to = values(load_profile(name))
+    assert set_to["adaptive rx"] == set_to["adaptive tx"] == "off"
+    assert set_to["coalesce rx-usecs"] == set_to["coalesce tx-usecs"] == usecs
+    assert list(set_to).index("adaptive tx") < list(set_to).index("coalesce rx-usecs")
 
 
 @pytest.mark.parametrize(
