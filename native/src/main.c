@@ -62,12 +62,13 @@ static const struct {
 	{"gen", nl_gen_main, "send over parallel TCP streams to a sink"},
 	{"sink", nl_sink_main, "receive from a gen and measure"},
 	{"meter", nl_meter_main, "measure the throughput of an interface from its counters"},
+	{"copyrate", nl_copyrate_main, "measure how fast one thread copies memory"},
 	{"agent", agent_main, "serve a controller over standard input and output"},
 	{"emulate", emulate_main, "emulate the path between two hosts: rate, delay, queue, loss"},
 	{"cc", cc_main, "register BPF congestion controls, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
-	{"help", help_main, "print this help, or the options of gen, sink or meter"},
+	{"help", help_main, "print this help, or the options of gen, sink, meter or copyrate"},
 };
 
 enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
@@ -91,7 +92,7 @@ static int help_main(int argc, char **argv)
 	for (int i = 0; i < COMMANDS; i++)
 		if (strcmp(command[i].name, argv[1]) == 0 &&
 		    (command[i].main == nl_gen_main || command[i].main == nl_sink_main ||
-		     command[i].main == nl_meter_main))
+		     command[i].main == nl_meter_main || command[i].main == nl_copyrate_main))
 			return command[i].main(2, rest);
 	print_commands(stderr);
 	return 2;

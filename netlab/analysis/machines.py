@@ -19,6 +19,7 @@ FACTS = {
     "os": "operating system",
     "nic_driver": "NIC driver",
     "nic_firmware": "NIC firmware",
+    "copy_MBps": "copy rate of a core, MB/s",
     "governor": "CPU frequency governor",
     "cpu_frequency": "CPU frequency",
     "thermal_throttling": "thermal throttling",

@@ -29,6 +29,7 @@ from netlab.measure import (
 from netlab.measure.exchange import Request
 from netlab.measure.flags import LIMITS, flags_of
 from netlab.measure.foreign import foreign_load
+from netlab.measure.record import judged
 from netlab.study import Group, Noise, Study, Timing
 
 
@@ -197,6 +198,7 @@ def setting_of(
     mtu_B: int,
     *,
     memory_MBps: float | None = None,
+    memory_source: str = "",
     facts: Mapping[str, Mapping] | None = None,
 ) -> RunSetting:
     """Ceilings of a path, and whether one machine has both ends.
@@ -212,6 +214,7 @@ def setting_of(
         bus_shared=bus.shared,
         one_machine=study.one_machine(path),
         bus_source=bus.source,
+        memory_source=memory_source,
     )
 
 
@@ -293,7 +296,7 @@ def measured(
     foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
-        row,
+        judged(row, setting, both=len(outcome.flows) == 2),
         outcome,
         ledger.problems,
         drift,

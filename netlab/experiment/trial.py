@@ -15,6 +15,7 @@ from netlab import core
 from netlab.analysis.bottleneck import bottleneck
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
+from netlab.experiment.copies import Copies
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint
 from netlab.experiment.measurement import (
@@ -48,8 +49,8 @@ class Trials:
         Provenance that all runs of the visit share.
     emulation : Emulation or None
         The emulator of the path.
-    memory_MBps : float or None
-        Memory copy rate of the one machine that has both ends, MB/s; None with two machines.
+    copies : Copies
+        Memory copy rate of a core of each machine.
     campaign : str
         Id of the campaign that the runs belong to.
     controls : dict of str to CcSession
@@ -65,7 +66,7 @@ class Trials:
     endpoints: dict[str, Endpoint]
     context: dict
     emulation: Emulation | None
-    memory_MBps: float | None
+    copies: Copies
     campaign: str = ""
     controls: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
@@ -121,6 +122,8 @@ class Trials:
             buffer_B=group.buffer_B,
             receive_buffer_B=group.receive_buffer_B,
         )
+        facts = {name: endpoint.facts for name, endpoint in self.endpoints.items()}
+        memory_MBps, memory_source = self.copies.ceiling(study, run, facts)
         amount_B = (group.records or 0) * group.record_length_B
         request = request_of(
             study,
@@ -138,8 +141,9 @@ class Trials:
                 study,
                 self.visit.link,
                 self.mtu_B,
-                memory_MBps=self.memory_MBps,
-                facts={name: endpoint.facts for name, endpoint in self.endpoints.items()},
+                memory_MBps=memory_MBps,
+                memory_source=memory_source,
+                facts=facts,
             ),
             timing=study.timing,
             group=group,

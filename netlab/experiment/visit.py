@@ -12,6 +12,7 @@ import pandas as pd
 import netlab
 from netlab import core
 from netlab.errors import HostError, NetlabError, RunError, TuningError
+from netlab.experiment.copies import Copies
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import TuningPlan, open_endpoints
 from netlab.experiment.trial import Trials
@@ -132,14 +133,14 @@ def run_visit(
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
         require({run.group.generator for run in visit.runs}, context["generators"])
-        one_machine = study.one_machine(visit.path)
+        copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
         trials = Trials(
             study,
             visit,
             endpoints,
             context,
             Emulation.of(study, visit.link, lab),
-            core.memory_copy_MBps(budget_ms=60).cold_MBps if one_machine else None,
+            copies,
             campaign,
         )
         names = study.congestions(run.group for run in visit.runs)

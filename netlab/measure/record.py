@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -32,8 +32,8 @@ class RunSetting:
         Whether both directions share the bus (PCI, PCI-X) or each has it whole.
     one_machine : bool
         Both hosts run on the same machine, whose CPU and softnet counters must not be added twice.
-    bus_source : str
-        Name of the bus, and who says so.
+    bus_source, memory_source : str
+        Name of the bus, and who says so; cores whose copies were measured, and where.
     """
 
     mtu_B: int
@@ -43,6 +43,7 @@ class RunSetting:
     bus_shared: bool
     one_machine: bool
     bus_source: str = ""
+    memory_source: str = ""
 
 
 def goodput_MBps(sink: dict) -> float | None:
@@ -78,9 +79,22 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
     sources = {
         "bus": setting.bus_source or "the bus",
         "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
-        "memory": "copies of cold memory by one core, measured before the runs",
+        "memory": setting.memory_source
+        or "copies of cold memory by one core, measured before the runs",
     }
     return sources[kind] if kind else ""
+
+
+def judged(row: dict, setting: RunSetting, both: bool) -> dict:
+    """A run's record with the ceiling that no valid run exceeds.
+
+    On two machines that leaves out the copies: caches may have what is sent and received.
+    """
+    if setting.one_machine or row["ceiling_kind"] != "memory":
+        return row
+    top, kind = ceiling(replace(setting, memory_MBps=None), row["mss_B"], both)
+    percent = _percent(row["goodput_MBps"], top)
+    return {**row, "ceiling_MBps": top, "ceiling_kind": kind, "percent_of_ceiling": percent}
 
 
 def bus_of_run(setting: RunSetting, both: bool) -> float | None:

@@ -18,6 +18,7 @@ from netlab.measure.record import (
     ceiling_source,
     goodput_MBps,
     interval_rows,
+    judged,
     others_load,
     record,
     trace_rows,
@@ -235,6 +236,26 @@ def test_a_ceiling_has_a_source(kind, words):
     )
     assert ceiling_source(setting, kind).startswith(words)
     assert bool(ceiling_source(setting, kind)) == bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("one_machine", "link", "kind", "percent"),
+    [
+        (True, 1250.0, "memory", 120.0),
+        (False, 1250.0, "link", 100 * 1080 / (1250 * SHARE)),
+        (False, None, None, None),
+    ],
+)
+def test_more_than_the_copies_of_two_hosts_is_judged_by_bus_and_link(
+    one_machine, link, kind, percent
+):
+    setting = RunSetting(1500, None, link, 900.0, False, one_machine)
+    row = {"goodput_MBps": 1080.0, "mss_B": 1448.0, "ceiling_MBps": 900.0}
+    row |= {"ceiling_kind": "memory", "percent_of_ceiling": 120.0}
+    found = judged(row, setting, both=False)
+    assert found["ceiling_kind"] == kind
+    assert found["percent_of_ceiling"] == (None if percent is None else pytest.approx(percent))
+    assert row["ceiling_kind"] == "memory"
 
 
 def test_without_an_mss_the_ceiling_supposes_timestamps():

@@ -144,6 +144,9 @@ def test_an_interrupted_sink_still_reports(gensink, which):
         ("meter", "lo", "lo"),
         ("meter", "lo", "--seconds"),
         ("meter", "lo", "--colour"),
+        ("copyrate", "stray"),
+        ("copyrate", "--budget-ms", "0"),
+        ("copyrate", "--colour"),
     ],
 )
 def test_bad_input_is_one_message_and_exit_2(gensink, argv):
@@ -215,6 +218,7 @@ def test_help_and_version(gensink):
     assert "--record_B" in run(gensink, "help", "gen").stdout
     assert "--bind" in run(gensink, "sink", "--help").stdout
     assert "INTERFACE" in run(gensink, "meter", "--help").stdout
+    assert "--budget-ms" in run(gensink, "help", "copyrate").stdout
     assert run(gensink, "--version").stdout == run(gensink, "version").stdout
 
 
@@ -248,6 +252,13 @@ def test_meter_prints_the_report_of_the_program_of_2003(gensink):
     assert receive_KBps == pytest.approx(received / elapsed_s / 1000, rel=0.02)
     assert re.fullmatch(r"\tTransmit: [\d.]+ KB/s", lines[5])
     assert re.fullmatch(r"\tTotal   : [\d.]+ KB/s", lines[6])
+
+
+def test_the_copy_rate_is_a_line_of_json_within_its_budget(gensink):
+    began = time.monotonic()
+    found = json.loads(run(gensink, "copyrate", "--budget-ms", "50").stdout)
+    assert time.monotonic() - began < 5
+    assert found["event"] == "copyrate" and found["hot_Bps"] > 1e8 and found["cold_Bps"] > 1e8
 
 
 def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):

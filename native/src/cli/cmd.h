@@ -6,6 +6,7 @@
 int nl_gen_main(int argc, char **argv);
 int nl_sink_main(int argc, char **argv);
 int nl_meter_main(int argc, char **argv);
+int nl_copyrate_main(int argc, char **argv);
 
 /* GenSink of 2003: name is gen4 or sink4. */
 int nl_classic_main(const char *name, int argc, char **argv);
