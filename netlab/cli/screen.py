@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from netlab.screen.request import ScreenRequest
     from netlab.screen.run import Screened
 
-NAME_ROOM = 42
-"""Characters of a tuning's name that leave room for ``-least``."""
-
 
 @click.command("screen")
 @study_argument
@@ -52,7 +49,7 @@ NAME_ROOM = 42
     help="Rounds that compare the least set with the whole tuning.",
 )
 @timing_options
-@results_option(place="screen")
+@results_option(place="STUDY/screens/TUNING")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -85,8 +82,8 @@ def screen_command(
     whole tuning and with no knob in rounds of its own.
 
     Runs are stored like those of a study, and are not repeated by a second call. Files in
-    --results: screen.json, effects.svg, and the least set as a tuning. Exit code 1 if the least
-    set is not confirmed.
+    --results: screen.json, effects.svg, and the least set as a tuning. In its default place the
+    screen is a page of the study's report. Exit code 1 if the least set is not confirmed.
     """
     if output is not None and output.suffix.lower() not in (".yml", ".yaml"):
         raise BadInput(
@@ -107,25 +104,20 @@ def screen_command(
     if only_plan:
         _show_plan(ask)
         return
-    from netlab.files import paths
-
-    place = results or paths.results_dir("screen") / f"{ask.study.name}-{tuning}"
-    _screen(ask, place, output or place / f"{tuning[:NAME_ROOM]}-least.yml")
+    _screen(ask, results or ask.directory, output)
 
 
-def _screen(ask: ScreenRequest, place: Path, output: Path) -> None:
-    from netlab.charts.chart import show
-    from netlab.files.json_file import write_text
-    from netlab.screen.report import to_text, write_document, write_least
+def _screen(ask: ScreenRequest, place: Path, output: Path | None) -> None:
+    from netlab.report.screen import to_text
+    from netlab.screen.report import record_of, write_files
     from netlab.screen.run import screen
 
     found = screen(
         ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
     )
-    document = write_document(found, place / "screen.json")
-    chart = write_text(place / "effects.svg", show(found.plot()).svg)
-    click.echo(f"{to_text(found)}\n")
-    click.echo(f"{document}\n{chart}\n{write_least(found, output)}")
+    files = write_files(found, place, output)
+    click.echo(f"{to_text(record_of(found))}\n")
+    click.echo("\n".join(map(str, files)))
     refuse_unconfirmed(found)
 
 

@@ -23,6 +23,7 @@ from netlab.results import Store
 
 if TYPE_CHECKING:
     from netlab.charts.cells import Axes
+    from netlab.face.screening import Screening
     from netlab.report.explore import Explorer
 
 FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
@@ -403,6 +404,29 @@ class Results:
         if other is not None:
             given.append(other.measured if isinstance(other, Results) else other)
         return Comparison(comparison(given, by=by, same_within_percent=same_within))
+
+    @property
+    def screens(self) -> dict[str, Screening]:
+        """Screens of tunings on the hosts of this study, by the names of their directories.
+
+        They are those that :meth:`netlab.Study.screen` and ``netlab screen`` stored in
+        ``screens/`` below these results; each is a page of the report.
+
+        Raises
+        ------
+        NetlabError
+            A stored screen cannot be read.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> netlab.Results("openlab-2003").screens
+        {}
+        """
+        from netlab.analysis.screened import read_screen, screen_files
+        from netlab.face.screening import Screening
+
+        return {f.parent.name: Screening(read_screen(f)) for f in screen_files(self.directory)}
 
     def report(self, site: str | Path = "site", *, progress: bool = False) -> Site:
         """Write the report: the analysis notebooks, executed, as a static site.

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from netlab.analysis import printed
+from netlab.face.design_table import design_table
 from netlab.face.parts import Group, Plan, Tuning
 from netlab.files import paths
-from netlab.files.tables import Table
-from netlab.study import Group as GroupDesign
 from netlab.study import Study as Design
 from netlab.study import load, schedule
-from netlab.study.factors import level_text
 
 if TYPE_CHECKING:
     from netlab.face.block import MeasuredBlock
     from netlab.face.changes import Changes
     from netlab.face.results import Results
+    from netlab.face.screening import Screening
 
 
 LAST = ("round", "seconds")
@@ -331,82 +330,110 @@ class Study:
             lab=lab,
         )
 
+    def screen(
+        self,
+        tuning: str,
+        *,
+        group: str | None = None,
+        streams: int | None = None,
+        mtu_B: int | None = None,
+        design: str = "auto",
+        same_within: float = 5.0,
+        confirm_rounds: int = 10,
+        results: str | Path = "",
+        progress: bool = True,
+    ) -> Screening:
+        """Find the knobs of a tuning that matter, and the least set that gives the whole gain.
+
+        Each knob is a factor with two levels, set or left as found, of a designed experiment; the
+        least set is then compared with the whole tuning in rounds of its own. Runs that have a
+        valid record are not repeated. Hosts are put back after each row.
+
+        Parameters
+        ----------
+        tuning : str
+            A tuning of the study, or one that netlab brings.
+        group : str, optional
+            Group to measure; the study's only one by default.
+        streams, mtu_B : int, optional
+            TCP streams, and MTU of all rows; the first ones of the group and the tuning by default.
+        design : {"auto", "full", "folded", "leave-one-out"}
+            Rows to measure; ``auto`` is ``full`` for up to 4 knobs, else ``folded``.
+        same_within : float
+            Bound of *the same*, per cent.
+        confirm_rounds : int
+            Rounds that compare the least set with the whole tuning.
+        results : path-like
+            Directory of the screen, see :func:`netlab.files.paths.given_path`; empty for
+            ``screens/TUNING`` below the study's results, where its report finds it.
+        progress : bool
+            Whether to show progress.
+
+        Returns
+        -------
+        Screening
+            Shows itself as forest plot, table and sentences.
+
+        Raises
+        ------
+        BadInput
+            A parameter cannot be used, the group crosses factors, or no knob of the tuning changes
+            anything on these hosts.
+        NetlabError
+            A visit failed; what was measured before is kept.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> host = {"kind": "lab"}
+        >>> study = netlab.Study({
+        ...     "netlab": 1,
+        ...     "name": "two-hosts",
+        ...     "title": "Two hosts and a cable",
+        ...     "hosts": {"left": host, "right": host},
+        ...     "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}], "link": {}}},
+        ...     "groups": [{"name": "left -> right", "path": "cable", "sender": "left"}],
+        ...     "tunings": [{"name": "mine", "mtus_B": [1500], "knobs": [
+        ...         {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": "0"},
+        ...     ]}],
+        ...     "streams": [1],
+        ...     "timing": {"rounds": 3, "seconds": 0.1, "warmup_s": 0.05, "interval_ms": 20},
+        ...     "noise": {"steal_percent": 100, "foreign_cpu_percent": 100, "retries": 0},
+        ... })
+        >>> found = study.screen("mine", confirm_rounds=3, progress=False)
+        >>> found.effects.columns.tolist()[:5]
+        ['knob', 'with_knob', 'ratio', 'low', 'high']
+        >>> found
+        knob               effect, % interval ...
+        net.ipv4.tcp_sack ...
+        Least set: ...
+        """
+        from netlab.face.screening import screening
+        from netlab.screen.request import ScreenRequest
+
+        ask = ScreenRequest(
+            study=self.design,
+            tuning=tuning,
+            group_name=group,
+            streams=streams,
+            mtu_B=mtu_B,
+            design=design,
+            same_within_percent=same_within,
+            confirm_rounds=confirm_rounds,
+        )
+        place = paths.given_path(results) if str(results) else ask.directory
+        return screening(ask, place, progress=progress)
+
     def _directory(self, results: str | Path) -> Path:
         return paths.given_path(results) if str(results) else paths.results_dir(self.name)
-
-    def _table(self) -> Table:
-        design = self.design
-        rows = [
-            {
-                "group": group.name,
-                "path": group.path,
-                "bus_MBps": design.bus_MBps(group.path),
-                "record_B": _levels_of(design, group, "record_length_B"),
-                "buffer_B": _levels_of(design, group, "buffer_B"),
-            }
-            for group in design.groups
-        ]
-        each = schedule.rounds(design)[0]
-        todo = [run for visit in each for run in visit.runs]
-        runs = len(todo)
-        levels = "; ".join(
-            f"{printed.tuning_label(level)}: {_mtus_text(level.mtus_B)}" for level in design.tunings
-        )
-        timing = design.timing
-        note = (
-            f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
-            f"{runs} runs in {len(each)} blocks, each {timing.seconds:g} s after "
-            f"{timing.warmup_s:g} s of warm-up: {schedule.measuring_s(design, todo) / 60:.1f} "
-            "minutes of measuring a round."
-        )
-        if further := _further_text(design):
-            note = f"{further}. {note}"
-        caption = f"{design.title} ({design.name})"
-        return Table(pd.DataFrame(rows), caption, formats={"bus_MBps": ".0f"}, note=note)
 
     def _repr_html_(self) -> str:
         from netlab.charts.chart import show
         from netlab.charts.design import order
 
         chart = show(order(self.plan(), self.design))
-        return chart._repr_html_() + self._table()._repr_html_()
+        return chart._repr_html_() + design_table(self.design)._repr_html_()
 
     def __repr__(self) -> str:
-        table = self._table()
+        table = design_table(self.design)
         return f"{table!r}\n{table.note}"
-
-
-def _levels_of(design: Design, group: GroupDesign, option: str) -> object:
-    """The option of a group; a list of its levels where it is a factor."""
-    levels = getattr(group.factors.over(design.factors), option)
-    return getattr(group, option) if levels is None else ", ".join(map(str, levels))
-
-
-def _further_text(design: Design) -> str:
-    """The further factors and their levels; those of single groups with the group's name."""
-    parts = [f"{name}: {_listed(levels)}" for name, levels in design.factors.given().items()]
-    parts += [
-        f"{name} ({group.name}): {_listed(levels)}"
-        for group in design.groups
-        for name, levels in group.factors.given().items()
-    ]
-    parts += [f"{name}, set by hand: {_listed(levels)}" for name, levels in design.outer.items()]
-    return "; ".join(parts)
-
-
-def _listed(levels: Sequence) -> str:
-    return ", ".join(map(level_text, levels))
-
-
-def _rounds_text(design: Design) -> str:
-    precision = design.precision
-    if precision is None:
-        return f"{design.max_rounds} round" + ("s" if design.max_rounds > 1 else "")
-    return (
-        f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
-        f"{precision.half_width_percent:g} %,"
-    )
-
-
-def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:
-    return "MTU as found" if mtus_B is None else f"{', '.join(map(str, mtus_B))} B"

@@ -19,6 +19,8 @@ import pandas as pd
 from netlab import __version__, core
 from netlab.analysis.machines import machines
 from netlab.analysis.measured import Measured, load_measured
+from netlab.analysis.screened import DOCUMENT
+from netlab.analysis.screened import FOLDER as SCREENS
 from netlab.analysis.trust import Concern
 from netlab.errors import BadInput
 from netlab.files import paths
@@ -112,9 +114,11 @@ def bundle(
 
 
 def _copy_results(m: Measured, target: Path) -> None:
-    """Copy all records, campaigns, and the notebook of the last visit of each block."""
+    """Copy all records, campaigns, screens, and the notebook of the last visit of each block."""
     wanted = [f"{table}/*.parquet" for table in TABLES]
-    wanted += [STUDY, f"{campaigns.FOLDER}/*/{STUDY}", f"{campaigns.FOLDER}/*/campaign.json"]
+    wanted += [f"{campaigns.FOLDER}/*/{STUDY}", f"{campaigns.FOLDER}/*/campaign.json"]
+    of_screens = [f"{SCREENS}/*/*/{pattern}" for pattern in wanted]  # stores of their campaigns
+    wanted += [STUDY, f"{SCREENS}/*/{DOCUMENT}", *of_screens]
     for pattern in wanted:
         for source in m.results.glob(pattern):
             copy = target / source.relative_to(m.results)

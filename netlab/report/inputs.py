@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from netlab.analysis.screened import screen_files
 from netlab.files import paths
 from netlab.results import TABLES
 from netlab.results.campaigns import FOLDER
@@ -31,6 +32,13 @@ def results_digest(directory: Path) -> str:
         if path.is_file()
     ]
     return _of_files(found)
+
+
+def screens_digest(directory: Path) -> str:
+    """SHA-256 of the screens in a directory of results."""
+    return digest_of(
+        *(text for f in screen_files(directory) for text in (f.parent.name, f.read_bytes()))
+    )
 
 
 def digest_of(*parts: str | bytes | Mapping[str, object]) -> str:

@@ -18,6 +18,7 @@ from netlab.report.method import method_page
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
 from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
+from netlab.report.screen import screen_pages
 from netlab.report.views import view_pages
 from netlab.study.schedule import slug
 from netlab.units import arrows
@@ -41,7 +42,7 @@ OWN_FILES = tuple(
 
 def measured_pages(m: Measured) -> list[Page]:
     """Pages of a measured study besides its index, in reading order."""
-    made = [_tables(m), *view_pages(m), _precision(m)]
+    made = [_tables(m), *view_pages(m), *screen_pages(m.results), _precision(m)]
     if len(comparable(m)):
         made.append(_findings(m))
     return [*made, method_page(m), _provenance(m)]

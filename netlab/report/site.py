@@ -21,13 +21,14 @@ from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import Front, front, picture
 from netlab.report.guide.pages import FILES, guide_pages, neighbours
-from netlab.report.inputs import results_digest
+from netlab.report.inputs import results_digest, screens_digest
 from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
 from netlab.report.place import replacing
 from netlab.report.render import Rendered, render
 from netlab.report.runs import run_pages, write_records
+from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.writer import PageWriter
 from netlab.study.schedule import slug
 
@@ -154,7 +155,8 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
-        if name in files.values() or name in (*OWN_FILES, *FILES):
+        taken = {*files.values(), *OWN_FILES, *FILES}
+        if name in taken or name.startswith(SCREEN_PAGE):
             raise BadInput(
                 "another page of the site has this name",
                 where=str(notebook.path),
@@ -227,6 +229,7 @@ class _StudyPages:
             return
         place = {
             "records": results_digest(m.results) if kept else "",
+            "screens": screens_digest(m.results) if kept else "",
             "results": str(m.results),
             "root": str(paths.root_dir()),
             "blocks": self._blocks,

@@ -22,6 +22,7 @@ from itertools import combinations
 
 import numpy as np
 
+from netlab.analysis.screened import NO_ROW
 from netlab.errors import BadInput
 
 AUTO, FULL, FOLDED, LEAVE_ONE_OUT = "auto", "full", "folded", "leave-one-out"
@@ -35,7 +36,7 @@ MOST_KNOBS = 40
 ORDERS = (4, 8, 12, 16, 20, 24, 32, 40)
 """Sizes of the Plackett-Burman designs that pyDOE3 has, up to :data:`MOST_KNOBS`."""
 
-ALL_ROW, NO_ROW = "all-knobs", "no-knob"
+ALL_ROW = "all-knobs"
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from netlab.analysis.screened import reasons_of
 from netlab.experiment.endpoint import open_endpoints, study_lab
 from netlab.screen.request import ScreenRequest
 from netlab.tuning.knobs import Choice, Knob
@@ -35,18 +36,8 @@ class Probed:
     @property
     def left_out(self) -> dict[str, str]:
         """Knobs that are no factor -> reason."""
-        lines = [
-            *((one["knob"], one["host"], one["reason"]) for one in self.unsupported),
-            *((one["knob"], one["host"], f"is {one['value']} already") for one in self.unchanged),
-        ]
-        hosts: dict[str, dict[str, list[str]]] = {}
-        for knob, host, reason in lines:
-            hosts.setdefault(knob, {}).setdefault(reason, []).append(host)
-        return {
-            knob: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
-            for knob, reasons in hosts.items()
-            if knob not in self.factors
-        }
+        reasons = reasons_of(self.unsupported, self.unchanged)
+        return {knob: why for knob, why in reasons.items() if knob not in self.factors}
 
 
 def probed(items: Mapping[str, Knob | Choice], planned: Mapping[str, Iterable[Change]]) -> Probed:

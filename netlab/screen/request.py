@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from netlab.analysis.screened import FOLDER, FULL_TUNING, LEAST_TUNING, NO_ROW
 from netlab.errors import BadInput
+from netlab.files import paths
 from netlab.files.yaml_file import validated
-from netlab.screen.design import DESIGNS, NO_ROW, Design
+from netlab.screen.design import DESIGNS, Design
 from netlab.study import Group, Study
 from netlab.study.base import MAX_NAME
+from netlab.study.schedule import slug
 from netlab.study.tunings import resolved
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.profiles import Profile
 
 CONFIRM_ROUNDS = 10
-FULL_TUNING, LEAST_TUNING = "full-tuning", "least-set"
-"""Levels of the confirmation, beside :data:`netlab.screen.design.NO_ROW`."""
 
 
 def knob_name(item: Knob | Choice) -> str:
@@ -124,6 +126,13 @@ class ScreenRequest:
                 code="E-SCREEN-010",
             )
         return groups[self.group_name]
+
+    @property
+    def directory(self) -> Path:
+        """Default directory of the screen, below the results of the study."""
+        several = len(self.study.groups) > 1
+        name = f"{self.tuning}-{slug(self.group.name)}" if several else self.tuning
+        return paths.results_dir(self.study.name) / FOLDER / name
 
     @property
     def profile(self) -> Profile:

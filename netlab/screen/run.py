@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER, Asked, compare
+from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.analysis.precision import nominal_level
+from netlab.analysis.screened import (
+    CONCLUSIVE,
+    FULL_TUNING,
+    LEAST_TUNING,
+    NO_ROW,
+    VERDICTS,
+    Against,
+    Confirmation,
+)
 from netlab.errors import BadInput
 from netlab.experiment.campaign import run_study
 from netlab.experiment.watcher import Watcher
 from netlab.results import Store
-from netlab.screen.design import NO_ROW, Design, design
+from netlab.screen.design import Design, design
 from netlab.screen.effects import growing_sets, knob_effects
 from netlab.screen.probe import Probed, probe
-from netlab.screen.request import FULL_TUNING, LEAST_TUNING, ScreenRequest
-
-if TYPE_CHECKING:
-    from netlab.charts.compare import Axes
+from netlab.screen.request import ScreenRequest
 
 EFFECTS, CONFIRM = "effects", "least-set"
 """Directories of the campaigns below that of the screen; a second confirmation is `least-set-2`."""
@@ -32,59 +36,10 @@ EFFECTS, CONFIRM = "effects", "least-set"
 ERROR_SHARES = (0.5, 0.25, 0.25)
 """Share of the error rate of each confirmation, and so their greatest number."""
 
-CONFIRMED = "confirmed"
-BETTER = "better than the whole tuning"
-NOT_CONFIRMED = "slower than the whole tuning"
-UNCLEAR = "cannot tell"
 
-VERDICTS = {SAME: CONFIRMED, FASTER: BETTER, SLOWER: NOT_CONFIRMED, CANNOT_TELL: UNCLEAR}
-CONCLUSIVE = (CONFIRMED, BETTER)
-
-
-@dataclass(frozen=True)
-class Against:
-    """The least set against another tuning of the confirmation.
-
-    Attributes
-    ----------
-    other : str
-        :data:`FULL_TUNING` or :data:`netlab.screen.design.NO_ROW`.
-    ratio, low, high : float
-        Goodput of the least set to that of the other.
-    verdict : str
-    rounds : int
-    """
-
-    other: str
-    ratio: float
-    low: float
-    high: float
-    verdict: str
-    rounds: int
-
-
-@dataclass(frozen=True)
-class Confirmation:
-    """A set of knobs against the whole tuning and against no knob, in rounds of its own.
-
-    Attributes
-    ----------
-    knobs : tuple of str
-    against : tuple of Against
-    """
-
-    knobs: tuple[str, ...]
-    against: tuple[Against, ...]
-
-    @property
-    def whole(self) -> Against:
-        """The set against the whole tuning."""
-        return next(one for one in self.against if one.other == FULL_TUNING)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Screened:
-    """A finished screen; shows itself as tables in a notebook.
+    """A finished screen; :func:`netlab.screen.report.record_of` makes the record to show.
 
     Attributes
     ----------
@@ -100,6 +55,8 @@ class Screened:
     runs, valid_runs : int
         Of the design, and those that count.
     directory : Path
+    started_at : str
+        Of the first run: UTC, ISO 8601; empty if unknown.
     """
 
     ask: ScreenRequest
@@ -111,6 +68,7 @@ class Screened:
     runs: int
     valid_runs: int
     directory: Path
+    started_at: str = ""
 
     @property
     def least(self) -> tuple[str, ...]:
@@ -121,22 +79,6 @@ class Screened:
     def verdict(self) -> str:
         """Result of the last confirmation in words."""
         return VERDICTS[self.tries[-1].whole.verdict]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a forest plot of the effects, on new axes by default."""
-        from netlab.screen.report import chart
-
-        return chart(self, ax)
-
-    def _repr_html_(self) -> str:
-        from netlab.screen.report import tables
-
-        return tables(self)._repr_html_()
-
-    def __repr__(self) -> str:
-        from netlab.screen.report import to_text
-
-        return to_text(self)
 
     @property
     def concluded(self) -> bool:
@@ -224,6 +166,7 @@ def screen(
         runs=len(runs),
         valid_runs=int((runs["flags"].fillna("") == "").sum()),
         directory=directory,
+        started_at=runs["started_at"].min().isoformat(timespec="seconds"),
     )
 
 
@@ -266,10 +209,3 @@ def refused_rows(runs: pd.DataFrame, plan: Design) -> dict[str, int]:
             if line["knob"] in plan.rows.get(row, ()):
                 found.setdefault(line["knob"], set()).add(row)
     return {knob: len(rows) for knob, rows in found.items()}
-
-
-def smallest_effect_percent(effects: pd.DataFrame) -> float:
-    """Half the widest interval of a knob, in per cent: smaller effects may have been missed."""
-    single = effects[effects["with_knob"] == ""]
-    widths = (single["high"] / single["low"]).astype(float) ** 0.5 - 1
-    return math.nan if widths.isna().any() else 100 * float(widths.max())

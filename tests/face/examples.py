@@ -10,7 +10,7 @@ import netlab
 from netlab.face import block, changes, fleet, loopback, parts, published, results, shown, study
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-ON_A_LAB = {"Study.changes", "Study.run", "Study.measure"}
+ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen"}
 """Examples that make hosts."""
 MODULES = (study, results, published, fleet, loopback, block, changes, shown, parts)
 WHOLE_REPORT = {"Results.report"}

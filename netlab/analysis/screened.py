@@ -1,0 +1,240 @@
+"""A finished screen as it is stored: effects of knobs, the least set, and its confirmation."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
+from netlab.errors import NetlabError
+from netlab.files.json_file import write_json
+
+VERSION = 2
+"""Of the stored document; a second call of the command writes it anew and repeats no run."""
+
+FOLDER, DOCUMENT = "screens", "screen.json"
+"""Screens of a study are in ``screens/NAME/screen.json`` below its results."""
+
+FULL_TUNING, LEAST_TUNING, NO_ROW = "full-tuning", "least-set", "no-knob"
+"""Tunings of the confirmation."""
+
+CONFIRMED = "confirmed"
+BETTER = "better than the whole tuning"
+NOT_CONFIRMED = "slower than the whole tuning"
+UNCLEAR = "cannot tell"
+
+VERDICTS = {SAME: CONFIRMED, FASTER: BETTER, SLOWER: NOT_CONFIRMED, CANNOT_TELL: UNCLEAR}
+CONCLUSIVE = (CONFIRMED, BETTER)
+
+
+@dataclass(frozen=True)
+class Against:
+    """The least set against another tuning of the confirmation.
+
+    Attributes
+    ----------
+    other : str
+        :data:`FULL_TUNING` or :data:`NO_ROW`.
+    ratio, low, high : float
+        Goodput of the least set to that of the other.
+    verdict : str
+    rounds : int
+    """
+
+    other: str
+    ratio: float
+    low: float
+    high: float
+    verdict: str
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """A set of knobs against the whole tuning and against no knob, in rounds of its own.
+
+    Attributes
+    ----------
+    knobs : tuple of str
+    against : tuple of Against
+    """
+
+    knobs: tuple[str, ...]
+    against: tuple[Against, ...]
+
+    @property
+    def whole(self) -> Against:
+        """The set against the whole tuning."""
+        return next(one for one in self.against if one.other == FULL_TUNING)
+
+
+@dataclass(frozen=True, eq=False)
+class ScreenRecord:
+    """A finished screen, without the runs.
+
+    Attributes
+    ----------
+    study, tuning, group, path, design : str
+    started_at : str
+        Of its first run: UTC, ISO 8601; empty if unknown.
+    rows : dict of str to tuple of str
+        Row of the design -> knobs that it sets.
+    effects : DataFrame
+        A row a knob, and a pair where ``with_knob`` is not empty: ``knob with_knob ratio low high
+        p_holm verdict``. Ratios of goodput with the knob to goodput without.
+    same_within_percent : float
+        Bound of *the same*.
+    runs, valid_runs : int
+        Of the design, and those that count.
+    unsupported, unchanged : tuple of dict
+        ``host knob reason`` and ``host knob value`` of knobs that a host does not have, or has at
+        the wanted value already.
+    refused_rows : dict of str to int
+        Knob -> rows in which a host did not take it, although it was to be set.
+    tries : tuple of Confirmation
+        Sets that were confirmed or refuted, smallest first; the last one is the result.
+    least_tuning : dict
+        The least set as a tuning: content of its YAML file.
+    """
+
+    study: str
+    tuning: str
+    group: str
+    path: str
+    design: str
+    started_at: str
+    rows: Mapping[str, tuple[str, ...]]
+    effects: pd.DataFrame
+    same_within_percent: float
+    runs: int
+    valid_runs: int
+    unsupported: tuple[dict, ...]
+    unchanged: tuple[dict, ...]
+    refused_rows: Mapping[str, int]
+    tries: tuple[Confirmation, ...]
+    least_tuning: dict[str, Any]
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Knobs that are factors, in the order they are applied."""
+        return tuple(self.effects.loc[self.effects["with_knob"] == "", "knob"])
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Knobs that are not factors -> reason."""
+        factors = self.knobs
+        reasons = reasons_of(self.unsupported, self.unchanged)
+        return {knob: why for knob, why in reasons.items() if knob not in factors}
+
+    @property
+    def least_set(self) -> tuple[str, ...]:
+        """The least set; empty if no knob helps."""
+        return self.tries[-1].knobs
+
+    @property
+    def verdict(self) -> str:
+        """Result of the last confirmation in words."""
+        return VERDICTS[self.tries[-1].whole.verdict]
+
+    @property
+    def concluded(self) -> bool:
+        """True if the least set is confirmed to give the whole gain."""
+        return self.verdict in CONCLUSIVE
+
+
+def reasons_of(unsupported: tuple[dict, ...], unchanged: tuple[dict, ...]) -> dict[str, str]:
+    """Knob -> hosts that do not have it, or have it at the wanted value already."""
+    lines = [
+        *((one["knob"], one["host"], one["reason"]) for one in unsupported),
+        *((one["knob"], one["host"], f"is {one['value']} already") for one in unchanged),
+    ]
+    hosts: dict[str, dict[str, list[str]]] = {}
+    for knob, host, reason in lines:
+        hosts.setdefault(knob, {}).setdefault(reason, []).append(host)
+    return {
+        knob: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        for knob, reasons in hosts.items()
+    }
+
+
+def smallest_effect_percent(effects: pd.DataFrame) -> float:
+    """Half the widest interval of a knob, in per cent: smaller effects may have been missed."""
+    single = effects[effects["with_knob"] == ""]
+    widths = (single["high"] / single["low"]).astype(float) ** 0.5 - 1
+    return math.nan if widths.isna().any() else 100 * float(widths.max())
+
+
+def write_screen(record: ScreenRecord, path: Path) -> Path:
+    """Write a screen as JSON."""
+    content = {name: value for name, value in vars(record).items() if name != "tries"}
+    return write_json(
+        path,
+        {
+            "netlab_screen": VERSION,
+            **content,
+            "effects": record.effects.to_dict("records"),
+            "least_set": record.least_set,
+            "verdict": record.verdict,
+            "confirmations": [asdict(one) for one in record.tries],
+        },
+    )
+
+
+def read_screen(path: Path) -> ScreenRecord:
+    """Read a screen that :func:`write_screen` wrote.
+
+    Raises
+    ------
+    NetlabError
+        It cannot be read, or another version of netlab wrote it.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["netlab_screen"] != VERSION:
+            raise ValueError(
+                "written by another version of netlab; screen again: no valid run is repeated"
+            )
+        return _record(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise NetlabError(
+            f"{path} cannot be read as a screen: {error}", code="E-ANALYSIS-041"
+        ) from None
+
+
+def _record(content: dict) -> ScreenRecord:
+    ratios = ("ratio", "low", "high", "p_holm")
+    effects = pd.DataFrame(content["effects"])
+    tries = tuple(
+        Confirmation(
+            tuple(one["knobs"]), tuple(Against(**_numbers(side)) for side in one["against"])
+        )
+        for one in content["confirmations"]
+    )
+    plain = ("study", "tuning", "group", "path", "design", "started_at", "same_within_percent")
+    counts = ("runs", "valid_runs", "refused_rows", "least_tuning")
+    record = ScreenRecord(
+        **{name: content[name] for name in (*plain, *counts)},
+        rows={name: tuple(knobs) for name, knobs in content["rows"].items()},
+        effects=effects.assign(**{name: effects[name].astype(float) for name in ratios}),
+        unsupported=tuple(content["unsupported"]),
+        unchanged=tuple(content["unchanged"]),
+        tries=tries,
+    )
+    VERDICTS[record.tries[-1].whole.verdict]  # one that this version knows
+    return record
+
+
+def _numbers(side: dict) -> dict:
+    """A stored comparison; JSON has no NaN."""
+    return {**side, **{n: math.nan for n in ("ratio", "low", "high") if side[n] is None}}
+
+
+def screen_files(results: Path) -> list[Path]:
+    """Documents of the screens below a directory of results, in order of their names."""
+    return sorted((results / FOLDER).glob(f"*/{DOCUMENT}"))

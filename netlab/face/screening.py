@@ -1,0 +1,122 @@
+"""A screen as a notebook shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from netlab.analysis.screened import ScreenRecord
+from netlab.charts.chart import show
+from netlab.experiment.progress import Progress
+from netlab.files import paths
+from netlab.report.screen import chart, least_yaml, tables, to_text
+from netlab.screen.report import record_of, write_files, write_least
+from netlab.screen.request import ScreenRequest
+from netlab.screen.run import screen
+
+if TYPE_CHECKING:
+    from netlab.charts.screen import Axes
+
+
+class Screening:
+    """The knobs of a tuning that matter on a path, and the least set of them.
+
+    Made by :meth:`netlab.Study.screen`, and found again by :attr:`netlab.Results.screens`. Shows
+    itself as forest plot, table and sentences.
+
+    Parameters
+    ----------
+    record : netlab.analysis.screened.ScreenRecord
+        The screen as it is stored.
+    """
+
+    def __init__(self, record: ScreenRecord):
+        self.record = record
+
+    @property
+    def effects(self) -> pd.DataFrame:
+        """One row a knob: ``ratio``, ``low``, ``high`` and ``verdict``.
+
+        A ratio is goodput with the knob to goodput without. ``with_knob`` is empty but for pairs,
+        whose ratio is the effect of one knob with the other to its effect without.
+        """
+        return self.record.effects
+
+    @property
+    def least_set(self) -> tuple[str, ...]:
+        """The fewest knobs that give the whole gain; empty if none helps."""
+        return self.record.least_set
+
+    @property
+    def verdict(self) -> str:
+        """Result of the comparison of the least set with the whole tuning."""
+        return self.record.verdict
+
+    @property
+    def confirmed(self) -> bool:
+        """True if the least set is as good as the whole tuning, or better."""
+        return self.record.concluded
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Knobs that were not screened, since no host has them or both have the value: reasons."""
+        return self.record.left_out
+
+    @property
+    def tuning(self) -> str:
+        """The least set as the YAML text of a tuning, each knob with its source."""
+        return least_yaml(self.record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the least set as a tuning.
+
+        Parameters
+        ----------
+        path : path-like
+            A ``.yml`` file, whose name is that of the tuning; in ``tunings/`` beside a study the
+            study can name it. See :func:`netlab.files.paths.given_path`.
+
+        Returns
+        -------
+        Path
+        """
+        return write_least(self.record, paths.given_path(path))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a forest plot: every knob with its interval.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; new ones by default. No global theme is set.
+        """
+        return chart(self.record, ax)
+
+    def _repr_html_(self) -> str:
+        return show(self.plot())._repr_html_() + tables(self.record)._repr_html_()
+
+    def __repr__(self) -> str:
+        return to_text(self.record)
+
+
+def screening(ask: ScreenRequest, place: Path, *, progress: bool = True) -> Screening:
+    """Screen a tuning and store the outcome; see :meth:`netlab.face.study.Study.screen`."""
+    say = print if progress else _unsaid
+    found = screen(ask, place, watch=shown_progress if progress else None, say=say)
+    write_files(found, place)
+    return Screening(record_of(found))
+
+
+def _unsaid(line: str) -> None:
+    """A line of the log that is not shown."""
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """Show the progress of a campaign that is not reported."""
+    with Progress(report=False) as progress:
+        yield progress

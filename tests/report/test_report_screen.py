@@ -1,0 +1,92 @@
+"""A stored screen is a page of its study's report, an attribute of its results, and bundled."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import synthetic
+from screened import screened
+
+import netlab
+from netlab.errors import BadInput
+from netlab.report.bundle import _copy_results
+from netlab.report.inputs import screens_digest
+from netlab.report.screen import PAGE
+from netlab.report.site import ExecutedNotebook, build_site
+from netlab.screen.report import write_files
+from netlab.study.frozen import freeze
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Results of the openlab study, with a screen below them."""
+    directory = tmp_path_factory.mktemp("results")
+    study = synthetic.openlab()
+    synthetic.store_of(directory, study)
+    freeze(study, directory)
+    write_files(screened(), directory / "screens" / "mine")
+    effects = directory / "screens" / "mine" / "effects" / "runs"
+    effects.mkdir(parents=True)
+    (effects / "one.parquet").write_bytes(b"PAR1")
+    return netlab.Results(directory)
+
+
+@pytest.fixture(scope="module")
+def page(results, tmp_path_factory):
+    """The page of the screen in the site of the study."""
+    site = tmp_path_factory.mktemp("site")
+    build_site([], site, measured=results.measured, pdf=False, png=False)
+    index = (site / "index.html").read_text()
+    assert f'href="{PAGE}mine.html"' in index and "effect of each knob of mine" in index
+    return (site / f"{PAGE}mine.html").read_text()
+
+
+def test_the_page_has_the_effects_the_least_set_and_the_tuning_to_use(page):
+    headings = re.findall(r'<h2 id="([^"]+)"', page)
+    assert headings == ["in-short", "effects", "tuning-to-use", "not-factors"]
+    assert "2 of 6 knobs are in the least set." in page and "The least set is confirmed." in page
+    assert page.count('<figure class="netlab-figure"') == 1
+    assert re.search(r"net\.ipv4\.tcp_rmem</td><td[^>]*>\+1\d\d\.\d</td><td[^>]*>\+", page)
+    assert "name: mine-least" in page and "source: paper, tcp_rmem" in page
+    assert "the device has no ring sizes to set" in page
+    assert "net.ipv4.tcp_ecn: refused in 1 row with it" in page
+
+
+def test_results_have_their_screens(results):
+    (found,) = results.screens.values()
+    assert found.least_set == ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+def test_a_bundle_has_the_screen_and_its_stores(results, tmp_path):
+    _copy_results(results.measured, tmp_path)
+    names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
+    assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
+
+
+def test_a_page_is_made_anew_when_its_screen_changes(tmp_path):
+    write_files(screened(), tmp_path / "screens" / "mine")
+    before = screens_digest(tmp_path)
+    assert before == screens_digest(tmp_path)
+    write_files(screened(least_MBps=800.0), tmp_path / "screens" / "mine")
+    assert before != screens_digest(tmp_path)
+
+
+def test_a_screen_that_cannot_be_read_is_named_on_its_page(results, tmp_path):
+    place = tmp_path / "results"
+    study = synthetic.openlab()
+    synthetic.store_of(place, study)
+    freeze(study, place)
+    (file,) = write_files(screened(), place / "screens" / "mine")[:1]
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"netlab_screen": 1}))
+    m = netlab.Results(place).measured
+    build_site([], tmp_path / "site", measured=m, pdf=False, png=False)
+    assert "written by another version" in (tmp_path / "site" / f"{PAGE}mine.html").read_text()
+
+
+def test_a_notebook_cannot_take_the_place_of_a_screen(tmp_path):
+    (tmp_path / f"{PAGE}mine.ipynb").write_text("{}")
+    with pytest.raises(BadInput) as caught:
+        build_site([ExecutedNotebook(tmp_path / f"{PAGE}mine.ipynb")], tmp_path / "site")
+    assert caught.value.code == "E-REPORT-007"
