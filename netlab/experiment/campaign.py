@@ -21,6 +21,7 @@ from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab
 from netlab.notebooks.execution import SilentNotebook, execute
+from netlab.notebooks.forkserver import Call
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE
 from netlab.study import Study
@@ -37,10 +38,7 @@ PREPARE = """
 from netlab.notebooks import progress
 progress.listen()
 """
-SHARED = """
-import netlab
-from netlab.face import block
-"""
+SHARED = Call("importlib", "import_module", ("netlab.face.block",))
 
 
 @dataclass(frozen=True)

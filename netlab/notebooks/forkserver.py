@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,9 +30,39 @@ from netlab.errors import NetlabError
 from netlab.files.interrupts import interrupts_wait
 
 REPLY_S = 120.0
-"""Longest time for an answer, which includes code that is executed once for all kernels."""
+"""Longest time for an answer, which includes a call for all kernels."""
 
 _HANDLED = (signal.SIGHUP, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function to call with some arguments, such as one that loads results.
+
+    Parameters
+    ----------
+    module, function : str
+        Where it is.
+    arguments : tuple of str
+        What it is given.
+    """
+
+    module: str
+    function: str
+    arguments: tuple[str, ...] = ()
+
+    def make(self) -> None:
+        """Call it here."""
+        getattr(importlib.import_module(self.module), self.function)(*self.arguments)
+
+    @property
+    def code(self) -> str:
+        """The same as code for a kernel."""
+        return f"import {self.module}\n{self.module}.{self.function}{self._given}\n"
+
+    @property
+    def _given(self) -> str:
+        return f"({', '.join(map(repr, self.arguments))})"
 
 
 class ForkServer:
@@ -48,21 +79,21 @@ class ForkServer:
     def __init__(self, connection: Connection, pid: int):
         self._connection, self._pid = connection, pid
         self._lock = threading.Lock()
-        self._executed: set[str] = set()
+        self._called: set[Call] = set()
 
-    def execute(self, code: str) -> None:
-        """Execute code once for all kernels that are forked later.
+    def call(self, call: Call) -> None:
+        """Call a function once for all kernels that are forked later.
 
         Raises
         ------
         NetlabError
-            The code failed, or the server does not answer.
+            It failed, or the server does not answer.
         """
         with interrupts_wait(), self._lock:
-            if code in self._executed:
+            if call in self._called:
                 return
-            self._ask(("execute", code))
-            self._executed.add(code)
+            self._ask(("call", call))
+            self._called.add(call)
 
     def fork(self, arguments: list[str], log: Path) -> ForkedProcess:
         """Fork a kernel with the working directory and the environment of this process.
@@ -253,8 +284,11 @@ def _serve(connection: Connection) -> NoReturn:
         except (EOFError, OSError):
             os._exit(0)
         try:
-            value = _execute(*request[1:]) if request[0] == "execute" else 0
-            if request[0] == "fork" and (value := _fork()) == 0:
+            value = 0
+            if request[0] == "call":
+                request[1].make()
+                gc.freeze()
+            elif (value := _fork()) == 0:
                 connection.close()
                 _become_kernel(*request[1:])
             answer: tuple[bool, object] = (True, value)
@@ -262,12 +296,6 @@ def _serve(connection: Connection) -> NoReturn:
             answer = (False, str(error) or type(error).__name__)
         with suppress(OSError):  # the next request finds the pipe closed
             connection.send(answer)
-
-
-def _execute(code: str) -> int:
-    exec(code, {})
-    gc.freeze()
-    return 0
 
 
 def _become_kernel(

@@ -22,7 +22,7 @@ from papermill.engines import NBClientEngine, papermill_engines
 from netlab.errors import NetlabError
 from netlab.files.interrupts import interrupts_wait
 from netlab.files.scratch import Scratch
-from netlab.notebooks.forkserver import ForkProvisioner, ForkServer, running
+from netlab.notebooks.forkserver import Call, ForkProvisioner, ForkServer, running
 from netlab.notebooks.progress import MIME
 from netlab.notebooks.silence import PREPARE, SilenceWatch
 
@@ -66,12 +66,12 @@ class Kernel:
     ----------
     prepare : str
         Code to execute first.
-    shared : str
-        Code before that, such as imports, whose effects all kernels may share: inside
-        :func:`netlab.notebooks.forkserver.fork_server` it is executed once.
+    shared : Call, optional
+        A call before that whose effects all kernels may share: inside
+        :func:`netlab.notebooks.forkserver.fork_server` it is made once.
     """
 
-    def __init__(self, prepare: str = "", shared: str = ""):
+    def __init__(self, prepare: str = "", shared: Call | None = None):
         self._prepare, self._shared = prepare, shared
 
     def __enter__(self) -> Self:
@@ -79,10 +79,11 @@ class Kernel:
         sockets = self._scratch.__enter__()
         self.manager = local_manager(str(sockets))
         self.manager.shutdown_wait_time = INTERRUPT_S
-        prepare = self._shared + self._prepare
+        prepare = (self._shared.code if self._shared else "") + self._prepare
         try:
             if (server := running()) is not None:
-                server.execute(self._shared)
+                if self._shared:
+                    server.call(self._shared)
                 prepare = BACKEND + self._prepare
                 self.manager.provisioner = _provisioner(self.manager, server, sockets / "log")
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way

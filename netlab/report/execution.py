@@ -12,7 +12,7 @@ from threading import Thread
 
 from netlab.files.json_file import write_text
 from netlab.notebooks.execution import execute
-from netlab.notebooks.forkserver import running
+from netlab.notebooks.forkserver import Call, running
 from netlab.notebooks.kernel import Kernel
 from netlab.report.inputs import digest_of, package_digest, results_digest
 from netlab.results.campaigns import study_file
@@ -27,14 +27,26 @@ LAST = "inputs"
 """File in it with the digest of package and records of the last report."""
 
 MOST_AT_ONCE = 2
-PREPARE = """
-import netlab
-import netlab.charts.views
-import netlab.report.front, netlab.report.tables
-from netlab.analysis.measured import load_measured, reuse_loaded
-reuse_loaded()
-"""
-"""Code that a kernel runs once for all its notebooks: most import these modules."""
+
+
+def prepare(directory: str = "", study: str = "") -> None:
+    """Do in a kernel what most notebooks need: import modules, and load results if they are known.
+
+    Parameters
+    ----------
+    directory : str
+        The results, absolute.
+    study : str
+        Their study.
+    """
+    import netlab.charts.views
+    import netlab.report.front
+    import netlab.report.tables  # noqa: F401
+    from netlab.analysis.measured import load_measured, reuse_loaded
+
+    reuse_loaded()
+    if directory:
+        load_measured(directory, study)
 
 
 def at_once() -> int:
@@ -114,20 +126,20 @@ class Executions:
         self._left: SimpleQueue[Job | None] = SimpleQueue()
         self._ended: SimpleQueue[Job | BaseException] = SimpleQueue()
         self._workers: list[Thread] = []
-        self._prepare = PREPARE
+        self._prepare = Call(__name__, prepare.__name__)
 
     def __enter__(self) -> Executions:
         return self
 
-    def start(self, prepare: str = "") -> None:
+    def start(self, directory: Path, study: Path) -> None:
         """Start a kernel before the notebooks are known, which takes as long as loading results.
 
         Parameters
         ----------
-        prepare : str
-            What a kernel does besides :data:`PREPARE`.
+        directory, study : Path
+            The results that it loads.
         """
-        self._prepare += prepare
+        self._prepare = Call(__name__, prepare.__name__, (str(directory), str(study)))
         self._add_worker(early=True)
 
     def add(self, jobs: Iterable[Job], done: Callable[[Job], None] = lambda job: None) -> None:
@@ -198,7 +210,7 @@ def begun(directory: Path, *, reuse: bool = True) -> Executions:
     running = Executions()
     frozen = study_file(directory)
     if frozen.is_file() and not (reuse and noted(directory) == inputs_of(directory)):
-        running.start(f"load_measured({str(directory)!r}, {str(frozen)!r})\n")
+        running.start(directory, frozen)
     return running
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import nbformat
 from netlab.errors import NetlabError
 from netlab.notebooks.execution import execute
-from netlab.notebooks.forkserver import fork_server, running
+from netlab.notebooks.forkserver import Call, fork_server, running
 from netlab.notebooks.kernel import Kernel
 
 def outputs(kernel, *cells):
@@ -40,9 +40,22 @@ def text(kernel, *cells):
     return "".join(output.get("text", "") for output in outputs(kernel, *cells))
 """
 
+COUNTED = """
+from pathlib import Path
+
+given = ""
+
+def count(text):
+    global given
+    given = text
+    with Path(__file__).with_name("ran").open("a") as ran:
+        ran.write("x")
+"""
+
 
 def script(code: str, directory: Path) -> list[str]:
     path = directory / "script.py"
+    (directory / "counted.py").write_text(COUNTED)
     path.write_text(BEGIN + textwrap.dedent(code))
     return [sys.executable, str(path)]
 
@@ -69,7 +82,7 @@ def ended(pid: int, within_s: float = 10.0) -> bool:
     return False
 
 
-SHARED = "open('ran', 'a').write('x'); import os; os.shared_with_kernels = 41"
+SHARED = "Call('counted', 'count', ('41',))"
 
 
 def test_a_forked_kernel_is_as_one_of_its_own(tmp_path: Path) -> None:
@@ -81,10 +94,10 @@ def test_a_forked_kernel_is_as_one_of_its_own(tmp_path: Path) -> None:
             os.chdir("later")
             os.environ["GIVEN_LATER"] = "yes"
             for number in range(2):
-                with Kernel("first = 1", shared={SHARED!r}) as kernel:
+                with Kernel("first = 1", shared={SHARED}) as kernel:
                     print(text(
                         kernel,
-                        "import os, subprocess; print(os.shared_with_kernels + 1, end=' ')",
+                        "import os, subprocess, counted; print(counted.given, end=' ')",
                         "print(os.path.basename(os.getcwd()), os.environ['GIVEN_LATER'], end=' ')",
                         "print(subprocess.call(['sh', '-c', 'exit 7']))",
                     ), end="")
@@ -97,7 +110,7 @@ def test_a_forked_kernel_is_as_one_of_its_own(tmp_path: Path) -> None:
         tmp_path,
     )
     first, second, figure, none = out.splitlines()
-    assert first == second == "42 later yes 7"
+    assert first == second == "41 later yes 7"
     assert "image/png" in figure and none == "None"
     assert (tmp_path / "ran").read_text() == "x"
 
@@ -106,12 +119,12 @@ def test_without_a_server_each_kernel_runs_the_code(tmp_path: Path) -> None:
     out = run(
         f"""
         for _ in range(2):
-            with Kernel(shared={SHARED!r}) as kernel:
-                print(text(kernel, "import os", "print(os.shared_with_kernels + 1)"), end="")
+            with Kernel(shared={SHARED}) as kernel:
+                print(text(kernel, "import counted", "print(counted.given)"), end="")
         """,
         tmp_path,
     )
-    assert out == "42\n42\n"
+    assert out == "41\n41\n"
     assert (tmp_path / "ran").read_text() == "xx"
 
 
@@ -123,7 +136,7 @@ def test_faults_of_a_server_and_its_kernels(tmp_path: Path) -> None:
         import threading
         with fork_server():
             try:
-                with Kernel(shared="raise ValueError('no such thing')"):
+                with Kernel(shared=Call("importlib", "import_module", ("no_such_thing",))):
                     print("started")
             except NetlabError as error:
                 print(error.with_code())
@@ -147,7 +160,7 @@ def test_faults_of_a_server_and_its_kernels(tmp_path: Path) -> None:
         tmp_path,
     )
     failing, stopped, in_time, killed, lost = out.replace("stopped\n ", "stopped\n").splitlines()
-    assert "no such thing" in failing and "E-NOTEBOOKS-019" in failing
+    assert "no_such_thing" in failing and "E-NOTEBOOKS-019" in failing
     assert (stopped, in_time) == ("stopped", "True")
     assert "E-NOTEBOOKS-002" in killed and "E-NOTEBOOKS-018" in lost
 

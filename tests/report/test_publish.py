@@ -108,8 +108,8 @@ def kernels(monkeypatch):
     class Kernel:
         made, open = [], 0
 
-        def __init__(self, prepare):
-            self.prepare = prepare
+        def __init__(self, shared):
+            self.shared = shared
             Kernel.made.append(self)
 
         def __enter__(self):
@@ -172,11 +172,11 @@ def test_a_kernel_starts_before_the_notebooks_are_known(tmp_path, monkeypatch, k
     used = []
     monkeypatch.setattr(execution, "execute", lambda *_given, kernel: used.append(kernel))
     with Executions(1) as running:
-        running.start("load()")
+        running.start(tmp_path, tmp_path / "study.yml")
         running.add([Job(tmp_path / "0.ipynb", tmp_path / "0.out")])
         running.wait()
     assert used == kernels.made and len(used) == 1
-    assert used[0].prepare == execution.PREPARE + "load()"
+    assert used[0].shared.arguments == (str(tmp_path), str(tmp_path / "study.yml"))
 
 
 def test_one_cpu_of_each_machine_is_left_for_the_pages(monkeypatch):
