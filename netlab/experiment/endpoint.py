@@ -13,7 +13,7 @@ from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, open_cc_session
 from netlab.experiment.inventory import data_address, interface, open_hosts
 from netlab.generators import versions
-from netlab.hosts.carrier import wait_for_carrier
+from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
 from netlab.hosts.host import Host
 from netlab.hosts.lease import HostLease
 from netlab.hosts.lines import LineProcess
@@ -27,6 +27,7 @@ from netlab.study import Study
 from netlab.study.factors import path_of_link
 from netlab.study.schedule import Visit
 from netlab.tuning import found as found_settings
+from netlab.tuning.channel import AFTERWARDS
 from netlab.tuning.diff import plan_text
 from netlab.tuning.plan import Change
 from netlab.tuning.profiles import Profile
@@ -241,8 +242,18 @@ class Endpoint:
 
     def wait_for_carrier(self) -> None:
         """Wait until the interface has a link again; call it when both ends are tuned."""
-        if not self.software_deferral:  # the lab's interfaces are never reset
+        if self.software_deferral:  # the lab's interfaces are never reset
+            return
+        try:
             wait_for_carrier(self.host, self.interface)
+        except HostError as error:
+            if error.code == NO_CARRIER:
+                raise
+            raise HostError(
+                self.host.name,
+                f"{str(error).removeprefix(f'{self.host.name}: ')}; {AFTERWARDS}",
+                code=error.code,
+            ) from None
 
     def buffer_clamps(self) -> tuple[int | None, int | None]:
         """The tuning's wmem_max and rmem_max, where netlab must clip socket buffers itself, in B.

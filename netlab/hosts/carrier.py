@@ -22,6 +22,9 @@ done
 """
 
 
+NO_CARRIER = "E-HOST-038"
+
+
 def wait_for_carrier(host: Host, interface: str, *, timeout_s: int = CARRIER_S) -> None:
     """Wait until an interface has a carrier.
 
@@ -46,5 +49,5 @@ def wait_for_carrier(host: Host, interface: str, *, timeout_s: int = CARRIER_S) 
             host.name,
             f"{interface} has no link {timeout_s} s after its settings were changed; check the "
             "cable, and whether the card takes them",
-            code="E-HOST-038",
+            code=NO_CARRIER,
         )

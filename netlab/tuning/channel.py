@@ -23,9 +23,10 @@ _FINAL = {
 }
 
 
-_AFTERWARDS = (
+AFTERWARDS = (
     "the guard on the host reverts the tuning; if it was killed too, `netlab tune recover` does"
 )
+"""What becomes of the tuning of a host whose connection is gone."""
 
 
 class TuneChannel(Protocol):
@@ -107,7 +108,7 @@ class Requests:
                 self._channel.send(line)
             except OSError as error:
                 raise TuningError(
-                    f"the connection to the host is gone: {error}; {_AFTERWARDS}",
+                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
                     code="E-TUNING-001",
                 ) from error
             return self._until(_FINAL[verb])
@@ -123,7 +124,7 @@ class Requests:
                 ) from error
             except (EOFError, OSError, ValueError) as error:
                 raise TuningError(
-                    f"the connection to the host is gone: {error}; {_AFTERWARDS}",
+                    f"the connection to the host is gone: {error}; {AFTERWARDS}",
                     code="E-TUNING-003",
                 ) from error
             if answer.get("event") == "error":
