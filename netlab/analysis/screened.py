@@ -74,8 +74,29 @@ class Confirmation:
         return next(one for one in self.against if one.other == FULL_TUNING)
 
 
+class Concluded:
+    """What follows from the confirmations of a screen."""
+
+    tries: tuple[Confirmation, ...]
+
+    @property
+    def least_set(self) -> tuple[str, ...]:
+        """The least set; empty if no knob helps."""
+        return self.tries[-1].knobs
+
+    @property
+    def verdict(self) -> str:
+        """Result of the last confirmation in words."""
+        return VERDICTS[self.tries[-1].whole.verdict]
+
+    @property
+    def concluded(self) -> bool:
+        """True if the least set is confirmed to give the whole gain."""
+        return self.verdict in CONCLUSIVE
+
+
 @dataclass(frozen=True, eq=False)
-class ScreenRecord:
+class ScreenRecord(Concluded):
     """A finished screen, without the runs.
 
     Attributes
@@ -131,21 +152,6 @@ class ScreenRecord:
         factors = self.knobs
         reasons = reasons_of(self.unsupported, self.unchanged)
         return {knob: why for knob, why in reasons.items() if knob not in factors}
-
-    @property
-    def least_set(self) -> tuple[str, ...]:
-        """The least set; empty if no knob helps."""
-        return self.tries[-1].knobs
-
-    @property
-    def verdict(self) -> str:
-        """Result of the last confirmation in words."""
-        return VERDICTS[self.tries[-1].whole.verdict]
-
-    @property
-    def concluded(self) -> bool:
-        """True if the least set is confirmed to give the whole gain."""
-        return self.verdict in CONCLUSIVE
 
 
 def reasons_of(unsupported: tuple[dict, ...], unchanged: tuple[dict, ...]) -> dict[str, str]:

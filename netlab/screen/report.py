@@ -59,7 +59,7 @@ def least_tuning(found: Screened, name: str) -> Tuning:
         title=f"Least set of {ask.tuning}",
         source=f"netlab screen {ask.study.name} --tuning {ask.tuning}",
         notes=(note,),
-        knobs=tuple(ask.items[knob] for knob in found.least),
+        knobs=tuple(ask.items[knob] for knob in found.least_set),
     )
 
 

@@ -13,12 +13,11 @@ import pandas as pd
 from netlab.analysis.compare import SLOWER, Asked, compare
 from netlab.analysis.precision import nominal_level
 from netlab.analysis.screened import (
-    CONCLUSIVE,
     FULL_TUNING,
     LEAST_TUNING,
     NO_ROW,
-    VERDICTS,
     Against,
+    Concluded,
     Confirmation,
 )
 from netlab.errors import BadInput
@@ -38,7 +37,7 @@ ERROR_SHARES = (0.5, 0.25, 0.25)
 
 
 @dataclass(frozen=True, eq=False)
-class Screened:
+class Screened(Concluded):
     """A finished screen; :func:`netlab.screen.report.record_of` makes the record to show.
 
     Attributes
@@ -69,21 +68,6 @@ class Screened:
     valid_runs: int
     directory: Path
     started_at: str = ""
-
-    @property
-    def least(self) -> tuple[str, ...]:
-        """The least set; empty if no knob helps."""
-        return self.tries[-1].knobs
-
-    @property
-    def verdict(self) -> str:
-        """Result of the last confirmation in words."""
-        return VERDICTS[self.tries[-1].whole.verdict]
-
-    @property
-    def concluded(self) -> bool:
-        """True if the least set is confirmed to give the whole gain."""
-        return self.verdict in CONCLUSIVE
 
 
 def screen(

@@ -47,7 +47,7 @@ def screened_over(directory: Path, ratios: dict[str, float], *, noise: float, se
 
 def test_a_screen_measures_the_design_and_then_the_least_set(tmp_path):
     found, lines, measured = screened_over(tmp_path, {RECEIVE: 1.5, SEND: 1.3}, noise=0.01)
-    assert found.least == (RECEIVE, SEND) and found.verdict == "confirmed"
+    assert found.least_set == (RECEIVE, SEND) and found.verdict == "confirmed"
     assert [study.name for study in measured] == ["lab-test-screen", "lab-test-least"]
     assert len(Store(tmp_path / "effects").runs()) == found.runs == 16 * 3
     assert len(Store(tmp_path / "least-set").runs()) == 3 * 10
@@ -65,5 +65,5 @@ def test_a_knob_that_the_least_set_lacks_is_added_after_its_confirmation_fails(t
 
 def test_without_any_effect_the_least_set_is_empty_and_as_good(tmp_path):
     found, lines, _ = screened_over(tmp_path, {}, noise=0.01)
-    assert found.least == () and found.concluded
+    assert found.least_set == () and found.concluded
     assert lines[-1] == "least set: no knob"
