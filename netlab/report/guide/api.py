@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,15 +67,32 @@ def rooms() -> list[str]:
     return [FACE, GROUND, *sorted(found - {FACE, *LEFT_OUT})]
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage inside the block.
+
+    Before CPython 3.11.8 threads share the depth of the syntax trees they make; if a collection
+    lets another thread run in the middle of a tree, both fail (gh-106905).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def chapters() -> list[Chapter]:
     """The reference, a page for each room of the package."""
-    package = griffe.load(
-        PACKAGE,
-        search_paths=[str(Path(__file__).parents[3])],
-        docstring_parser="numpy",
-        docstring_options={"warnings": False},
-        allow_inspection=False,
-    )
+    with _no_collection():
+        package = griffe.load(
+            PACKAGE,
+            search_paths=[str(Path(__file__).parents[3])],
+            docstring_parser="numpy",
+            docstring_options={"warnings": False},
+            allow_inspection=False,
+        )
     in_room: dict[str, list[griffe.Module]] = {room: [] for room in rooms()}
     for module in _modules(package):
         parts = module.path.split(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import netlab
 from netlab.errors import BadInput
 from netlab.files import paths
+from netlab.report.guide import api
 from netlab.report.guide import pages as guide_pages_module
 from netlab.report.guide.markdown import as_page
 from netlab.report.guide.pages import DOCUMENTS, FILES, guide_pages
@@ -200,3 +202,17 @@ def test_a_notebook_cannot_take_the_name_of_a_page_of_the_guide(tmp_path):
     with pytest.raises(BadInput) as caught:
         build_site([ExecutedNotebook(tmp_path / "guide-report.ipynb")], tmp_path / "site")
     assert caught.value.code == "E-REPORT-007"
+
+
+def test_no_garbage_is_collected_while_the_source_is_read(monkeypatch):
+    """Before CPython 3.11.8 a collection in the middle of a syntax tree can break another's."""
+    states = []
+    read = api.griffe.load
+
+    def load(*args, **options):
+        states.append(gc.isenabled())
+        return read(*args, **options)
+
+    monkeypatch.setattr(api.griffe, "load", load)
+    assert gc.isenabled() and api.chapters() and gc.isenabled()
+    assert states == [False]
