@@ -8,6 +8,7 @@
 #include "net/tcpinfo.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -71,6 +72,16 @@ void nl_worker_await_close(struct nl_worker *worker, struct nl_stream *stream)
 	while (n < 0 && errno == EINTR);
 	if (n >= 0 || errno != EAGAIN)
 		nl_worker_closed(worker, stream, n, errno);
+}
+
+void nl_worker_yield(struct nl_worker *worker)
+{
+	struct nl_transfer *transfer = worker->transfer;
+
+	sched_yield();
+	if (transfer->overdue_ns && !atomic_load_explicit(&transfer->quit, memory_order_relaxed) &&
+	    nl_now_ns() > transfer->overdue_ns)
+		nl_workers_shut(transfer, SHUT_WR);
 }
 
 static uint8_t *buffer_of(const struct nl_worker *worker)

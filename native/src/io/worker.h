@@ -9,10 +9,12 @@
 #include "io/io_method.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 /* Limit of the wait for zero-copy completions after the end of all streams. */
 enum { NL_ZC_WAIT_MS = 200 };
+
+/* A gen whose controlling thread has not ended it this long after its time ends by itself. */
+enum { NL_OVERDUE_MS = 2000 };
 
 /* The part of a run that its workers use. Constant while they run, except the streams, the report
  * rows (each written by the thread of its stream), quit, and what the lock guards. */
@@ -30,6 +32,7 @@ struct nl_transfer {
 	uint8_t *buffers;
 	uint64_t buffers_B, stride_B;
 	int file; /* the pattern as a file, for sendfile; -1 otherwise */
+	uint64_t overdue_ns; /* when a timed gen ends by itself; 0: never. Set before the release */
 
 	atomic_int quit; /* set: streams leave their loops */
 
@@ -86,7 +89,11 @@ static inline int nl_worker_sends(const struct nl_worker *worker)
 	return worker->transfer->opts->role == NL_GEN;
 }
 
-/* Count bytes that a gen has sent; yield the CPU after a batch. */
+/* Yield the CPU after a batch. Threads that yield all the time kept the controlling thread from a CPU
+ * for a minute (seen on Linux 6.18): a run that is overdue ends here. */
+void nl_worker_yield(struct nl_worker *worker);
+
+/* Count bytes that a gen has sent. */
 static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *stream,
 				  uint64_t bytes)
 {
@@ -94,7 +101,7 @@ static inline void nl_worker_sent(struct nl_worker *worker, struct nl_stream *st
 	worker->unyielded_B += bytes;
 	if (worker->unyielded_B >= worker->transfer->policy.yield_B) {
 		worker->unyielded_B = 0;
-		sched_yield();
+		nl_worker_yield(worker);
 	}
 }
 

@@ -362,6 +362,10 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	}
 	if (run->opts.window_ms == 0)
 		watch->end_due_ns = run->report.t_go_ns + run->opts.drain_ms * NL_NS_PER_MS;
+	else if (run->opts.role == NL_GEN)
+		run->transfer.overdue_ns =
+			run->report.t_go_ns + NL_NS_PER_MS * (run->opts.warmup_ms + run->opts.window_ms +
+							      run->opts.tail_ms + NL_OVERDUE_MS);
 	plan_sample(watch, run->report.t_go_ns);
 	watch->poll_due_ns = run->report.t_go_ns + NL_METER_POLL_MS * NL_NS_PER_MS;
 	nl_workers_release(&run->transfer);
