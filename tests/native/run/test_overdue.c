@@ -1,0 +1,108 @@
+/* The thread that ends a gen gets no CPU for a while after the window. The scan of processes, which
+ * it makes there, is wrapped at link time. */
+#include "base/clock.h"
+#include "check.h"
+#include "io/worker.h"
+#include "meter/processes.h"
+#include "netlab.h"
+
+#include <unistd.h>
+
+enum { STREAMS = 3, WINDOW_MS = 100, TAIL_MS = 50, HELD_S = 6 };
+
+struct end {
+	struct nl_run *run;
+	struct nl_err err;
+	int code, held;
+	pthread_t thread;
+};
+
+static _Thread_local int scans_left; /* until this thread is held; 0: it never is */
+
+int __real_nl_process_scan(struct nl_process_scan *out);
+int __wrap_nl_process_scan(struct nl_process_scan *out);
+
+int __wrap_nl_process_scan(struct nl_process_scan *out)
+{
+	if (scans_left && --scans_left == 0)
+		sleep(HELD_S);
+	return __real_nl_process_scan(out);
+}
+
+static void *execute(void *argument)
+{
+	struct end *end = argument;
+
+	scans_left = end->held ? 2 : 0; /* one before the warm-up, one after the window */
+	end->code = nl_run_execute(end->run, &end->err);
+	return NULL;
+}
+
+static void start(struct end *end, int role, uint32_t port)
+{
+	struct nl_run_opts opts;
+
+	nl_run_opts_init(&opts, role);
+	CHECK(nl_run_opts_set(&opts, role == NL_SINK ? "bind" : "to", "127.0.0.1", &end->err) == NL_OK);
+	CHECK(nl_run_opts_set(&opts, "congestion", "cubic", &end->err) == NL_OK);
+	opts.streams = STREAMS;
+	opts.window_ms = WINDOW_MS;
+	opts.drain_ms = 1000 * 2 * HELD_S;
+	opts.token[3] = 77;
+	if (role == NL_GEN) {
+		opts.port = port;
+		opts.tail_ms = TAIL_MS;
+		opts.yield_B = 65536;
+	}
+	CHECK(nl_run_open(&opts, &end->run, &end->err) == NL_OK);
+	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
+}
+
+/* How long the gen sent, in ms; its bytes arrive, whoever ended it. */
+static uint64_t sent_ms(int held)
+{
+	struct end sink = {0}, gen = {.held = held};
+	const struct nl_report *from, *to;
+	uint64_t last_ns = 0, ms;
+
+	start(&sink, NL_SINK, 0);
+	start(&gen, NL_GEN, nl_run_port(sink.run));
+	pthread_join(gen.thread, NULL);
+	pthread_join(sink.thread, NULL);
+	from = nl_run_report(gen.run);
+	to = nl_run_report(sink.run);
+	CHECK(gen.code == NL_OK && from->status == NL_STATUS_OK);
+	CHECK(sink.code == NL_OK && to->status == NL_STATUS_OK);
+	CHECK(from->total_bytes > 0 && from->total_bytes == to->total_bytes);
+	for (int i = 0; i < STREAMS; i++)
+		if (from->per_stream[i].t_end_ns > last_ns)
+			last_ns = from->per_stream[i].t_end_ns;
+	ms = (last_ns - from->t_go_ns) / NL_NS_PER_MS;
+	nl_run_free(gen.run);
+	nl_run_free(sink.run);
+	return ms;
+}
+
+static void a_gen_that_nobody_ends_ends_by_itself(void)
+{
+	uint64_t ms = sent_ms(1), least_ms = WINDOW_MS + TAIL_MS + NL_OVERDUE_MS;
+
+	CHECK(ms >= least_ms && ms < 1000 * HELD_S);
+}
+
+static void a_gen_that_is_ended_in_time_is_not_overdue(void)
+{
+	uint64_t ms = sent_ms(0);
+
+	CHECK(ms >= WINDOW_MS + TAIL_MS && ms < WINDOW_MS + TAIL_MS + NL_OVERDUE_MS);
+}
+
+static const struct nl_test tests[] = {
+	TEST(a_gen_that_nobody_ends_ends_by_itself),
+	TEST(a_gen_that_is_ended_in_time_is_not_overdue),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
