@@ -202,6 +202,7 @@ OFFLOADS = ("gso_max_size", "gro_max_size", "gso_ipv4_max_size", "gro_ipv4_max_s
 TODAYS = [
     *("esnet-10g", "esnet-10g-paced", "esnet-100g", "esnet-big-tcp"),
     *("intel-i40e", "intel-ice", "napi-deferred", "napi-threaded"),
+    *("osg-25g", "osg-400g"),
 ]
 
 
@@ -232,6 +233,23 @@ def test_big_packets_are_set_on_both_sides_of_the_stack_for_both_families():
     sizes = {name: added[f"offload {name}"] for name in OFFLOADS}
     assert sizes == dict.fromkeys(OFFLOADS[:2], "185000") | dict.fromkeys(OFFLOADS[2:], "150000")
     assert added.keys() > values(load_profile("esnet-100g")).keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "rate_bps", "rtt_s", "sizes"),
+    [
+        ("osg-25g", 25e9, 0.064, ("402653184", "201326592", "300000", "10000")),
+        ("osg-400g", 400e9, 0.021, ("2147483647", "1073741824", "1000000", "20000")),
+    ],
+)
+def test_osgs_lists_hold_the_windows_that_their_notes_state(name, rate_bps, rtt_s, sizes):
+    set_to = values(load_profile(name))
+    limit, window, backlog, queue = sizes
+    assert set_to["net.core.rmem_max"] == set_to["net.core.wmem_max"] == limit
+    for buffer in ("rmem", "wmem"):
+        assert set_to[f"net.ipv4.tcp_{buffer}"].split()[-1] == window
+    assert int(window) * 8 / rate_bps == pytest.approx(rtt_s, rel=0.03)
+    assert (set_to["net.core.netdev_max_backlog"], set_to["txqueuelen"]) == (backlog, queue)
 
 
 @pytest.mark.parametrize(("name", "usecs"), [("intel-i40e", "250"), ("intel-ice", "80")])
