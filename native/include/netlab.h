@@ -255,6 +255,21 @@ struct nl_others {
 	struct nl_process_use top[NL_TOP_PROCESSES]; /* those that used most */
 };
 
+/* Growth of a driver's own counters of drops, errors and pause frames. */
+#define NL_CARD_NAME 33
+#define NL_CARD_COUNTERS 32
+
+struct nl_card_counter {
+	char name[NL_CARD_NAME];
+	uint64_t grown;
+};
+
+struct nl_card {
+	uint64_t known; /* 0: the driver has no such counters */
+	uint64_t count;
+	struct nl_card_counter counter[NL_CARD_COUNTERS]; /* those that grew most, largest first */
+};
+
 /* -- runs ------------------------------------------------------------------- */
 
 enum nl_status {
@@ -290,6 +305,7 @@ struct nl_stream_report {
 	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* effective, at the start */
 	int32_t cpu, incoming_cpu; /* the thread's, -1: not pinned; the last packet's */
 	uint32_t moves;            /* moves of the thread to the CPU of its packets */
+	uint32_t napi_id;          /* receive queue of the last packet; 0: unknown */
 	uint64_t has_tcp, has_tcp_t1;
 	struct nl_tcp tcp;    /* after the end of data, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */
@@ -345,6 +361,7 @@ struct nl_report {
 	uint64_t has_meter;
 	struct nl_meter_span meter_window, meter_total;
 	struct nl_others others; /* from before the warm-up to after the window */
+	struct nl_card card;     /* of the metered interface, the same time */
 };
 
 struct nl_run; /* one sink or gen */

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from netlab.measure.card import card_columns
 from netlab.measure.emulated import Emulated
 from netlab.measure.exchange import TRACED, Direction, RunOutcome
 from netlab.measure.foreign import foreign_load
@@ -356,6 +357,7 @@ def record(
         "agent_cpu_s": sum(own_us(meter) for meter in whole) / 1e6,
         "interface_drops": _interfaces(whole, "rx_dropped", "tx_dropped"),
         "softnet_drops": _per_machine(softnet, setting.one_machine),
+        **card_columns(outcome),
         "interrupts_per_s": _rate(in_window, "interrupts", setting.one_machine),
         "context_switches_per_s": _rate(in_window, "context_switches", setting.one_machine),
         "bus_MBps": bus_MBps,

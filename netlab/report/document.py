@@ -21,7 +21,7 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import gate
 from netlab.charts.theme import font_folder
 from netlab.files.tables import Table
-from netlab.report import longpath, tables
+from netlab.report import cards, longpath, tables
 from netlab.report.gate import box, in_words
 from netlab.report.method import METHOD
 from netlab.report.provenance import provenance
@@ -120,6 +120,7 @@ def document(m: Measured, site: Path, title: str, author: str = "") -> str:
     if len(comparable(m)):
         parts += [heading("Findings of 2003"), _shown(tables.findings(m)), _shown(tables.target(m))]
     parts += [heading("Flags, noise and knobs"), _shown(tables.flagged(m)), _shown(tables.noise(m))]
+    parts += [_shown(cards.counters(m)), _shown(cards.queues(m))]
     parts += [_shown(tables.unsupported(m)), _shown(tables.missing(m)), heading("Provenance")]
     facts = provenance(m)
     parts += [_shown(facts.differing), _shown(facts.equal), _shown(facts.shared)]

@@ -10,8 +10,8 @@ from netlab.analysis.conditions import flagged
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
+from netlab.report import cards, tables
 from netlab.report import longpath as longpath_tables
-from netlab.report import tables
 from netlab.report.factors import has_factors
 from netlab.report.factors import stack as factor_tables
 from netlab.report.method import method_page
@@ -102,6 +102,8 @@ def _precision(m: Measured) -> Page:
             Section("Flagged runs", folded("Flagged runs", n_flagged, tables.flagged(m))),
             Section("Knobs that a host lacks", as_html(tables.unsupported(m))),
             Section("Noise", as_html(tables.noise(m))),
+            Section("Card counters", as_html(cards.counters(m))),
+            Section("Receive queues", as_html(cards.queues(m))),
             Section("Time outside measuring", as_html(tables.overhead(m))),
         ],
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
-READABLE_VERSIONS = (2, 3, 4, SCHEMA_VERSION)
+READABLE_VERSIONS = (2, 3, 4, 5, SCHEMA_VERSION)
 """An older file lacks only nullable columns, and has other names for :data:`RENAMED`."""
 
 RENAMED = {"repeat": "round"}
@@ -253,6 +253,28 @@ RUN_COLUMNS = _columns(
     ("agent_cpu_s", "float64", "s", "CPU time of both agents or tools, whole run", "null"),
     ("interface_drops", "Int64", "", "rx and tx drops of both interfaces, whole run", "null"),
     ("softnet_drops", "Int64", "", "packets dropped by the softnet backlog, both machines", "null"),
+    (
+        "card_counters",
+        "string",
+        "",
+        "JSON: end -> drop, error and pause counters of its card that grew, whole run",
+        "null",
+    ),
+    (
+        "receive_cpus",
+        "Int64",
+        "",
+        "CPUs that processed the received packets, as of the end; of the end with fewer",
+        "null",
+    ),
+    ("receive_queues", "Int64", "", "receive queues of the streams, likewise, if numbered", "null"),
+    (
+        "streams_per_queue",
+        "Int64",
+        "",
+        "most streams whose packets came from one receive queue",
+        "null",
+    ),
     ("interrupts_per_s", "float64", "1/s", "interrupts of both machines, in the window", "null"),
     (
         "context_switches_per_s",

@@ -11,7 +11,7 @@
 #include "base/serve.h"
 #include "netlab.h"
 #include "run/options.h"
-#include "run/report_json.h"
+#include "run/meter_json.h"
 
 #include <errno.h>
 #include <stdlib.h>

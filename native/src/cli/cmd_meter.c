@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "meter/meter_poll.h"
-#include "run/report_json.h"
+#include "run/meter_json.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -12,6 +12,9 @@
 #ifndef SO_INCOMING_CPU
 #define SO_INCOMING_CPU 49
 #endif
+#ifndef SO_INCOMING_NAPI_ID
+#define SO_INCOMING_NAPI_ID 56
+#endif
 
 enum { ONLINE_TEXT_MAX = 4096 };
 
@@ -66,6 +69,15 @@ static int incoming_cpu(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_INCOMING_CPU, &cpu, &len))
 		return -1;
 	return cpu < 0 || cpu > NL_CPU_NUMBER_MAX ? -1 : cpu;
+}
+
+/* The receive queue that the last packet came from; 0 where the kernel or the device has no number. */
+static uint32_t incoming_queue(int fd)
+{
+	uint32_t napi_id = 0;
+	socklen_t len = sizeof(napi_id);
+
+	return getsockopt(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &napi_id, &len) ? 0 : napi_id;
 }
 
 /* -- test every CPU of the list ------------------------------------------------------- */
@@ -205,4 +217,5 @@ void nl_affinity_describe(int fd, struct nl_stream_report *out)
 	memset(&set, 0, sizeof(set));
 	out->cpu = sched_getaffinity(0, sizeof(set), as_cpu_set(&set)) ? -1 : single(&set);
 	out->incoming_cpu = incoming_cpu(fd);
+	out->napi_id = incoming_queue(fd);
 }

@@ -36,7 +36,7 @@ int nl_affinity_apply(const struct nl_affinity *affinity, uint64_t index, int fd
 /* Move a live thread to the CPU of its packets, if the options ask for it; 1 if moved. */
 int nl_affinity_follow(const struct nl_affinity *affinity, pthread_t thread, int fd);
 
-/* Read the calling thread's CPU and the CPU of fd's packets into cpu and incoming_cpu. */
+/* Read the calling thread's CPU, and the CPU and queue of fd's packets: cpu, incoming_cpu, napi_id. */
 void nl_affinity_describe(int fd, struct nl_stream_report *out);
 
 #endif

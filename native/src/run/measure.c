@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/worker.h"
+#include "meter/card.h"
 #include "meter/meter_poll.h"
 #include "meter/processes.h"
 #include "net/tcpinfo.h"
@@ -29,6 +30,7 @@ struct watch {
 	struct nl_meter *meter;   /* [SNAPSHOTS] */
 	struct nl_meter_poll meter_poll;
 	struct nl_process_scan others; /* before the warm-up; empty: not known */
+	struct nl_card_scan card;      /* the same */
 	enum phase phase;
 	uint64_t sample_due_ns, poll_due_ns;
 	uint64_t end_due_ns;   /* a gen stops sending, or the drain times out; 0: never */
@@ -73,6 +75,16 @@ static void close_others(struct watch *watch)
 	nl_process_diff(&watch->others, &now, (int32_t)getpid(), tick_us,
 			&watch->run->report.others);
 	nl_process_scan_free(&now);
+}
+
+static void close_card(struct watch *watch)
+{
+	struct nl_card_scan now;
+
+	if (!watch->card.count || nl_card_scan(watch->run->opts.interface, &now))
+		return;
+	nl_card_diff(&watch->card, &now, &watch->run->report.card);
+	nl_card_scan_free(&now);
 }
 
 static void open_window(struct watch *watch, uint64_t t_ns)
@@ -324,6 +336,7 @@ static void conclude(struct watch *watch)
 
 	take_meter(watch, AFTER);
 	close_others(watch);
+	close_card(watch);
 	if (report->window_t0_ns == 0) {
 		open_window(watch, t_ns);
 		watch->meter[AT_T0] = watch->meter[AFTER];
@@ -348,6 +361,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	int code = NL_OK;
 
 	nl_process_scan(&watch->others);
+	nl_card_scan(run->opts.interface, &watch->card);
 	if (run->opts.role == NL_GEN)
 		code = nl_gen_go(run, deadline_ns, err);
 	if (!code)
@@ -410,6 +424,7 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;
 	}
 	nl_process_scan_free(&watch.others);
+	nl_card_scan_free(&watch.card);
 	free(watch.meter);
 	free(worker);
 	return code;

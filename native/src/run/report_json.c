@@ -1,5 +1,7 @@
 #include "run/report_json.h"
 
+#include "run/meter_json.h"
+
 #include <string.h>
 
 static const char *status_name(int status)
@@ -8,23 +10,6 @@ static const char *status_name(int status)
 
 	return status < 0 || status > NL_STATUS_ERROR ? "error" : name[status];
 }
-
-struct member {
-	const char *key;
-	uint64_t value;
-};
-
-static void put_members(struct nl_json *j, const struct member *member, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		nl_json_u64(j, member[i].key, member[i].value);
-}
-
-#define PUT_MEMBERS(j, ...)                                                                        \
-	do {                                                                                       \
-		const struct member list_[] = {__VA_ARGS__};                                       \
-		put_members(j, list_, sizeof(list_) / sizeof(list_[0]));                           \
-	} while (0)
 
 static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp)
 {
@@ -64,6 +49,10 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 		    {"moves", row->moves});
 	put_cpu(j, "cpu", row->cpu);
 	put_cpu(j, "incoming_cpu", row->incoming_cpu);
+	if (row->napi_id)
+		nl_json_u64(j, "napi_id", row->napi_id);
+	else
+		nl_json_null(j, "napi_id");
 	nl_json_text(j, "congestion", row->congestion);
 	nl_json_i64(j, "errno", row->errnum);
 	if (row->has_tcp)
@@ -123,96 +112,6 @@ static void put_trace(struct nl_json *j, const struct nl_report *r)
 	nl_json_close(j);
 }
 
-/* Frequency and throttling of a CPU; null where the host does not report them. */
-static void put_clock_rate(struct nl_json *j, const struct nl_cpu *cpu)
-{
-	if (cpu->frequency_kHz)
-		nl_json_u64(j, "frequency_kHz", cpu->frequency_kHz);
-	else
-		nl_json_null(j, "frequency_kHz");
-	if (cpu->first_frequency_kHz)
-		nl_json_u64(j, "first_frequency_kHz", cpu->first_frequency_kHz);
-	else
-		nl_json_null(j, "first_frequency_kHz");
-	if (cpu->throttled >= 0)
-		nl_json_i64(j, "throttled", cpu->throttled);
-	else
-		nl_json_null(j, "throttled");
-}
-
-static void put_counters(struct nl_json *j, const struct nl_meter_span *span, int with_reset)
-{
-	const struct nl_interface *i = &span->interface;
-
-	if (span->name[0]) {
-		nl_json_open(j, "interface");
-		nl_json_text(j, "name", span->name);
-		PUT_MEMBERS(j, {"rx_bytes", i->rx_bytes}, {"tx_bytes", i->tx_bytes},
-			    {"rx_packets", i->rx_packets}, {"tx_packets", i->tx_packets},
-			    {"rx_errors", i->rx_errors}, {"tx_errors", i->tx_errors},
-			    {"rx_dropped", i->rx_dropped}, {"tx_dropped", i->tx_dropped});
-		if (with_reset) {
-			nl_json_u64(j, "wraps", span->wraps);
-			nl_json_bool(j, "reset", (int)span->reset);
-		}
-		nl_json_close(j);
-	} else {
-		nl_json_null(j, "interface");
-	}
-	nl_json_array(j, "cpu");
-	for (uint64_t n = 0; n < span->cpus; n++) {
-		const struct nl_cpu *c = &span->cpu[n];
-
-		nl_json_open(j, NULL);
-		PUT_MEMBERS(j, {"cpu", c->cpu}, {"user_us", c->user_us}, {"nice_us", c->nice_us},
-			    {"system_us", c->system_us}, {"idle_us", c->idle_us},
-			    {"iowait_us", c->iowait_us}, {"irq_us", c->irq_us},
-			    {"softirq_us", c->softirq_us}, {"steal_us", c->steal_us});
-		put_clock_rate(j, c);
-		nl_json_close(j);
-	}
-	nl_json_array_end(j);
-	PUT_MEMBERS(j, {"interrupts", span->interrupts},
-		    {"context_switches", span->context_switches});
-	nl_json_open(j, "softnet");
-	PUT_MEMBERS(j, {"processed", span->softnet_processed}, {"dropped", span->softnet_dropped},
-		    {"time_squeeze", span->softnet_time_squeeze});
-	nl_json_close(j);
-	nl_json_open(j, "process");
-	PUT_MEMBERS(j, {"user_us", span->process_user_us}, {"system_us", span->process_system_us});
-	nl_json_close(j);
-}
-
-void nl_json_span(struct nl_json *j, const struct nl_meter_span *span)
-{
-	PUT_MEMBERS(j, {"t0_ns", span->t0_ns}, {"t1_ns", span->t1_ns});
-	nl_json_open(j, "clock");
-	nl_json_u64(j, "steps", span->clock_steps);
-	nl_json_i64(j, "step_ns", span->clock_step_ns);
-	nl_json_i64(j, "drift_ns", span->clock_drift_ns);
-	nl_json_u64(j, "unsure_ns", span->clock_unsure_ns);
-	nl_json_close(j);
-	put_counters(j, span, 1);
-}
-
-void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl_meter_span *work)
-{
-	memset(work, 0, sizeof(*work));
-	memcpy(work->name, meter->name, sizeof(work->name));
-	work->interface = meter->interface;
-	work->cpus = meter->cpus;
-	memcpy(work->cpu, meter->cpu, sizeof(work->cpu));
-	work->interrupts = meter->interrupts;
-	work->context_switches = meter->context_switches;
-	work->softnet_processed = meter->softnet_processed;
-	work->softnet_dropped = meter->softnet_dropped;
-	work->softnet_time_squeeze = meter->softnet_time_squeeze;
-	work->process_user_us = meter->process_user_us;
-	work->process_system_us = meter->process_system_us;
-	nl_json_u64(j, "t_ns", meter->t_ns);
-	put_counters(j, work, 0);
-}
-
 static void put_meters(struct nl_json *j, const struct nl_report *r)
 {
 	if (!r->has_meter) {
@@ -226,28 +125,6 @@ static void put_meters(struct nl_json *j, const struct nl_report *r)
 	nl_json_open(j, "total");
 	nl_json_span(j, &r->meter_total);
 	nl_json_close(j);
-	nl_json_close(j);
-}
-
-static void put_others(struct nl_json *j, const struct nl_others *others)
-{
-	if (!others->known) {
-		nl_json_null(j, "others");
-		return;
-	}
-	nl_json_open(j, "others");
-	nl_json_i64(j, "pid", others->pid);
-	PUT_MEMBERS(j, {"t0_ns", others->t0_ns}, {"t1_ns", others->t1_ns},
-		    {"cpu_us", others->cpu_us});
-	nl_json_array(j, "top");
-	for (uint64_t n = 0; n < others->top_count; n++) {
-		nl_json_open(j, NULL);
-		nl_json_i64(j, "pid", others->top[n].pid);
-		nl_json_text(j, "name", others->top[n].name);
-		nl_json_u64(j, "cpu_us", others->top[n].cpu_us);
-		nl_json_close(j);
-	}
-	nl_json_array_end(j);
 	nl_json_close(j);
 }
 
@@ -431,6 +308,7 @@ static void put_report(struct nl_json *j, const struct nl_report *r, uint64_t pa
 		put_trace(j, r);
 	}
 	put_meters(j, r);
-	put_others(j, &r->others);
+	nl_json_others(j, &r->others);
+	nl_json_card(j, &r->card);
 	nl_json_close(j);
 }

@@ -1,4 +1,4 @@
-/* report_json: reports and meters as the JSON of PROTOCOL.md. */
+/* report_json: reports as the JSON of PROTOCOL.md. */
 #ifndef NL_REPORT_JSON_H
 #define NL_REPORT_JSON_H
 
@@ -14,11 +14,5 @@ int nl_report_is_large(const struct nl_report *report);
 /* Write the next line of a large report: `samples` events, then the result without samples. *at is 0
  * at first. 1: a line was written, 0: there are no more. */
 int nl_json_report_part(struct nl_json *j, const struct nl_report *report, uint64_t *at);
-
-/* Write the members of a meter object into an open object. */
-void nl_json_span(struct nl_json *j, const struct nl_meter_span *span);
-
-/* Write the members of a snapshot into an open object; *work is scratch. */
-void nl_json_snapshot(struct nl_json *j, const struct nl_meter *meter, struct nl_meter_span *work);
 
 #endif

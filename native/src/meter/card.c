@@ -1,0 +1,150 @@
+#include "meter/card.h"
+
+#include "net/ethtool.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+_Static_assert(NL_CARD_NAME == ETH_GSTRING_LEN + 1, "a name has room for its terminator");
+
+/* Parts of names in Linux's drivers: rx_missed_errors, rx_out_of_buffer, tx_pause_ctrl_phy. */
+static const char *const loss_words[] = {
+	"drop",   "discard", "miss",  "err",	"fifo", "overrun", "overflow", "crc",
+	"no_buf", "nobuf",   "no_dma", "of_buffer", "pause", "xon", "xoff", "flow_control",
+};
+
+int nl_card_counts_loss(const char *name)
+{
+	for (size_t n = 0; n < sizeof(loss_words) / sizeof(loss_words[0]); n++) {
+		size_t len = strlen(loss_words[n]);
+
+		for (const char *at = name; *at; at++)
+			if (strncasecmp(at, loss_words[n], len) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+static int counter_count(const char *interface)
+{
+	union {
+		struct ethtool_sset_info info;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} u;
+	uint32_t count;
+	int result;
+
+	memset(&u, 0, sizeof(u));
+	u.info.cmd = ETHTOOL_GSSET_INFO;
+	u.info.sset_mask = UINT64_C(1) << ETH_SS_STATS;
+	result = nl_ethtool(interface, &u);
+	if (result < 0)
+		return result;
+	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
+	if (!u.info.sset_mask || count == 0 || count > NL_CARD_SCAN_MAX)
+		return -EOPNOTSUPP;
+	return (int)count;
+}
+
+/* Name of a counter, without padding; the driver's field need not be terminated. */
+static void take_name(char name[NL_CARD_NAME], const uint8_t *field)
+{
+	size_t first = 0;
+
+	while (first < ETH_GSTRING_LEN && field[first] == ' ')
+		first++;
+	memcpy(name, field + first, ETH_GSTRING_LEN - first);
+	memset(name + ETH_GSTRING_LEN - first, 0, NL_CARD_NAME - ETH_GSTRING_LEN + first);
+}
+
+int nl_card_scan(const char *interface, struct nl_card_scan *out)
+{
+	struct ethtool_gstrings *names = NULL;
+	struct ethtool_stats *stats = NULL;
+	int count, result;
+
+	memset(out, 0, sizeof(*out));
+	count = counter_count(interface);
+	if (count < 0)
+		return count;
+	names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+	stats = calloc(1, sizeof(*stats) + (size_t)count * sizeof(uint64_t));
+	out->value = calloc((size_t)count, sizeof(*out->value));
+	result = names && stats && out->value ? 0 : -ENOMEM;
+	if (result == 0) {
+		names->cmd = ETHTOOL_GSTRINGS;
+		names->string_set = ETH_SS_STATS;
+		names->len = (uint32_t)count;
+		result = nl_ethtool(interface, names);
+	}
+	if (result >= 0) {
+		stats->cmd = ETHTOOL_GSTATS;
+		stats->n_stats = (uint32_t)count;
+		result = nl_ethtool(interface, stats);
+	}
+	/* the number of queues, and with it of counters, may have changed meanwhile */
+	if (result >= 0 && (names->len != (uint32_t)count || stats->n_stats != (uint32_t)count))
+		result = -EAGAIN;
+	for (size_t i = 0; result >= 0 && i < (size_t)count; i++) {
+		struct nl_card_value *to = &out->value[out->count];
+
+		take_name(to->name, names->data + i * ETH_GSTRING_LEN);
+		if (!nl_card_counts_loss(to->name))
+			continue;
+		memcpy(&to->value, (char *)stats->data + i * sizeof(uint64_t), sizeof(to->value));
+		out->count++;
+	}
+	free(names);
+	free(stats);
+	if (result >= 0 && out->count)
+		return 0;
+	nl_card_scan_free(out);
+	return result < 0 ? result : -EOPNOTSUPP;
+}
+
+void nl_card_scan_free(struct nl_card_scan *scan)
+{
+	free(scan->value);
+	memset(scan, 0, sizeof(*scan));
+}
+
+/* The row of that name, beginning with the one at the same place; NULL without. */
+static const struct nl_card_value *find(const struct nl_card_scan *scan, const char *name,
+					size_t place)
+{
+	if (place < scan->count && strcmp(scan->value[place].name, name) == 0)
+		return &scan->value[place];
+	for (size_t i = 0; i < scan->count; i++)
+		if (strcmp(scan->value[i].name, name) == 0)
+			return &scan->value[i];
+	return NULL;
+}
+
+static void insert(struct nl_card *out, const char *name, uint64_t grown)
+{
+	uint64_t at = out->count < NL_CARD_COUNTERS ? out->count++ : NL_CARD_COUNTERS - 1;
+
+	if (at == NL_CARD_COUNTERS - 1 && out->counter[at].grown >= grown && out->counter[at].grown)
+		return;
+	for (; at > 0 && out->counter[at - 1].grown < grown; at--)
+		out->counter[at] = out->counter[at - 1];
+	memcpy(out->counter[at].name, name, NL_CARD_NAME);
+	out->counter[at].grown = grown;
+}
+
+void nl_card_diff(const struct nl_card_scan *before, const struct nl_card_scan *after,
+		  struct nl_card *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->known = before->count && after->count;
+	for (size_t i = 0; i < after->count; i++) {
+		const struct nl_card_value *now = &after->value[i];
+		const struct nl_card_value *then = find(before, now->name, i);
+
+		if (then && now->value > then->value)
+			insert(out, now->name, now->value - then->value);
+	}
+}

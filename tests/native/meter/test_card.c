@@ -1,0 +1,105 @@
+/* Growth of a driver's counters between two scans, from tables as drivers fill them. */
+#include "meter/card.h"
+
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct nl_card_value then[64], now[64];
+static struct nl_card card;
+
+static void put(struct nl_card_value *to, const char *name, uint64_t value)
+{
+	snprintf(to->name, sizeof(to->name), "%s", name);
+	to->value = value;
+}
+
+static void diff(size_t before, size_t after)
+{
+	struct nl_card_scan a = {.count = before, .value = then}, b = {.count = after, .value = now};
+
+	nl_card_diff(&a, &b, &card);
+}
+
+static void names_of_drops_errors_and_pauses_are_recognised(void)
+{
+	static const char *const lost[] = {
+		"rx_missed_errors", "rx_out_of_buffer", "rx_no_buffer_count", "tx_pause_ctrl_phy",
+		"rx_flow_control_xoff", "drv dropped rx total", "rx0_drops", "rx_discards_phy",
+		"RX_CRC_Errors", "link_xon_rx.nic", "rx_fifo_errors", "alloc_rx_buff_failed_nobuf",
+	};
+	static const char *const carried[] = {"rx_packets", "tx_bytes", "rx_queue_0_kicks",
+					      "peer_ifindex", ""};
+
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+		CHECK(nl_card_counts_loss(lost[i]));
+	for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
+		CHECK(!nl_card_counts_loss(carried[i]));
+}
+
+static void only_counters_that_grew_are_reported(void)
+{
+	put(&then[0], "rx_missed_errors", 5);
+	put(&then[1], "tx_pause", 7);
+	put(&then[2], "rx_crc_errors", 9);
+	put(&now[0], "rx_missed_errors", 17);
+	put(&now[1], "tx_pause", 7);
+	put(&now[2], "rx_crc_errors", 2); /* a driver that began anew */
+	diff(3, 3);
+	CHECK(card.known && card.count == 1);
+	CHECK(strcmp(card.counter[0].name, "rx_missed_errors") == 0);
+	CHECK(card.counter[0].grown == 12);
+}
+
+static void counters_are_matched_by_name(void)
+{
+	put(&then[0], "rx0_drops", 1);
+	put(&then[1], "tx_pause", 100);
+	put(&now[0], "rx0_drops", 1);
+	put(&now[1], "rx1_drops", 50); /* of a new queue */
+	put(&now[2], "tx_pause", 103);
+	diff(2, 3);
+	CHECK(card.count == 1 && card.counter[0].grown == 3);
+}
+
+static void the_largest_growth_comes_first_and_the_rest_is_cut(void)
+{
+	char name[NL_CARD_NAME];
+
+	for (uint64_t i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "rx%u_drops", (unsigned)i);
+		put(&then[i], name, 0);
+		put(&now[i], name, i % 2 ? 100 + i : 40 - i);
+	}
+	diff(40, 40);
+	CHECK(card.count == NL_CARD_COUNTERS);
+	CHECK(card.counter[0].grown == 139);
+	for (uint64_t i = 1; i < card.count; i++)
+		CHECK(card.counter[i].grown <= card.counter[i - 1].grown);
+	/* of 20 odd ones from 101 and 20 even ones from 2 the least 8 are missing */
+	CHECK(card.counter[NL_CARD_COUNTERS - 1].grown == 18);
+}
+
+static void a_driver_without_counters_is_unknown(void)
+{
+	struct nl_card_scan scan;
+
+	diff(0, 0);
+	CHECK(!card.known && card.count == 0);
+	CHECK(nl_card_scan("lo", &scan) < 0 && scan.count == 0);
+	CHECK(nl_card_scan("no-such-device", &scan) < 0 && scan.count == 0);
+}
+
+static const struct nl_test tests[] = {
+	TEST(names_of_drops_errors_and_pauses_are_recognised),
+	TEST(only_counters_that_grew_are_reported),
+	TEST(counters_are_matched_by_name),
+	TEST(the_largest_growth_comes_first_and_the_rest_is_cut),
+	TEST(a_driver_without_counters_is_unknown),
+};
+
+int main(int argc, char **argv)
+{
+	return RUN_TESTS(tests, argc, argv);
+}
