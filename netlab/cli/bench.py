@@ -45,7 +45,7 @@ def bench_command(
     names it. In mode best each tool has variants (record length, ways to avoid copies). Heats
     before the rounds choose one variant for each cell and are not part of any figure. With --quick
     each tool has its first two variants, and one heat. Everything runs in a lab of its own, which
-    is removed at the end.
+    is removed at the end. Each run is stored in a directory of its own, named by its date.
     """
     _bench(quick, peers, results, levels)
 
@@ -61,7 +61,7 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     from netlab.charts.bench import ratios_alt, ratios_figure
     from netlab.charts.chart import save_svg
     from netlab.experiment.progress import Steady
-    from netlab.files import paths
+    from netlab.files import dated, paths
     from netlab.qualify.bench.document import Conclusions
     from netlab.qualify.bench.run import run_bench
 
@@ -76,7 +76,8 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
 
         bench = run_bench(matrix, installed, progress=progress)
     conclusions = Conclusions.of(bench)
-    directory = results or paths.results_dir("bench")
+    root = results or paths.results_dir("bench")
+    directory = dated.new_directory(root, bench.started_at)
     path = conclusions.save(directory)
     if conclusions.ratios["ratio"].notna().any():
         figure = ratios_figure(conclusions.ratios)

@@ -190,12 +190,18 @@ class Conclusions:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
+        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path.
+
+        Parameters
+        ----------
+        directory : Path
+            Of this run alone, see :func:`netlab.files.dated.new_directory`.
+        """
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
         if len(self.variants):
             self.variants_table().export(directory / "bench-variants")
-        return write_json(directory / "bench.json", self.as_json())
+        return write_json(directory / "bench.json", self.as_json(), durable=True)
 
 
 def _queues(queues: int, cpus: int | None) -> str:
