@@ -95,7 +95,7 @@ def stored(directory: Path | None = None) -> Calibrated:
     return Calibrated(parts, tuple(damaged))
 
 
-def _part(name: str, document: dated.Document) -> CalibratedPart | None:
+def _part(name: str, document: dated.DatedDocument) -> CalibratedPart | None:
     """A part of a document; None if it was not measured, or cannot be read."""
     whole = document.content
     content = whole if name == RATES else whole.get(name)

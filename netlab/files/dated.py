@@ -15,7 +15,7 @@ _NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d{6}Z)(?:-(\d{1,9}))?")
 
 
 @dataclass(frozen=True)
-class Document:
+class DatedDocument:
     """A JSON document of one run.
 
     Attributes
@@ -56,7 +56,7 @@ def new_directory(parent: Path, started_at: str) -> Path:
             return place
 
 
-def documents(parent: Path, name: str) -> tuple[list[Document], list[Path]]:
+def documents(parent: Path, name: str) -> tuple[list[DatedDocument], list[Path]]:
     """All documents of a name, the latest first, and the damaged ones.
 
     Parameters
@@ -68,11 +68,11 @@ def documents(parent: Path, name: str) -> tuple[list[Document], list[Path]]:
 
     Returns
     -------
-    list of Document, list of Path
+    list of DatedDocument, list of Path
         Damaged: not JSON, no object, or without ``started_at``. A run without a document counts
         as neither.
     """
-    found: list[tuple[tuple[str, int], Document]] = []
+    found: list[tuple[tuple[str, int], DatedDocument]] = []
     damaged = []
     for file, number in _files(parent, name):
         try:
@@ -85,7 +85,7 @@ def documents(parent: Path, name: str) -> tuple[list[Document], list[Path]]:
         if not isinstance(started_at, str):
             damaged.append(file)
             continue
-        found.append(((started_at, number), Document(file, started_at, content)))
+        found.append(((started_at, number), DatedDocument(file, started_at, content)))
     found.sort(key=lambda one: one[0], reverse=True)
     return [document for _, document in found], damaged
 
