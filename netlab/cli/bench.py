@@ -14,7 +14,12 @@ from netlab.cli.options import results_option
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
-@click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    help="Name of a tool; repeatable. Default: all.",
+)
 @click.option("--streams", multiple=True, type=int, help="Instead of 1, 4, 20, 200; repeatable.")
 @click.option("--mtu", "mtus_B", multiple=True, type=int, help="Instead of 1500 and 9000.")
 @click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
@@ -40,6 +45,9 @@ def bench_command(
     quick: bool, peers: tuple[str, ...], results: Path | None, **levels: object
 ) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
+
+    netlab takes part twice: as gensink, and as plain, its engine of send() and recv() in a loop
+    and nothing else. plain is compared with gensink, and is not counted among the peers.
 
     A tool is used if it is on PATH or NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or NETLAB_NEPER
     names it. In mode best each tool has variants (record length, ways to avoid copies). Heats

@@ -27,15 +27,17 @@ def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouch
     assert done.returncode == 0, done.stderr
     document = stored(tmp_path, "bench.json")
     samples = document["samples"]
-    assert [one["error"] for one in samples] == [""] * 6
-    assert sorted(one["contender"] for one in samples) == ["gensink"] * 3 + ["iperf3"] * 3
+    assert [one["error"] for one in samples] == [""] * 9
+    names = sorted(one["contender"] for one in samples)
+    assert names == ["gensink"] * 3 + ["iperf3"] * 3 + ["plain"] * 3
     for one in samples:
         assert one["record_length_B"] == 131072
         # the tool's own count and the interface's are of the same transfer
         assert one["goodput_MBps"] * 1e6 * one["window_s"] <= 1.02 * one["payload_B"]
         assert one["busy_s"] > 0
-    ours, best = document["ratios"]
-    assert (ours["peer"], best["peer"]) == ("iperf3", "best peer")
+    ours, plain, best = document["ratios"]
+    assert [row["other"] for row in (ours, plain, best)] == ["iperf3", "plain", "best peer"]
+    assert best["against"] == "iperf3"
     assert ours["low"] <= ours["ratio"] <= ours["high"]
     assert ours["verdict"] in ("faster", "slower", "no conclusion")
     assert next(tmp_path.glob("*/bench.svg")).read_text().startswith("<svg ")
@@ -50,7 +52,7 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, m
     assert done.returncode == 0, done.stderr
     document = stored(tmp_path, "bench.json")
     assert document["settings"]["queues"] == queue_a_cpu()
-    assert len(document["heats"]) == 4
+    assert len(document["heats"]) == 6
     best = {}
     for heat in document["heats"]:
         assert heat["error"] == ""
