@@ -7,7 +7,6 @@ Each concern comes with its counts, the reason and the command that mends it.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shlex
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from netlab.analysis import conditions
+from netlab.analysis import calibrated, conditions
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
@@ -226,23 +225,32 @@ def _short_path(path: Path) -> str:
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
+_NOT_CALIBRATED = "not calibrated here; netlab calibrate compares this machine with known rates"
+
+
 def calibration(directory: Path | None = None) -> str:
-    """State the calibration stored beside the results, in a sentence.
+    """State the calibrations stored beside the results, in a sentence.
 
     Parameters
     ----------
     directory : Path, optional
-        Of ``calibration.json``; by default where ``netlab calibrate`` writes it.
+        Of all calibrations; by default where ``netlab calibrate`` writes them.
     """
-    file = (directory or paths.results_dir("calibration")) / "calibration.json"
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        cells = [*content.get("cells", []), *content.get("emulator", {}).get("rates", [])]
-        verdicts = [cell["verdict"] for cell in cells]
-        at, version = str(content["started_at"])[:10], content["netlab"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        verdicts = []
-    if not verdicts:
-        return "not calibrated here; netlab calibrate compares this machine with known rates"
-    within = verdicts.count("within")
-    return f"{within} of {counted(len(verdicts), 'known rate')} met on {at} (netlab {version})"
+    parts = calibrated.stored(directory).parts.values()
+    return "; ".join(map(_part_in_words, parts)) or _NOT_CALIBRATED
+
+
+def _part_in_words(part: calibrated.CalibratedPart) -> str:
+    within = part.verdicts.count("within")
+    when = f"on {part.date} (netlab {part.version})"
+    if part.name == calibrated.RATES:
+        return f"{within} of {counted(len(part.verdicts), 'known rate')} met {when}"
+    whole = counted(len(part.verdicts), "cell")
+    return f"{_PARTS[part.name]}: {within} of {whole} within the bound {when}"
+
+
+_PARTS = {
+    calibrated.EMULATOR: "path emulator",
+    calibrated.AA: "identical cells (A/A)",
+    calibrated.INTERFERENCE: "foreign load",
+}

@@ -1,4 +1,4 @@
-"""Chart of a benchmark: goodput of gensink over that of each peer, cell by cell."""
+"""Chart of a benchmark: goodput of gensink over that of every other contender, cell by cell."""
 
 from __future__ import annotations
 
@@ -22,51 +22,51 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
     Parameters
     ----------
     ratios : DataFrame
-        ``mode offloads mtu_B streams peer against ratio low high verdict``, one row a cell and
-        peer. Rows whose ``peer`` is not ``against`` repeat another and are left out.
+        ``mode offloads mtu_B streams other against ratio low high verdict``, one row a cell and
+        other contender. Rows whose ``other`` is not ``against`` repeat another and are left out.
 
     Returns
     -------
     Figure
         A hollow marker stands for an inconclusive comparison.
     """
-    ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
+    ratios = ratios[(ratios["other"] == ratios["against"]) & ratios["ratio"].notna()]
     if ratios.empty:
         raise BadInput("no cell has a ratio to draw", key="ratios", code="E-CHARTS-002")
     modes = [mode for mode in TITLES if (ratios["mode"] == mode).any()]
     labels = ratios.apply(_cell, axis=1)
     rows = list(dict.fromkeys(labels))
-    peers = sorted(ratios["peer"].unique())
+    others = sorted(ratios["other"].unique())
     size = (3.6 * len(modes) + 1.6, 1.5 + ROW_IN * len(rows))
     fig, axes = plt.subplots(1, len(modes), sharex=True, sharey=True, squeeze=False, figsize=size)
     for ax, mode in zip(axes[0], modes, strict=True):
-        for i, peer in enumerate(peers):
-            part = ratios[(ratios["mode"] == mode) & (ratios["peer"] == peer)]
-            _draw(ax, part, labels, rows, i, len(peers))
+        for i, other in enumerate(others):
+            part = ratios[(ratios["mode"] == mode) & (ratios["other"] == other)]
+            _draw(ax, part, labels, rows, i, len(others))
         ax.axvline(1.0, color=CEILING_COLOUR, linewidth=1.3, linestyle=(0, (1, 1)), zorder=1)
         ax.set_title(TITLES[mode])
-        ax.set_xlabel("gensink over peer")
+        ax.set_xlabel("gensink over the other")
         ax.grid(axis="x")
         ax.set_yticks(range(len(rows)), rows)
         ax.set_ylim(len(rows) - 0.5, -0.5)
     handles = [
         plt.Line2D([], [], linestyle="", **_mark(i), markerfacecolor=OTHERS[i % len(OTHERS)])
-        for i in range(len(peers))
+        for i in range(len(others))
     ]
-    fig.legend(handles, peers, loc="outside lower center", ncols=len(peers))
+    fig.legend(handles, others, loc="outside lower center", ncols=len(others))
     return fig
 
 
 def ratios_alt(ratios: pd.DataFrame) -> str:
     """Alt text of :func:`ratios_figure`."""
-    ratios = ratios[(ratios["peer"] == ratios["against"]) & ratios["ratio"].notna()]
+    ratios = ratios[(ratios["other"] == ratios["against"]) & ratios["ratio"].notna()]
     parts = []
-    for (mode, peer), part in ratios.groupby(["mode", "peer"]):
+    for (mode, other), part in ratios.groupby(["mode", "other"]):
         parts.append(
-            f"{TITLES[mode].lower()}, {peer}: {part['ratio'].min():.2f} to "
+            f"{TITLES[mode].lower()}, {other}: {part['ratio'].min():.2f} to "
             f"{part['ratio'].max():.2f} in {len(part)} cells"
         )
-    return f"Ratio of gensink's goodput to that of each peer. {'; '.join(parts)}."
+    return f"Ratio of gensink's goodput to that of every other contender. {'; '.join(parts)}."
 
 
 def _cell(row: pd.Series) -> str:
@@ -78,8 +78,8 @@ def _mark(i: int) -> dict:
     return {"marker": MARKERS[i % len(MARKERS)], "color": OTHERS[i % len(OTHERS)]}
 
 
-def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, peers: int) -> None:
-    shift = 0.6 * ((i + 0.5) / peers - 0.5)
+def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, others: int) -> None:
+    shift = 0.6 * ((i + 0.5) / others - 0.5)
     for at, row in part.iterrows():
         reach = np.nan_to_num(
             [[row["ratio"] - row["low"]], [row["high"] - row["ratio"]]], nan=0.0

@@ -14,7 +14,12 @@ from netlab.cli.options import results_option
 
 @click.command("bench")
 @click.option("--quick", is_flag=True, help="Measure a few cells, in three rounds of one second.")
-@click.option("--peer", "peers", multiple=True, help="Name of a tool; repeatable. Default: all.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    help="Name of a tool; repeatable. Default: all.",
+)
 @click.option("--streams", multiple=True, type=int, help="Instead of 1, 4, 20, 200; repeatable.")
 @click.option("--mtu", "mtus_B", multiple=True, type=int, help="Instead of 1500 and 9000.")
 @click.option("--offloads", multiple=True, type=click.Choice(["on", "off"]), help="Default: both.")
@@ -41,11 +46,14 @@ def bench_command(
 ) -> None:
     """Compare netlab with iperf3, iperf, nuttcp and neper on lab paths.
 
+    netlab takes part twice: as gensink, and as plain, its engine of send() and recv() in a loop
+    and nothing else. plain is compared with gensink, and is not counted among the peers.
+
     A tool is used if it is on PATH or NETLAB_IPERF3, NETLAB_IPERF2, NETLAB_NUTTCP or NETLAB_NEPER
     names it. In mode best each tool has variants (record length, ways to avoid copies). Heats
     before the rounds choose one variant for each cell and are not part of any figure. With --quick
     each tool has its first two variants, and one heat. Everything runs in a lab of its own, which
-    is removed at the end.
+    is removed at the end. Each run is stored in a directory of its own, named by its date.
     """
     _bench(quick, peers, results, levels)
 
@@ -61,7 +69,7 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     from netlab.charts.bench import ratios_alt, ratios_figure
     from netlab.charts.chart import save_svg
     from netlab.experiment.progress import Steady
-    from netlab.files import paths
+    from netlab.files import dated, paths
     from netlab.qualify.bench.document import Conclusions
     from netlab.qualify.bench.run import run_bench
 
@@ -76,7 +84,8 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
 
         bench = run_bench(matrix, installed, progress=progress)
     conclusions = Conclusions.of(bench)
-    directory = results or paths.results_dir("bench")
+    root = results or paths.results_dir("bench")
+    directory = dated.new_directory(root, bench.started_at)
     path = conclusions.save(directory)
     if conclusions.ratios["ratio"].notna().any():
         figure = ratios_figure(conclusions.ratios)

@@ -81,6 +81,9 @@ def calibrate_command(
     --interference burns CPUs for 50 to 300 ms, or sends datagrams through the interface, at random
     moments of runs, and counts the runs that are flagged: at least 95 % of those that lost over 5 %
     of their goodput, and at most 2 % of the untouched ones.
+
+    Each run is stored in a directory of its own, named by its date; reports use the latest run that
+    has each part.
     """
     given = {key: value for key, value in levels.items() if value not in (None, ())}
     for part, options in ((EMULATOR, OF_RATES), (RATES, OF_EMULATOR)):
@@ -103,7 +106,7 @@ def calibrate_command(
 
 
 def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
-    from netlab.files import paths
+    from netlab.files import dated, paths
     from netlab.lab import emulator
     from netlab.qualify.calibration.aa import QUICK_AA, AaPlan
     from netlab.qualify.calibration.aa_run import calibrate_aa
@@ -131,13 +134,15 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         levels = {key: given[key] for key in OF_EMULATOR if key in given}
         plan = replace(QUICK_EMULATOR if quick else EmulatorPlan(), **levels)
         parts[EMULATOR] = partial(calibrate_emulator, plan)
-    directory = results or paths.results_dir("calibration")
+    root = results or paths.results_dir("calibration")
+    directory = None
     document = CalibrationDocument(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     for name, measure in parts.items():
         part = _with_bar(name, measure)
         # Save each part before the next one, which may fail.
         measured: dict[str, Any] = {name: part}
         document = replace(document, **measured)
+        directory = directory or dated.new_directory(root, document.started_at)
         path = document.save(directory)
         click.echo(part.to_text())
     click.echo(path)

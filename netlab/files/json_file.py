@@ -8,8 +8,15 @@ import os
 from pathlib import Path
 
 
-def write_text(path: Path, text: str) -> Path:
+def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
     """Write a text file as UTF-8 atomically; create its directory.
+
+    Parameters
+    ----------
+    path, text
+        The file, and its content.
+    durable : bool
+        Flush the file and its directory to the disk, so that it outlasts a crash of the machine.
 
     Returns
     -------
@@ -18,22 +25,37 @@ def write_text(path: Path, text: str) -> Path:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(text, encoding="utf-8")
+    with open(partial, "w", encoding="utf-8") as sink:
+        sink.write(text)
+        if durable:
+            sink.flush()
+            os.fsync(sink.fileno())
     os.replace(partial, path)
+    if durable:
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
     return path
 
 
-def write_json(path: Path, content: dict) -> Path:
+def write_json(path: Path, content: dict, *, durable: bool = False) -> Path:
     """Write a JSON document atomically; create its directory.
 
     numpy's scalars become Python's, and a number that is not finite becomes null.
+
+    Parameters
+    ----------
+    path, content, durable
+        As of :func:`write_text`.
 
     Returns
     -------
     Path
         The file written.
     """
-    return write_text(path, f"{json_text(content)}\n")
+    return write_text(path, f"{json_text(content)}\n", durable=durable)
 
 
 def json_text(content: object) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from netlab.files.dated import documents
 from netlab.lab.reaper import processes_in
 from tests.e2e import dumps, stacks
 
@@ -58,6 +59,13 @@ def machine_untouched():
     yield
     assert dumps.difference(before, dumps.dump()) == {}
     assert dumps.made() <= names
+
+
+def stored(parent: Path, name: str) -> dict:
+    """The document of the only run that a command has stored."""
+    (document,), damaged = documents(parent, name)
+    assert not damaged
+    return document.content
 
 
 def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:

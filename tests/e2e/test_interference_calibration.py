@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from click.testing import CliRunner
 
@@ -15,6 +13,7 @@ from netlab.qualify.calibration.interference import (
     TRAFFIC,
     InterferencePlan,
 )
+from tests.e2e.conftest import stored
 
 pytestmark = [pytest.mark.e2e, pytest.mark.root]
 
@@ -26,7 +25,7 @@ def test_long_bursts_and_foreign_traffic_are_flagged_with_their_reason(tmp_path,
         main, ["calibrate", "--interference", "--quick", "--out", str(tmp_path)]
     )
     assert result.exit_code in (0, 1), result.output  # 1 where other work disturbs untouched runs
-    found = json.loads((tmp_path / "calibration.json").read_text())["interference"]["samples"]
+    found = stored(tmp_path, "calibration.json")["interference"]["samples"]
     planned = [*plan.order(), *plan.traffic_order()]
     assert [s["injected"] for s in found] == [kind.text for kind, _ in planned]
     burnt = [s for s in found if s["injected"] == "300 ms on all CPUs"]

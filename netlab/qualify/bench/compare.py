@@ -11,7 +11,7 @@ import pandas as pd
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
 from netlab.errors import BadInput
 from netlab.measure.flags import LIMITS
-from netlab.qualify.bench.contenders import GENSINK
+from netlab.qualify.bench.contenders import GENSINK, OWN
 
 CELL = ("mode", "offloads", "mtu_B", "streams")
 BEST_PEER = "best peer"
@@ -27,7 +27,7 @@ MEDIAN_COLUMNS = (
 )
 RATIO_COLUMNS = (
     *CELL,
-    *("peer", "against", "pairs", "ratio", "low", "high", "noise_percent", "verdict", "reason"),
+    *("other", "against", "pairs", "ratio", "low", "high", "noise_percent", "verdict", "reason"),
     *("cpu_ratio", "cpu_low", "cpu_high"),
 )
 
@@ -96,7 +96,7 @@ class ComparisonRule:
         return pd.DataFrame.from_records(rows, columns=list(MEDIAN_COLUMNS))
 
     def ratios(self, samples: pd.DataFrame) -> pd.DataFrame:
-        """Compare netlab with each peer, and with the best peer, in every cell.
+        """Compare gensink with every other contender, and with the best peer, in every cell.
 
         Transfers of the same round are compared, so that a slow drift of the machine cancels. The
         ratio is the geometric mean of the ratios within a round, with Student's interval on their
@@ -105,9 +105,10 @@ class ComparisonRule:
         Returns
         -------
         DataFrame
-            :data:`RATIO_COLUMNS`, one row a cell and peer. One row of a cell has
-            ``peer`` = :data:`BEST_PEER`, with its name in ``against``. ``noise_percent`` is the
-            standard deviation of the ratio between rounds.
+            :data:`RATIO_COLUMNS`, one row a cell and other contender. One row of a cell has
+            ``other`` = :data:`BEST_PEER`, with its name in ``against``: a tool, never netlab's own
+            engine ``plain``. ``noise_percent`` is the standard deviation of the ratio between
+            rounds.
         """
         rows = []
         for key, part in samples.groupby(list(CELL), sort=False):
@@ -119,13 +120,16 @@ class ComparisonRule:
             own = by_name.pop(GENSINK, None)
             if own is None:
                 continue
-            compared = {name: self._pair(own, peer) for name, peer in sorted(by_name.items())}
-            rows += [cell | {"peer": name, "against": name} | row for name, row in compared.items()]
-            known = {name: peer["goodput_MBps"].median() for name, peer in by_name.items()}
+            compared = {name: self._pair(own, other) for name, other in sorted(by_name.items())}
+            rows += [
+                cell | {"other": name, "against": name} | row for name, row in compared.items()
+            ]
+            peers = {name: other for name, other in by_name.items() if name not in OWN}
+            known = {name: peer["goodput_MBps"].median() for name, peer in peers.items()}
             known = {name: median for name, median in known.items() if not math.isnan(median)}
             if known:
                 best = max(known, key=known.__getitem__)
-                rows.append(cell | {"peer": BEST_PEER, "against": best} | compared[best])
+                rows.append(cell | {"other": BEST_PEER, "against": best} | compared[best])
         return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
 
     def _pair(self, own: pd.DataFrame, peer: pd.DataFrame) -> dict:
@@ -182,7 +186,7 @@ def _verdict(
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
-    """Compare netlab with the best peer over all cells of a mode.
+    """Compare gensink with the best peer over all cells of a mode.
 
     Returns
     -------
@@ -191,7 +195,7 @@ def summary(ratios: pd.DataFrame) -> pd.DataFrame:
         no_conclusion``.
     """
     rows = []
-    against = ratios[ratios["peer"] == BEST_PEER]
+    against = ratios[ratios["other"] == BEST_PEER]
     for mode, part in against.groupby("mode", sort=False):
         counts = part["verdict"].value_counts()
         rows.append(

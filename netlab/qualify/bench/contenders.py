@@ -11,8 +11,13 @@ from netlab.qualify.bench.installed import Installed
 from netlab.study.socket import Engine, Receive, Send
 from netlab.units import KIB, MIB, size
 
-GENSINK = "gensink"
-"""Contender name of netlab's own core."""
+GENSINK, PLAIN = "gensink", "plain"
+"""Contender names of netlab's own core: as it sends by itself, and its engine of that name."""
+
+OWN = (GENSINK, PLAIN)
+"""Contenders that are not peers: gensink is compared with plain, but plain is never the best peer.
+It shows how much of a ratio comes from gensink's options rather than from the sockets and threads
+that both have in common."""
 
 RECORD_LENGTH_B = 128 * KIB
 """Record length of all tools in mode ``same``: the default of iperf3 and iperf."""
@@ -23,7 +28,7 @@ Mode = Literal["same", "best"]
 
 @dataclass(frozen=True)
 class OwnVariant:
-    """One way to run gensink, with the options of a study."""
+    """One way to run netlab's own core, with the options of a study."""
 
     record_length_B: int
     send: Send = "copy"
@@ -45,6 +50,13 @@ OWN_VARIANTS = (
     OwnVariant(256 * KIB, "splice"),
 )
 """The most likely best one first, as in :class:`~netlab.generators.tools.Tool`."""
+
+PLAIN_SAME = OwnVariant(RECORD_LENGTH_B, receive="copy", engine="plain")
+PLAIN_VARIANTS = (
+    OwnVariant(MIB, receive="copy", engine="plain"),
+    OwnVariant(RECORD_LENGTH_B, receive="copy", engine="plain"),
+)
+"""send() and recv() in a loop have one choice: the record length."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +86,11 @@ class Contender:
 
 
 def contenders(peers: Sequence[Installed]) -> tuple[Contender, ...]:
-    """netlab's own core and the other tools."""
-    own = Contender(GENSINK, OWN_SAME, OWN_VARIANTS)
+    """netlab's own core in two ways, and the other tools."""
+    own = (
+        Contender(GENSINK, OWN_SAME, OWN_VARIANTS),
+        Contender(PLAIN, PLAIN_SAME, PLAIN_VARIANTS),
+    )
     tools = (peer.tool for peer in peers)
     alike = Variant(RECORD_LENGTH_B)
-    return (own, *(Contender(t.name, alike, t.variants, t.max_streams) for t in tools))
+    return (*own, *(Contender(t.name, alike, t.variants, t.max_streams) for t in tools))

@@ -15,12 +15,15 @@ from netlab.qualify.bench.contenders import RECORD_LENGTH_B
 from netlab.qualify.bench.path import CONGESTION
 from netlab.qualify.bench.run import Bench
 
-SCHEMA = 2
+SCHEMA = 3
 VARIANT_COLUMNS = (
     *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
 )
 """Columns of the table of variants, after those of the cell."""
 
+PLAIN_NOTE = (
+    "plain: netlab's own engine of send() and recv() in a loop and nothing else; it is not a peer."
+)
 MODES = {"same": "same settings", "best": "each at its best"}
 
 
@@ -70,11 +73,11 @@ class Conclusions:
         )
 
     def ratios_table(self) -> Table:
-        """netlab's ratio to each peer, with the verdict of each cell."""
-        frame = self.ratios.set_index([*CELL, "peer"])
+        """gensink's ratio to every other contender, with the verdict of each cell."""
+        frame = self.ratios.set_index([*CELL, "other"])
         return Table(
             frame,
-            caption="Goodput of gensink over that of each peer",
+            caption="Goodput of gensink over that of each other contender",
             heads=_HEADS,
             formats={
                 **dict.fromkeys(("ratio", "low", "high", "cpu_ratio"), ".3f"),
@@ -82,7 +85,8 @@ class Conclusions:
                 "noise_percent": ".1f",
             },
             note="Ratio: geometric mean of the ratios within a round, Student's interval on their "
-            "logarithms. A cell has no conclusion if the noise is larger than the difference.",
+            "logarithms. A cell has no conclusion if the noise is larger than the difference. "
+            f"{PLAIN_NOTE}",
         )
 
     def variants_table(self) -> Table:
@@ -116,6 +120,7 @@ class Conclusions:
             f"{limits.one_cold_MBps:.0f} cold; all {limits.cores} cores "
             f"{limits.all_hot_MBps:.0f} hot, {limits.all_cold_MBps:.0f} cold.",
             _load(samples),
+            PLAIN_NOTE,
         ]
         if len(self.variants):
             parts.append(self._choices())
@@ -151,7 +156,11 @@ class Conclusions:
         medians = self.medians.drop(columns=["failed", "least_MBps", "most_MBps"])
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs"])
         lines = [self.conditions(), "", "Medians", _text(medians), ""]
-        lines += ["gensink over each peer: goodput and CPU time per GB", _text(short), ""]
+        lines += [
+            "gensink over each other contender: goodput and CPU time per GB",
+            _text(short),
+            "",
+        ]
         for row in self.summary.to_dict("records"):
             lines.append(
                 f"{MODES[row['mode']]}, against the best peer of each of {row['cells']} cells: "
@@ -190,12 +199,18 @@ class Conclusions:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path."""
+        """Write ``bench.json`` and the tables as CSV and LaTeX; return the JSON file's path.
+
+        Parameters
+        ----------
+        directory : Path
+            Of this run alone, see :func:`netlab.files.dated.new_directory`.
+        """
         self.medians_table().export(directory / "bench-medians")
         self.ratios_table().export(directory / "bench-ratios")
         if len(self.variants):
             self.variants_table().export(directory / "bench-variants")
-        return write_json(directory / "bench.json", self.as_json())
+        return write_json(directory / "bench.json", self.as_json(), durable=True)
 
 
 def _queues(queues: int, cpus: int | None) -> str:

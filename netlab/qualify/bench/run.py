@@ -10,7 +10,7 @@ import netlab
 from netlab import core
 from netlab.errors import NetlabError
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.qualify.bench.contenders import GENSINK, contenders
+from netlab.qualify.bench.contenders import GENSINK, OWN, contenders
 from netlab.qualify.bench.heats import Standing, choose, standings
 from netlab.qualify.bench.installed import Installed
 from netlab.qualify.bench.limits import CopyLimits, copy_limits
@@ -82,7 +82,8 @@ def run_bench(
     Raises
     ------
     NetlabError
-        No peer is installed, or all of netlab's own transfers failed.
+        No peer is installed, or all transfers of gensink failed: without them there is no ratio,
+        whether or not ``plain`` succeeded.
     Unsupported
         This machine cannot make a lab.
     HostError
@@ -124,8 +125,9 @@ def run_bench(
                     progress(turn, sample, total)
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
-        raise NetlabError(f"all of netlab's own transfers failed: {own[-1]}", code="E-BENCH-017")
-    tools = {GENSINK: {"version": netlab.__version__, "program": core.source_digest()}}
+        raise NetlabError(f"all transfers of gensink failed: {own[-1]}", code="E-BENCH-017")
+    core_version = {"version": netlab.__version__, "program": core.source_digest()}
+    tools = dict.fromkeys(OWN, core_version)
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(
         matrix=matrix,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import netlab
 from netlab import core
+from netlab.analysis.calibrated import FILE
 from netlab.files.json_file import write_json
 from netlab.qualify.calibration.aa import AaResult
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
@@ -61,8 +62,14 @@ class CalibrationDocument:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path."""
+        """Write ``calibration.json`` and the tables as CSV and LaTeX; return the JSON path.
+
+        Parameters
+        ----------
+        directory : Path
+            Of this run alone, see :func:`netlab.files.dated.new_directory`.
+        """
         for part in self._parts:
             for name, table in part.tables().items():
                 table.export(directory / name)
-        return write_json(directory / "calibration.json", self.as_json())
+        return write_json(directory / FILE, self.as_json(), durable=True)

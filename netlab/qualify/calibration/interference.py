@@ -21,6 +21,7 @@ FLAGGED_OF_MOVED_PERCENT = 95.0
 FLAGGED_OF_UNTOUCHED_PERCENT = 2.0
 
 UNTOUCHED = 3
+"""Runs without a burst, times those of each kind of burst."""
 
 ONE, ALL = "one CPU", "all CPUs"
 NOTHING = "nothing"
@@ -141,7 +142,9 @@ class InterferencePlan:
         """The burst of every run and its moment in the window, 0 to 1, in random order."""
         chance = random.Random(self.seed)
         planned = [
-            kind for kind in self.kinds for _ in range(self.runs * (1 if kind.length_ms else 3))
+            kind
+            for kind in self.kinds
+            for _ in range(self.runs * (1 if kind.length_ms else UNTOUCHED))
         ]
         chance.shuffle(planned)
         return [(kind, chance.random()) for kind in planned]

@@ -40,7 +40,7 @@ def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: floa
 
 
 def compared(frame: pd.DataFrame) -> pd.DataFrame:
-    return ComparisonRule().ratios(frame).set_index("peer")
+    return ComparisonRule().ratios(frame).set_index("other")
 
 
 def test_a_clear_difference_is_stated_with_an_interval_that_holds_it():
@@ -128,6 +128,14 @@ def test_the_best_peer_is_the_one_with_the_highest_median():
     rows = compared(samples(0.01, gensink=2000.0, iperf3=1000.0, iperf2=1800.0, nuttcp=900.0))
     assert rows.loc[BEST_PEER, "against"] == "iperf2"
     assert rows.loc[BEST_PEER, "ratio"] == rows.loc["iperf2", "ratio"]
+
+
+def test_plain_is_compared_and_is_never_the_best_peer():
+    rows = compared(samples(0.01, gensink=2000.0, plain=1900.0, iperf3=1000.0))
+    assert rows.loc["plain", "ratio"] == pytest.approx(2000 / 1900, rel=0.02)
+    assert (rows.loc["plain", "against"], rows.loc[BEST_PEER, "against"]) == ("plain", "iperf3")
+    alone = compared(samples(0.01, gensink=2000.0, plain=1900.0))
+    assert list(alone.index) == ["plain"]
 
 
 def test_medians_are_shown_as_shares_of_the_memory_copy_rate():

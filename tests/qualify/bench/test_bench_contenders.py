@@ -3,7 +3,14 @@
 import pytest
 
 from netlab.generators.tools import TOOLS
-from netlab.qualify.bench.contenders import GENSINK, OWN_VARIANTS, OwnVariant, contenders
+from netlab.qualify.bench.contenders import (
+    GENSINK,
+    OWN,
+    OWN_VARIANTS,
+    PLAIN,
+    OwnVariant,
+    contenders,
+)
 from netlab.qualify.bench.installed import Installed
 from netlab.units import MIB
 
@@ -11,8 +18,14 @@ ALL = contenders([Installed(tool, f"/usr/bin/{tool.program}", "1") for tool in T
 
 
 def test_netlabs_own_takes_part_beside_the_tools_that_there_are():
-    assert [one.name for one in ALL] == [GENSINK, *(tool.name for tool in TOOLS)]
-    assert [one.name for one in contenders([])] == [GENSINK]
+    assert [one.name for one in ALL] == [*OWN, *(tool.name for tool in TOOLS)]
+    assert [one.name for one in contenders([])] == [GENSINK, PLAIN]
+
+
+def test_plain_sends_and_receives_by_copying_in_a_loop_in_both_modes():
+    plain = next(one for one in ALL if one.name == PLAIN)
+    variants = (*plain.variants("same"), *plain.variants("best"))
+    assert {(one.engine, one.send, one.receive) for one in variants} == {("plain", "copy", "copy")}
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)

@@ -6,7 +6,10 @@ import pytest
 from click.testing import CliRunner
 from emulator_samples import filled, pinged
 
+from netlab.analysis.calibrated import stored
 from netlab.cli.calibrate import calibrate_command
+from netlab.qualify.calibration import aa_run, rate_run
+from netlab.qualify.calibration.aa import QUICK_AA, AaResult
 from netlab.qualify.calibration.document import CalibrationDocument
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import EmulatedRate, EmulatorPlan
@@ -50,6 +53,29 @@ def test_cells_off_their_bound_are_counted_by_verdict():
     assert CalibrationDocument(AT, rates(), accuracy(900)).complaint == (
         "4 of 5 cells are not within their bound: 1 not measured, 3 outside"
     )
+
+
+def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_path, monkeypatch):
+    cell = {"rate_Mbps": 100.0, "mtu_B": 1500}
+    plan = RatePlan(rates_Mbps=(100.0,), mtus_B=(1500,))
+    sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
+    done = Calibration(plan, judge(plan, [sample]), [sample], MACHINE)
+    monkeypatch.setattr(rate_run, "calibrate", lambda plan, progress: done)
+    identical = AaResult.of(QUICK_AA, [], MACHINE)
+    monkeypatch.setattr(aa_run, "calibrate_aa", lambda plan, progress: identical)
+    out = ("--out", str(tmp_path))
+    first = CliRunner().invoke(calibrate_command, ["--only", "rates", *out])
+    assert first.exit_code == 0, first.output
+    (file,) = tmp_path.glob("*/calibration.json")
+    assert str(file) in first.stdout
+    before = file.read_bytes()
+    # no pair of cells was measured, which is off the bound
+    second = CliRunner().invoke(calibrate_command, ["--aa", "--quick", *out])
+    assert second.exit_code == 1, second.output
+    assert file.read_bytes() == before
+    parts = stored(tmp_path).parts
+    assert list(parts) == ["rates", "aa"]
+    assert parts["rates"].file == file != parts["aa"].file
 
 
 @pytest.mark.parametrize(
