@@ -214,7 +214,7 @@ def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
         words += ["--quick"] if quick else []
     except BadInput:
         # The copy of a short form is the short form itself.
-        words.append(_short_path(study_file(m.results)) if m.results else f"{name}.yml")
+        words.append(_short_path(study_file(m.results, m.campaign)) if m.results else f"{name}.yml")
     if m.results and m.results != paths.results_dir(m.study.name):
         words += ["--results", _short_path(m.results)]
     return shlex.join([*words, *options])

@@ -60,9 +60,9 @@ def folder(directory: Path, campaign: str) -> Path:
     return directory / FOLDER / campaign
 
 
-def study_file(directory: Path) -> Path:
-    """The study as the latest campaign measured it; also where older versions stored it."""
-    last = latest(directory)
+def study_file(directory: Path, campaign: str | None = None) -> Path:
+    """The study as a campaign (the latest one) measured it; also where older versions stored it."""
+    last = campaign or latest(directory)
     return directory / "study.yml" if last is None else folder(directory, last) / "study.yml"
 
 
