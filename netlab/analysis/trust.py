@@ -20,7 +20,7 @@ from netlab.analysis import conditions
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.results.campaigns import study_file
+from netlab.results.campaigns import read_log, study_file
 from netlab.study import QUICK
 
 FLAGGED_LIMIT = 0.05
@@ -224,6 +224,14 @@ def _short_path(path: Path) -> str:
     """Relative to the directory that netlab works in where it lies there."""
     root = paths.root_dir()
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
+def contradictions(m: Measured) -> tuple[str, ...]:
+    """Buses that the study states and a host contradicted, as the campaign recorded them."""
+    if not m.campaign:
+        return ()
+    found = read_log(m.results, m.campaign).contradictions
+    return tuple(f"{host}: {text}" for host, text in found.items())
 
 
 def calibration(directory: Path | None = None) -> str:

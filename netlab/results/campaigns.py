@@ -42,6 +42,8 @@ class CampaignLog:
         Part of the store -> ids of runs that were measured before and count here too.
     looks : tuple of dict
         ``round``, and the number of ``cells`` that go on after it and of those ``reached``.
+    contradictions : dict of str to str
+        Host -> the bus that the study states and that the host's kernel contradicts, in a sentence.
     """
 
     campaign: str
@@ -53,6 +55,7 @@ class CampaignLog:
     hosts: Mapping[str, str] = field(default_factory=dict)
     adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     looks: tuple[dict, ...] = ()
+    contradictions: Mapping[str, str] = field(default_factory=dict)
 
 
 def folder(directory: Path, campaign: str) -> Path:
