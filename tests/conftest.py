@@ -51,6 +51,7 @@ SLOW = {
     "report/test_document.py",
     "report/test_explore.py",
     "report/test_kept_pages.py",
+    "report/test_nothing_is_lost.py",
     "report/test_publish.py",
     "report/test_report.py",
     "report/test_report_longpath.py",

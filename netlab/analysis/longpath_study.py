@@ -16,11 +16,9 @@ from netlab.analysis.longpath import after_slow_start, stack_of_stream
 from netlab.analysis.longpath_fairness import fairness, shares
 from netlab.analysis.longpath_recovery import recoveries
 from netlab.analysis.measured import Measured, computed_once
-from netlab.errors import BadInput, NetlabError
-from netlab.files import paths as root_paths
+from netlab.errors import NetlabError
 from netlab.results import Store
-from netlab.study import QUICK, Timing
-from netlab.study import load as load_study
+from netlab.study import QUICK
 from netlab.study.factors import crossed, levels_json, levels_text
 from netlab.study.levels import factors_of
 from netlab.study.link import LabLink
@@ -79,15 +77,6 @@ class LongPath:
     def short(self) -> bool:
         """True for the short form of the study."""
         return self.measured.study.name.endswith(QUICK)
-
-    @property
-    def whole_timing(self) -> Timing | None:
-        """Timing of the whole study; None if netlab has no study of this name."""
-        name = self.measured.study.name.removesuffix(QUICK)
-        try:
-            return load_study(root_paths.study_file(name)).timing
-        except BadInput:
-            return None
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -247,5 +236,7 @@ def samples_of(measured: Measured) -> LongPath:
             code="E-ANALYSIS-010",
         )
     known = measured.intervals
-    intervals = store.intervals() if known is None else known
-    return LongPath(measured, intervals, store.rows("traces"), store.rows("paths"))
+    at = measured.campaign
+    intervals = store.rows("intervals", campaign=at) if known is None else known
+    traces, paths = (store.rows(table, campaign=at) for table in ("traces", "paths"))
+    return LongPath(measured, intervals, traces, paths)

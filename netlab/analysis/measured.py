@@ -19,7 +19,8 @@ from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import TABLES, Store
-from netlab.results.campaigns import FOLDER, study_file
+from netlab.results.campaigns import FOLDER, folder, ids, latest, study_file
+from netlab.results.files import complete_files
 from netlab.study import QUICK, Study, is_name
 
 MadeT = TypeVar("MadeT")
@@ -58,6 +59,8 @@ class Measured:
         Directory of the store.
     intervals : DataFrame, optional
         Interval samples of the runs.
+    campaign : str, optional
+        The campaign whose records count; None without one, as after an import.
     """
 
     study: Study
@@ -66,6 +69,7 @@ class Measured:
     bottlenecks: pd.DataFrame
     results: Path
     intervals: pd.DataFrame | None = None
+    campaign: str | None = None
     _made: dict[Callable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -105,11 +109,15 @@ def _stability(m: Measured) -> pd.DataFrame:
 
 
 def from_frames(
-    study: Study, runs: pd.DataFrame, intervals: pd.DataFrame | None, results: Path
+    study: Study,
+    runs: pd.DataFrame,
+    intervals: pd.DataFrame | None,
+    results: Path,
+    campaign: str | None = None,
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
     cells = Cells.of(study)(runs, intervals, study)
-    return Measured(study, runs, cells, verdicts(runs), results, intervals)
+    return Measured(study, runs, cells, verdicts(runs), results, intervals, campaign)
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
@@ -124,7 +132,8 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     study : path-like
         The study's YAML file, or its name. The study stored beside the results is what was measured
         and takes its place; results of its short form are recognised by their name. Empty for the
-        study stored beside the results.
+        study stored beside the results. The study that a campaign stored in these results selects
+        the records of that campaign; otherwise those of the latest count.
 
     Raises
     ------
@@ -159,7 +168,7 @@ def reuse_loaded() -> None:
 
 def _files(directory: Path) -> tuple[tuple[str, int, int], ...]:
     """Name, time of change and size of every file that the records are read from."""
-    files = [file for name in (*TABLES, FOLDER) for file in sorted((directory / name).rglob("*"))]
+    files = [f for name in (*TABLES, FOLDER) for f in complete_files(directory / name)]
     return tuple((str(f), s.st_mtime_ns, s.st_size) for f in files for s in (f.stat(),))
 
 
@@ -176,13 +185,13 @@ def _copy(m: Measured) -> Measured:
 
 
 def _load(directory: Path, file: Path | None, name: str) -> Measured:
-    runs, intervals = Store(directory).block()
+    # one campaign for runs and design: another may begin meanwhile
+    campaign = _campaign(directory, file)
+    runs, intervals = Store(directory).block(campaign=campaign)
     if runs.empty:
-        raise NetlabError(
-            f"{directory} holds no runs; measure the study first", code="E-ANALYSIS-011"
-        )
+        raise _without_runs(directory, campaign)
     names = sorted(runs["study"].unique())
-    design = _design(directory, file, name, names)
+    design = _design(directory, campaign, file, name, names)
     if names != [design.name]:
         raise BadInput(
             f"holds runs of {', '.join(map(repr, names))}, the study is {design.name!r}",
@@ -190,7 +199,26 @@ def _load(directory: Path, file: Path | None, name: str) -> Measured:
             key="study",
             code="E-ANALYSIS-012",
         )
-    return from_frames(design, runs, intervals, directory)
+    return from_frames(design, runs, intervals, directory, campaign)
+
+
+def _campaign(directory: Path, file: Path | None) -> str | None:
+    """The campaign that stored this study in the directory, else the latest."""
+    for one in () if file is None else ids(directory):
+        if file == (folder(directory, one) / "study.yml").resolve():
+            return one
+    return latest(directory)
+
+
+def _without_runs(directory: Path, campaign: str | None) -> NetlabError:
+    before = [] if campaign is None else ids(directory)[: ids(directory).index(campaign)]
+    if before and Store(directory).parts():
+        return NetlabError(
+            f"campaign {campaign} in {directory} has no runs yet; those of {before[-1]} and "
+            "before are kept. Try again when it has some",
+            code="E-ANALYSIS-042",
+        )
+    return NetlabError(f"{directory} holds no runs; measure the study first", code="E-ANALYSIS-011")
 
 
 def _named(study: str | Path, results: str | Path) -> tuple[Path | None, str]:
@@ -239,9 +267,11 @@ def _measured_at(directory: Path) -> float:
     return max((file.stat().st_mtime for file in files if file.is_file()), default=0.0)
 
 
-def _design(directory: Path, file: Path | None, name: str, measured: list[str]) -> Study:
-    """The study as the latest campaign measured it, else from its file."""
-    kept = study_file(directory)
+def _design(
+    directory: Path, campaign: str | None, file: Path | None, name: str, measured: list[str]
+) -> Study:
+    """The study as the campaign measured it, else from its file."""
+    kept = study_file(directory, campaign)
     if kept.is_file():
         design = studies.load(kept)
         if not name or design.name in _forms(name):

@@ -115,7 +115,7 @@ def _loaded(given: str) -> Measured:
 
 
 def _side(label: str, m: Measured) -> ComparedSide:
-    return ComparedSide(label, m.study, m.runs, m.results, campaigns.latest(m.results) or "")
+    return ComparedSide(label, m.study, m.runs, m.results, m.campaign or "")
 
 
 def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:

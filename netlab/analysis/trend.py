@@ -38,6 +38,8 @@ def trend(m: Measured) -> pd.DataFrame:
     level = 1.0
     store = Store(m.results)
     campaigns = ids(m.results)
+    if m.campaign in campaigns:
+        campaigns = campaigns[: campaigns.index(m.campaign) + 1]  # none that began since
     for campaign in campaigns if len(campaigns) > 1 else ():
         runs = valid(store.runs(campaign=campaign))
         own = runs[(runs["campaign"] == campaign) & (runs["goodput_MBps"] > 0)]

@@ -19,7 +19,7 @@ from netlab.analysis import calibrated, conditions
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
-from netlab.results.campaigns import study_file
+from netlab.results.campaigns import read_log, study_file
 from netlab.study import QUICK
 
 FLAGGED_LIMIT = 0.05
@@ -213,7 +213,7 @@ def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
         words += ["--quick"] if quick else []
     except BadInput:
         # The copy of a short form is the short form itself.
-        words.append(_short_path(study_file(m.results)) if m.results else f"{name}.yml")
+        words.append(_short_path(study_file(m.results, m.campaign)) if m.results else f"{name}.yml")
     if m.results and m.results != paths.results_dir(m.study.name):
         words += ["--results", _short_path(m.results)]
     return shlex.join([*words, *options])
@@ -223,6 +223,14 @@ def _short_path(path: Path) -> str:
     """Relative to the directory that netlab works in where it lies there."""
     root = paths.root_dir()
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
+def contradictions(m: Measured) -> tuple[str, ...]:
+    """Buses that the study states and a host contradicted, as the campaign recorded them."""
+    if not m.campaign:
+        return ()
+    found = read_log(m.results, m.campaign).contradictions
+    return tuple(f"{host}: {text}" for host, text in found.items())
 
 
 _NOT_CALIBRATED = "not calibrated here; netlab calibrate compares this machine with known rates"

@@ -6,11 +6,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from netlab.bus.parallel import ParallelBus, pci, pci_x
 from netlab.bus.pcie import SerialBus, generation_of
 from netlab.errors import BadInput
 
 _NAME = re.compile(r"[^\s/:]{1,15}")
 _SPEED = re.compile(r"([\d.]+) GT/s")
+_SLOT = re.compile(r"(\d+) MHz (PCI|PCI-X)(?: (266|533))?")
+_RATES = {(133, "266"): 266, (133, "533"): 533}
+"""Transfers per microsecond of PCI-X 2.0 by its clock and mode."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,40 @@ def _link(device: Path, speed_file: str, width_file: str) -> SerialBus | None:
     try:
         return link_of((device / speed_file).read_text(), int((device / width_file).read_text()))
     except (OSError, ValueError):
+        return None
+
+
+def parallel_of(speed: str | None, width_bit: int | None) -> ParallelBus | None:
+    """The PCI or PCI-X bus of a slot.
+
+    Parameters
+    ----------
+    speed : str or None
+        Content of the slot's ``cur_bus_speed``, such as ``133 MHz PCI-X`` or ``66 MHz PCI``; a
+        last number as in ``133 MHz PCI-X 266`` is the mode of PCI-X 2.0.
+    width_bit : int or None
+        Data lines of the device.
+
+    Returns
+    -------
+    ParallelBus or None
+        None where either is unknown.
+
+    Examples
+    --------
+    >>> print(parallel_of("133 MHz PCI-X", 64))
+    PCI-X 1.0 64 bit x 133 MHz, 1064 MB/s
+    """
+    found = _SLOT.fullmatch((speed or "").strip())
+    if found is None or not width_bit:
+        return None
+    clock_MHz, name, mode = int(found[1]), found[2], found[3]
+    rate = _RATES.get((clock_MHz, mode)) if mode else clock_MHz
+    if rate is None or (name == "PCI" and mode):
+        return None
+    try:
+        return pci(width_bit, rate) if name == "PCI" else pci_x(rate, width_bit)
+    except BadInput:  # a clock or width that no such bus has
         return None
 
 

@@ -208,6 +208,8 @@ class _Rounds:
             _mean_run_s(study, planned[0]),
             _until(study, at[0], at[1:]),
         )
+        for host, text in self.record.log.contradictions.items():
+            self.watcher.note(f"{host}: bus: {text}")
         with self._kernels:
             for before, last in zip((0, *at), at, strict=False):
                 for round in planned[before:last]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from netlab.bus.pcie import PACKET_PAYLOADS_B
-from netlab.bus.sysfs import link_of
+from netlab.bus.sysfs import link_of, parallel_of
 from netlab.study import Study
 
 CONTRADICTS = 0.02
@@ -48,11 +48,12 @@ class HostBus:
 def reported_bus(facts: Mapping) -> HostBus | None:
     """The bus that a host's kernel reports for the interface; None if it reports none.
 
-    Only PCI Express reports its speed, and its directions do not share it.
+    The directions of PCI Express do not share it. PCI and PCI-X are shared by both directions and
+    all devices of the bus; their clock is that of the card's slot, their width the device's.
     """
     link = link_of(facts.get("bus_speed"), facts.get("bus_width"))
     if link is None:
-        return None
+        return _parallel(facts)
     payload_B = facts.get("bus_max_payload_B")
     if payload_B not in PACKET_PAYLOADS_B:
         return HostBus(link.bandwidth_MBps, False, link.name, "sysfs", link.bandwidth_MBps)
@@ -63,6 +64,17 @@ def reported_bus(facts: Mapping) -> HostBus | None:
         "sysfs",
         link.bandwidth_MBps,
     )
+
+
+def _parallel(facts: Mapping) -> HostBus | None:
+    bus = parallel_of(facts.get("bus_slot_speed"), facts.get("bus_pci_x_bits"))
+    if bus is None:
+        return None
+    label = f"{bus.name} {bus.width_bit} bit at {bus.clock_MHz:g} MHz"
+    devices = facts.get("bus_devices") or 1
+    if devices > 1:
+        label += f", shared by {devices} devices"
+    return HostBus(bus.bandwidth_MBps, True, label, "sysfs")
 
 
 def host_bus(study: Study, host: str, facts: Mapping) -> HostBus | None:

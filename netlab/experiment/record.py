@@ -14,6 +14,7 @@ import netlab
 from netlab import core
 from netlab.errors import NetlabError
 from netlab.experiment.endpoint import host_facts
+from netlab.experiment.path_bus import contradiction
 from netlab.experiment.visit import context_of, stable_facts
 from netlab.files.lock import take
 from netlab.lab.lab import Lab
@@ -137,7 +138,12 @@ def open_record(
         )
         freeze(study, campaigns.folder(directory, log.campaign))
     kept, adopted = _valid(study, store, log, facts, lab, outer)
-    log = replace(log, hosts={**log.hosts, **hosts}, adopted=_merged(log.adopted, adopted))
+    log = replace(
+        log,
+        hosts={**log.hosts, **hosts},
+        adopted=_merged(log.adopted, adopted),
+        contradictions=_contradictions(study, log.contradictions, facts),
+    )
     campaigns.write_log(directory, log)
     return CampaignRecord(study, directory, log, kept, set(store.parts()))
 
@@ -199,6 +205,18 @@ def _merged(
         part: tuple(sorted({*before.get(part, ()), *new.get(part, ())}))
         for part in sorted({*before, *new})
     }
+
+
+def _contradictions(
+    study: Study, before: Mapping[str, str], facts: dict[str, dict[str, dict]]
+) -> dict[str, str]:
+    """Stated buses that hosts contradict; hosts that are not measured now stay as before."""
+    ends = [(host, found) for link in facts.values() for host, found in link.items()]
+    said = {host: text for host, text in before.items() if host not in dict(ends)}
+    for host, found in ends:
+        if text := contradiction(study, host, found):
+            said[host] = text
+    return said
 
 
 def _key(study: Study) -> str:

@@ -37,6 +37,7 @@ STABLE_FACTS = (
     *("kernel", "machine", "cpu_model", "cpus", "governor"),
     *("nic_driver", "nic_driver_version", "nic_firmware", "link_speed_Mbps"),
     *("pci_vendor", "pci_device", "bus_width", "bus_speed"),
+    *("bus_slot_speed", "bus_pci_x_bits"),
 )
 
 

@@ -157,7 +157,7 @@ class Results:
         >>> samples.columns.tolist()
         ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
         """
-        return Store(self.directory).intervals()
+        return Store(self.directory).rows("intervals", campaign=self.measured.campaign)
 
     def run(self, run_id: str) -> Run:
         """One run by its id; shows its goodput over time and its figures.

@@ -14,7 +14,14 @@ say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
 say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
 say memory_kB "$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)"
-c=${2:-/sys/devices/system/cpu}/cpu0
+cpus=${2:-/sys/devices/system/cpu}
+c=$cpus/cpu0
+case $(first "$cpus/smt/active") in 1) say smt on ;; 0) say smt off ;; esac
+# an entry for each IOMMU in use
+if [ -d /sys/class/iommu ]; then
+  units=$(ls /sys/class/iommu | wc -l)
+  if [ "$units" -gt 0 ]; then say iommu on; else say iommu off; fi
+fi
 say governor "$(first "$c/cpufreq/scaling_governor")"
 has() { if [ -r "$2" ]; then say "$1" "read in each run"; else say "$1" "unsupported: no $3"; fi; }
 has cpu_frequency "$c/cpufreq/scaling_cur_freq" cpufreq
@@ -34,15 +41,20 @@ if [ -n "$i" ]; then
     say bus_address "$(basename "$(readlink "$d/device")" 2>/dev/null)"
     say bus_width "$(first "$d/device/current_link_width")"
     say bus_speed "$(first "$d/device/current_link_speed")"
-    # Max_Payload_Size: bits 7:5 of device control, in the PCI Express capability; for root only
     s=$d/device/config
     if [ ! -e "$s" ]; then s=$d/device/../config; fi  # of virtio the PCI device is the parent
-    say bus_max_payload_B "$(od -An -v -tu1 -N256 "$s" 2>/dev/null | awk '
+    # from a capability of the configuration space, for root only. 16, PCI Express:
+    # Max_Payload_Size, bits 7:5 of device control. 7, PCI-X: bit 16 of its status, a 64 bit device
+    capability() { od -An -v -tu1 -N256 "$s" 2>/dev/null | awk -v id="$1" '
       { for (f = 1; f <= NF; f++) b[n++] = $f }
       END {
         at = b[52] - b[52] % 4
         for (k = 0; n == 256 && k < 48 && at >= 64 && at < 244; k++) {
-          if (b[at] == 16) {  # no ^: an awk of busybox may lack it
+          if (b[at] == id && id == 7) {
+            print (b[at + 6] % 2 ? 64 : 32)
+            exit
+          }
+          if (b[at] == id) {  # no ^: an awk of busybox may lack it
             size = 128
             for (v = int(b[at + 8] / 32) % 8; v > 0; v--) size *= 2
             print size
@@ -50,7 +62,21 @@ if [ -n "$i" ]; then
           }
           at = b[at + 1] - b[at + 1] % 4
         }
-      }')"
+      }'; }
+    say bus_max_payload_B "$(capability 16)"
+    say bus_pci_x_bits "$(capability 7)"
+    p=${3:-/sys/bus/pci}
+    a=$(basename "$(readlink "$d/device")" 2>/dev/null)
+    case $a in *:*:*.*)
+      for t in "$p"/slots/*; do
+        if [ "$(first "$t/address")" = "${a%.*}" ]; then
+          say bus_slot_speed "$(first "$t/cur_bus_speed")"
+        fi
+      done
+      say bus_devices "$(ls "$p/devices" 2>/dev/null |
+        sed -n "s/^\(${a%:*}:[^.]*\)\..*/\1/p" | sort -u | wc -l)"
+    ;; esac
+    say numa_node "$(first "$d/device/numa_node")"
     say bus_max_width "$(first "$d/device/max_link_width")"
     say bus_max_speed "$(first "$d/device/max_link_speed")"
     PATH=$PATH:/usr/sbin:/sbin
@@ -65,11 +91,14 @@ fi
 INTEGERS = (
     "cpus",
     "memory_kB",
+    "numa_node",
     "mtu_B",
     "link_speed_Mbps",
     "bus_width",
     "bus_max_width",
     "bus_max_payload_B",
+    "bus_pci_x_bits",
+    "bus_devices",
 )
 TEXTS = (
     "hostname",
@@ -77,6 +106,8 @@ TEXTS = (
     "machine",
     "os",
     "cpu_model",
+    "smt",
+    "iommu",
     "governor",
     "cpu_frequency",
     "thermal_throttling",
@@ -91,6 +122,7 @@ TEXTS = (
     "bus_address",
     "bus_speed",
     "bus_max_speed",
+    "bus_slot_speed",
 )
 
 
@@ -119,10 +151,11 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
     -------
     dict
         A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine os cpus
-        cpu_model memory_kB governor cpu_frequency thermal_throttling interface
+        cpu_model memory_kB smt iommu governor cpu_frequency thermal_throttling interface
         interface_exists mtu_B link_speed_Mbps duplex operstate mac_address nic_driver
         nic_driver_version nic_firmware pci_vendor pci_device bus_address bus_width
-        bus_speed bus_max_width bus_max_speed bus_max_payload_B``.
+        bus_speed bus_max_width bus_max_speed bus_max_payload_B bus_pci_x_bits bus_slot_speed
+        bus_devices numa_node``.
     """
     said: dict[str, str] = {}
     for line in text.splitlines():

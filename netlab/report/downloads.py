@@ -50,7 +50,7 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         if not (measured.results / table).is_dir():
             continue
         known = measured.intervals if table == "intervals" else None
-        rows = store.rows(table) if known is None else known
+        rows = store.rows(table, campaign=measured.campaign) if known is None else known
         if len(rows):
             results.write_atomically(rows, note(f"{table}.parquet", what), results.TABLES[table])
     taken: set[str] = set()

@@ -59,7 +59,9 @@ def box(m: Measured) -> list[tuple[str, str]]:
     empty = int((m.cells["n_valid"] == 0).sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
+    wrong = trust.contradictions(m)
     return [
+        *([("Bus", "; ".join(wrong))] if wrong else []),
         ("Precision reached", _precision(m)),
         (
             "Flagged",

@@ -11,6 +11,7 @@ from netlab.analysis.screened import screen_files
 from netlab.files import paths
 from netlab.results import TABLES
 from netlab.results.campaigns import FOLDER
+from netlab.results.files import complete_files
 
 
 def package_digest() -> str:
@@ -25,12 +26,7 @@ def package_digest() -> str:
 
 def results_digest(directory: Path) -> str:
     """SHA-256 of all records and campaigns in a directory of results."""
-    found = [
-        path
-        for folder in (*TABLES, FOLDER)
-        for path in sorted((directory / folder).rglob("*"))
-        if path.is_file()
-    ]
+    found = [path for folder in (*TABLES, FOLDER) for path in complete_files(directory / folder)]
     return _of_files(found)
 
 

@@ -20,7 +20,7 @@ from netlab.report.tables import Sentence
 SHORT_FORM = (
     "This is the short form of the study: runs of {total:g} s. At {rtt:.0f} ms that is {trips:.0f} "
     "round trips, most of them slow start. Processes that take minutes, such as Reno's recovery, "
-    "need the whole study with runs of {whole:g} s."
+    "need the longer runs of the whole study."
 )
 
 
@@ -48,15 +48,7 @@ def form(lp: LongPath) -> Sentence:
     trips = 1e3 * total_s / rtt_ms
     if not lp.short:
         return Sentence(f"Runs of {total_s:g} s: {trips:,.0f} round trips of {rtt_ms:.0f} ms.")
-    whole = lp.whole_timing
-    if whole is None:
-        return Sentence("Short form.")
-    return Sentence(
-        "Short form. "
-        + SHORT_FORM.format(
-            total=total_s, rtt=rtt_ms, trips=trips, whole=whole.warmup_s + whole.seconds
-        )
-    )
+    return Sentence("Short form. " + SHORT_FORM.format(total=total_s, rtt=rtt_ms, trips=trips))
 
 
 def _mean(row: dict) -> str:

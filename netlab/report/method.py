@@ -9,6 +9,7 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.files.tables import Table
 from netlab.report.page import Page, Section, as_html, page_of
+from netlab.results.campaigns import read_log
 
 METHOD = (
     "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
@@ -46,6 +47,7 @@ def settings(m: Measured) -> Table:
     study = m.study
     timing, noise, precision = study.timing, study.noise, study.precision
     rows: list[tuple[str, str]] = [
+        *([("recorded by", recorded_by(m))] if m.campaign else []),
         ("order", f"shuffled in every round, seed {study.seed}"),
         ("measured rounds of a cell", f"up to {int(m.runs['round'].max())}"),
         ("warm-up and window of a run", f"{timing.warmup_s:g} s and {timing.seconds:g} s"),
@@ -65,3 +67,14 @@ def settings(m: Measured) -> Table:
     rows.append(("flagged as interference", limits))
     rows.append(("disturbed runs", f"measured again, {counted(noise.retries, 'time')} at most"))
     return Table(pd.DataFrame(rows, columns=["setting", "value"]), "Settings of this study")
+
+
+def recorded_by(m: Measured) -> str:
+    """The campaign whose study and records a report states, and what it took from earlier ones."""
+    log = read_log(m.results, m.campaign or "")
+    earlier = int((m.runs["campaign"] != m.campaign).sum())
+    adopted = f"; {counted(earlier, 'run')} of earlier ones under the same conditions"
+    return (
+        f"campaign {log.campaign}, netlab {log.version}{adopted if earlier else ''}. "
+        "Later edits of the study's file are not part of this report"
+    )

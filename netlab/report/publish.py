@@ -156,7 +156,7 @@ def publish(
     package, records = package_digest(), results_digest(directory)
     pages_folder = rendered(directory)
     with nullcontext(running) if running else begun(directory, reuse=reuse) as running:
-        measured = load_measured(directory)
+        measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
         named = report or report_of(measured.study)
         jobs = list(_jobs(measured, frozen, against, named, package, records))

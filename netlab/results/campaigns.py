@@ -42,6 +42,8 @@ class CampaignLog:
         Part of the store -> ids of runs that were measured before and count here too.
     looks : tuple of dict
         ``round``, and the number of ``cells`` that go on after it and of those ``reached``.
+    contradictions : dict of str to str
+        Host -> the bus that the study states and that the host's kernel contradicts, in a sentence.
     """
 
     campaign: str
@@ -53,6 +55,7 @@ class CampaignLog:
     hosts: Mapping[str, str] = field(default_factory=dict)
     adopted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     looks: tuple[dict, ...] = ()
+    contradictions: Mapping[str, str] = field(default_factory=dict)
 
 
 def folder(directory: Path, campaign: str) -> Path:
@@ -60,9 +63,9 @@ def folder(directory: Path, campaign: str) -> Path:
     return directory / FOLDER / campaign
 
 
-def study_file(directory: Path) -> Path:
-    """The study as the latest campaign measured it; also where older versions stored it."""
-    last = latest(directory)
+def study_file(directory: Path, campaign: str | None = None) -> Path:
+    """The study as a campaign (the latest one) measured it; also where older versions stored it."""
+    last = campaign or latest(directory)
     return directory / "study.yml" if last is None else folder(directory, last) / "study.yml"
 
 

@@ -178,11 +178,18 @@ class Store:
             return records
         return _standing(records)
 
-    def rows(self, table: str) -> pd.DataFrame:
-        """Rows of the runs that count, in one of :data:`TABLES`."""
+    def rows(self, table: str, *, campaign: str | None = None) -> pd.DataFrame:
+        """Rows of the runs that count, in one of :data:`TABLES`.
+
+        Parameters
+        ----------
+        table : str
+        campaign : str, optional
+            The campaign whose records count; by default the latest.
+        """
         if table == "runs":
-            return self.runs()
-        return self._rows(table, self.records())
+            return self.runs(campaign=campaign)
+        return self._rows(table, self.records(campaign=campaign))
 
     def _rows(self, table: str, records: pd.DataFrame) -> pd.DataFrame:
         count = records[~records["superseded"]]
@@ -191,12 +198,14 @@ class Store:
         found = pd.MultiIndex.from_frame(rows[["part", "run_id"]]).isin(wanted)
         return rows[found].drop(columns="part").reset_index(drop=True)
 
-    def block(self, block_id: str | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def block(
+        self, block_id: str | None = None, *, campaign: str | None = None
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Runs that count, of one block or of all, in planned order; and their interval samples.
 
-        The files of runs are read once for both.
+        The files of runs are read once for both. `campaign` is as in :meth:`runs`.
         """
-        records = self.records(block_id)
+        records = self.records(block_id, campaign=campaign)
         return _standing(records), self._rows("intervals", records)
 
     def intervals(self) -> pd.DataFrame:

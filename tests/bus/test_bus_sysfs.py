@@ -3,6 +3,7 @@
 import pytest
 
 from netlab import bus
+from netlab.bus.sysfs import parallel_of
 from netlab.errors import BadInput
 
 
@@ -99,3 +100,29 @@ def test_a_name_no_kernel_would_take_is_refused(tmp_path, name):
 def test_an_interface_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadInput, match="no such interface"):
         bus.of_interface("eth9", sysfs=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("speed", "bits", "MBps"),
+    [
+        ("33 MHz PCI", 32, 133),
+        ("66 MHz PCI", 64, 532),
+        ("100 MHz PCI-X\n", 64, 800),
+        ("133 MHz PCI-X", 64, 1064),
+        ("133 MHz PCI-X 266", 64, 2128),
+        ("133 MHz PCI-X 533", 64, 4256),
+    ],
+)
+def test_a_slot_reports_the_clock_of_a_parallel_bus(speed, bits, MBps):
+    assert parallel_of(speed, bits).bandwidth_MBps == MBps
+
+
+@pytest.mark.parametrize(
+    ("speed", "bits"),
+    [
+        *[(None, 64), ("133 MHz PCI-X", None), ("Unknown", 64), ("AGP 8x", 32)],
+        *[("8.0 GT/s PCIe", 64), ("66 MHz PCI-X 266", 64), ("133 MHz PCI", 64)],
+    ],
+)
+def test_what_is_not_the_speed_of_a_parallel_bus_is_none(speed, bits):
+    assert parallel_of(speed, bits) is None

@@ -8,9 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import synthetic
 
+from netlab.analysis.measured import load_measured
+from netlab.experiment.campaign import _Rounds
 from netlab.experiment.record import open_record
 from netlab.experiment.visit import context_of
+from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
+from netlab.report.gate import box
 from netlab.results import Store, campaigns
 from netlab.study import Study, load
 from netlab.study.schedule import provenance_key, visits
@@ -163,3 +167,30 @@ def test_levels_that_a_person_sets_share_a_campaign_though_the_kernel_differs(tm
     another = {"rack": {h: {**facts, "kernel": "7.0"} for h, facts in FACTS["rack"].items()}}
     later = open_record(study, tmp_path / "r", another, None, outer=smp, now=NOW)
     assert later.log.campaign != first.log.campaign and later.kept == frozenset()
+
+
+class Notes(Watcher):
+    def __init__(self):
+        self.said = []
+
+    def note(self, text):
+        self.said.append(text)
+
+
+def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_the_box_of_trust(
+    tmp_path, file
+):
+    stated = "left.example, bus: {bandwidth_MBps: 1064.0, label: PCI-X}}"
+    file.write_text(file.read_text().replace("left.example}", stated))
+    study = load(file, rounds=1)
+    x8 = {"bus_speed": "8.0 GT/s PCIe", "bus_width": 8}
+    facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
+    measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
+    record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
+    _Rounds(record, None, watcher, lambda: 0.0).measure()
+    (note,) = watcher.said
+    assert note.startswith("left: bus: the study states 1064 MB/s (PCI-X), and the host reports")
+    (shown,) = [text for item, text in box(load_measured(tmp_path / "r")) if item == "Bus"]
+    assert "1064 MB/s (PCI-X)" in shown and "PCIe 3.0 x8" in shown
+    other = open_at(tmp_path / "r", study, 2)  # with hosts that report no bus
+    assert not other.log.contradictions

@@ -96,3 +96,23 @@ def test_a_run_has_the_bus_that_its_hosts_report():
     assert setting.bus_MBps == pytest.approx(X8_MBps)
     assert setting.bus_source == "PCIe 3.0 x8, as the host reports"
     assert setting_of(study(), "p", 1500).bus_MBps is None
+
+
+PCI_X = {"bus_slot_speed": "133 MHz PCI-X", "bus_pci_x_bits": 64}
+
+
+def test_a_reported_pci_x_bus_is_shared_by_both_directions_and_says_by_how_many_devices():
+    found = path_bus(study(), "p", {"a": PCI_X | {"bus_devices": 2}, "b": GEN3_X8})
+    assert (found.bandwidth_MBps, found.shared) == (1064.0, True)
+    assert found.source == ("PCI-X 1.0 64 bit at 133 MHz, shared by 2 devices, as the host reports")
+    alone = path_bus(study(), "p", {"a": PCI_X | {"bus_devices": 1}, "b": GEN3_X8})
+    assert alone.shared and "devices" not in alone.source
+
+
+def test_a_stated_bus_that_a_pci_x_slot_contradicts_is_described():
+    stated = study(a={"bandwidth_MBps": 1064.0, "label": "PCI-X", "shared": True})
+    assert contradiction(stated, "a", PCI_X) is None
+    slow = PCI_X | {"bus_slot_speed": "66 MHz PCI-X"}
+    assert "the host reports PCI-X 1.0 64 bit at 66 MHz, 532 MB/s" in contradiction(
+        stated, "a", slow
+    )

@@ -1,5 +1,6 @@
 """Facts are read from what the script prints, and are None where a host does not tell."""
 
+import os
 import subprocess
 
 import pytest
@@ -117,3 +118,62 @@ def test_a_virtio_card_has_that_of_its_parent(tmp_path):
 )
 def test_a_payload_size_that_is_not_there_or_not_readable_is_none(tmp_path, space):
     assert payload_B(tmp_path, space) is None
+
+
+def pci_facts(tmp_path, space: bytes, slots: dict[str, tuple[str, str]]) -> dict:
+    """Facts of the card 0000:04:01.0 beside another one, and of slots by address and speed."""
+    bus = tmp_path / "pci"
+    for address in ("0000:04:01.0", "0000:04:01.1", "0000:04:02.0", "0000:05:00.0"):
+        (bus / "devices" / address).mkdir(parents=True)
+    (bus / "devices" / "0000:04:01.0" / "config").write_bytes(space)
+    for name, (address, speed) in slots.items():
+        (bus / "slots" / name).mkdir(parents=True)
+        (bus / "slots" / name / "address").write_text(f"{address}\n")
+        (bus / "slots" / name / "cur_bus_speed").write_text(f"{speed}\n")
+    (tmp_path / "eth9").mkdir()
+    (tmp_path / "eth9" / "device").symlink_to(bus / "devices" / "0000:04:01.0")
+    script = SCRIPT.replace("d=/sys/class/net/$i", f"d={tmp_path}/$i")
+    command = ("sh", "-c", script, "facts", "eth9", "", str(bus))
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stderr == ""
+    return parse(done.stdout, "eth9")
+
+
+def pci_x_space(status: int) -> bytes:
+    space = bytearray(configuration(capability=0x07))
+    space[0x66] = status
+    return bytes(space)
+
+
+@pytest.mark.parametrize(("status", "bits"), [(0x03, 64), (0x02, 32)])
+def test_a_pci_x_card_has_the_clock_of_its_slot_and_a_width_of_its_own(tmp_path, status, bits):
+    slots = {"3": ("0000:05:00", "33 MHz PCI"), "4": ("0000:04:01", "133 MHz PCI-X")}
+    facts = pci_facts(tmp_path, pci_x_space(status), slots)
+    assert facts["bus_slot_speed"] == "133 MHz PCI-X"
+    assert (facts["bus_pci_x_bits"], facts["bus_devices"]) == (bits, 2)
+    assert facts["bus_max_payload_B"] is None
+
+
+def test_a_card_without_a_slot_or_a_readable_configuration_has_neither(tmp_path):
+    facts = pci_facts(tmp_path, b"", {})
+    assert facts["bus_slot_speed"] is None and facts["bus_pci_x_bits"] is None
+
+
+@pytest.mark.parametrize(("active", "fact"), [("1", "on"), ("0", "off"), (None, None)])
+def test_smt_is_on_or_off_or_unknown(tmp_path, active, fact):
+    if active is not None:
+        (tmp_path / "smt").mkdir()
+        (tmp_path / "smt" / "active").write_text(f"{active}\n")
+    assert parse(printed(tmp_path))["smt"] == fact
+
+
+def test_the_iommu_is_on_where_the_kernel_lists_a_unit():
+    there = os.path.isdir("/sys/class/iommu")
+    units = os.listdir("/sys/class/iommu") if there else []
+    expected = None if not there else "on" if units else "off"
+    assert parse(printed("/nowhere"))["iommu"] == expected
+
+
+def test_the_numa_node_of_a_card_is_missing_on_a_machine_without_nodes():
+    assert parse("numa_node 1\n")["numa_node"] == 1
+    assert parse("numa_node -1\n")["numa_node"] is None

@@ -1,0 +1,244 @@
+"""Reports after an edit of the study and while a campaign writes: they state records alone."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import face_home
+import measured_store
+import pytest
+import synthetic
+import yaml
+
+import netlab
+from netlab import results, study
+from netlab.analysis.measured import load_measured
+from netlab.errors import NetlabError
+from netlab.report import publish
+from netlab.report.inputs import results_digest
+from netlab.report.method import recorded_by
+from netlab.results import Store, campaigns
+from netlab.study.frozen import freeze
+
+LATER = "20260105T110000Z"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    return face_home.home_at(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def measured(home) -> Path:
+    """Results of a campaign of two cells in three rounds, and their study's file beside them."""
+    directory = home / "data" / "results" / "two-racks"
+    measured_store.two_racks(directory)
+    return directory
+
+
+def text_of(site: Path) -> str:
+    """The pages of a site as text, without tags and without the guide."""
+    found = (page for page in sorted(site.glob("*.html")) if page.name[:3] not in ("gui", "api"))
+    pages = (page.read_text(encoding="utf-8") for page in found)
+    return html.unescape(re.sub(r"<[^>]+>", " ", "\n".join(pages)))
+
+
+def parts(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*.parquet")}
+
+
+def edit(file: Path) -> None:
+    """Change title, timing, streams, tunings, limits and precision of a study's file."""
+    content = yaml.safe_load(file.read_text())
+    content["title"] = "An edited title"
+    content["timing"] = {"seconds": 9.0, "warmup_s": 3.0, "interval_ms": 50}
+    content["streams"] = [2, 32]
+    content["tunings"] = [{"name": "openlab-2003-full", "mtus_B": [9000]}]
+    content["noise"] = {"steal_percent": 33.0, "retries": 8}
+    content["precision"] = {"half_width_percent": 0.5}
+    content["seed"] = 4711
+    content["confidence"] = 0.8
+    file.write_text(yaml.safe_dump(content))
+
+
+def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, measured):
+    file, before = home / "data" / "two-racks.yml", parts(measured)
+    edit(file)
+    argv = ("report", str(file), "--results", str(measured), "--site", str(home / "site"))
+    done = subprocess.run(
+        (sys.executable, "-m", "netlab", *argv),
+        env={**os.environ, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    text = text_of(home / "site")
+    for recorded in (
+        "& two racks",
+        "6 runs of 1 s in up to 3 rounds",
+        "1 s after 0.2 s of warm-up",
+        "0.2 s and 1 s",
+        "every 100 ms",
+        f"seed {load_measured(measured).study.seed}",
+        "steal above 5 %",
+        "measured again, 1 time at most",
+        f"campaign {measured_store.CAMPAIGN}, netlab {netlab.__version__}. Later edits of the "
+        "study's file are not part of this report",
+    ):
+        assert recorded in text, recorded
+    for edited in (
+        "edited title",
+        "and 9 s",
+        "runs of 9 s",
+        "3 s of warm-up",
+        "every 50 ms",
+        "above 33 %",
+        "seed 4711",
+    ):
+        assert edited not in text, edited
+    for edited in ("openlab-2003-full", "precision asked", "8 times at most"):
+        assert edited not in text, edited
+    assert parts(measured) == before
+    runs = netlab.Results(measured, superseded=True).runs
+    assert sorted(runs["streams"]) == [1, 1, 1, 64, 64, 64] and not runs["superseded"].any()
+
+
+def test_runs_of_an_earlier_campaign_that_count_are_stated_as_such(measured):
+    first = netlab.Results(measured).runs
+    log = campaigns.read_log(measured, measured_store.CAMPAIGN)
+    (part, *_) = Store(measured).parts()
+    taken = tuple(Store(measured).part("runs", part)["run_id"])
+    later = campaigns.CampaignLog(**{**vars(log), "campaign": LATER, "adopted": {part: taken}})
+    freeze(load_measured(measured).study, campaigns.folder(measured, LATER))
+    campaigns.write_log(measured, later)
+    m = load_measured(measured)
+    assert sorted(m.runs["run_id"]) == sorted(taken)
+    recorded = recorded_by(m)
+    assert f"campaign {LATER}" in recorded and f"{len(taken)} runs of earlier ones" in recorded
+    assert len(netlab.Results(measured, superseded=True).runs) == len(first)
+
+
+class Campaign:
+    """A campaign that writes rounds into a directory of results in the background.
+
+    Each visit is saved with one run, then with both, as a visit saves every few seconds.
+    """
+
+    def __init__(self, directory: Path, campaign: str):
+        self.directory, self.campaign = directory, campaign
+        file = synthetic.foreign_file(directory.parents[1])
+        self.study = study.load(file, rounds=500)
+        runs = synthetic.runs_of(self.study, seed=9).assign(campaign=campaign)
+        self.runs = runs.astype({"campaign": "string"})
+        self.intervals = synthetic.intervals_of(self.runs[self.runs["round"] <= 2], self.study)
+        self.written: set[tuple[str, str]] = set()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception):
+        self._end.set()
+        self._thread.join()
+
+    def wait_for(self, rows: int) -> None:
+        until = time.monotonic() + 60
+        while len(self.written) < rows:
+            assert time.monotonic() < until and self._thread.is_alive()
+            time.sleep(0.01)
+
+    def _write(self) -> None:
+        log = campaigns.CampaignLog(
+            *(self.campaign, "other", "2026-01-05T11:00:00+00:00", self.study.name),
+            *(self.study.digest(), "0.1.0"),
+        )
+        freeze(self.study, campaigns.folder(self.directory, self.campaign))
+        campaigns.write_log(self.directory, log)
+        store = Store(self.directory)
+        for (block, number), part in self.runs.groupby(["block_id", "round"]):
+            name = campaigns.part_name(self.campaign, f"{block}@r{number}", ())
+            for rows in range(1, len(part) + 1):
+                if self._end.wait(0.02):
+                    return
+                saved = part.head(rows)
+                mine = self.intervals[self.intervals["run_id"].isin(saved["run_id"])]
+                store.write(name, saved, mine)
+                self.written |= {(self.campaign, run) for run in saved["run_id"]}
+
+
+def rows_of(runs) -> set[tuple[str, str]]:
+    return set(zip(runs["campaign"], runs["run_id"], strict=True))
+
+
+def site_rows(site: Path) -> set[tuple[str, str]]:
+    file = site / "downloads" / "runs.parquet"
+    return rows_of(results.read(file, results.RUN_COLUMNS))
+
+
+def test_a_report_while_its_campaign_writes_is_of_complete_rows_and_loses_none(measured, home):
+    before = rows_of(netlab.Results(measured).runs)
+    with Campaign(measured, LATER) as writer:
+        writer.wait_for(3)
+        made = publish.publish(measured, home / "site", data_only=True)
+    assert made.index.is_file()
+    shown = site_rows(home / "site")
+    assert len(shown) >= 3 and shown <= writer.written
+    every = netlab.Results(measured, superseded=True).runs
+    assert rows_of(every) == before | writer.written
+    assert every["goodput_MBps"].notna().all()
+    assert f"campaign {LATER}, netlab" in text_of(home / "site")
+
+
+def test_a_campaign_that_begins_while_a_report_is_made_is_not_part_of_it(measured, home):
+    before = rows_of(netlab.Results(measured).runs)
+    writer = Campaign(measured, LATER)
+    begun = []
+
+    def step(text: str, share: float) -> None:
+        if not begun:
+            begun.append(writer.__enter__())
+            while campaigns.latest(measured) != LATER:
+                time.sleep(0.01)
+
+    try:
+        publish.publish(measured, home / "site", step, data_only=True)
+    finally:
+        writer.__exit__()
+    assert site_rows(home / "site") == before
+    text = text_of(home / "site")
+    assert "runs of 1 s in up to 3 rounds" in text and LATER not in text
+    every = netlab.Results(measured, superseded=True).runs
+    assert rows_of(every) == before | writer.written
+
+
+def test_results_are_read_while_parts_are_written_again(measured):
+    with Campaign(measured, LATER) as writer:
+        writer.wait_for(1)
+        for _ in range(20):
+            least = set(writer.written)
+            results_digest(measured)
+            m = load_measured(measured)
+            assert least <= rows_of(m.runs)
+            assert m.study.timing.rounds == 500
+    assert not list(measured.rglob("*.damaged*"))
+
+
+def test_a_campaign_without_a_row_yet_names_those_before_it(measured):
+    log = campaigns.read_log(measured, measured_store.CAMPAIGN)
+    freeze(load_measured(measured).study, campaigns.folder(measured, LATER))
+    campaigns.write_log(measured, campaigns.CampaignLog(**{**vars(log), "campaign": LATER}))
+    with pytest.raises(NetlabError) as caught:
+        load_measured(measured)
+    assert caught.value.code == "E-ANALYSIS-042" and measured_store.CAMPAIGN in str(caught.value)
+    earlier = campaigns.study_file(measured, measured_store.CAMPAIGN)
+    assert len(load_measured(measured, earlier).runs) == 6
