@@ -17,6 +17,8 @@ from spoken_agent import Agent, request
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
 DEVICE = "data0"
+QUEUE_PACKETS = 10_000
+"""Queue of a device: datagrams of a test wait in it while the emulator has no processor."""
 
 
 def run(*argv: str | Path, timeout: float = 20) -> str:
@@ -55,6 +57,7 @@ class Emulated:
         for side, peer in (("a", "b"), ("b", "a")):
             ip = ("ip", "-n", self.names[side])
             run(*ip, "link", "set", "dev", DEVICE, "addrgenmode", "none")
+            run(*ip, "link", "set", "dev", DEVICE, "txqueuelen", str(QUEUE_PACKETS))
             run(*ip, "link", "set", "dev", DEVICE, "mtu", str(mtu_B), "up")
             run(*ip, "address", "add", ADDRESS[side], "peer", ADDRESS[peer], "dev", DEVICE)
 
