@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import lab_owner
 import pytest
 import unprivileged
 import yaml
@@ -123,6 +124,31 @@ def test_a_killed_controller_leaves_nothing(home: Path):
             time.sleep(0.1)
         process.send_signal(signal.SIGKILL)
     _assert_nothing_left()
+
+
+@pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.25, 0.4])
+def test_an_end_in_the_middle_of_up_leaves_nothing(home: Path, delay_s: float):
+    argv = unprivileged.command((sys.executable, lab_owner.__file__, "middle"))
+    given = unprivileged.environment(home)
+    given["PYTHONPATH"] += f":{unprivileged.ROOT / 'tests'}"
+    with subprocess.Popen(argv, cwd=home, env=given, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"start\n"
+        time.sleep(delay_s)
+        process.send_signal(signal.SIGKILL)
+    _assert_nothing_left()
+
+
+def test_a_lab_whose_holders_were_killed_is_incomplete_and_can_be_taken_down(home: Path):
+    made = unprivileged.run((*NETLAB, "lab", "up", "small.yml"), home).stdout
+    lab_id = made.split()[1].rstrip(":")
+    holders = next(labs / lab_id / "holders" for labs in LABS if labs.exists())
+    os.kill(int(holders.read_text().split()[0]), signal.SIGKILL)
+    time.sleep(0.2)
+    assert "NOT complete" in unprivileged.run((*NETLAB, "lab", "status"), home).stdout
+    shell = unprivileged.run((*NETLAB, "lab", "shell", "left", "true"), home)
+    assert "[E-LAB-030]" in shell.stderr
+    down = unprivileged.run((*NETLAB, "lab", "down"), home)
+    assert down.stdout == f"removed: {lab_id}\n"
 
 
 FORBID = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
