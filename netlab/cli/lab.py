@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @click.group("lab")
 def lab_group() -> None:
-    """Make, show and remove labs of network namespaces."""
+    """Make, show and remove labs of network namespaces.
+
+    Without root a lab is made in a user namespace, and is the user's own.
+    """
 
 
 @lab_group.command("up")
