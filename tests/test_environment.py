@@ -270,10 +270,12 @@ def set_up(tmp_path):
     for name in ("cc", "make", "python3", "clang-14"):
         program(name, "exit 0")
 
-    def run(user_id: int, *installed: str, what: str = "study") -> subprocess.CompletedProcess:
+    def run(
+        user_id: int, *installed: str, what: str = "study", unshare: str = "true"
+    ) -> subprocess.CompletedProcess:
         program("id", f"echo {user_id}")
         for name in installed:
-            program(name, "exit 0")
+            program(name, unshare if name == "unshare" else "exit 0")
         text = (tree / ".ci" / "setup").read_text()
         # the machine's own programs stay out of it
         assert "PATH=$PATH:/usr/sbin:/sbin\n" in text
@@ -301,7 +303,18 @@ def test_without_root_the_set_up_says_before_it_builds_what_will_not_work(set_up
     for said in ("not running as root", "lab of network namespaces", "openlab-2003", "tuning"):
         assert said in before
     assert "will work: studies of hosts reached over SSH" in before
+    assert "apt-get install -y --no-install-recommends ethtool hostname iproute2" in before
     assert "ready" in after
+
+
+@pytest.mark.parametrize(
+    ("unshare", "said"), [("true", "in a user namespace."), ("false", "refuses user namespaces.")]
+)
+def test_without_root_the_set_up_says_whether_this_machine_permits_the_lab(set_up, unshare, said):
+    done = set_up(1000, *LAB, "nsenter", "hostname", unshare=unshare)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+    assert "apt-get" not in done.stdout
 
 
 def test_without_root_the_set_up_of_the_tests_says_that_some_will_fail(set_up):

@@ -34,6 +34,7 @@ TOP = {
     "agent": "agent digest",
     "emulated_with": "path emulated with",
     "task_group": "task group",
+    "user_namespace": "lab in a user namespace",
     "socket": "socket options",
 }
 COLUMNS = {

@@ -9,7 +9,7 @@ import pandas as pd
 
 from netlab.analysis import printed
 from netlab.analysis.longpath_study import on_long_path
-from netlab.analysis.machines import machines
+from netlab.analysis.machines import Machines, machines
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import counted
@@ -78,10 +78,23 @@ def _machines(m: Measured) -> str:
         return (
             f"This is netlab's emulated lab, not hardware: {counted(len(m.study.hosts), 'host')} "
             f"as network namespaces of one machine ({machine}), with modelled buses and links."
+            + _without_root(found)
         )
     drivers = found.fact("NIC driver")
     cards = f"; network cards with driver {listed(drivers)}" if drivers else ""
     return f"The hosts {listed(list(m.study.hosts))} are real machines: {machine}{cards}."
+
+
+def _without_root(found: Machines) -> str:
+    """A sentence on a lab in a user namespace, with a leading blank; empty for a lab of root."""
+    values = found.shared.loc[found.shared["item"] == "user_namespace", "value"]
+    if not values.str.contains("True").any():
+        return ""
+    which = "of some runs " if values.str.contains("False").any() else ""
+    return (
+        f" The lab {which}was made without root and defers no interrupts; Precision and flags "
+        "lists what it lacks."
+    )
 
 
 def best(m: Measured) -> str:

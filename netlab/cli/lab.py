@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @click.group("lab")
 def lab_group() -> None:
-    """Make, show and remove labs of network namespaces."""
+    """Make, show and remove labs of network namespaces.
+
+    Without root a lab is made in a user namespace, and is the user's own.
+    """
 
 
 @lab_group.command("up")
@@ -58,13 +61,14 @@ def status_command() -> None:
 def shell_command(host: str, argv: tuple[str, ...]) -> None:
     """Run a command, or a shell, on HOST of the lab that is up."""
     from netlab.lab.lab import labs
+    from netlab.lab.reaper import SEARCH_PATH
 
     known: list[str] = []
     for there in labs():
         if host in there.hosts:
             program = argv or (os.environ.get("SHELL", "/bin/sh"),)
             words = there.inside(host, program)
-            os.execvp(words[0], words)
+            os.execvpe(words[0], words, {**os.environ, "PATH": SEARCH_PATH})
         known += there.hosts
     hosts = f"the labs have {', '.join(known)}" if known else "no lab is up; `netlab lab up`"
     raise NetlabError(f"no lab that is up has a host called {host!r}: {hosts}", code="E-CLI-008")
@@ -74,10 +78,13 @@ def _shown(lab: Lab) -> str:
     """Parts of a lab and its completeness, as lines."""
     from netlab.lab import taskgroup
 
+    if lab.foreign:
+        return f"lab {lab.id}: made by root"
     status = lab.status()
     whole = "complete" if status["complete"] else "NOT complete"
     owner = f", owned by process {status['owner_pid']}" if status["owner_pid"] else ""
-    lines = [f"lab {status['id']}: study {status['study']}, {whole}{owner}"]
+    where = ", in a user namespace" if lab.user_namespace else ""
+    lines = [f"lab {status['id']}: study {status['study']}, {whole}{where}{owner}"]
     lines.append(f"  processes: {taskgroup.IN_WORDS[status['task_group']]}")
     for name, host in status["hosts"].items():
         up = "up" if host["up"] else "gone"

@@ -12,6 +12,7 @@ from netlab import core
 from netlab.errors import BadInput, HostError
 from netlab.experiment.cc_session import CcSession, open_cc_session
 from netlab.experiment.inventory import data_address, interface, open_hosts
+from netlab.experiment.lab_limits import lab_limits
 from netlab.generators import versions
 from netlab.hosts.carrier import NO_CARRIER, wait_for_carrier
 from netlab.hosts.host import Host
@@ -91,6 +92,9 @@ class Endpoint:
         Facts of the host, see :mod:`netlab.hosts.facts`.
     link : dict
         Settings of its end of a lab link, read back; empty without a lab.
+    may_force : bool
+        Whether socket buffers may exceed the host's limits where the study asks for it. On a host
+        that is not of the lab a run without the right fails instead.
     """
 
     def __init__(
@@ -102,6 +106,9 @@ class Endpoint:
         self.interface = interface(study, path, name)
         self.facts = facts_of(host, self.interface, study, path)
         self.link: dict = {}
+        self.may_force = True
+        groups = study.run_groups(study.groups) if study.force_buffer else ()
+        self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
         silence = ("--silence-s", str(SILENCE_S))
         self.agent = self.host.start((self.binary, "agent", *silence)).keep_alive()
@@ -127,6 +134,7 @@ class Endpoint:
             raise HostError(
                 self.name, f"its agent has another protocol version: {ready}", code="E-RUN-007"
             )
+        self.may_force = bool(ready.get("may_force_buffers")) or not self.software_deferral
         if ready.get("digest") != core.source_digest():
             raise HostError(
                 self.name,
@@ -279,8 +287,11 @@ class Endpoint:
         ]
 
     def unsupported(self) -> list[dict]:
-        """``host``, ``knob`` and ``reason`` of unsupported knobs."""
-        return self._unsupported
+        """``host``, ``knob`` and ``reason`` of unsupported knobs, and of limits of its lab."""
+        forced_B = 0 if self.may_force else self._forced_B
+        send_B, receive_B = (min(forced_B, clamp or forced_B) for clamp in self.buffer_clamps())
+        limits = lab_limits(self.name, self.link, sndbuf_B=send_B, rcvbuf_B=receive_B)
+        return [*limits, *self._unsupported]
 
     def conflicts(self) -> list[dict]:
         """``host``, ``knob`` and ``reason`` of knobs that another program changed meanwhile."""

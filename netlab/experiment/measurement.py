@@ -85,6 +85,7 @@ def side_of(
         rcvbuf_B=min(buffer_B, receive_max_B or buffer_B),
         congestion=None if congestion is None else endpoint.kernel_names(congestion),
         cpus=cpus,
+        may_force=endpoint.may_force,
     )
 
 

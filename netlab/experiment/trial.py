@@ -254,6 +254,7 @@ class Trials:
                     "path_check": self.path_check and self.path_check.printed(),
                     "emulated_with": self.context["emulated_with"],
                     "task_group": self.context["task_group"],
+                    "user_namespace": self.context.get("user_namespace", False),
                     "socket": study.socket.model_dump(mode="json", exclude_defaults=True),
                     **({"outer": dict(visit.outer)} if visit.outer else {}),
                     **({"generator": made.provenance} if made and made.provenance else {}),

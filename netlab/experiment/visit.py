@@ -81,6 +81,8 @@ def context_of(study: Study, visit: Visit, facts: dict[str, dict], lab: Lab | No
         "hosts": {host: stable_facts(facts[host]) for host in hosts},
         "emulated_with": None if lab is None else lab.emulated_with(visit.link),
         "task_group": None if lab is None else lab.task_group,
+        # absent otherwise, so that the runs of other labs stand
+        **({"user_namespace": True} if lab is not None and lab.user_namespace else {}),
         "profiles": {host: profile.model_dump(mode="json") for host, profile in profiles.items()},
         "found": found,
         "generators": {

@@ -201,11 +201,17 @@ def check() -> None:
     Raises
     ------
     Unsupported
-        It has no TUN devices.
+        It has no TUN devices, or this user may not use them.
     """
     if not os.path.exists(TUN):
         raise Unsupported(
             f"an emulated path needs TUN devices; {TUN} does not exist", code="E-LAB-005"
+        )
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        raise Unsupported(
+            f"an emulated path needs TUN devices, and this user may not open {TUN}: run netlab "
+            f"with sudo, or permit it: sudo chmod 666 {TUN}",
+            code="E-LAB-031",
         )
 
 

@@ -19,7 +19,7 @@ from typing import Self
 from netlab.errors import BadInput, HostError, Unsupported
 from netlab.files.interrupts import interrupts_wait
 from netlab.hosts.ssh import SshHost
-from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup
+from netlab.lab import emulator, link, making, needs, reaper, sshd, taskgroup, userns
 from netlab.lab.guard import Guard
 from netlab.lab.namespaces import inside
 from netlab.lab.topology import Topology, topology
@@ -27,6 +27,8 @@ from netlab.study import Study
 
 LAB_ID = re.compile(r"^[0-9a-z]{1,8}$")
 STATE_FILE = "lab.json"
+ROOTS = Path("/run/netlab")
+"""Stands for the state of root's labs, which others cannot read."""
 
 
 class Lab:
@@ -69,7 +71,10 @@ class Lab:
         HostError
             The creation failed; its parts are removed.
         """
+        needs.check_rights()
         plan = topology(study)
+        if userns.is_needed():
+            _check_deferral(plan)
         if lab_id is not None and not LAB_ID.fullmatch(lab_id):
             raise BadInput(
                 "a lab id has one to eight lower-case letters or digits",
@@ -134,10 +139,12 @@ class Lab:
         Raises
         ------
         Unsupported
-            Only root can.
+            Root made it, and only root can.
         """
-        if os.geteuid() != 0:
-            raise Unsupported("removing a lab needs root: run it with sudo", code="E-LAB-010")
+        if self.foreign:
+            raise Unsupported(
+                f"lab {self.id} was made by root: remove it with sudo", code="E-LAB-010"
+            )
         with interrupts_wait():
             reaper.remove(self.id)
             if self._guard is not None:
@@ -153,6 +160,16 @@ class Lab:
         """Return the name of a host's network namespace."""
         self._check_host(host)
         return f"{reaper.PREFIX}{self.id}-{host}"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether root made it and this user is another, who sees its names only."""
+        return self.state.parent != reaper.base()
+
+    @property
+    def user_namespace(self) -> bool:
+        """Whether its namespaces belong to a user namespace, because it was made without root."""
+        return userns.is_needed() and not self.foreign
 
     @property
     def task_group(self) -> taskgroup.Kind:
@@ -272,19 +289,19 @@ class Lab:
 
 
 def labs() -> list[Lab]:
-    """Return all labs of this machine, incomplete ones included, sorted by id."""
+    """Return all labs of this user and of root, incomplete ones included, sorted by id."""
     where = reaper.base()
     found = set()
-    # only root can read the state; the names of the namespaces still tell which labs exist
     if os.access(where, os.R_OK | os.X_OK):
-        found |= {entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
+        found |= {where / entry.name for entry in where.iterdir() if LAB_ID.fullmatch(entry.name)}
     if reaper.NAMESPACES.is_dir():
-        # a namespace without state is left by a damaged lab, and can still be removed
+        # a namespace without state is left by a damaged lab, and can still be removed; only root
+        # can read the state of root's labs
         for name in os.listdir(reaper.NAMESPACES):
             match = re.match(rf"^{reaper.PREFIX}([0-9a-z]{{1,8}})-", name)
             if match:
-                found.add(match[1])
-    return [Lab(where / name) for name in sorted(found)]
+                found.add((where if os.geteuid() == 0 else ROOTS) / match[1])
+    return [Lab(state) for state in sorted(found, key=lambda state: state.name)]
 
 
 def find(study: Study) -> Lab | None:
@@ -305,7 +322,8 @@ def down(lab_id: str | None = None) -> list[str]:
     """
     there = labs()
     if lab_id is None:
-        chosen = [lab for lab in there if lab.owner_pid is None or not _alive(lab.owner_pid)]
+        own = [lab for lab in there if not lab.foreign]
+        chosen = [lab for lab in own if lab.owner_pid is None or not _alive(lab.owner_pid)]
     else:
         chosen = [lab for lab in there if lab.id == lab_id]
         if not chosen:
@@ -313,6 +331,17 @@ def down(lab_id: str | None = None) -> list[str]:
     for lab in chosen:
         lab.down()
     return [lab.id for lab in chosen]
+
+
+def _check_deferral(plan: Topology) -> None:
+    """Refuse to compare interrupt delays where the kernel permits none."""
+    delays = {path.settings.interrupt_delay_ns for path in plan.paths if path.settings.card}
+    if len(delays) > 1:
+        raise Unsupported(
+            "the study compares values of interrupt_delay_us, which only root of the machine can "
+            "set: run netlab with sudo",
+            code="E-LAB-032",
+        )
 
 
 def _read(state: Path) -> dict:

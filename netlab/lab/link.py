@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from netlab.bus import pci_x_efficiency
-from netlab.lab.namespaces import inside, tool, tool_json
+from netlab.lab.namespaces import inside, ip, tc, tool, tool_json
 from netlab.lab.queues import queue_words, sending_masks
 from netlab.study import LabLink
 from netlab.units import ETHERNET_HEADER_B
@@ -37,17 +37,21 @@ SMOOTH_S = 0.004
 # A bus delays its sender and never drops, so the queue is longer than all socket buffers.
 QUEUE_LIMIT_B = 32 << 20
 
-# Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums,
-# flush timeout in ns, defer and, of several queues, which processors send into each.
+# Arguments: interface and, where there is a card, on|off for segmentation, on|off for checksums.
+# For root of the machine also flush timeout in ns, defer and, of several queues, which processors
+# send into each.
 SETTINGS = r"""
 set -e
 interface=$1
 if [ $# -gt 1 ]; then
   d=/sys/class/net/$1
   ethtool -K "$1" gro on tso "$2" gso "$2" tx "$3" rx "$3" >/dev/null
-  echo "$4" > "$d/gro_flush_timeout"
-  echo "$5" > "$d/napi_defer_hard_irqs"
-  shift 5
+  shift 3
+  if [ $# -gt 0 ]; then
+    echo "$1" > "$d/gro_flush_timeout"
+    echo "$2" > "$d/napi_defer_hard_irqs"
+    shift 2
+  fi
   queue=0
   for mask do
     echo "$mask" > "$d/queues/tx-$queue/xps_cpus"
@@ -181,19 +185,25 @@ class LinkSettings:
             f"burst {self.burst_B}b limit {self.limit_B}b"
         ]
 
-    def settings_argv(self, interface: str) -> tuple[str, ...]:
-        """Return the command that sets offloads and interrupt deferral inside the namespace."""
-        argv = ("sh", "-c", SETTINGS, "settings", interface)
-        if not self.card:
-            return argv
-        return (
-            *argv,
-            "on" if self.segmentation_offload else "off",
-            "on" if self.checksum_offload else "off",
-            str(self.interrupt_delay_ns),
-            "1" if self.interrupt_delay_ns else "0",
-            *sending_masks(self.queues),
-        )
+    def settings_argv(self, interface: str, *, reserved: bool = True) -> tuple[str, ...]:
+        """Return the command that sets an end's features inside the namespace.
+
+        Parameters
+        ----------
+        interface : str
+            Name of the end.
+        reserved : bool
+            Whether to set what the kernel reserves for root of the machine: interrupt deferral, and
+            the processors of each queue.
+        """
+        argv = ["sh", "-c", SETTINGS, "settings", interface]
+        if self.card:
+            argv.append("on" if self.segmentation_offload else "off")
+            argv.append("on" if self.checksum_offload else "off")
+        if self.card and reserved:
+            argv += [str(self.interrupt_delay_ns), "1" if self.interrupt_delay_ns else "0"]
+            argv += sending_masks(self.queues)
+        return tuple(argv)
 
 
 def wait_until_up(
@@ -237,8 +247,8 @@ def describe(namespace: str, interface: str, wanted: LinkSettings) -> dict:
         ``tso gso gro rx_checksum tx_checksum scatter_gather``; ``receive_queues`` and
         ``transmit_queues`` and, of several, ``sending_cpus``, a mask of processors for each.
     """
-    (link,) = tool_json(("ip", "-n", namespace, "-j", "-d", "link", "show", "dev", interface))
-    qdiscs = tool_json(("tc", "-n", namespace, "-j", "qdisc", "show", "dev", interface))
+    (link,) = tool_json(ip(namespace, "-j", "-d", "link", "show", "dev", interface))
+    qdiscs = tool_json(tc(namespace, "-j", "qdisc", "show", "dev", interface))
     shape: dict = next((q["options"] for q in qdiscs if q["kind"] == "tbf"), {})
     (features,) = tool_json(inside(namespace, ("ethtool", "--json", "-k", interface)))
     sysfs = tool(inside(namespace, ("sh", "-c", READ_BACK, "read", interface))).split()

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from netlab.hosts.together import together
-from netlab.lab import emulator, link, reaper, sshd, taskgroup
-from netlab.lab.namespaces import inside, tool
+from netlab.lab import emulator, link, reaper, sshd, taskgroup, userns
+from netlab.lab.namespaces import entry, inside, ip, tc, tool
 from netlab.lab.topology import Topology
 
 MADE_AT_ONCE = 4
@@ -43,7 +43,12 @@ def make(state: Path, plan: Topology, busy: int) -> None:
     lab_id = state.name
     names = {host: f"{reaper.PREFIX}{lab_id}-{host}" for host in plan.hosts}
     taskgroup.make(state, len(plan.hosts))
-    added = [partial(tool, ("ip", "netns", "add", name), busy=busy) for name in names.values()]
+    if userns.is_needed():
+        userns.start(state, busy)
+    added = [
+        partial(tool, (*entry(name), "ip", "netns", "add", name), busy=busy)
+        for name in names.values()
+    ]
     _all(partial(sshd.prepare, state, plan.hosts, busy), *added)
     for path in plan.paths:
         first, second = path.ends
@@ -58,7 +63,7 @@ def make(state: Path, plan: Topology, busy: int) -> None:
             f"peer name {second.interface} netns {names[second.host]}"
             f"{path.settings.add_words}"
         )
-        tool(("ip", "-n", names[first.host], *line.split()), host=first.host, busy=busy)
+        tool(ip(names[first.host], *line.split()), host=first.host, busy=busy)
     _all(*(partial(_set_up, host, names[host], plan, busy) for host in plan.hosts))
     # after all are set up: a link is up when both of its ends are
     _all(*(partial(_wait_for_links, host, names[host], plan, busy) for host in plan.hosts))
@@ -77,16 +82,17 @@ def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
 
     run(inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)))
     for end, settings in ends:
-        run(inside(namespace, settings.settings_argv(end.interface)))
+        argv = settings.settings_argv(end.interface, reserved=not userns.is_needed())
+        run(inside(namespace, argv))
     ipv6 = os.path.isdir("/proc/sys/net/ipv6")
     lines = ["link set dev lo up"]
     for end, settings in ends:
         lines += settings.ip_lines(end.interface)
         lines += end.ip_lines(ipv6=ipv6)
-    run(("ip", "-n", namespace, "-batch", "-"), lines)
+    run(ip(namespace, "-batch", "-"), lines)
     shapes = plan.tc_lines(host)
     if shapes:
-        run(("tc", "-n", namespace, "-batch", "-"), shapes)
+        run(tc(namespace, "-batch", "-"), shapes)
 
 
 def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:

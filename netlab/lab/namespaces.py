@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from netlab.errors import HostError
 from netlab.hosts.host import shown
-from netlab.lab.reaper import SEARCH_PATH
+from netlab.lab.reaper import SEARCH_PATH, holders_of, lab_of
 
 TOOL_TIMEOUT_S = 20.0
 
@@ -76,4 +76,53 @@ def tool_json(argv: Sequence[str], *, host: str = "lab") -> list[dict]:
 
 def inside(namespace: str, argv: Sequence[str]) -> tuple[str, ...]:
     """The argv that runs `argv` in a network namespace, with the /sys of that namespace."""
-    return ("ip", "netns", "exec", namespace, *argv)
+    return (*entry(namespace), "ip", "netns", "exec", namespace, *argv)
+
+
+def ip(namespace: str, *words: str) -> tuple[str, ...]:
+    """The argv of ``ip`` on a network namespace."""
+    return (*entry(namespace), "ip", "-n", namespace, *words)
+
+
+def tc(namespace: str, *words: str) -> tuple[str, ...]:
+    """The argv of ``tc`` on a network namespace."""
+    return (*entry(namespace), "tc", "-n", namespace, *words)
+
+
+def entry(namespace: str) -> tuple[str, ...]:
+    """Command prefix that enters the user namespace that a network namespace belongs to.
+
+    Raises
+    ------
+    HostError
+        The user namespace of a lab made without root is gone.
+    """
+    if os.geteuid() == 0:
+        return ()
+    _, inner = _holders(lab_of(namespace))
+    return _nsenter(inner, "--user", "--mount", "--net")
+
+
+def as_account(lab_id: str) -> tuple[str, ...]:
+    """Command prefix that runs its arguments as the account of a lab, which is listed there.
+
+    Raises
+    ------
+    HostError
+        The user namespace of a lab made without root is gone.
+    """
+    if os.geteuid() == 0:
+        return ()
+    outer, _ = _holders(lab_id)
+    return _nsenter(outer, "--user", "--mount")
+
+
+def _nsenter(pid: int, *kinds: str) -> tuple[str, ...]:
+    return ("nsenter", "--target", str(pid), *kinds, "--preserve-credentials", "--")
+
+
+def _holders(lab_id: str) -> tuple[int, int]:
+    holders = holders_of(lab_id)
+    if holders is None:
+        raise HostError("lab", f"the namespaces of lab {lab_id} are gone", code="E-LAB-030")
+    return holders

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 from netlab.errors import Unsupported
+from netlab.lab import userns
 from netlab.lab.reaper import SEARCH_PATH
 
 PACKAGES = {
@@ -17,18 +18,23 @@ PACKAGES = {
     "ssh-keygen": "openssh-client",
     "unshare": "util-linux",
 }
+USER_PACKAGES = {"nsenter": "util-linux", "hostname": "hostname"}
+"""Needed in addition without root."""
 NAMELESS = ("unshare", "--net", "--mount", "--uts", "--")
 
-# Runs in nameless namespaces that end with it; prints the name of each missing feature.
+# Runs in nameless namespaces that end with it; prints the name of each missing feature. Arguments:
+# tbf or -, most queues of a link, root or user.
 PROBE = r"""
 mount -t sysfs sysfs /sys || { echo sysfs; exit; }
 ip link add nl0 type veth peer name nl1 || { echo veth; exit; }
-echo host > /proc/sys/kernel/hostname || echo hostname
+if [ "$3" = user ]; then hostname host; else echo host > /proc/sys/kernel/hostname; fi ||
+  echo hostname
 if [ "$1" = tbf ]; then
   tc qdisc add dev nl0 root tbf rate 1gbit burst 131072b limit 1000000b || echo tbf
 fi
 ethtool -K nl0 gro on tso off gso off tx off rx off || echo offloads
 ip link set dev nl0 gro_max_size 100 || echo gro_max_size
+if [ "$3" = user ]; then exit; fi
 for f in gro_flush_timeout napi_defer_hard_irqs; do
   echo 0 > "/sys/class/net/nl0/$f" || echo "$f"
 done
@@ -50,6 +56,21 @@ MEANINGS = {
 }
 
 
+def check_rights() -> None:
+    """Check that this user can make namespaces on this machine.
+
+    Raises
+    ------
+    Unsupported
+        Not Linux, or neither root nor permitted to make a user namespace.
+    """
+    if os.uname().sysname != "Linux":
+        raise Unsupported(
+            "the lab needs Linux; on other systems measure hosts over SSH", code="E-LAB-018"
+        )
+    userns.check()
+
+
 def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> None:
     """Check that this machine can create a lab.
 
@@ -65,26 +86,21 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     Raises
     ------
     Unsupported
-        Not Linux, not root, a tool or a part of the kernel is missing; the message says which, and
-        the one line that installs a tool.
+        A tool or a part of the kernel is missing; the message says which, and the one line that
+        installs a tool.
     """
-    if os.uname().sysname != "Linux":
-        raise Unsupported(
-            "the lab needs Linux; on other systems measure hosts over SSH", code="E-LAB-018"
-        )
-    if os.geteuid() != 0:
-        raise Unsupported(
-            "the lab makes network namespaces, which needs root: run it with sudo", code="E-LAB-019"
-        )
-    missing = [name for name in PACKAGES if shutil.which(name, path=search_path) is None]
+    user = userns.is_needed()
+    packages = PACKAGES | (USER_PACKAGES if user else {})
+    missing = [name for name in packages if shutil.which(name, path=search_path) is None]
     if missing:
         raise Unsupported(
             f"the lab needs {', '.join(missing)}, not installed here; install with: "
-            f"apt-get install -y {' '.join(sorted({PACKAGES[name] for name in missing}))}",
+            f"apt-get install -y {' '.join(sorted({packages[name] for name in missing}))}",
             code="E-LAB-020",
         )
+    words = ("tbf" if shaped else "-", str(queues), "user" if user else "root")
     done = subprocess.run(
-        (*NAMELESS, "sh", "-c", PROBE, "probe", "tbf" if shaped else "-", str(queues)),
+        (*(userns.nameless() if user else NAMELESS), "sh", "-c", PROBE, "probe", *words),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -19,6 +19,7 @@ from functools import cache
 from typing import Self
 
 from netlab.errors import Unsupported
+from netlab.lab import userns
 from netlab.lab.link import QUEUE_LIMIT_B, LinkSettings, bucket_B
 from netlab.lab.namespaces import tool
 from netlab.study import Emulator, LabLink
@@ -50,9 +51,10 @@ def probed(run: Callable[[tuple[str, ...]], str] = tool) -> KernelFeatures:
     Parameters
     ----------
     run : callable
-        Runs an argv as root and returns what it printed.
+        Runs an argv and returns what it printed.
     """
-    words = run(("unshare", "--net", "--", "sh", "-c", PROBE)).split()
+    place = userns.nameless() if userns.is_needed() else ("unshare", "--net", "--")
+    words = run((*place, "sh", "-c", PROBE)).split()
     return KernelFeatures("netem" in words, "rate" in words, "seed" in words)
 
 

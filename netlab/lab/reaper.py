@@ -21,17 +21,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PREFIX = "nlab-"
 NAMESPACES = Path("/run/netns")
 PRIVILEGE_SEPARATION = Path("/run/sshd")
 BASES = ("/run", "/var/lib", "/var/tmp")
+USER_BASES = ("/var/tmp", "/tmp")
 SEARCH_PATH = os.pathsep.join(
     (os.environ.get("PATH", os.defpath), "/usr/local/sbin", "/usr/sbin", "/sbin")
 )
 FOUND = "found.json"
+HOLDERS = "holders"
 BUSY = "busy"
 TOKEN = "token"
 TERM_TIMEOUT_S = 3.0
@@ -40,14 +42,17 @@ SILENT_S = 1.0
 
 
 def base() -> Path:
-    """Directory of the state of all labs of this machine.
+    """Directory of the state of all labs of this machine that root made, or of this user's.
 
     Programs must be executable there: it has the agent of the lab's hosts.
     """
-    for candidate in BASES:
+    user = os.geteuid()
+    # a lab in a user namespace has a /run of its own
+    bases, name = (BASES, "netlab") if user == 0 else (USER_BASES, f"netlab-labs-{user}")
+    for candidate in bases:
         if os.path.isdir(candidate) and not os.statvfs(candidate).f_flag & os.ST_NOEXEC:
-            return Path(candidate) / "netlab"
-    return Path(BASES[-1]) / "netlab"
+            return Path(candidate) / name
+    return Path(bases[-1]) / name
 
 
 @contextlib.contextmanager
@@ -58,7 +63,7 @@ def registry(*, create: bool = False) -> Iterator[Path | None]:
         if create:
             where.mkdir(mode=0o700, exist_ok=True)
         try:
-            lock = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            lock = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             if create:
                 continue
@@ -122,7 +127,8 @@ def reserve(lab_id: str, token: str) -> Path | None:
         # marked before it gets its name, so that every lab has the token of its creator
         fresh.mkdir(mode=0o700)
         (fresh / TOKEN).write_text(token)
-        PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
+        if os.geteuid() == 0:
+            PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
         fresh.rename(state)
         return state
 
@@ -130,7 +136,7 @@ def reserve(lab_id: str, token: str) -> Path | None:
 def _note_machine(where: Path) -> None:
     """Record, before the first lab, the state that the removal of the last one restores."""
     note = where / FOUND
-    if note.exists():
+    if note.exists() or os.geteuid() != 0:
         return
     found = {
         "privilege_separation": PRIVILEGE_SEPARATION.is_dir(),
@@ -142,18 +148,53 @@ def _note_machine(where: Path) -> None:
     partial.replace(note)
 
 
+def holders_of(lab_id: str) -> tuple[int, int] | None:
+    """The two processes that hold the namespaces of a lab made without root.
+
+    Returns
+    -------
+    (int, int) or None
+        Process ids, of the outer and the inner one as in :mod:`netlab.lab.holder`; None if they
+        have ended, and for a lab of root.
+    """
+    with contextlib.suppress(OSError, ValueError), open(base() / lab_id / HOLDERS) as holders:
+        try:
+            fcntl.flock(holders, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            outer, inner = map(int, holders.read().split())
+            return outer, inner
+    return None
+
+
+def namespaces_directory(lab_id: str) -> Path:
+    """Directory with the names of a lab's network namespaces; it may not exist."""
+    if os.geteuid() == 0:
+        return NAMESPACES
+    holders = holders_of(lab_id)
+    return Path(f"/proc/{holders[1]}/root{NAMESPACES}") if holders else base() / lab_id / "netns"
+
+
 def namespaces_of(lab_id: str) -> list[str]:
     """Names of the network namespaces that belong to a lab."""
-    if not NAMESPACES.is_dir():
+    where = namespaces_directory(lab_id)
+    if not where.is_dir():
         return []
-    return sorted(name for name in os.listdir(NAMESPACES) if name.startswith(f"{PREFIX}{lab_id}-"))
+    return sorted(name for name in os.listdir(where) if name.startswith(f"{PREFIX}{lab_id}-"))
+
+
+def lab_of(namespace: str) -> str:
+    """Id of the lab that a network namespace belongs to, from its name."""
+    return namespace.removeprefix(PREFIX).partition("-")[0]
 
 
 def processes_in(namespaces: list[str]) -> list[int]:
     """Process ids that run in any of the namespaces."""
-    inside = _identities(namespaces)
+    return _processes(_identities(namespaces), "net")
+
+
+def _processes(inside: set[tuple[int, int]], kind: str) -> list[int]:
     pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
-    return [pid for pid in pids if pid != os.getpid() and _runs_in(pid, inside)]
+    return [pid for pid in pids if pid != os.getpid() and _runs_in(pid, inside, kind)]
 
 
 def cpu_hierarchies(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[tuple[Path, int]]:
@@ -176,20 +217,20 @@ def task_groups_of(lab_id: str) -> list[Path]:
 
 
 def _identities(namespaces: list[str]) -> set[tuple[int, int]]:
+    return _identities_at(namespaces_directory(lab_of(name)) / name for name in namespaces)
+
+
+def _identities_at(files: Iterable[Path]) -> set[tuple[int, int]]:
     found = set()
-    for name in namespaces:
+    for file in files:
         with contextlib.suppress(OSError):
-            status = os.stat(NAMESPACES / name)
+            status = os.stat(file)
             found.add((status.st_dev, status.st_ino))
     return found
 
 
-def _runs_in(pid: int, inside: set[tuple[int, int]]) -> bool:
-    try:
-        status = os.stat(f"/proc/{pid}/ns/net")
-    except OSError:
-        return False
-    return (status.st_dev, status.st_ino) in inside
+def _runs_in(pid: int, inside: set[tuple[int, int]], kind: str = "net") -> bool:
+    return bool(_identities_at([Path(f"/proc/{pid}/ns/{kind}")]) & inside)
 
 
 def remove(lab_id: str) -> None:
@@ -220,8 +261,10 @@ def _remove(where: Path | None, lab_id: str) -> None:
     with contextlib.ExitStack() as locks:
         if where is not None and (where / lab_id).is_dir():
             locks.enter_context(_idle(where / lab_id))
+        if os.geteuid() != 0:
+            _end_user_namespaces(lab_id)
         names = namespaces_of(lab_id)
-        _end_processes(names)
+        _end_processes(_identities(names), "net")
         for name in names:
             _quietly("ip", "netns", "delete", name)
             # a namespace whose creation was interrupted is a plain file
@@ -273,25 +316,40 @@ def _idle(state: Path) -> Iterator[None]:
         yield
 
 
-def _end_processes(names: list[str]) -> None:
+def _end_processes(inside: set[tuple[int, int]], kind: str, spared: tuple[int, ...] = ()) -> None:
+    """End the processes in namespaces of a kind, known by device and inode, except those spared."""
     begun = time.monotonic()
-    inside = _identities(names)
-    while names and time.monotonic() - begun < 2 * TERM_TIMEOUT_S:
+    while inside and time.monotonic() - begun < 2 * TERM_TIMEOUT_S:
         gentle = time.monotonic() - begun < TERM_TIMEOUT_S / 10
-        pids = processes_in(names)
+        pids = [pid for pid in _processes(inside, kind) if pid not in spared]
         if not pids:
             return
         for pid in pids:
             with contextlib.suppress(OSError):
                 handle = os.pidfd_open(pid)
                 try:
-                    if _runs_in(pid, inside):
+                    if _runs_in(pid, inside, kind):
                         signal.pidfd_send_signal(
                             handle, signal.SIGTERM if gentle else signal.SIGKILL
                         )
                 finally:
                     os.close(handle)
         time.sleep(0.02)
+
+
+def _end_user_namespaces(lab_id: str) -> None:
+    """End all processes in the user namespaces of a lab; its network namespaces end with them."""
+    holders = holders_of(lab_id)
+    if holders is None:
+        return
+    users = _identities_at(Path(f"/proc/{pid}/ns/user") for pid in holders)
+    # the holders last: as long as they live no other namespace gets these inodes
+    _end_processes(users, "user", spared=holders)
+    deadline = time.monotonic() + TERM_TIMEOUT_S
+    while holders_of(lab_id) == holders and time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            os.kill(holders[0], signal.SIGKILL)
+        time.sleep(0.005)
 
 
 def _remove_task_groups(lab_id: str) -> None:

@@ -1,4 +1,8 @@
-"""The sshd of a lab host: one process per connection, on its streams, with no port."""
+"""The sshd of a lab host: one process per connection, on its streams, with no port.
+
+In a lab made without root sshd itself runs as the user, outside the host's namespaces; the shell of
+its account enters them for each command.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ import pwd
 import shutil
 from pathlib import Path
 
-from netlab.lab import taskgroup
-from netlab.lab.namespaces import tool
+from netlab.lab import taskgroup, userns
+from netlab.lab.namespaces import as_account, tool
 from netlab.lab.reaper import PREFIX, SEARCH_PATH
 
 # Arguments: the host's name, the sshd to run. The hostname is that of a UTS namespace of its own.
@@ -18,6 +22,24 @@ printf %s "$1" > /proc/sys/kernel/hostname
 d=$(dirname "$0")/hosts/$1
 exec "$2" -i -f "$d/sshd_config" -E "$d/sshd.log"
 """
+SERVE_AS_USER = r"""
+set -e
+d=$(dirname "$0")
+read -r outer inner < "$d/holders"
+exec nsenter --target "$outer" --user --mount --preserve-credentials -- \
+  "$2" -i -f "$d/hosts/$1/sshd_config" -E "$d/hosts/$1/sshd.log"
+"""
+# The account's shell, called as `-c COMMAND`; sshd sets HOME to STATE/hosts/HOST/home.
+SESSION = r"""#!/bin/sh
+host=${HOME%/home}
+d=${host%/hosts/*}
+host=${host##*/}
+read -r outer inner < "$d/holders"
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+exec nsenter --target "$inner" --user --mount --net --preserve-credentials -- \
+  ip netns exec "PREFIX${d##*/}-$host" unshare --uts -- \
+  sh -c 'hostname "$1"; shift; cd "$HOME"; exec sh "$@"' session "$host" "$@"
+""".replace("PREFIX", PREFIX)
 CONFIG = """\
 HostKey {host}/host_key
 AuthorizedKeysFile {state}/user_key.pub
@@ -46,7 +68,9 @@ Subsystem sftp internal-sftp
 
 
 def login() -> str:
-    """Return the login of lab hosts: the account that creates the lab."""
+    """Return the login of lab hosts: the account that creates the lab, or without root its own."""
+    if userns.is_needed():
+        return userns.LOGIN
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
@@ -62,16 +86,18 @@ def prepare(state: Path, hosts: tuple[str, ...], busy: int | None = None) -> Non
     busy : int, optional
         As :func:`netlab.lab.namespaces.tool` takes it.
     """
-    _make_key(state / "user_key", busy)
+    _make_key(state.name, state / "user_key", busy)
     (state / "hosts").mkdir(mode=0o700)
-    (state / "serve").write_text(SERVE)
+    (state / "serve").write_text(SERVE_AS_USER if userns.is_needed() else SERVE)
+    (state / userns.SESSION).write_text(SESSION)
+    (state / userns.SESSION).chmod(0o700)
     known = []
     for host in hosts:
         directory = state / "hosts" / host
         directory.mkdir(mode=0o700)
         # a home of its own: no start-up files of the user run, and no cache is left there
         (directory / "home").mkdir(mode=0o700)
-        _make_key(directory / "host_key", busy)
+        _make_key(state.name, directory / "host_key", busy)
         known.append(f"{host} {(directory / 'host_key.pub').read_text().strip()}\n")
         (directory / "sshd_config").write_text(
             CONFIG.format(
@@ -89,16 +115,19 @@ def proxy_command(state: Path, lab_id: str, host: str) -> str:
     """Return the command whose streams are those of the host's sshd; no word has a blank."""
     sshd = shutil.which("sshd", path=SEARCH_PATH) or "/usr/sbin/sshd"
     ip = shutil.which("ip", path=SEARCH_PATH) or "ip"
+    serve = f"sh {state / 'serve'} {host} {sshd}"
+    if userns.is_needed():
+        return f"{' '.join(taskgroup.join(state))} {serve}"
     return (
         f"{' '.join(taskgroup.join(state))} {ip} netns exec {PREFIX}{lab_id}-{host} "
-        f"unshare --uts -- sh {state / 'serve'} {host} {sshd}"
+        f"unshare --uts -- {serve}"
     )
 
 
-def _make_key(path: Path, busy: int | None) -> None:
-    tool(
-        ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "netlab", "-f", str(path)), busy=busy
-    )
+def _make_key(lab_id: str, path: Path, busy: int | None) -> None:
+    # ssh-keygen refuses a user whom no account lists
+    words = ("-q", "-t", "ed25519", "-N", "", "-C", "netlab", "-f", str(path))
+    tool((*as_account(lab_id), "ssh-keygen", *words), busy=busy)
 
 
 def _locked(user: str) -> bool:

@@ -72,6 +72,9 @@ class RunEnd:
         request's.
     cpus : str, optional
         CPUs of the threads on this host, assigned in turn.
+    may_force : bool
+        Whether this host's agent may exceed the limits of socket buffers; if not, they stay within
+        the limits although the request exceeds them.
     """
 
     host: str
@@ -82,6 +85,7 @@ class RunEnd:
     rcvbuf_B: int
     congestion: str | None = None
     cpus: str | None = None
+    may_force: bool = True
 
     def congestion_of(self, request: Request) -> str:
         """Return the names in the agent's format, separated by commas."""
@@ -289,7 +293,6 @@ def measure(
     common = {
         "streams": request.streams,
         "record_B": request.record_length_B,
-        "force_buffer": int(request.force_buffer),
         "warmup_ms": request.warmup_ms,
         "interval_ms": request.interval_ms,
         "drain_ms": request.drain_ms,
@@ -310,6 +313,7 @@ def measure(
                 **{"from": of.address},
                 token=token,
                 buffer_B=to.rcvbuf_B,
+                force_buffer=int(request.force_buffer and to.may_force),
                 congestion=to.congestion_of(request),
                 interface=to.interface,
                 receive=request.receive,
@@ -331,6 +335,7 @@ def measure(
                 port=port,
                 token=token,
                 buffer_B=of.sndbuf_B,
+                force_buffer=int(request.force_buffer and of.may_force),
                 congestion=of.congestion_of(request),
                 interface=of.interface,
                 connect_ms=ACCEPT_MS,

@@ -55,7 +55,10 @@ STUDY: dict[str, Key] = {
         "Congestion controls of the study's own, by name; `wad_conf` reads one from a wad.conf.",
         {"mine": {"law": "aimd", "increase": 6.0, "decrease": 0.3}},
     ),
-    "force_buffer": ("Request socket buffers beyond the host's limits, as root.", True),
+    "force_buffer": (
+        "Request socket buffers beyond the host's limits, as root.",
+        True,
+    ),
     "engine": ("Method of sending and receiving; `auto` depends on the streams.", "auto"),
     "threads": ("Threads of the epoll engine; 0: one for each CPU.", 0),
     "send": ("System call of the sender.", "copy"),

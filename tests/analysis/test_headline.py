@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pytest
 import synthetic
 
 from netlab.analysis import findings
@@ -30,6 +33,17 @@ def test_five_sentences_state_design_machines_best_limits_and_findings(openlab):
     assert all(f"the {name} in {count}" in limits for name, count in counts.items())
     frame = findings.findings(m.runs, m.study)
     assert f"{(frame['verdict'] == 'seen').sum()} recur" in recur
+
+
+@pytest.mark.parametrize("share", ["of some runs ", ""])
+def test_a_lab_made_without_root_is_named(openlab, share):
+    runs = synthetic.runs_of(openlab)
+    made = [json.loads(text) for text in runs["provenance"]]
+    for number, one in enumerate(made):
+        one["user_namespace"] = not share or number % 2 == 0
+    runs["provenance"] = [json.dumps(one) for one in made]
+    machine = headline(from_frames(openlab, runs, None, None))[1]
+    assert f"The lab {share}was made without root and defers no interrupts" in machine
 
 
 def test_a_study_of_today_says_nothing_of_2003_and_names_real_machines(tmp_path):

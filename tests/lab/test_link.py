@@ -43,6 +43,12 @@ def test_a_tuned_link_offloads_and_does_not_wait():
     assert "gro_max_size" not in settings.ip_lines("data0")[0]
 
 
+def test_without_root_of_the_machine_a_link_sets_no_deferral_and_no_cpus_of_queues():
+    for queues in (1, 2):
+        argv = LinkSettings.of(LabLink(queues=queues), None).settings_argv("data0", reserved=False)
+        assert argv[-3:] == ("data0", "off", "off")
+
+
 def test_several_queues_are_made_with_the_pair_and_shared_out():
     one, two = LabLink(), LabLink(queues=2)
     assert LinkSettings.of(one, None).add_words == ""

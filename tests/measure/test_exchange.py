@@ -49,6 +49,14 @@ def test_both_ends_get_the_same_run(clock):
     assert 0 <= sink["run"] < 2**63
 
 
+def test_only_an_end_that_may_force_its_buffers_is_asked_to(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    limited = replace(side("b", b), may_force=False)
+    measure(side("a", a), limited, replace(request(), both=True), now=clock)
+    assert [words["force_buffer"] for words in (*a.asked("sink"), *a.asked("gen"))] == [1, 1]
+    assert [words["force_buffer"] for words in (*b.asked("sink"), *b.asked("gen"))] == [0, 0]
+
+
 def test_a_run_of_fixed_bytes_names_them_to_the_sender_and_no_window(clock):
     a, b = good_agent(clock), good_agent(clock)
     amount = replace(request(), warmup_ms=0, window_ms=0, bytes_per_stream=1 << 34, drain_ms=60_000)

@@ -212,6 +212,15 @@ def test_a_user_without_privilege_gets_the_reason(gensink):
         assert "only from root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN)" in event["message"]
 
 
+def test_root_of_a_user_namespace_gets_the_reason(gensink):
+    with cc_session(gensink, "unshare", "--user", "--map-root-user") as holder:
+        assert holder.ready["supported"] is False
+        assert holder.ready["reason"] == (
+            "unsupported: only root of the machine may load a BPF congestion control; "
+            "this is root of a user namespace"
+        )
+
+
 @pytest.fixture(scope="module")
 def without_bpf(tmp_path_factory) -> Path:
     """The build of a host of another architecture: the installed sources, with one command."""

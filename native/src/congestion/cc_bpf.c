@@ -43,6 +43,7 @@ void nl_cc_unload(struct nl_cc_loaded *loaded)
 
 #else
 
+#include "base/user_namespace.h"
 #include "congestion/cc_objects.h"
 
 #include <bpf/bpf.h>
@@ -94,6 +95,12 @@ int nl_cc_supported(char why[NL_MESSAGE_MAX])
 
 	if (known)
 		return 1;
+	if (!nl_in_first_user_namespace()) {
+		snprintf(why, NL_MESSAGE_MAX,
+			 "unsupported: only root of the machine may load a BPF congestion control; "
+			 "this is root of a user namespace");
+		return 0;
+	}
 	libbpf_set_print(record_warning);
 	kernel = btf__load_vmlinux_btf();
 	if (!kernel) {

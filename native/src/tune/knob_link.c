@@ -1,5 +1,6 @@
 /* knob_link: MTU and queue length through interface ioctls, deferral and threads of an
  * interface through sysfs. */
+#include "base/user_namespace.h"
 #include "tune/knob_file.h"
 #include "tune/knob_sysfs.h"
 
@@ -150,6 +151,9 @@ static enum nl_knob_code defer_read(const struct nl_knob *k, struct nl_value *ou
 	err = nl_knob_file_read(dir, path, out);
 	if (err == 0 && faccessat(dir, path, W_OK, AT_EACCESS) < 0 && errno == EROFS)
 		nl_fail(why, NL_REFUSED, "/sys is mounted read-only here");
+	else if (err == 0 && k->kind == NL_KNOB_DEFER && !nl_in_first_user_namespace())
+		nl_fail(why, NL_REFUSED, "only root of the machine may change it; this is root of a "
+			"user namespace");
 	else if (err == 0)
 		*access = nl_knob_privilege(why);
 	close(dir);

@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/user_namespace.h"
 #include "tune/knob.h"
 
 #include <errno.h>
@@ -54,8 +55,8 @@ static enum nl_knob_code module_read(const struct nl_knob *k, struct nl_value *o
 		return NL_KNOB_UNSUPPORTED;
 	}
 	*access_ = NL_KNOB_WRITABLE;
-	if (geteuid() != 0) {
-		nl_fail(why, NL_REFUSED, "no privilege: only root may load modules");
+	if (geteuid() != 0 || !nl_in_first_user_namespace()) {
+		nl_fail(why, NL_REFUSED, "no privilege: only root of the machine may load modules");
 		*access_ = NL_KNOB_NO_PRIVILEGE;
 	}
 	return NL_KNOB_OK;

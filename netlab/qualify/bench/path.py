@@ -15,7 +15,7 @@ from netlab.generators.meters import snapshot
 from netlab.generators.tools import Received, TransferRequest, Variant
 from netlab.generators.transfer import run_transfer
 from netlab.lab.lab import Lab
-from netlab.lab.namespaces import tool as run_ip
+from netlab.lab.namespaces import ip, tool
 from netlab.measure import measure
 from netlab.measure.record import goodput_MBps
 from netlab.qualify.bench.contenders import OwnVariant
@@ -101,17 +101,17 @@ def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator
         *(peer, "dev", endpoint.interface, "proto", "kernel", "scope", "link"),
         *("src", endpoint.address),
     )
-    change = ("ip", "-n", namespace, "route", "replace", *route)
-    run_ip((*change, "congctl", CONGESTION), host=endpoint.name)
+    change = ip(namespace, "route", "replace", *route)
+    tool((*change, "congctl", CONGESTION), host=endpoint.name)
     try:
-        said = run_ip(("ip", "-n", namespace, "route", "show", peer), host=endpoint.name)
+        said = tool(ip(namespace, "route", "show", peer), host=endpoint.name)
         if f"congctl {CONGESTION}" not in said:
             raise HostError(
                 endpoint.name, f"its route to {peer} did not take {CONGESTION}", code="E-BENCH-007"
             )
         yield
     finally:
-        run_ip(change, host=endpoint.name)
+        tool(change, host=endpoint.name)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from netlab.experiment.lab_pair import RECEIVER, SENDER
 from netlab.experiment.measurement import Measurement, core_run, measured, request_of, side_of
 from netlab.experiment.visit import stable_facts
 from netlab.lab.lab import Lab
-from netlab.lab.namespaces import tool as run_ip
+from netlab.lab.namespaces import ip, tool
 from netlab.measure import RunSetting
 from netlab.study import Group, Socket, Study, Timing
 
@@ -101,7 +101,7 @@ class CalibratedPath:
         """Set the MTU of both ends for good: a tuning refuses one that ends IPv6."""
         for name, endpoint in self.endpoints.items():
             line = ("link", "set", "dev", endpoint.interface, "mtu", str(mtu_B))
-            run_ip(("ip", "-n", self.lab.namespace(name), *line), host=name)
+            tool(ip(self.lab.namespace(name), *line), host=name)
 
     def send(self, stream: Stream) -> dict:
         """Send one stream.
