@@ -71,8 +71,9 @@ def measure(
     if campaign.disturbed:
         progress.note(
             f"{campaign.disturbed} runs are flagged interference, also after "
-            f"{loaded.noise.retries} retries: these hosts are noisy; quiet them, or set other "
-            "limits under `noise`"
+            f"{loaded.noise.retries} retries"
+            + (f" and {campaign.waited_s:.0f} s of waiting" if campaign.waited_s else "")
+            + ": these hosts are noisy; quiet them, or set other limits under `noise`"
         )
     if campaign.looks and loaded.precision is not None:
         last = campaign.looks[-1]

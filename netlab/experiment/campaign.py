@@ -23,7 +23,7 @@ from netlab.lab.lab import Lab
 from netlab.notebooks.execution import SilentNotebook, execute
 from netlab.notebooks.forkserver import Call
 from netlab.notebooks.kernel import Kernel
-from netlab.notebooks.progress import NOTE
+from netlab.notebooks.progress import NOTE, WAITED
 from netlab.study import Study
 from netlab.study.factors import Levels
 from netlab.study.levels import chosen_outer
@@ -63,6 +63,8 @@ class Campaign:
         The tests of the cells; empty for a study without a precision.
     out_of_time : bool
         Whether the budget ended before the last round.
+    waited_s : float
+        Time that was waited for quiet hosts, s.
     """
 
     study: Study
@@ -76,6 +78,7 @@ class Campaign:
     empty_cells: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
     out_of_time: bool = False
+    waited_s: float = 0.0
 
 
 def run_study(
@@ -191,6 +194,7 @@ class _Rounds:
         self._kernels = ExitStack()
         self._kernel: Kernel | None = None
         self.out_of_time = False
+        self.waited_s = 0.0
 
     def measure(self) -> Campaign:
         """Make all rounds; looks in between decide how long to go on."""
@@ -234,6 +238,7 @@ class _Rounds:
             empty_cells=empty_cells(runs, planned[0]),
             looks=tuple(self.looks),
             out_of_time=self.out_of_time,
+            waited_s=self.waited_s,
         )
 
     def _round(self, planned: Sequence[Visit], *, bounded: bool) -> None:
@@ -244,7 +249,7 @@ class _Rounds:
                 if (bounded or attempt) and self.clock() > self.until:
                     self.out_of_time = self.out_of_time or bounded
                     return
-                self._visit_or_again(visit)
+                self._visit_or_again(visit, waits=attempt > 0)
             todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
             if todo and attempt < self.study.noise.retries:
                 self.watcher.again(sum(len(visit.runs) for visit in todo), len(todo))
@@ -268,10 +273,10 @@ class _Rounds:
                 found.append(visit.only(wanted))
         return found
 
-    def _visit_or_again(self, visit: Visit) -> None:
+    def _visit_or_again(self, visit: Visit, *, waits: bool = False) -> None:
         """Make a visit; if its notebook falls silent, measure what is missing in a new kernel."""
         try:
-            self._visit(visit)
+            self._visit(visit, self.study.noise.wait - self.waited_s if waits else 0.0)
             self.silent = 0
         except SilentNotebook as error:
             self._kernels.close()
@@ -285,7 +290,7 @@ class _Rounds:
             if missing.runs:
                 self._visit_or_again(missing)
 
-    def _visit(self, visit: Visit) -> None:
+    def _visit(self, visit: Visit, wait_s: float = 0.0) -> None:
         if self._kernel is None:
             self._kernel = self._kernels.enter_context(Kernel(PREPARE, SHARED))
         record, part = self.record, self.record.new_part(visit)
@@ -294,6 +299,9 @@ class _Rounds:
         def progressed(message: str) -> None:
             if message.startswith(NOTE):
                 self.watcher.note(message.removeprefix(NOTE))
+                return
+            if message.startswith(WAITED):
+                self.waited_s += float(message.removeprefix(WAITED))
                 return
             self.measured += 1
             self.watcher.run_done(RunDone.parsed(message))
@@ -309,10 +317,13 @@ class _Rounds:
                 "results": str(record.directory),
                 "part": part,
                 "lab": self.lab.id if self.lab is not None else "",
+                "wait_s": max(wait_s, 0.0),
             },
             kernel=self._kernel,
             on_progress=progressed,
-            silence_s=SILENCE_S + 4 * max(run_s(self.study, run) for run in visit.runs),
+            silence_s=SILENCE_S
+            + max(wait_s, 0.0)
+            + 4 * max(run_s(self.study, run) for run in visit.runs),
         )
         self.visits += 1
 

@@ -14,12 +14,15 @@ from netlab import core
 from netlab.errors import HostError, NetlabError, RunError, TuningError
 from netlab.experiment.copies import Copies
 from netlab.experiment.emulation import Emulation
-from netlab.experiment.endpoint import TuningPlan, open_endpoints
+from netlab.experiment.endpoint import Endpoint, TuningPlan, open_endpoints
+from netlab.experiment.measurement import side_of
+from netlab.experiment.quiet import wait_until_quiet
 from netlab.experiment.trial import Trials
 from netlab.experiment.watcher import RunDone
 from netlab.generators import require
 from netlab.hosts.lease import HostLease
 from netlab.lab.lab import Lab
+from netlab.notebooks.progress import WAITED, announce, note
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.study import Study
 from netlab.study.schedule import Run, Visit
@@ -106,6 +109,7 @@ def run_visit(
     campaign: str = "",
     lab: Lab | None = None,
     lease: HostLease | None = None,
+    wait_s: float = 0.0,
     progress: Callable[[RunDone], None] = lambda run: None,
 ) -> VisitResult:
     """Measure the runs of a visit.
@@ -122,6 +126,8 @@ def run_visit(
         The lab with the study's lab hosts.
     lease : HostLease, optional
         The lease that both hosts must grant.
+    wait_s : float
+        Longest wait for quiet hosts before they are tuned, s.
     progress : callable
         Called with each run that is done.
 
@@ -135,6 +141,8 @@ def run_visit(
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
+        if wait_s:
+            _wait(study, endpoints, wait_s)
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
         trials = Trials(
@@ -165,6 +173,13 @@ def run_visit(
         result.unsupported += endpoint.unsupported()
         result.conflicts += endpoint.conflicts()
     return result
+
+
+def _wait(study: Study, endpoints: dict[str, Endpoint], wait_s: float) -> None:
+    """Wait for quiet hosts; announce for how long."""
+    ends = [side_of(endpoint) for endpoint in endpoints.values()]
+    waited = wait_until_quiet(ends, study.noise, wait_s, say=note)
+    announce(f"{WAITED}{waited.waited_s:.3f}")
 
 
 class _Results:

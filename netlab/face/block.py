@@ -162,6 +162,7 @@ def measure(
     runs: Sequence[str] = (),
     part: str = "",
     lab: str = "",
+    wait_s: float = 0.0,
 ) -> MeasuredBlock:
     """Measure one visit and show progress; see :meth:`netlab.face.study.Study.measure`."""
     visit = schedule.visit(study, block_id, round)
@@ -177,7 +178,14 @@ def measure(
         if visit.runs:
             progress = stack.enter_context(_progress(study, visit))
             result = run_visit(
-                study, visit, store, part, campaign=campaign, lab=up, progress=progress
+                study,
+                visit,
+                store,
+                part,
+                campaign=campaign,
+                lab=up,
+                wait_s=wait_s,
+                progress=progress,
             )
         else:
             result = VisitResult(frame_of([]), frame_of([], INTERVAL_COLUMNS))

@@ -278,6 +278,7 @@ class Study:
         lab: str = "",
         runs: Sequence[str] = (),
         part: str = "",
+        wait_s: float = 0.0,
     ) -> MeasuredBlock:
         """Measure one block in one round: the runs that share a path, a tuning and an MTU.
 
@@ -294,6 +295,8 @@ class Study:
             Id of a lab that is up; empty for one of its own, if the study has lab hosts.
         runs, part : sequence of str, str
             Runs to measure, and the part of the store to write, as a campaign gives them.
+        wait_s : float
+            Longest wait for quiet hosts before they are tuned, s.
 
         Returns
         -------
@@ -328,6 +331,7 @@ class Study:
             runs=runs,
             part=part,
             lab=lab,
+            wait_s=wait_s,
         )
 
     def screen(

@@ -7,6 +7,8 @@ import sys
 MIME = "application/vnd.netlab.progress"
 NOTE = "note: "
 """Begins a message for the user, in place of a run's id."""
+WAITED = "waited: "
+"""Begins a message of the seconds that hosts were waited for."""
 _listened = False
 
 

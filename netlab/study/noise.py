@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from netlab.study.base import Model
+from netlab.study.precision import duration_s
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 
-LATER = ("foreign_traffic_percent", "frequency_drop_percent")
+LATER = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
 
 
 class Noise(Model):
@@ -28,6 +29,9 @@ class Noise(Model):
     retries : int
         A run that was flagged ``interference`` is measured again at the end of its round, at most
         this many times. The flagged records stay.
+    wait : float
+        Seconds, also written ``5min``, that a campaign waits at most for quiet hosts before it
+        measures disturbed runs again: all waits together.
     """
 
     steal_percent: Percent = 5.0
@@ -35,6 +39,9 @@ class Noise(Model):
     foreign_traffic_percent: Percent = 1.0
     frequency_drop_percent: Percent = 10.0
     retries: Annotated[int, Field(ge=0, le=100)] = 1
+    wait: Annotated[
+        float, BeforeValidator(duration_s), Field(ge=0, le=86400, allow_inf_nan=False)
+    ] = 0.0
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict:

@@ -14,14 +14,15 @@ from tests.e2e.conftest import run_netlab, small_study
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.beside]
 
 BURN = "while True: pass"
+BURN_S = 12.0
 
 
-def noisy_study(tmp_path, retries: int) -> str:
+def noisy_study(tmp_path, retries: int, **noise: object) -> str:
     content = small_study("noisy")
     content["groups"] = content["groups"][:1]
     content["tunings"] = content["tunings"][:1]
     content["streams"] = [1]
-    content["noise"] = {"foreign_cpu_percent": 20.0, "retries": retries}
+    content["noise"] = {"foreign_cpu_percent": 20.0, "retries": retries, **noise}
     path = tmp_path / "noisy.yml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return str(path)
@@ -44,3 +45,23 @@ def test_a_disturbed_run_is_tried_again_and_a_noisy_host_is_named(tmp_path, mach
     records = store.runs(superseded=True)
     assert len(records) == 3 and records["superseded"].tolist() == [True, True, False]
     assert "foreign CPU load" in records["message"].iloc[0]
+
+
+def test_hosts_are_waited_for_until_the_other_work_ends(tmp_path, machine_untouched):
+    burner = f"import time; end = time.monotonic() + {BURN_S}\nwhile time.monotonic() < end: pass"
+    burners = [subprocess.Popen((sys.executable, "-c", burner)) for _ in range(2)]
+    try:
+        done = run_netlab(
+            "run",
+            noisy_study(tmp_path, 1, wait="2min"),
+            *("--results", str(tmp_path / "results")),
+            timeout_s=200,
+        )
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert done.returncode == 0, done.stderr
+    assert "waiting for quiet hosts, 120 s at most" in done.stderr
+    assert "foreign CPU load" in done.stderr
+    assert Store(tmp_path / "results").runs()["flags"].tolist() == [""]
