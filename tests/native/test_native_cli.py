@@ -166,6 +166,10 @@ def test_bad_input_is_one_message_and_exit_2(gensink, argv):
         (("gen", "--bind", "::1"), "a gen has no option bind"),
         (("meter", "lo", "--seconds=0"), "--seconds: expected an integer from 1 to 86400"),
         (("meter", "--json=1", "lo"), "--json=1: the option takes no value"),
+        (("meter", "lo", "-xy"), "unknown option -x; allowed: --seconds, --json, --help"),
+        (("meter", "--json"), "missing argument: INTERFACE"),
+        (("copyrate", "--colour"), "unknown option --colour; allowed: --budget-ms, --help"),
+        (("gen", "--colour=red"), "unknown option --colour=red; --help lists the options"),
     ],
 )
 def test_a_message_names_the_option_and_what_is_allowed(gensink, argv, said):
