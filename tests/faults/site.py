@@ -96,7 +96,7 @@ def until(condition: Callable[[], object], timeout_s: float = 20.0, every_s: flo
 
 
 def disturbed(code: int, complaint: str) -> bool:
-    """Whether a run was flagged because other programs of this machine took its CPUs.
+    """True if a run was flagged because other programs of this machine took its CPUs.
 
     A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
     """
@@ -263,7 +263,7 @@ class Site:
                 os.kill(int(pid), number)
 
     def sending(self) -> bool:
-        """Whether data flow from a to b."""
+        """True if data flow from a to b."""
         counter = "cat /sys/class/net/data0/statistics/tx_bytes"
         return int(run(*self.inside("a", "sh", "-c", counter))) > 10_000_000
 
