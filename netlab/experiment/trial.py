@@ -12,7 +12,6 @@ import pandas as pd
 
 import netlab
 from netlab import core
-from netlab.analysis.bottleneck import bottleneck
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.copies import Copies
@@ -30,6 +29,7 @@ from netlab.experiment.packet_size import packet_size
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, probe_path
 from netlab.measure import RunEnd, trace_rows
+from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Request
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Study
