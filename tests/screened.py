@@ -87,3 +87,9 @@ def screened(*, least_MBps: float = 1000.0, kind: str = "folded") -> Screened:
         valid_runs=len(runs),
         directory=Path("results"),
     )
+
+
+def found_knobs(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Knobs with an effect of their own, faster or slower, in the order of the design."""
+    found = frame["verdict"].isin(("faster", "slower")) & (frame["with_knob"] == "")
+    return tuple(frame.loc[found, "knob"])

@@ -44,7 +44,7 @@ def bounds(requirements: list[str]) -> dict[str, str]:
     found = {}
     for requirement in requirements:
         match = REQUIREMENT.fullmatch(requirement)
-        assert match, f"{requirement!r} is no name with a lower bound"
+        assert match, f"{requirement!r} is not a name with a lower bound"
         assert match["name"] not in found, f"{match['name']} is listed twice"
         found[match["name"]] = match["bound"] or ""
     return found

@@ -145,7 +145,7 @@ def parts(monkeypatch, codes: list[int]) -> tuple[int, list[list[str]]]:
 
 
 def selects(expression, marked):
-    """Whether `-m expression` takes a test with these markers."""
+    """True if `-m expression` takes a test with these markers."""
     return Expression.compile(expression).evaluate(lambda name, **_: marked[name])
 
 

@@ -1,6 +1,8 @@
 /* gensink: one binary, a table of subcommands. */
 #include "agent/agent.h"
+#include "base/clock.h"
 #include "base/serve.h"
+#include "cli/cli.h"
 #include "cli/cmd.h"
 #include "congestion/cc_session.h"
 #include "emulator/emulate.h"
@@ -12,35 +14,49 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Parse the command line of a subcommand that serves; silence_ns NULL: it has no such option. */
+static int serve_arguments(const char *about, int argc, char **argv, uint64_t *silence_ns)
+{
+	uint64_t silence_s = 0;
+	const struct nl_argument silence = nl_serve_silence_argument(&silence_s);
+	const struct nl_command_line line = {
+		.cmd = argv[0], .about = about, .row = &silence, .rows = silence_ns ? 1 : 0};
+	int code = nl_cli_arguments(&line, argc, argv, NULL);
+
+	if (silence_ns)
+		*silence_ns = silence_s * NL_NS_PER_S;
+	return code;
+}
+
 static int agent_main(int argc, char **argv)
 {
 	uint64_t silence_ns;
+	int code = serve_arguments("Serves a controller; requests come from standard input.\n", argc,
+				   argv, &silence_ns);
 
-	if (nl_serve_silence_option(argc, argv, &silence_ns)) {
-		fprintf(stderr, "usage: gensink agent [--silence-s 1..86400]; it reads requests from standard input\n");
-		return 2;
-	}
+	if (code != NL_CLI_GO_ON)
+		return code;
 	return nl_agent_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
 }
 
 static int emulate_main(int argc, char **argv)
 {
-	(void)argv;
-	if (argc > 1) {
-		fprintf(stderr, "gensink: emulate takes no arguments; it reads requests from standard input\n");
-		return 2;
-	}
+	int code = serve_arguments("Emulates the path between two hosts; requests come from standard "
+				   "input.\n", argc, argv, NULL);
+
+	if (code != NL_CLI_GO_ON)
+		return code;
 	return nl_emulate_serve(STDIN_FILENO, STDOUT_FILENO);
 }
 
 static int cc_main(int argc, char **argv)
 {
 	uint64_t silence_ns;
+	int code = serve_arguments("Registers BPF congestion controls until it ends; requests come from "
+				   "standard input.\n", argc, argv, &silence_ns);
 
-	if (nl_serve_silence_option(argc, argv, &silence_ns)) {
-		fprintf(stderr, "usage: gensink cc [--silence-s 1..86400]; it reads requests from standard input\n");
-		return 2;
-	}
+	if (code != NL_CLI_GO_ON)
+		return code;
 	return nl_cc_session_serve(STDIN_FILENO, STDOUT_FILENO, silence_ns);
 }
 
@@ -68,7 +84,7 @@ static const struct {
 	{"cc", cc_main, "register BPF congestion controls, driven over standard input"},
 	{"tune", nl_tune_main, "read, apply and revert knobs, driven over standard input"},
 	{"version", version_main, "print version and source digest"},
-	{"help", help_main, "print this help, or the options of gen, sink, meter or copyrate"},
+	{"help", help_main, "print this help, or the options of a subcommand"},
 };
 
 enum { COMMANDS = sizeof(command) / sizeof(command[0]) };
@@ -90,9 +106,8 @@ static int help_main(int argc, char **argv)
 		return 0;
 	}
 	for (int i = 0; i < COMMANDS; i++)
-		if (strcmp(command[i].name, argv[1]) == 0 &&
-		    (command[i].main == nl_gen_main || command[i].main == nl_sink_main ||
-		     command[i].main == nl_meter_main || command[i].main == nl_copyrate_main))
+		if (strcmp(command[i].name, argv[1]) == 0 && command[i].main != version_main &&
+		    command[i].main != help_main)
 			return command[i].main(2, rest);
 	print_commands(stderr);
 	return 2;

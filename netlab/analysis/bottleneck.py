@@ -1,213 +1,22 @@
-"""Bottleneck of a run: one word from the fields of its record, and the evidence in numbers.
+"""Bottlenecks of cells, and the evidence for that of a run in a sentence.
 
-The rules apply in a fixed order; the first one that holds decides:
-
-1. ``bus`` or ``link``: goodput equals the payload that the slower of them carries. A full pipe
-   also drops packets and fills windows, so this rule comes first.
-2. ``pacing``: goodput equals the configured pacing rate of the senders.
-3. ``CPU``: one core was busy all the time. This precedes the window rule: a receiver out of CPU
-   reads late and closes its window, and queues in front of a busy core stretch the RTT from which
-   the window bound is computed.
-4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
-   (goodput times RTT, Little's law) fill the socket buffers.
-5. ``loss``: segments were retransmitted or dropped, and no rule above explains the rate.
-6. ``unknown``: none of these, or the fields are missing.
+The rules are those of :mod:`netlab.measure.bottleneck`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.units import HEADERS_B, payload_share
-
-VERDICTS = ("bus", "link", "pacing", "window", "send buffer", "CPU", "loss", "unknown")
-
-NEAR_CEILING = 0.95
-"""Share of the payload that the ceiling carries. A token bucket that refills in ticks and the ramp
-at the window's edges cost up to 5 %; other bottlenecks seldom come this close by chance."""
-
-NEAR_PACING = 0.95
-"""Share of the pacing rate. The kernel paces within 0.1 % on an idle machine, and compensates only
-partly for a pause of a sender."""
-
-BUSY_CORE_PERCENT = 95.0
-"""A core above this is saturated. The counters tick in 10 ms, 1 % of a one-second window, and a
-saturated core still idles while it waits for locks and wake-ups."""
-
-LIMITED_SHARE = 0.5
-"""Least share of the busy time that the kernel counted as limited, for a verdict on it."""
-
-WINDOW_FULL = 0.4
-"""Bytes in flight over the smaller socket buffer. Linux reports twice the requested buffer and uses
-about half of it for bookkeeping, so 0.5 is a full window; 0.4 is 80 % of that."""
-
-QUEUEING_RATIO = 3.0
-"""Smoothed over least RTT. Below it the RTT is the path's, with its interrupt deferral; above it
-packets queue somewhere, and a full window only means that the queue is fed."""
-
-LOST_SHARE = 1e-3
-"""Share of the segments. Less loss hardly slows a short path: at 1e-3 the square-root law allows a
-window of about 40 segments, which fills 10 Gb/s at 9000 B and an RTT of 0.25 ms."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Numbers behind a verdict; NaN where a record lacks them.
-
-    Parameters
-    ----------
-    payload_ceiling_MBps : float
-        Most payload the run can carry: MSS / (MTU + 14) of the slower of bus and link, for ``<->``
-        of both directions together.
-    ceiling_kind : str
-        ``bus`` or ``link``; empty when neither is known.
-    ceiling_share : float
-        Goodput over that; where each direction has a ceiling of its own, of the busier one.
-    pacing_MBps, pacing_share : float
-        Pacing rate of the senders, and goodput over that.
-    window_bound_MBps : float
-        min(send buffer, receive buffer) / RTT x streams, all directions.
-    window_fill : float
-        Goodput over the window bound: bytes in flight over the smaller buffer.
-    rtt_ratio : float
-        Smoothed over least RTT.
-    lost_share : float
-        Segments retransmitted over segments sent.
-    rwnd_limited_share, sndbuf_limited_share, busiest_core_percent : float
-        As in the record.
-    softirq_percent : float
-        Of all cores, the larger of the two machines.
-    drops : float
-        Packets dropped by interfaces and the softnet backlog.
-    """
-
-    payload_ceiling_MBps: float
-    ceiling_kind: str
-    ceiling_share: float
-    pacing_MBps: float
-    pacing_share: float
-    window_bound_MBps: float
-    window_fill: float
-    rtt_ratio: float
-    lost_share: float
-    rwnd_limited_share: float
-    sndbuf_limited_share: float
-    busiest_core_percent: float
-    softirq_percent: float
-    drops: float
-
-
-def _number(row: Mapping, name: str) -> float:
-    value = row.get(name)
-    return math.nan if value is None or value is pd.NA else float(value)
-
-
-def _least(*values: float) -> float:
-    known = [v for v in values if not math.isnan(v)]
-    return min(known) if known else math.nan
-
-
-def _most(*values: float) -> float:
-    known = [v for v in values if not math.isnan(v)]
-    return max(known) if known else math.nan
-
-
-def _own_bus_each_way(row: Mapping) -> bool:
-    """True if each direction has the full bus to itself; on PCI and PCI-X both share it."""
-    shared = row.get("bus_shared")
-    return shared is not None and not pd.isna(shared) and not shared
-
-
-def evidence(row: Mapping) -> Evidence:
-    """Compute the numbers behind a verdict.
-
-    Parameters
-    ----------
-    row : mapping
-        One record of the runs table.
-    """
-    goodput = _number(row, "goodput_MBps")
-    both = row.get("direction") == "<->"
-    bus, link = _number(row, "bus_MBps"), _number(row, "link_MBps") * (2 if both else 1)
-    raw = _least(bus, link)
-    kind = "" if math.isnan(raw) else ("bus" if raw == bus else "link")
-    mtu_B, mss_B = _number(row, "mtu_B"), _number(row, "mss_B")
-    if math.isnan(mss_B):
-        mss_B = mtu_B - HEADERS_B
-    payload = raw * payload_share(mtu_B, mss_B)
-    share = goodput / payload if payload > 0 else math.nan
-    if both and payload > 0 and (kind == "link" or _own_bus_each_way(row)):
-        forward, reverse = (_number(row, f"goodput_{d}_MBps") for d in ("forward", "reverse"))
-        share = _most(forward, reverse) / (payload / 2)
-
-    streams = _number(row, "streams") * (2 if both else 1)
-    rtt_s = _number(row, "rtt_us") / 1e6
-    buffer_B = _least(_number(row, "sndbuf_B"), _number(row, "rcvbuf_B"))
-    bound = buffer_B / rtt_s * streams / 1e6 if rtt_s > 0 else math.nan
-    pacing = _number(row, "pacing_MBps")
-    least_us, sent_B = _number(row, "min_rtt_us"), _number(row, "sent_B")
-    softirq = (_number(row, f"{end}_softirq_percent") for end in ("sender", "receiver"))
-    return Evidence(
-        payload_ceiling_MBps=payload,
-        ceiling_kind=kind,
-        ceiling_share=share,
-        pacing_MBps=pacing,
-        pacing_share=goodput / pacing if pacing > 0 else math.nan,
-        window_bound_MBps=bound,
-        window_fill=goodput / bound if bound > 0 else math.nan,
-        rtt_ratio=rtt_s * 1e6 / least_us if least_us > 0 else math.nan,
-        lost_share=_number(row, "retransmits") * mss_B / sent_B if sent_B > 0 else math.nan,
-        rwnd_limited_share=_number(row, "rwnd_limited_share"),
-        sndbuf_limited_share=_number(row, "sndbuf_limited_share"),
-        busiest_core_percent=_number(row, "busiest_core_percent"),
-        softirq_percent=_most(*softirq),
-        drops=_number(row, "interface_drops") + _number(row, "softnet_drops"),
-    )
-
-
-def _verdict(seen: Evidence, goodput: float) -> str:
-    if math.isnan(goodput):
-        return "unknown"
-    if seen.ceiling_share >= NEAR_CEILING:
-        return seen.ceiling_kind
-    if seen.pacing_share >= NEAR_PACING:
-        return "pacing"
-    if seen.busiest_core_percent >= BUSY_CORE_PERCENT:
-        return "CPU"
-    if seen.sndbuf_limited_share >= LIMITED_SHARE:
-        return "send buffer"
-    if seen.rwnd_limited_share >= LIMITED_SHARE:
-        return "window"
-    if seen.window_fill >= WINDOW_FULL and not seen.rtt_ratio > QUEUEING_RATIO:
-        return "window"
-    if seen.lost_share >= LOST_SHARE:
-        return "loss"
-    if seen.window_fill >= WINDOW_FULL:
-        return "window"
-    return "unknown"
-
-
-def bottleneck(row: Mapping) -> str:
-    """Name the bottleneck of a run: one of :data:`VERDICTS`.
-
-    Parameters
-    ----------
-    row : mapping
-        One record of the runs table; missing fields are ignored.
-    """
-    return _verdict(evidence(row), _number(row, "goodput_MBps"))
+from netlab.measure.bottleneck import LIMITED_SHARE, VERDICTS, bottleneck, evidence
 
 
 def explain(row: Mapping) -> str:
     """Describe the bottleneck of a run and its evidence in one sentence."""
-    seen = evidence(row)
-    goodput = _number(row, "goodput_MBps")
-    verdict = _verdict(seen, goodput)
+    seen, verdict = evidence(row), bottleneck(row)
     if verdict in ("bus", "link"):
         return (
             f"{verdict}: {100 * seen.ceiling_share:.0f} % of the "
@@ -241,7 +50,7 @@ def explain(row: Mapping) -> str:
             f"loss: {100 * seen.lost_share:.2g} % of the segments were retransmitted, "
             f"{_count(seen.drops)} packets dropped on the hosts"
         )
-    if math.isnan(goodput):
+    if pd.isna(row.get("goodput_MBps")):
         return "unknown: the run has no goodput"
     reached = (
         "no ceiling is known"

@@ -1,7 +1,7 @@
 """Outlying hosts of a fleet: those whose links are all slower, or all faster, than others'.
 
-A host is looked at as a sender and as a receiver. What its partners contribute is taken out by
-medians, so that the partners of a slow host are not named in its place. The rank-sum test of
+A host is tested as a sender and as a receiver. Medians take out the contribution of its partners,
+so that the partners of a slow host are not named in its place. The rank-sum test of
 H. B. Mann and D. R. Whitney (1947) then compares its links with those of the other hosts; it asks
 nothing of the distribution of the noise. The most extreme host is named and put aside, and the
 others are compared again. Each test allows for the number of hosts and for both roles.
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 LEAST_PARTNERS = 4
-"""With fewer links than this a host is not judged."""
+"""Least number of links of a host that is tested."""
 LEAST_PERCENT = 2.0
 """A smaller difference is not named, however certain it is."""
 LEVEL = 0.02
@@ -39,7 +39,7 @@ def outlying_hosts(links: pd.DataFrame, level: float = LEVEL) -> pd.DataFrame:
         One row for each outlying host and role, the slowest first: ``host``, ``role`` (``sends`` or
         ``receives``), its number of ``links``, their ``share`` of the goodput of other hosts' links
         (a median; what the partners contribute is taken out), and ``p``, corrected for the number
-        of hosts and roles. A host with fewer than four links in a role is not judged.
+        of hosts and roles. A host with fewer than four links in a role is not tested.
     """
     if links.empty:
         return pd.DataFrame(columns=COLUMNS)

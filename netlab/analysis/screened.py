@@ -75,7 +75,7 @@ class Confirmation:
 
 
 class Concluded:
-    """What follows from the confirmations of a screen."""
+    """Conclusions from the confirmations of a screen."""
 
     tries: tuple[Confirmation, ...]
 

@@ -15,7 +15,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
-from netlab.charts.chart import Gallery, describe
+from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import (
     CEILING_COLOUR,
@@ -24,7 +24,7 @@ from netlab.charts.palette import (
     mtu_styles,
     second_style,
 )
-from netlab.charts.theme import CHART_SIZE_IN, SMALL_CHART_SIZE_IN, new_axes, theme
+from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.study import Study
 
 HEADROOM = 1.12
@@ -121,66 +121,6 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
     if missing:
         notes.append(f"Cells without a valid run: {missing}.")
     return " ".join(notes)
-
-
-@theme()
-def goodput(
-    cells: pd.DataFrame,
-    group: str,
-    tuning: str,
-    *,
-    study: Study | None = None,
-    small: bool = False,
-    top_MBps: float | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw goodput over streams for one group and tuning, one line an MTU.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
-    group, tuning : str
-        One of each in ``cells``.
-    study : Study, optional
-        Gives labels and the level of confidence.
-    small : bool
-        The size that fits two or three to a row.
-    top_MBps : float, optional
-        Upper end of the axis, for charts that share it.
-    ax : Axes, optional
-        Axes to draw on; new ones by default.
-
-    Returns
-    -------
-    Axes
-        Each line is named at its end. Error bars are the cells' intervals, the dotted line is the
-        bus, and the right axis shows per cent of it.
-    """
-    whole = printed.of_group(cells, group)
-    part = whole[whole["tuning"] == tuning]
-    label = printed.tuning_labels(whole, study).get(tuning, tuning)
-    ax = ax or new_axes(SMALL_CHART_SIZE_IN if small else CHART_SIZE_IN)
-    _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(part) if top_MBps is None else top_MBps)
-    _ceiling(ax, part, study, reading=True)
-    ax.set_ylabel(_axis_label(whole))
-    ax.set_title(f"{group}\n{label}")
-    label_lines(ax, _names(whole), size_pt=8 if small else 9, inside=True)
-    alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
-    return describe(ax, alt, "" if small else _caption(part, study))
-
-
-def gallery(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Gallery:
-    """Small charts of one group, one a tuning, on the same axis."""
-    whole = printed.of_group(cells, group)
-    tunings = printed.tuning_labels(whole, study)
-    top = _top(whole)
-    return Gallery.of(
-        *(
-            goodput(cells, group, tuning, study=study, small=True, top_MBps=top)
-            for tuning in tunings
-        )
-    )
 
 
 @theme()

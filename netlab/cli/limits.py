@@ -66,7 +66,7 @@ def explained(error: OSError | MemoryError) -> NetlabError:
 
 
 def _no_inode(filename: object) -> bool:
-    """Whether the file system of a file that could not be written lacks inodes."""
+    """True if the file system of a file that could not be written lacks inodes."""
     if not isinstance(filename, str):
         return False
     try:

@@ -6,18 +6,17 @@ One function per C call. A C call that does not return ``NL_OK`` raises
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import netlab._core as _core
-from netlab.core.conversion import fields_of, report_of, text_of
+from netlab.core.conversion import report_of, text_of
 from netlab.core.report import RunReport
 from netlab.errors import CoreError
 
@@ -53,11 +52,6 @@ def gensink_path() -> Path:
 def source_dir() -> Path:
     """C sources of this library; the file ``BUILD`` there is the command that compiles them."""
     return Path(_core.__file__).parent / "_src"
-
-
-def now_ns() -> int:
-    """CLOCK_MONOTONIC of this machine, as all times of the core."""
-    return lib.nl_now_ns()
 
 
 @dataclass(frozen=True)
@@ -260,86 +254,6 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[RunReport,
         with CoreRun("gen", **{**ours["gen"], "to": address, "port": sink.port}) as gen:
             gen_report = gen.result()
             return sink.result(), gen_report
-
-
-# -- the meter -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Meter:
-    """Counters of this machine, or their growth between two snapshots (``after - before``).
-
-    Attributes
-    ----------
-    t0_ns, t1_ns : int
-        When they were read; equal for a snapshot.
-    interface : dict or None
-        Name, rx and tx bytes, packets, errors and drops; for a difference ``reset``, ``wraps``.
-    cpu : tuple of dict
-        Microseconds by class, one row per CPU.
-    interrupts, context_switches : int
-    softnet : dict
-        ``processed``, ``dropped``, ``time_squeeze``, summed over CPUs.
-    process : dict
-        CPU time of this process, ``user_us`` and ``system_us``.
-    """
-
-    t0_ns: int
-    t1_ns: int
-    interface: dict[str, Any] | None
-    cpu: tuple[dict[str, int], ...]
-    interrupts: int
-    context_switches: int
-    softnet: dict[str, int]
-    process: dict[str, int]
-    _counters: Any = field(repr=False, compare=False, default=None)
-
-    def __sub__(self, before: Meter) -> Meter:
-        if self._counters is None or before._counters is None:
-            raise TypeError("only two snapshots have a difference")
-        span = ffi.new("struct nl_meter_span *")
-        lib.nl_meter_diff(before._counters, self._counters, span)
-        return _meter(
-            span, span.t0_ns, span.t1_ns, {"reset": bool(span.reset), "wraps": span.wraps}, None
-        )
-
-
-def _meter(c: Any, t0_ns: int, t1_ns: int, extra: dict[str, Any], counters: Any) -> Meter:
-    name = text_of(c.name)
-    return Meter(
-        t0_ns=t0_ns,
-        t1_ns=t1_ns,
-        interface={"name": name, **fields_of(c.interface), **extra} if name else None,
-        cpu=tuple(fields_of(c.cpu[i]) for i in range(c.cpus)),
-        interrupts=c.interrupts,
-        context_switches=c.context_switches,
-        softnet={
-            "processed": c.softnet_processed,
-            "dropped": c.softnet_dropped,
-            "time_squeeze": c.softnet_time_squeeze,
-        },
-        process={"user_us": c.process_user_us, "system_us": c.process_system_us},
-        _counters=counters,
-    )
-
-
-def meter(interface: str | None = None) -> Meter:
-    """Read the counters of this machine now.
-
-    Parameters
-    ----------
-    interface : str, optional
-        Network interface to read as well.
-
-    Raises
-    ------
-    CoreError
-        With code ``bad_request`` for an unknown interface.
-    """
-    snapshot, err = ffi.new("struct nl_meter *"), ffi.new("struct nl_err *")
-    name = os.fsencode(interface) if interface else b""
-    _check(lib.nl_meter_read(name, snapshot, err), err)
-    return _meter(snapshot, snapshot.t_ns, snapshot.t_ns, {}, snapshot)
 
 
 # -- ceilings ------------------------------------------------------------------------------------

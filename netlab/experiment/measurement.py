@@ -29,7 +29,7 @@ from netlab.measure import (
 from netlab.measure.exchange import Request
 from netlab.measure.flags import LIMITS, flags_of
 from netlab.measure.foreign import foreign_load
-from netlab.measure.record import judged
+from netlab.measure.record import with_upper_bound
 from netlab.study import Group, Noise, Study, Timing
 
 
@@ -297,7 +297,7 @@ def measured(
     foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
-        judged(row, setting, both=len(outcome.flows) == 2),
+        with_upper_bound(row, setting, both=len(outcome.flows) == 2),
         outcome,
         ledger.problems,
         drift,

@@ -44,7 +44,7 @@ class PacketSize:
 
     @property
     def passes(self) -> bool:
-        """Whether full-size packets arrive."""
+        """True if full-size packets arrive."""
         return self.passed_B >= self.full_B
 
     def text(self) -> str:
@@ -115,7 +115,7 @@ class _Probe:
         return payload_B + self.headers_B if payload_B else 0
 
     def arrives(self, payload_B: int) -> bool:
-        """Whether a segment of this payload arrives whole."""
+        """True if a segment of this payload arrives whole; probes once."""
         request = replace(
             self._request,
             streams=1,

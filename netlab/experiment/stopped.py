@@ -22,5 +22,5 @@ class Stopped(KeyboardInterrupt):
         return self.text
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows."""
+        """Lines that a notebook shows."""
         return [self.text]

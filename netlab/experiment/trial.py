@@ -12,7 +12,6 @@ import pandas as pd
 
 import netlab
 from netlab import core
-from netlab.analysis.bottleneck import bottleneck
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
 from netlab.experiment.copies import Copies
@@ -28,8 +27,9 @@ from netlab.experiment.measurement import (
 )
 from netlab.experiment.packet_size import packet_size
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
-from netlab.hosts.pathcheck import PathCheck, look
+from netlab.hosts.pathcheck import PathCheck, probe_path
 from netlab.measure import RunEnd, trace_rows
+from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Request
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Study
@@ -78,7 +78,7 @@ class Trials:
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
-        self.path_check = look(sender.host, sender.address, receiver.address)
+        self.path_check = probe_path(sender.host, sender.address, receiver.address)
 
     def _congestion_source(self, run: Run) -> str:
         """Source of the congestion control on each sending host; once if all agree."""
@@ -166,7 +166,7 @@ class Trials:
         return row, samples
 
     def _packet_fault(self, sender: RunEnd, receiver: RunEnd) -> str:
-        """Why no byte arrived, from a probe of each direction; empty if the path is sound."""
+        """Reason that no byte arrived, from a probe of each direction; empty for a sound path."""
         ends = (sender.host, receiver.host)
         if ends not in self.packet_faults:
             request = probe_request(self.study, self.study.timing)

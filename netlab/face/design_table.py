@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from netlab.analysis import printed
+from netlab.analysis.trust import counted
+from netlab.experiment.tally import duration
 from netlab.files.tables import Table
 from netlab.study import Group as GroupDesign
 from netlab.study import Study as Design
@@ -28,16 +30,15 @@ def design_table(design: Design) -> Table:
     ]
     each = schedule.rounds(design)[0]
     todo = [run for visit in each for run in visit.runs]
-    runs = len(todo)
     levels = "; ".join(
         f"{printed.tuning_label(level)}: {_mtus_text(level.mtus_B)}" for level in design.tunings
     )
     timing = design.timing
     note = (
         f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
-        f"{runs} runs in {len(each)} blocks, each {timing.seconds:g} s after "
-        f"{timing.warmup_s:g} s of warm-up: {schedule.measuring_s(design, todo) / 60:.1f} "
-        "minutes of measuring a round."
+        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each {timing.seconds:g} s "
+        f"after {timing.warmup_s:g} s of warm-up: "
+        f"{_time_text(schedule.measuring_s(design, todo))} of measuring a round."
     )
     if further := _further_text(design):
         note = f"{further}. {note}"
@@ -70,11 +71,16 @@ def _listed(levels: Sequence) -> str:
 def _rounds_text(design: Design) -> str:
     precision = design.precision
     if precision is None:
-        return f"{design.max_rounds} round" + ("s" if design.max_rounds > 1 else "")
+        return counted(design.max_rounds, "round")
     return (
         f"{precision.min_rounds} to {precision.max_rounds} rounds, until a cell is within "
         f"{precision.half_width_percent:g} %,"
     )
+
+
+def _time_text(seconds: float) -> str:
+    """``0.4 s``, ``45 s``, ``3 min 10 s``."""
+    return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
 
 
 def _mtus_text(mtus_B: tuple[int, ...] | None) -> str:

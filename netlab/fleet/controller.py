@@ -35,7 +35,7 @@ ORPHANS_S = 60.0
 
 @dataclass(frozen=True)
 class FleetOptions:
-    """How to run a fleet.
+    """Options of a fleet's run.
 
     Parameters
     ----------

@@ -61,11 +61,6 @@ class FleetHost(Model):
             identity_file=self.identity_file,
         )
 
-    @property
-    def is_located(self) -> bool:
-        """True if its data address and interface are known."""
-        return self.data_address is not None and self.interface is not None
-
 
 class Inventory(Model):
     """The hosts of a fleet, and pairs of them where they are given.

@@ -1,4 +1,4 @@
-"""What a fleet measures: pairs, visits and their order, in files that a job can start from."""
+"""The plan of a fleet: pairs, visits and their order, in files that a job can start from."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class PathCheck:
         return {"ping": self.ping, "traceroute": self.traceroute}
 
 
-def look(host: Host, source: str, destination: str) -> PathCheck:
+def probe_path(host: Host, source: str, destination: str) -> PathCheck:
     """Ping and trace a path at the same time, within 2 s.
 
     Parameters
@@ -87,11 +87,11 @@ def look(host: Host, source: str, destination: str) -> PathCheck:
     HostError
         The host is gone. A host without ping or a path without answer is not an error.
     """
-    looks = [
-        partial(host.run, ("sh", "-c", script, "look", source, destination), check=False)
+    probes = [
+        partial(host.run, ("sh", "-c", script, "probe_path", source, destination), check=False)
         for script in (PING, TRACEROUTE)
     ]
-    return parse(*(done.result().stdout.strip() for done in together(looks, at_once=2)))
+    return parse(*(done.result().stdout.strip() for done in together(probes, at_once=2)))
 
 
 def ping(host: Host, source: str, destination: str, *, count: int, interval_s: float) -> PathCheck:

@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -112,24 +111,6 @@ class LabEmulator:
         """
         restart = "" if restart_ms is None else f" restart_ms={restart_ms}"
         return self._ask(f"report samples={int(samples)}{restart}", "emulation")
-
-    def drop_at(self, direction: str, packets: Sequence[int]) -> None:
-        """Schedule these packets to be dropped, each exactly once.
-
-        Parameters
-        ----------
-        direction : str
-            ``ab``, from the path's first end to its second, or ``ba``.
-        packets : sequence of int
-            At most 16 numbers, ascending: packets that carry data, counted from 1 from now on, each
-            segment of a super-packet by itself. They replace earlier ones.
-
-        Raises
-        ------
-        HostError
-            The emulator is gone or refuses the numbers.
-        """
-        self._ask(f"set direction={direction} drop_at={','.join(map(str, packets))}", "set")
 
     def force_loss(self, direction: str, after_s: float) -> None:
         """Schedule one packet to be dropped some time after data begin to flow.

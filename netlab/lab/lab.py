@@ -163,12 +163,12 @@ class Lab:
 
     @property
     def foreign(self) -> bool:
-        """Whether root made it and this user is another, who sees its names only."""
+        """True if root made it and this user is another, who sees its names only."""
         return self.state.parent != reaper.base()
 
     @property
     def user_namespace(self) -> bool:
-        """Whether its namespaces belong to a user namespace, because it was made without root."""
+        """True if its namespaces belong to a user namespace, because it was made without root."""
         return userns.is_needed() and not self.foreign
 
     @property

@@ -1,4 +1,4 @@
-"""What the cards of a run counted and where its packets were received."""
+"""Counts of the cards of a run, and the queues that received its packets."""
 
 from __future__ import annotations
 

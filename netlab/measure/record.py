@@ -76,7 +76,7 @@ def ceiling(
 
 
 def ceiling_source(setting: RunSetting, kind: str | None) -> str:
-    """Where the figure of a ceiling is from; empty without one."""
+    """Source of the figure of a ceiling; empty without one."""
     sources = {
         "bus": setting.bus_source or "the bus",
         "link": f"a link of {setting.link_MBps or 0:g} MB/s, as the study states",
@@ -86,8 +86,8 @@ def ceiling_source(setting: RunSetting, kind: str | None) -> str:
     return sources[kind] if kind else ""
 
 
-def judged(row: dict, setting: RunSetting, both: bool) -> dict:
-    """A run's record with the ceiling that no valid run exceeds.
+def with_upper_bound(row: dict, setting: RunSetting, both: bool) -> dict:
+    """A run's record with a ceiling that no valid run exceeds, for the flag ``implausible``.
 
     On two machines that leaves out the copies: caches may have what is sent and received.
     """

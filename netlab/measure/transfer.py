@@ -67,7 +67,7 @@ def transfer_of(gen: dict, sink: dict, *, one_clock: bool) -> Transfer:
             reason="bad_request",
             code="E-MEASURE-005",
         )
-    # what the sink's clock is ahead of the gen's: at least, at most
+    # lead of the sink's clock over the gen's: at least, at most
     least_ns, most_ns = sink["t_go_ns"] - gen["t_let_go_ns"], read_ns - sent_ns
     if one_clock:
         ahead_ns, error_ns = 0, 0

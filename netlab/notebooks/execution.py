@@ -90,7 +90,7 @@ def execute(
                 log_output=False,
                 request_save_on_cell_execute=True,
                 kernel=running,
-                on_progress=_heard(watch, on_progress),
+                on_progress=_with_watch(watch, on_progress),
             )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")
@@ -119,19 +119,19 @@ def execute(
     return output
 
 
-def _heard(
+def _with_watch(
     watch: SilenceWatch | None, on_progress: Callable[[str], None] | None
 ) -> Callable[[str], None] | None:
     """`on_progress`, and every message restarts the time of the watch."""
     if watch is None:
         return on_progress
 
-    def heard(message: str) -> None:
-        watch.heard()
+    def progressed(message: str) -> None:
+        watch.progressed()
         if on_progress is not None:
             on_progress(message)
 
-    return heard
+    return progressed
 
 
 def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) -> None:

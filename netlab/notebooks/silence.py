@@ -30,7 +30,7 @@ class SilenceWatch:
     pid : int
         The process; it writes its stacks at SIGUSR1, see :data:`PREPARE`.
     limit_s : float
-        Longest time in s without a call of :meth:`heard`.
+        Longest time in s without a call of :meth:`progressed`.
     end_s : float
         Time in s for the process to end by SIGINT, before SIGKILL.
     stacks : Path
@@ -57,7 +57,7 @@ class SilenceWatch:
         self._pid, self.limit_s, self._end_s, self._clock = pid, limit_s, end_s, clock
         self._stacks = stacks
         self._done = threading.Event()
-        self._last = clock()
+        self._last_progress_s = clock()
         self._thread = threading.Thread(target=self._watch, name="silence", daemon=True)
         self.silent = False
         self.text = ""
@@ -70,12 +70,12 @@ class SilenceWatch:
         self._done.set()
         self._thread.join()
 
-    def heard(self) -> None:
+    def progressed(self) -> None:
         """Start the time anew."""
-        self._last = self._clock()
+        self._last_progress_s = self._clock()
 
     def _watch(self) -> None:
-        while (left_s := self._last + self.limit_s - self._clock()) > 0:
+        while (left_s := self._last_progress_s + self.limit_s - self._clock()) > 0:
             if self._done.wait(left_s):
                 return
         self.silent = True

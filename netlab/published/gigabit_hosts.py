@@ -22,7 +22,7 @@ LINK_LIMIT = {
     "solaris-linux": "TCP on the link, MTU 9000",
     "gigabit-nic": "TCP on the link, MTU 1500",
 }
-"""What TCP carries on the link of each document: names of :func:`ceilings`."""
+"""TCP's share of the link of each document: names of :func:`ceilings`."""
 
 
 def ceilings() -> pd.DataFrame:

@@ -85,7 +85,7 @@ def levels(m: Measured) -> Table:
 
 
 def has_factors(m: Measured) -> bool:
-    """Whether the study crosses anything besides tuning, MTU and streams."""
+    """True if the study crosses anything besides tuning, MTU and streams."""
     return bool(factors.names(m.cells))
 
 

@@ -15,6 +15,7 @@ from netlab.analysis.longpath_study import LongPath
 from netlab.analysis.printed import MISSING
 from netlab.congestion.window_laws import bdp_B
 from netlab.files.tables import Table
+from netlab.measure.bottleneck import bottleneck
 from netlab.report.tables import Sentence
 
 SHORT_FORM = (
@@ -111,7 +112,7 @@ def stacks(lp: LongPath) -> Table:
                 "retransmits": _number(row["retransmits"]),
                 "least RTT, ms": _number(row["min_rtt_us"] / 1e3, 1),
                 "RTT, ms": _number(row["rtt_us"] / 1e3, 1),
-                "bound by": row["bottleneck"],
+                "bound by": bottleneck(row),
                 "flags": row["flags"],
             }
         )
@@ -142,7 +143,7 @@ def configurations(lp: LongPath) -> Table:
                 "retransmits": _number(row["retransmits"]),
                 "dropped by the device": _number(row["interface_drops"]),
                 "SO_SNDBUF now, MB": _number(row["sndbuf_B"] / 1e6, 1),
-                "bound by": row["bottleneck"],
+                "bound by": bottleneck(row),
                 "flags": row["flags"],
             }
         )

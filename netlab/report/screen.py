@@ -37,7 +37,7 @@ PAGE = "screen-"
 
 
 def to_text(found: ScreenRecord) -> str:
-    """The screen for a terminal: effects, knobs that are no factor, least set."""
+    """The screen for a terminal: effects, knobs that are not factors, least set."""
     parts = [_plain(effects_table(found)), _wrapped(method(found))]
     if found.left_out:
         parts.append(
@@ -50,7 +50,7 @@ def to_text(found: ScreenRecord) -> str:
 
 
 def tables(found: ScreenRecord) -> Tables:
-    """The screen for a notebook: effects, knobs that are no factor, least set."""
+    """The screen for a notebook: effects, knobs that are not factors, least set."""
     parts: list[Table | Sentence] = [_effects(found)]
     if found.left_out:
         parts.append(_left_out(found))

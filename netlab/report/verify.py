@@ -210,7 +210,7 @@ def _moved(name: str, was: Sequence[tuple], now: Sequence[tuple]) -> list[Deviat
 
 
 def _same(was: str, now: str) -> bool:
-    """Whether two cells are equal, numbers but for their last digits."""
+    """True if two cells are equal, numbers but for their last digits."""
     if was == now:
         return True
     try:

@@ -260,11 +260,6 @@ def _matters(frame: pd.DataFrame) -> pd.Series:
     return ~frame["verdict"].isin((SAME, CANNOT_TELL))
 
 
-def found_knobs(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Knobs with an effect of their own, faster or slower, in the order of the design."""
-    return tuple(frame.loc[_matters(frame) & (frame["with_knob"] == ""), "knob"])
-
-
 def least_set(frame: pd.DataFrame) -> tuple[str, ...]:
     """The fewest knobs with the highest goodput that the effects found predict.
 

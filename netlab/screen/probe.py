@@ -1,4 +1,4 @@
-"""Which knobs of a tuning change anything on the two hosts; reads them and changes nothing."""
+"""Probe of a tuning: find its knobs that change anything on two hosts; nothing is changed there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Probed:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Knobs that are no factor -> reason."""
+        """Knobs that are not factors -> reason."""
         reasons = reasons_of(self.unsupported, self.unchanged)
         return {knob: why for knob, why in reasons.items() if knob not in self.factors}
 

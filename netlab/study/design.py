@@ -136,7 +136,7 @@ class Study(Model):
                 )
         check_tunings(self, found)
         check_congestions(self, found)
-        found.refuse()  # what follows looks names up
+        found.refuse()  # the checks below look names up
         for group in self.groups:
             with found.mistakes():
                 self._levels_are_there(group)

@@ -188,12 +188,12 @@ Excluded = dict[str, Annotated[tuple[Level, ...], Field(strict=False, min_length
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two levels are the same: numbers by value, truth values apart from numbers."""
+    """True if two levels are the same: numbers by value, truth values apart from numbers."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
 def left_out(excluded: Mapping[str, Any], levels: Mapping[str, object]) -> bool:
-    """Whether an entry of ``exclude`` leaves out a combination; not if that lacks a factor."""
+    """True if an entry of ``exclude`` leaves out a combination; not if that lacks a factor."""
     return all(
         name in levels and any(same(level, levels[name]) for level in listed(wanted))
         for name, wanted in excluded.items()

@@ -26,7 +26,7 @@ _FINAL = {
 AFTERWARDS = (
     "the guard on the host reverts the tuning; if it was killed too, `netlab tune recover` does"
 )
-"""What becomes of the tuning of a host whose connection is gone."""
+"""Fate of the tuning of a host whose connection is gone, as a message states it."""
 
 
 class TuneChannel(Protocol):

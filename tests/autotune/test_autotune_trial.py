@@ -27,6 +27,7 @@ class ScriptedEndpoint:
     interface: str = "data0"
     facts: dict = field(default_factory=lambda: {"cpus": 2, "mtu_B": 1500})
     clamps: tuple = (None, None)
+    may_force: bool = True
     drifted: list = field(default_factory=list)
 
     def buffer_clamps(self):

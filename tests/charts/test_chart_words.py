@@ -37,7 +37,6 @@ def drawn(m):
     names = {factor: factor for factor in steps["factor"].unique()}
     charts = [show(views.effects(steps, labels, names))]
     for group in m.groups[:2]:
-        charts += measured.gallery(m.cells, group, study=m.study).charts
         at = {"group": group, "tuning": "full"}
         over = factors.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import synthetic
 
+from netlab.analysis import printed
 from netlab.analysis.measured import from_frames
 from netlab.charts import measured as charts
 from netlab.charts import views
@@ -33,10 +34,13 @@ def _close():
 
 
 def test_lines_with_bars_carry_values_and_intervals(m):
-    chart = show(charts.goodput(m.cells, GROUP, "full", study=m.study))
+    chart = show(charts.panel(m.cells, GROUP, study=m.study))
     data = pd.read_csv(io.StringIO(csv_in(chart.svg)))
-    part = m.cells[(m.cells["group"] == GROUP) & (m.cells["tuning"] == "full")]
+    whole = m.cells[m.cells["group"] == GROUP]
+    part = whole[whole["tuning"] == "full"]
     drawn = data[data["series"].str.startswith("MTU")]
+    assert len(drawn) == len(whole) == 28
+    drawn = drawn[drawn["panel"] == printed.tuning_labels(whole, m.study)["full"]]
     assert len(drawn) == len(part) == 12
     for row in part.itertuples():
         (found,) = drawn[
@@ -48,15 +52,15 @@ def test_lines_with_bars_carry_values_and_intervals(m):
 
 
 def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
-    svg = show(charts.goodput(m.cells, GROUP, "full", study=m.study)).svg
+    svg = show(charts.panel(m.cells, GROUP, study=m.study)).svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
     value = m.cells[
         (m.cells["group"] == GROUP)
-        & (m.cells["tuning"] == "full")
+        & (m.cells["tuning"] == "none")
         & (m.cells["mtu_B"] == 9000)
         & (m.cells["streams"] == 4)
     ]["goodput_MBps"].iloc[0]
-    assert len(titles) == 12
+    assert len(titles) == 28
     assert any(f"TCP streams 4: {value:.5g} (" in text and "MB/s" in text for text in titles)
 
 

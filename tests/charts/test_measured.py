@@ -1,12 +1,13 @@
 """Charts of a measured study: content and alt text."""
 
 import math
-import re
 
 import pytest
 import synthetic
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
+from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
@@ -28,59 +29,64 @@ def cells(runs, study):
     return Cells()(runs, study=study)
 
 
-def test_a_chart_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
-    ax = charts.goodput(cells, "Linux64 -> Linux64", "full", study=study)
-    assert ax.figure.axes == [ax]
-    assert [text.get_text() for text in ax.texts] == [
-        "bus, 2128 MB/s",
-        "1500 B",
-        "9000 B",
-        "16114 B",
-    ]
-    assert ax.get_ylabel() == "goodput, MB/s" and ax.get_xlabel() == "TCP streams"
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "12", "20"]
-    assert ax.child_axes[0].get_ylabel() == "% of bus"
-    chart = show(ax)
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def one_tuning(cells, group, tuning, *, study) -> Axes:
+    """The axes of one tuning in the panel of a group."""
+    fig = charts.panel(cells, group, study=study)
+    titles = printed.tuning_labels(printed.of_group(cells, group), study)
+    return fig.axes[list(titles).index(tuning)]
+
+
+def test_a_panel_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
+    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    first, _, last = fig.axes
+    named = [["bus, 2128 MB/s", "1500 B", "9000 B"], ["1500 B", "9000 B"]]
+    named.append(["1500 B", "9000 B", "16114 B"])
+    for ax, names in zip(fig.axes, named, strict=True):
+        assert [text.get_text() for text in ax.texts] == names
+        assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "4", "12", "20"]
+        assert ax.get_ylim() == first.get_ylim() and ax.get_xlabel() == "TCP streams"
+    assert first.get_ylabel() == "goodput, MB/s" and not first.child_axes
+    assert last.child_axes[0].get_ylabel() == "% of bus"
+    chart = show(fig)
     assert "16114 B" in chart.alt and "Bus is 2128 MB/s" in chart.alt
     assert "95 % interval" in chart.caption
 
 
 def test_lines_are_named_at_their_ends_where_a_legend_would_be_cut_off(cells, study):
-    ax = charts.goodput(cells, "Linux64 -> Linux64", "full", study=study, small=True)
-    assert not ax.figure.legends and ax.get_legend() is None
-    inside = ax.figure.bbox
-    for text in ax.texts:
-        box = text.get_window_extent()
-        assert inside.x0 <= box.x0 and box.x1 <= inside.x1, text.get_text()
+    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    assert not fig.legends and all(ax.get_legend() is None for ax in fig.axes)
+    for ax in fig.axes:
+        for text in ax.texts:
+            box = text.get_window_extent()
+            assert fig.bbox.x0 <= box.x0 and box.x1 <= fig.bbox.x1, text.get_text()
 
 
 def test_lines_differ_in_colour_marker_and_dash(cells, study):
-    ax = charts.goodput(cells, "Linux64 -> Linux64", "full", study=study)
+    ax = one_tuning(cells, "Linux64 -> Linux64", "full", study=study)
     lines = [c.lines[0] for c in ax.containers]
     for look in ("get_color", "get_marker"):
         assert len({getattr(line, look)() for line in lines}) == 3
     assert len({str(line._dash_pattern) for line in lines}) == 3
 
 
-def test_an_mtu_looks_the_same_in_every_chart(cells, study):
+def test_an_mtu_has_the_same_colour_in_every_chart(cells, study):
     drawn = [
-        charts.goodput(cells, "Linux32 -> Linux64", tuning, study=study)
-        for tuning in ("none", "full")
+        one_tuning(cells, group, "full", study=study)
+        for group in ("Linux32 -> Linux64", "Linux64 -> Linux64")
     ]
-    looks = [{c.get_label(): c.lines[0].get_color() for c in ax.containers} for ax in drawn]
-    assert looks[0]["MTU 9000 B"] == looks[1]["MTU 9000 B"]
+    colours = [{c.get_label(): c.lines[0].get_color() for c in ax.containers} for ax in drawn]
+    assert colours[0]["MTU 9000 B"] == colours[1]["MTU 9000 B"]
 
 
-def test_a_gallery_has_a_chart_a_tuning_on_one_axis(cells, study):
-    gallery = charts.gallery(cells, "Linux32 <-> Linux64", study=study)
-    assert len(gallery.charts) == 3
-    texts = [set(re.findall(r">(\d+)</text>", chart.svg)) for chart in gallery.charts]
-    assert texts[0] == texts[1] == texts[2]
-
-
-def test_the_openlab_study_has_fifteen_small_charts(cells, study):
+def test_the_openlab_study_has_fifteen_axes(cells, study):
     groups = cells["group"].unique()
-    assert sum(len(charts.gallery(cells, g, study=study).charts) for g in groups) == 15
+    assert sum(len(charts.panel(cells, group, study=study).axes) for group in groups) == 15
 
 
 def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
@@ -100,9 +106,10 @@ def test_the_same_cells_give_the_same_bytes(cells, study):
 def test_missing_cells_leave_gaps_and_are_counted(study):
     runs = synthetic.runs_of(study, change=synthetic.only(streams=(1, 4, 20)))
     cells = Cells()(runs, study=study)
-    chart = show(charts.goodput(cells, "Linux64 -> Linux64", "none", study=study))
+    chart = show(charts.panel(cells, "Linux64 -> Linux64", study=study))
     assert "nothing valid with 12" in chart.alt
-    assert "Cells without a valid run: 2" in chart.caption
+    missing = cells[(cells["group"] == "Linux64 -> Linux64") & (cells["n_valid"] == 0)]
+    assert f"Cells without a valid run: {len(missing)}." in chart.caption and len(missing) > 0
 
 
 def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
@@ -120,9 +127,9 @@ def test_one_wild_interval_does_not_flatten_the_rest(study):
     cells = Cells()(synthetic.runs_of(study, change=wild), study=study)
     narrow = cells.assign(bus_MBps=math.nan)
     wide = narrow.assign(high_MBps=narrow["high_MBps"] * 9)
-    ax = charts.goodput(wide, "Linux64 -> Linux64", "none", study=study)
-    top = ax.get_ylim()[1]
-    assert top < 1.5 * cells["goodput_MBps"].max() and "run off the chart" in show(ax).caption
+    fig = charts.panel(wide, "Linux64 -> Linux64", study=study)
+    top = fig.axes[0].get_ylim()[1]
+    assert top < 1.5 * cells["goodput_MBps"].max() and "run off the chart" in show(fig).caption
 
 
 def test_a_study_without_a_bus_has_no_ceiling_and_wide_counts_a_log_axis(tmp_path):
@@ -154,21 +161,18 @@ def test_overhead_states_median_and_largest(runs):
     assert show(charts.overhead(runs.head(0))).alt.startswith("Empty chart")
 
 
-@pytest.mark.parametrize("name", ["goodput", "drift", "overhead"])
-def test_a_chart_is_drawn_on_the_axes_given(name, cells, runs, study):
+@pytest.mark.parametrize("name", ["drift", "overhead"])
+def test_a_chart_is_drawn_on_the_axes_given(name, runs):
     before = dict(plt.rcParams)
     fig, (left, right) = plt.subplots(1, 2)
-    if name == "goodput":
-        given = charts.goodput(cells, "Linux64 -> Linux64", "full", study=study, ax=right)
-    else:
-        given = getattr(charts, name)(runs, ax=right)
+    given = getattr(charts, name)(runs, ax=right)
     assert given is right and right.has_data() and not left.has_data()
     assert dict(plt.rcParams) == before and not fig.legends
     plt.close(fig)
 
 
 def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
-    lines = charts.goodput(cells, "Linux64 -> Linux64", "full", study=study).containers
+    lines = one_tuning(cells, "Linux64 -> Linux64", "full", study=study).containers
     dots = charts.drift(runs, study=study).get_lines()
     mtus = {c.lines[0].get_color() for c in lines}
     assert len(mtus) == 3 and not mtus & {line.get_color() for line in dots}
@@ -177,12 +181,12 @@ def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
 
 def test_a_chart_without_intervals_does_not_speak_of_bars(runs, study):
     few = Cells()(runs[runs["round"] <= 2], study=study)
-    caption = show(charts.goodput(few, "Linux64 -> Linux64", "full", study=study)).caption
+    caption = show(charts.panel(few, "Linux64 -> Linux64", study=study)).caption
     assert caption == "No bars: an interval takes 3 valid rounds."
 
 
 def test_a_chart_with_some_intervals_says_that_others_lack_them(runs, study):
     part = (runs["round"] <= 2) | (runs["streams"] > 1)
     some = Cells()(runs[part], study=study)
-    caption = show(charts.goodput(some, "Linux64 -> Linux64", "full", study=study)).caption
+    caption = show(charts.panel(some, "Linux64 -> Linux64", study=study)).caption
     assert caption.startswith("Bars: 95 % interval. No bars: too few samples for an interval.")

@@ -109,7 +109,7 @@ def measured_through(done: subprocess.CompletedProcess) -> None:
 
 
 def below_gate(done: subprocess.CompletedProcess) -> bool:
-    """Whether a report was written and is below the quality gate."""
+    """True if a report was written and is below the quality gate."""
     return done.returncode == 4 and "below the quality gate" in done.stderr
 
 

@@ -1,10 +1,9 @@
 """The notebook of agreement, executed as papermill does, and which studies show it."""
 
 import nbformat
-import openings
-import papermill
 import pytest
 import synthetic
+from notebook_page import executed_page
 
 from netlab import study as studies
 from netlab.analysis.measured import from_frames
@@ -21,14 +20,7 @@ def value(_study, group, _tuning, mtu_B, streams):
 
 
 def shown(tmp_path, results, study, **more):
-    parameters = {"results": str(results), "study": str(study), **more}
-    out = tmp_path / "out.ipynb"
-    executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
-    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
-    assert all(o.get("name") != "stderr" for o in outputs), outputs
-    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
-    openings.check(executed, drawn="<figure" in page)
-    return page
+    return executed_page(NOTEBOOK, tmp_path, drawn=None, results=results, study=study, **more)
 
 
 def test_quick_results_are_compared_within_the_bound_that_is_given(tmp_path):

@@ -3,10 +3,9 @@
 import shutil
 
 import numpy as np
-import openings
-import papermill
 import pytest
 import synthetic
+from notebook_page import executed_page
 
 from netlab import study as studies
 from netlab.analysis.measured import load_measured
@@ -43,13 +42,7 @@ def store(tmp_path_factory):
 
 
 def test_it_shows_the_factors_in_tables_and_charts(store, tmp_path):
-    executed = papermill.execute_notebook(
-        NOTEBOOK, tmp_path / "out.ipynb", {"results": str(store)}, progress_bar=False
-    )
-    openings.check(executed)
-    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
-    assert all(o.get("name") != "stderr" for o in outputs), outputs
-    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    page = executed_page(NOTEBOOK, tmp_path, results=store)
     assert "record length, B by MTU" in page and "smp, up" in page
     assert page.count("<figure") == 3
 
@@ -73,14 +66,7 @@ def test_a_published_table_stands_beside_the_results_in_a_notebook(store, tmp_pa
     table = Published(title="Theirs", source="A paper", cells=tuple(cells))
     shutil.copytree(store, tmp_path / "r")
     freeze(study.model_copy(update={"published": table}), tmp_path / "r")
-    executed = papermill.execute_notebook(
-        NOTEBOOK.with_name("20-published-beside.ipynb"),
-        tmp_path / "out.ipynb",
-        {"results": str(tmp_path / "r")},
-        progress_bar=False,
-    )
-    openings.check(executed)
-    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
-    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    beside = NOTEBOOK.with_name("20-published-beside.ipynb")
+    page = executed_page(beside, tmp_path, results=tmp_path / "r")
     assert "Theirs: published and measured" in page and "1024 to 8192" in page
     assert "recurs" in page

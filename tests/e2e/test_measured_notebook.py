@@ -1,10 +1,10 @@
 """The notebook of measured results, executed as papermill does."""
 
 import nbformat
-import openings
 import papermill
 import pytest
 import synthetic
+from notebook_page import executed_page
 
 from netlab.files.paths import data_dir
 
@@ -13,26 +13,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 
 
-def _execute(tmp_path, results, study):
-    parameters = {"results": str(results), "study": str(study)}
-    out = tmp_path / "out.ipynb"
-    executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
-    openings.check(executed)
-    return executed
-
-
 def test_a_study_with_nothing_of_2003_comes_out_right(tmp_path):
     """One group without a table, one MTU, one tuning, one repeat, no bus."""
     study = synthetic.foreign(tmp_path)
     synthetic.store_of(tmp_path / "store", study)
-    executed = _execute(tmp_path, tmp_path / "store", tmp_path / "two-racks.yml")
-    shown = "\n".join(
-        output.data.get("text/html", "")
-        for cell in executed.cells
-        if cell.cell_type == "code"
-        for output in cell.outputs
-        if "data" in output
-    )
+    where = {"results": tmp_path / "store", "study": tmp_path / "two-racks.yml"}
+    shown = executed_page(NOTEBOOK, tmp_path, **where)
     assert "as-found" in shown and "64 Streams" in shown
     assert "<script>" not in shown and "<b>left" not in shown
     assert "No group of this study states a target." in shown
@@ -41,7 +27,8 @@ def test_a_study_with_nothing_of_2003_comes_out_right(tmp_path):
 
 def test_missing_results_stop_it_with_a_clear_message(tmp_path):
     with pytest.raises(papermill.PapermillExecutionError, match="measure the study first"):
-        _execute(tmp_path, tmp_path / "nowhere", synthetic.openlab_file())
+        where = {"results": tmp_path / "nowhere", "study": synthetic.openlab_file()}
+        executed_page(NOTEBOOK, tmp_path, **where)
 
 
 def test_the_notebook_is_stored_without_outputs_and_in_short_cells():

@@ -30,7 +30,7 @@ def test_start_here_measures_and_then_measures_a_change(tmp_path, monkeypatch):
     openings.check(first, drawn=bool((runs["flags"] == "").all()))
     shown = str([cell.get("outputs", "") for cell in first.cells])
     assert "closes to the byte" in shown and "Linux64 &lt;-&gt; Linux64" in shown
-    assert "memory copy" not in shown, "what one core copies is no ceiling of several streams"
+    assert "memory copy" not in shown, "a copy rate of one core is not a ceiling of streams"
     more = {**small, "streams": [1, 2]}
     execute(notebook("00-start-here.ipynb"), tmp_path / "00.ipynb", more)
     assert set(netlab.Results("first-steps").runs["streams"]) == {1, 2}

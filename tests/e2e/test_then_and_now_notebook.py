@@ -1,10 +1,10 @@
 """The notebook of then and now, executed as papermill does."""
 
 import nbformat
-import openings
 import papermill
 import pytest
 import synthetic
+from notebook_page import executed_page
 
 from netlab import study as studies
 from netlab.files.paths import data_dir
@@ -15,14 +15,7 @@ NOTEBOOK = data_dir().parent / "notebooks" / "15-then-and-now.ipynb"
 
 
 def _shown(tmp_path, results, study):
-    parameters = {"results": str(results), "study": str(study)}
-    out = tmp_path / "out.ipynb"
-    executed = papermill.execute_notebook(NOTEBOOK, out, parameters, progress_bar=False)
-    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
-    assert all(o.get("name") != "stderr" for o in outputs), outputs
-    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
-    openings.check(executed, drawn="<figure" in page)
-    return page
+    return executed_page(NOTEBOOK, tmp_path, drawn=None, results=results, study=study)
 
 
 def test_quick_results_stand_beside_2003(tmp_path):

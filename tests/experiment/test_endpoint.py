@@ -1,4 +1,4 @@
-"""What an endpoint adds to the errors of its host."""
+"""Details that an endpoint adds to the errors of its host."""
 
 from types import SimpleNamespace
 

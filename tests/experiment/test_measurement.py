@@ -32,6 +32,7 @@ def endpoint(name: str, agent=None, clamps=(None, None), drift=()) -> SimpleName
         address=f"198.18.0.{ord(name)}",
         interface=f"to-{name}",
         buffer_clamps=lambda: clamps,
+        may_force=True,
         kernel_names=lambda congestion: f"nl_{congestion}",
         drift=lambda: list(drift),
     )

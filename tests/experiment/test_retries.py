@@ -1,4 +1,4 @@
-"""Which runs are measured again."""
+"""Runs that are measured again."""
 
 import synthetic
 

@@ -99,7 +99,7 @@ def cut_at_push(site: Site) -> Result:
 
 
 def cut_at_record(site: Site, verb: str) -> Result:
-    """When the journal of host b has its first record of a kind."""
+    """The moment at which the journal of host b has its first record of a kind."""
     process = site.measure()
     until(lambda: site.processes("b", " tune ") or process.poll() is not None, 90)
     tune = site.only("b", "tune")

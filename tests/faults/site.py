@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,12 +16,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
+from controller_process import start_controller
+from sshd_config import SSHD, config_with
 
 from netlab.measure.flags import LATE_WATCH
 from netlab.results import Store
 
-ROOT = Path(__file__).resolve().parents[2]
-SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
 ADDRESSES = {
     "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),
     "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
@@ -33,20 +32,12 @@ LIVE = re.compile(
     r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
 )
 
-CONFIG = """\
-ListenAddress {address}
-HostKey {state}/{name}/host_key
-AuthorizedKeysFile {state}/{name}/authorized_keys
-PermitRootLogin prohibit-password
-PasswordAuthentication no
-StrictModes no
-UsePAM no
-UseDNS no
-PidFile none
-MaxSessions 64
-SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}
-Subsystem sftp internal-sftp
-"""
+CONFIG = config_with(
+    "ListenAddress {address}",
+    "HostKey {state}/{name}/host_key",
+    "AuthorizedKeysFile {state}/{name}/authorized_keys",
+    "SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}",
+)
 
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
 WRAPPER = """\
@@ -96,7 +87,7 @@ def until(condition: Callable[[], object], timeout_s: float = 20.0, every_s: flo
 
 
 def disturbed(code: int, complaint: str) -> bool:
-    """Whether a run was flagged because other programs of this machine took its CPUs.
+    """True if a run was flagged because other programs of this machine took its CPUs.
 
     A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
     """
@@ -181,16 +172,8 @@ class Site:
         """Start netlab on the controller, in a session of its own."""
         script = f'{prefix} "$@"'
         netlab = [sys.executable, "-m", "netlab", *words]
-        process = subprocess.Popen(
-            self.inside("ctl", "sh", "-c", script, "sh", *netlab),
-            env={**os.environ, "HOME": str(self.state / "home"), "PYTHONPATH": str(ROOT)},
-            cwd=self.state,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        argv = self.inside("ctl", "sh", "-c", script, "sh", *netlab)
+        process = start_controller(argv, home=self.state / "home", cwd=self.state)
         self.controllers.append(process)
         return process
 
@@ -263,7 +246,7 @@ class Site:
                 os.kill(int(pid), number)
 
     def sending(self) -> bool:
-        """Whether data flow from a to b."""
+        """True if data flow from a to b."""
         counter = "cat /sys/class/net/data0/statistics/tx_bytes"
         return int(run(*self.inside("a", "sh", "-c", counter))) > 10_000_000
 

@@ -41,7 +41,7 @@ def test_anchors_and_merges_are_read_and_a_merged_key_may_be_given_anew(written)
 YAML_1_2 = {
     "octal has an o": ("0o10", 8),
     "hexadecimal": ("0x1F", 31),
-    "colons are no base 60": ("1:30", "1:30"),
+    "colons are not base 60": ("1:30", "1:30"),
     "nor with seconds": ("1:30:00", "1:30:00"),
     "on is text": ("on", "on"),
     "off is text": ("Off", "Off"),

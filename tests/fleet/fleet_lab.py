@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
-SSHD_CONFIG = """\
-HostKey {state}/host_key
-AuthorizedKeysFile {state}/key.pub
-PermitRootLogin prohibit-password
-PasswordAuthentication no
-StrictModes no
-UsePAM no
-UseDNS no
-PidFile none
-MaxSessions 64
-SetEnv HOME={state}/{name} XDG_CACHE_HOME={state}/{name}
-Subsystem sftp internal-sftp
-"""
+from controller_process import start_controller
+from sshd_config import SSHD, config_with
+
+SSHD_CONFIG = config_with(
+    "HostKey {state}/host_key",
+    "AuthorizedKeysFile {state}/key.pub",
+    "SetEnv HOME={state}/{name} XDG_CACHE_HOME={state}/{name}",
+)
 ALIAS = """\
 Host {name}
     User root
@@ -108,16 +100,8 @@ class FleetLab:
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start ``netlab fleet`` on the controller, in a session of its own."""
-        process = subprocess.Popen(
-            (sys.executable, "-m", "netlab", "fleet", *words),
-            env={**os.environ, "HOME": str(self.state), "PYTHONPATH": str(ROOT)},
-            cwd=self.state,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        argv = (sys.executable, "-m", "netlab", "fleet", *words)
+        process = start_controller(argv, home=self.state, cwd=self.state)
         self.controllers.append(process)
         return process
 

@@ -63,7 +63,7 @@ def die(lab: FleetLab, name: str) -> None:
 
 
 def measures(lab: FleetLab, name: str) -> bool:
-    """Whether a host has been tuned, which a run follows."""
+    """True if a host has been tuned, which a run follows."""
     return lab.sysctl(name, "net.ipv4.tcp_sack") == "0"
 
 

@@ -87,7 +87,6 @@ def test_ansible_in_yaml_and_ini_give_what_the_own_format_does(written):
     )
     assert load_inventory(written(ANSIBLE)).hosts == own.hosts
     assert load_inventory(written(INI, "hosts")).hosts == own.hosts
-    assert own.hosts["web1"].is_located and not own.hosts["web2"].is_located
 
 
 def test_hosts_of_an_ssh_configuration_have_its_addresses_and_no_patterns(written):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import openings
-import papermill
 import pytest
 from fleet_lab import fleet_lab
+from notebook_page import executed_page
 
 import netlab
 from netlab.files.paths import data_dir
@@ -22,13 +21,7 @@ def test_eight_hosts_are_measured_and_shown_link_by_link(tmp_path):
         _, complaint = lab.run("--at-once", "2").communicate(timeout=400)
         assert f"{HOSTS} of {HOSTS} jobs have a result" in complaint
         assert lab.processes() == []
-    executed = papermill.execute_notebook(
-        NOTEBOOK, tmp_path / "out.ipynb", {"results": str(lab.results)}, progress_bar=False
-    )
-    openings.check(executed)
-    outputs = [o for c in executed.cells if c.cell_type == "code" for o in c.outputs]
-    assert all(o.get("name") != "stderr" for o in outputs), outputs
-    page = "\n".join(o.data.get("text/html", "") for o in outputs if "data" in o)
+    page = executed_page(NOTEBOOK, tmp_path, results=lab.results)
     links = len(netlab.Fleet(lab.results).links)  # a busy machine disturbs some
     assert HOSTS <= links <= 2 * HOSTS
     assert f"Of {links} links of {HOSTS} hosts the slowest, n" in page

@@ -83,7 +83,7 @@ BUSYBOX = 'od() { busybox od "$@"; }; awk() { busybox awk "$@"; };'
 
 
 def payload_B(tmp_path, space: bytes, place: str = "device", tools: str = "") -> int | None:
-    """What the script finds in a card's configuration space."""
+    """Findings of the script in a card's configuration space."""
     card = tmp_path / "eth9"
     (card / "device").mkdir(parents=True)
     (card / place / "config").write_bytes(space)

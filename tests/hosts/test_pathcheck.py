@@ -36,9 +36,9 @@ UNANSWERED = """PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.
     ],
 )
 def test_the_sums_of_ping_are_read(printed, sums):
-    look = pathcheck.parse(printed, "")
-    assert look.ping == printed
-    assert (look.min_ms, look.avg_ms, look.max_ms, look.mdev_ms, look.loss_percent) == sums
+    found = pathcheck.parse(printed, "")
+    assert found.ping == printed
+    assert (found.min_ms, found.avg_ms, found.max_ms, found.mdev_ms, found.loss_percent) == sums
 
 
 def tools(folder: Path, **scripts: str) -> str:
@@ -63,17 +63,17 @@ def bare(monkeypatch):
 
 def test_a_host_without_the_programs_is_not_a_failure(tmp_path, bare):
     host = LocalHost(tmp_path / "home", tools(tmp_path / "bin"))
-    look = pathcheck.look(host, "127.0.0.1", "127.0.0.1")
-    assert look.ping == "ping: not installed"
-    assert look.traceroute == "traceroute and tracepath: not installed"
-    assert look.avg_ms is None
+    found = pathcheck.probe_path(host, "127.0.0.1", "127.0.0.1")
+    assert found.ping == "ping: not installed"
+    assert found.traceroute == "traceroute and tracepath: not installed"
+    assert found.avg_ms is None
 
 
 def test_each_program_is_given_both_addresses_and_tracepath_stands_in(tmp_path, bare):
     path = tools(tmp_path / "bin", ping='echo "ping $*"', tracepath='echo "tracepath $*"')
-    look = pathcheck.look(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
-    assert look.ping == "ping -n -c 5 -i 0.05 -I 192.0.2.1 192.0.2.2"
-    assert look.traceroute == "tracepath -n -m 16 192.0.2.2"
+    found = pathcheck.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    assert found.ping == "ping -n -c 5 -i 0.05 -I 192.0.2.1 192.0.2.2"
+    assert found.traceroute == "tracepath -n -m 16 192.0.2.2"
 
 
 def test_a_slow_check_is_cut_short_and_its_output_recorded(tmp_path, bare):
@@ -81,27 +81,27 @@ def test_a_slow_check_is_cut_short_and_its_output_recorded(tmp_path, bare):
     slow = "echo one hop\nexec sleep 30"
     path = tools(tmp_path / "bin", ping=slow, traceroute=slow)
     started = time.monotonic()
-    look = pathcheck.look(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
+    found = pathcheck.probe_path(LocalHost(tmp_path / "home", path), "192.0.2.1", "192.0.2.2")
     assert time.monotonic() - started < 10
-    assert look.ping == look.traceroute == "one hop"
+    assert found.ping == found.traceroute == "one hop"
 
 
 def test_this_machine_is_seen_over_its_loopback(tmp_path):
-    look = pathcheck.look(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
-    assert 0 < look.min_ms <= look.avg_ms <= look.max_ms and look.loss_percent == 0
-    assert "127.0.0.1" in look.traceroute
+    found = pathcheck.probe_path(LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1")
+    assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
+    assert "127.0.0.1" in found.traceroute
 
 
 def test_many_pings_report_their_summary_only(tmp_path):
-    look = pathcheck.ping(
+    found = pathcheck.ping(
         LocalHost(tmp_path / "home"), "127.0.0.1", "127.0.0.1", count=5, interval_s=0.02
     )
-    assert 0 < look.min_ms <= look.avg_ms <= look.max_ms and look.loss_percent == 0
-    assert "5 packets transmitted" in look.ping and "icmp_seq" not in look.ping
+    assert 0 < found.min_ms <= found.avg_ms <= found.max_ms and found.loss_percent == 0
+    assert "5 packets transmitted" in found.ping and "icmp_seq" not in found.ping
 
 
 def test_pings_without_an_answer_have_the_output(tmp_path):
     path = tools(tmp_path / "bin", ping="echo 'connect: Network is unreachable' >&2; exit 2")
     host = LocalHost(tmp_path / "home", path)
-    look = pathcheck.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)
-    assert look.avg_ms is None and look.ping == "connect: Network is unreachable"
+    found = pathcheck.ping(host, "192.0.2.1", "192.0.2.2", count=5, interval_s=0.02)
+    assert found.avg_ms is None and found.ping == "connect: Network is unreachable"

@@ -171,7 +171,7 @@ def test_the_real_tc_understands_every_line(words):
             argv = ("unshare", "--net", "tc", *line.split(" seed ")[0].split())
             done = subprocess.run(argv, capture_output=True, text=True)
             known = done.returncode == 0 or "qdisc kind is unknown" in done.stderr
-            # what is put below netem has no place without it
+            # a qdisc below netem has no place without it
             assert known or ("parent" in line and "Failed to find" in done.stderr), done.stderr
 
 

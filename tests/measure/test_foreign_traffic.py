@@ -1,4 +1,4 @@
-"""What the interfaces of a run carried beyond its own segments is foreign traffic."""
+"""Foreign traffic: bytes that the interfaces of a run carried beyond its own segments."""
 
 from __future__ import annotations
 

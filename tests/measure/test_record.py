@@ -18,10 +18,10 @@ from netlab.measure.record import (
     ceiling_source,
     goodput_MBps,
     interval_rows,
-    judged,
     others_load,
     record,
     trace_rows,
+    with_upper_bound,
 )
 
 SETTING = RunSetting(
@@ -252,7 +252,7 @@ def test_more_than_the_copies_of_two_hosts_is_judged_by_bus_and_link(
     setting = RunSetting(1500, None, link, 900.0, False, one_machine)
     row = {"goodput_MBps": 1080.0, "mss_B": 1448.0, "ceiling_MBps": 900.0}
     row |= {"ceiling_kind": "memory", "percent_of_ceiling": 120.0}
-    found = judged(row, setting, both=False)
+    found = with_upper_bound(row, setting, both=False)
     assert found["ceiling_kind"] == kind
     assert found["percent_of_ceiling"] == (None if percent is None else pytest.approx(percent))
     assert row["ceiling_kind"] == "memory"

@@ -123,6 +123,11 @@ def test_an_interrupted_sink_still_reports(gensink, which):
         (),
         ("nonsense",),
         ("agent", "x"),
+        ("agent", "--silence-s", "86401"),
+        ("agent", "--hold-s", "1"),
+        ("cc", "--silence-s", "1s"),
+        ("emulate", "x"),
+        ("emulate", "--silence-s", "1"),
         ("gen",),
         ("gen", "--to", "127.0.0.1", "--port", "5"),
         ("gen", "--to", "127.0.0.1", "--port", "5", "--token", "0" * 32),
@@ -166,6 +171,14 @@ def test_bad_input_is_one_message_and_exit_2(gensink, argv):
         (("gen", "--bind", "::1"), "a gen has no option bind"),
         (("meter", "lo", "--seconds=0"), "--seconds: expected an integer from 1 to 86400"),
         (("meter", "--json=1", "lo"), "--json=1: the option takes no value"),
+        (("meter", "lo", "-xy"), "unknown option -x; allowed: --seconds, --json, --help"),
+        (("meter", "--json"), "missing argument: INTERFACE"),
+        (("copyrate", "--colour"), "unknown option --colour; allowed: --budget-ms, --help"),
+        (("gen", "--colour=red"), "unknown option --colour=red; --help lists the options"),
+        (("agent", "--silence-s=0"), "--silence-s: expected an integer from 1 to 86400"),
+        (("cc", "--silence-s", "x"), "--silence-s: expected an integer from 1 to 86400"),
+        (("cc", "--hold-s=1"), "unknown option --hold-s=1; allowed: --silence-s, --help"),
+        (("emulate", "--silence-s=1"), "unknown option --silence-s=1; allowed: --help"),
     ],
 )
 def test_a_message_names_the_option_and_what_is_allowed(gensink, argv, said):
@@ -211,6 +224,34 @@ def test_the_token_comes_from_a_file_or_from_standard_input(gensink, tmp_path):
 def test_a_token_on_the_command_line_is_refused(gensink):
     done = run(gensink, "gen", "--to", "127.0.0.1", "--port", "5", "--token", "ab" * 16)
     assert done.returncode == 2 and "every user of this host sees a token" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["agent", "cc"])
+@pytest.mark.parametrize("silence", [("--silence-s", "1"), ("--silence-s=1",), ("--silence_s=1",)])
+def test_a_silence_limit_ends_a_command_that_serves(own_network, gensink, command, silence):
+    process = subprocess.Popen(
+        (gensink, command, *silence), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    assert process.wait(timeout=10) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("agent", ["--silence-s"]),
+        ("cc", ["--silence-s"]),
+        ("emulate", []),
+        ("tune", ["--journal", "--hold-s", "--silence-s"]),
+        ("meter", ["--seconds", "--json"]),
+        ("copyrate", ["--budget-ms"]),
+    ],
+)
+def test_help_lists_the_options_of_a_command(gensink, command, options):
+    helped = run(gensink, "help", command)
+    assert helped.returncode == 0
+    assert helped.stdout == run(gensink, command, "--help").stdout
+    assert helped.stdout.startswith(f"Usage: gensink {command}")
+    assert re.findall(r"^  (--[a-z-]+)", helped.stdout, re.MULTILINE) == options
 
 
 def test_help_and_version(gensink):

@@ -50,17 +50,17 @@ def test_a_stopped_kernel_is_killed_though_it_can_write_no_stacks(tmp_path, monk
 def test_progress_starts_the_time_anew(tmp_path):
     code = "import time\nfor i in range(8):\n    time.sleep(0.25)\n    progress.announce(str(i))"
     code = f"from netlab.notebooks import progress\n{code}"
-    heard = []
+    messages = []
     with Kernel(LISTEN) as kernel:
         execute(
             notebook(tmp_path, code),
             tmp_path / "out.ipynb",
             {},
             kernel=kernel,
-            on_progress=heard.append,
+            on_progress=messages.append,
             silence_s=1.0,
         )
-    assert heard == [str(i) for i in range(8)]
+    assert messages == [str(i) for i in range(8)]
     assert (tmp_path / "out.ipynb").exists()
 
 

@@ -77,7 +77,7 @@ def directory_of(made, **more):
 
 
 def issues(bundle, tmp_path, severity=Severity.REQUIRED):
-    """What the validator finds, without the network."""
+    """Findings of the validator, without the network."""
     cache = tmp_path / "cache"
     with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
         session.cache.save_response(context_response(f"{crate.SPECIFICATION}/context"))

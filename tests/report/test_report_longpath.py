@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
+from netlab.measure.bottleneck import VERDICTS
 from netlab.report import longpath as tables
 from netlab.report.publish import FACTORS, LONG_PATH, measured_notebooks
 
@@ -30,6 +32,16 @@ def test_all_stacks_and_both_frames_are_compared(lp):
         *(["Scalable", 9000], ["Scalable", 1500], ["FAST", 9000], ["FAST", 1500]),
     ]
     assert not frame["Mb/s"].str.contains("nan").any()
+
+
+@pytest.mark.parametrize("table", [tables.stacks, tables.configurations])
+def test_the_bottleneck_is_the_same_whatever_the_store_has_for_it(lp, table):
+    stored = lp.measured.runs
+    expected = table(lp).frame
+    assert expected["bound by"].isin(VERDICTS).all()
+    for runs in (stored.drop(columns="bottleneck"), stored.assign(bottleneck="loss")):
+        other = replace(lp, measured=replace(lp.measured, runs=runs))
+        pd.testing.assert_frame_equal(table(other).frame, expected)
 
 
 def test_the_ten_configurations_show_their_settings(lp):

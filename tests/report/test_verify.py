@@ -1,4 +1,4 @@
-"""What differs in a bundle is found: a byte, a number, a row, a file."""
+"""A difference in a bundle is found: a byte, a number, a row, a file."""
 
 from __future__ import annotations
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from screened import rows_measured
+from screened import found_knobs, rows_measured
 
 from netlab.errors import NetlabError
 from netlab.screen.design import FOLDED, FULL, LEAVE_ONE_OUT, design
 from netlab.screen.effects import (
     EFFECT_COLUMNS,
-    found_knobs,
     growing_sets,
     knob_effects,
     least_set,

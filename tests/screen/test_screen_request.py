@@ -1,4 +1,4 @@
-"""What a screen measures: rows as tunings of a study, knobs that are factors, refusals."""
+"""Request of a screen: rows as tunings of a study, knobs that are factors, refusals."""
 
 from __future__ import annotations
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from screened import found_knobs
 
 from netlab.screen.design import FOLDED, LEAVE_ONE_OUT, design
-from netlab.screen.effects import found_knobs, knob_effects, least_set
+from netlab.screen.effects import knob_effects, least_set
 
 pytestmark = pytest.mark.slow
 

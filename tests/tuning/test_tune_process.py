@@ -325,12 +325,6 @@ def test_nonsense_is_a_bad_request_and_changes_nothing(namespace, line, key):
     assert channel.close() == 0
 
 
-@pytest.mark.parametrize("options", [[], ["--journal"], ["--journal", "x", "--hold-s", "0"]])
-def test_a_wrong_command_line_is_bad_input(program, options):
-    run = subprocess.run([program, *options], capture_output=True, text=True, timeout=20)
-    assert run.returncode == 2 and '"code":"bad_request"' in run.stdout
-
-
 def test_an_output_without_a_reader_ends_it_in_three_seconds(namespace):
     channel = begin(namespace)
     applied(channel, f"{SACK} value=0")

@@ -1,11 +1,11 @@
-/* lease: which controller a host serves, by a number that only grows.
+/* lease: the controller that a host serves, by a number that only grows.
  *
  * The lock of the agent excludes a second agent; the lease excludes a controller that another has
  * replaced, whichever user the two measure as. Its file outlives the agent: `lease-INODE` of the
  * network namespace, `NUMBER CONTROLLER`. Each user writes it twice, in a directory of its own
  * (`directory` below), and in `netlab-leases-UID` of a directory that users share, where all can read
  * it. The highest number counts. A file counts if it belongs to the user that its directory is named
- * by, both are no links, and nobody else can write them: a user can raise the number, as by a lease,
+ * by, neither is a link, and nobody else can write them: a user can raise the number, as by a lease,
  * and never lower that of another. */
 #ifndef NL_LEASE_H
 #define NL_LEASE_H

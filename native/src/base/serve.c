@@ -1,7 +1,6 @@
 #include "base/serve.h"
 
 #include "base/clock.h"
-#include "base/request.h"
 #include "netlab.h"
 
 #include <errno.h>
@@ -49,19 +48,16 @@ enum nl_serve_end nl_serve_input(struct nl_serve *s, const struct pollfd *fds)
 	return s->stop ? NL_SERVE_STOPPED : NL_SERVE_GOING;
 }
 
-int nl_serve_silence_option(int argc, char **argv, uint64_t *silence_ns)
+struct nl_argument nl_serve_silence_argument(uint64_t *silence_s)
 {
 	enum { MAX_S = 86400 };
-	uint64_t silence_s;
 
-	*silence_ns = 0;
-	if (argc == 1)
-		return 0;
-	if (argc != 3 || strcmp(argv[1], "--silence-s") != 0 ||
-	    nl_decimal_parse(argv[2], 1, MAX_S, &silence_s))
-		return -1;
-	*silence_ns = silence_s * NL_NS_PER_S;
-	return 0;
+	return (struct nl_argument){.name = "silence-s",
+				    .value = "N",
+				    .help = "end after N s without input",
+				    .min = 1,
+				    .max = MAX_S,
+				    .count = silence_s};
 }
 
 /* The timeout for poll() until the silence is too long, in ms; -1: none. */

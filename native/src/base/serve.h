@@ -7,6 +7,7 @@
 #ifndef NL_SERVE_H
 #define NL_SERVE_H
 
+#include "base/arguments.h"
 #include "base/dispatch.h"
 #include "base/json.h"
 #include "base/line_reader.h"
@@ -39,8 +40,8 @@ struct nl_serve {
 	struct nl_line_reader reader;
 };
 
-/* Parse the arguments of a subcommand whose only option is `--silence-s 1..86400`. 0, or -1. */
-int nl_serve_silence_option(int argc, char **argv, uint64_t *silence_ns);
+/* The option --silence-s of a subcommand that serves: *silence_s is 0 without it. */
+struct nl_argument nl_serve_silence_argument(uint64_t *silence_s);
 
 enum { NL_SERVE_FDS = 4 };
 

@@ -1,4 +1,4 @@
-/* user_namespace: whether root here is root of the machine. */
+/* user_namespace: tell root of the machine from root of a user namespace. */
 #ifndef NL_USER_NAMESPACE_H
 #define NL_USER_NAMESPACE_H
 

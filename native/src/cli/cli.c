@@ -7,3 +7,16 @@ int nl_cli_fail(const char *cmd, const struct nl_err *err)
 	fprintf(stderr, "%s: %s\n", cmd, err->message);
 	return err->code == NL_BAD_REQUEST ? 2 : 1;
 }
+
+int nl_cli_arguments(const struct nl_command_line *line, int argc, char **argv,
+		     const char **operand)
+{
+	struct nl_err err;
+	int code = nl_arguments_parse(line, argc, argv, operand, &err);
+
+	if (code == NL_ARGUMENTS_HELP) {
+		nl_arguments_help(line, stdout);
+		return 0;
+	}
+	return code ? nl_cli_fail(line->cmd, &err) : NL_CLI_GO_ON;
+}

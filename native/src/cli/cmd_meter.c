@@ -1,31 +1,18 @@
 /* gensink meter: the report of the throughput program of 2003, from 64-bit counters. */
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/request.h"
 #include "base/signals.h"
-#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
 #include "meter/meter_poll.h"
 #include "run/meter_json.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { DEFAULT_S = 60, MAX_S = 24 * 3600 };
-
-static void print_help(void)
-{
-	printf("Usage: gensink meter INTERFACE [--seconds %d] [--json]\n\n"
-	       "Counts the bytes that the interface receives and transmits, until SIGINT or for\n"
-	       "--seconds.\n",
-	       DEFAULT_S);
-}
 
 static void print_report(const struct nl_meter_span *span)
 {
@@ -115,38 +102,26 @@ static int measure(const char *interface, uint64_t seconds, int json, struct nl_
 
 int nl_meter_main(int argc, char **argv)
 {
-	enum { SECONDS = 256, JSON, HELP };
-	static const struct option option[] = {
-		{"seconds", required_argument, NULL, SECONDS},
-		{"json", no_argument, NULL, JSON},
-		{"help", no_argument, NULL, HELP},
-		{NULL, 0, NULL, 0},
+	enum { MAX_S = 24 * 3600 };
+	uint64_t seconds;
+	int json, code;
+	const char *interface;
+	const struct nl_argument row[] = {
+		{.name = "seconds", .value = "N", .initial = "60", .help = "duration of the measurement in s",
+		 .min = 1, .max = MAX_S, .count = &seconds},
+		{.name = "json", .help = "print a line of JSON, with CPU", .given = &json},
 	};
-	uint64_t seconds = DEFAULT_S;
-	struct nl_err err = {0};
-	int found, json = 0;
+	const struct nl_command_line line = {
+		.cmd = argv[0],
+		.operand = "INTERFACE",
+		.about = "Counts the bytes that the interface receives and transmits, until SIGINT or for\n"
+			 "--seconds.\n",
+		.row = row,
+		.rows = sizeof(row) / sizeof(row[0])};
+	struct nl_err err;
 
-	optind = 0; /* scan from the start, whoever scanned before */
-	opterr = 0;
-	while ((found = getopt_long(argc, argv, ":", option, NULL)) != -1) {
-		if (found == HELP) {
-			print_help();
-			return 0;
-		}
-		if (found == JSON)
-			json = 1;
-		else if (found != SECONDS)
-			nl_arguments_fail(found, argv, &err);
-		else if (nl_decimal_parse(optarg, 1, MAX_S, &seconds))
-			nl_fail_key(&err, "seconds", "--seconds: expected an integer from 1 to %d", MAX_S);
-		if (err.code)
-			return nl_cli_fail(argv[0], &err);
-	}
-	if (optind == argc || !*argv[optind])
-		nl_fail_key(&err, "interface", "missing argument: INTERFACE");
-	else if (optind + 1 < argc)
-		nl_fail_key(&err, argv[optind + 1], "unexpected argument %s", argv[optind + 1]);
-	else
-		measure(argv[optind], seconds, json, &err);
-	return err.code ? nl_cli_fail(argv[0], &err) : 0;
+	code = nl_cli_arguments(&line, argc, argv, &interface);
+	if (code != NL_CLI_GO_ON)
+		return code;
+	return measure(interface, seconds, json, &err) ? nl_cli_fail(argv[0], &err) : 0;
 }

@@ -1,10 +1,11 @@
 /* gensink gen and gensink sink: one run, with a running report. */
+#include "base/arguments.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/signals.h"
-#include "cli/arguments.h"
 #include "cli/cli.h"
 #include "cli/cmd.h"
+#include "cli/run_arguments.h"
 #include "run/report_json.h"
 
 #include <errno.h>
@@ -150,15 +151,16 @@ static int run_cmd(const char *cmd, const struct nl_run_opts *opts, int json)
 
 static int cmd_main(int role, int argc, char **argv)
 {
-	struct nl_arguments arguments;
+	struct nl_run_arguments arguments;
 	struct nl_err err;
+	int code = nl_run_arguments_parse(&arguments, role, argc, argv, &err);
 
-	if (nl_arguments_parse(&arguments, role, argc, argv, &err))
-		return nl_cli_fail(argv[0], &err);
-	if (arguments.help) {
-		nl_arguments_help(argv[0], role);
+	if (code == NL_ARGUMENTS_HELP) {
+		nl_run_arguments_help(argv[0], role);
 		return 0;
 	}
+	if (code)
+		return nl_cli_fail(argv[0], &err);
 	/* a sink never uses a guessable token */
 	if (role == NL_SINK && zero_token(&arguments.opts) &&
 	    getrandom(arguments.opts.token, NL_TOKEN_B, 0) != NL_TOKEN_B) {

@@ -1,5 +1,6 @@
 #include "emulator/emulate_opts.h"
 
+#include "base/dispatch.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -36,13 +37,6 @@ static int number(struct nl_request *request, const char *key, uint64_t min, uin
 		return NL_OK;
 	return nl_fail_key(err, key, "%s: expected an integer from %" PRIu64 " to %" PRIu64, key, min,
 			   max);
-}
-
-static int nothing_else(const struct nl_request *request, struct nl_err *err)
-{
-	const char *key = nl_request_unread(request);
-
-	return key ? nl_fail_key(err, key, "%s: unknown key %s", request->verb, key) : NL_OK;
 }
 
 /* Parse ascending numbers, comma-separated. */
@@ -103,7 +97,7 @@ int nl_emulate_set_from_request(struct nl_request *request, int *link, struct nl
 	if ((!plan->forget &&
 	     numbers(request, "drop_at", plan->drop_at, &plan->drops, err)) ||
 	    number(request, "drop_at_ms", 0, 86400000, &plan->drop_at_ms, err) ||
-	    nothing_else(request, err))
+	    nl_request_only_known(request, err))
 		return err->code;
 	if ((changed.queue_B || changed.queue_packets) && !changed.rate_bps)
 		return nl_fail_key(err, "rate_bps", "a queue limit needs rate_bps");
@@ -143,7 +137,8 @@ int nl_emulate_ends_from_request(struct nl_request *request, struct nl_emulate_e
 			return nl_fail_key(err, key[i][1], "not a valid device name");
 	}
 	if (number(request, "sample_ms", 10, 60000, &ends->sample_ms, err) ||
-	    number(request, "late_us", 1, 1000000, &ends->late_us, err) || nothing_else(request, err))
+	    number(request, "late_us", 1, 1000000, &ends->late_us, err) ||
+	    nl_request_only_known(request, err))
 		return err->code;
 	return NL_OK;
 }

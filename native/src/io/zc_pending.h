@@ -28,13 +28,6 @@ static inline void nl_zc_pending_sent(struct nl_stream *stream, uint32_t number,
 	stream->zc_pending->slot[number % NL_ZC_PENDING_MAX] = (uint32_t)bytes + 1;
 }
 
-/* Count bytes sent with a plain copy. */
-static inline void nl_zc_pending_copied(struct nl_stream *stream, uint64_t bytes)
-{
-	stream->completed_bytes += bytes;
-	stream->copied_bytes += bytes;
-}
-
 /* Record the completion of a send. */
 static inline void nl_zc_pending_done(struct nl_stream *stream, uint32_t number, int copied)
 {

@@ -328,7 +328,7 @@ static int check_engine(const struct nl_run_opts *opts, struct nl_err *err)
 	return NL_OK;
 }
 
-/* How threads behave; the engine plain has no such options. */
+/* Behaviour of threads; the engine plain has no such options. */
 static int check_policy(const struct nl_run_opts *opts, struct nl_err *err)
 {
 	const struct {

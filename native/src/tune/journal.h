@@ -118,7 +118,7 @@ struct nl_stale {
 	int fd;                    /* -1: it cannot be opened */
 	struct nl_journal *journal; /* NULL: it cannot be read */
 	enum nl_place_match match;
-	const char *damage; /* what is wrong with the file, or NULL */
+	const char *damage; /* the fault of the file, or NULL */
 };
 
 /* Call found(context, stale) for each stale journal in dir, except those of other namespaces;

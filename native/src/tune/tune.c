@@ -1,6 +1,7 @@
 /* tune: the process of `gensink tune`: options, signals and the serve loop. */
 #include "tune/tune.h"
 
+#include "base/arguments.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/signals.h"
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-enum { HOLD_S = 30, HOLD_S_MAX = 86400 };
 
 static void count_one(void *context, const struct nl_stale *stale)
 {
@@ -33,30 +32,33 @@ static void send_ready(struct tune *t, int stale)
 	nl_tune_finish(t);
 }
 
+/* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
 static int parse_options(struct tune *t, int argc, char **argv, const char **journal,
 			 struct nl_err *err)
 {
-	static const char usage[] = "usage: gensink tune --journal DIR [--hold-s 1..86400] "
-				    "[--silence-s 1..86400]";
-	uint64_t hold_s = HOLD_S, silence_s = 0;
+	enum { HOLD_MAX_S = 86400 };
+	uint64_t hold_s = 0, silence_s = 0;
+	const struct nl_argument row[] = {
+		{.name = "journal", .value = "DIR", .help = "directory of the journals", .text = journal,
+		 .required = 1},
+		{.name = "hold-s", .value = "N", .initial = "30",
+		 .help = "revert after N s without a request", .min = 1, .max = HOLD_MAX_S,
+		 .count = &hold_s},
+		nl_serve_silence_argument(&silence_s),
+	};
+	const struct nl_command_line line = {
+		.cmd = "tune",
+		.about = "Reads, applies and reverts knobs of this host; requests come from standard "
+			 "input.\n",
+		.row = row,
+		.rows = sizeof(row) / sizeof(row[0])};
+	int code = nl_arguments_parse(&line, argc, argv, NULL, err);
 
-	*journal = NULL;
-	for (int i = 1; i < argc; i += 2) {
-		if (i + 1 == argc)
-			return nl_fail_key(err, argv[i], "%s needs a value; %s", argv[i], usage);
-		if (strcmp(argv[i], "--journal") == 0)
-			*journal = argv[i + 1];
-		else if ((strcmp(argv[i], "--hold-s") != 0 ||
-			  nl_decimal_parse(argv[i + 1], 1, HOLD_S_MAX, &hold_s)) &&
-			 (strcmp(argv[i], "--silence-s") != 0 ||
-			  nl_decimal_parse(argv[i + 1], 1, HOLD_S_MAX, &silence_s)))
-			return nl_fail_key(err, argv[i], "%s", usage);
-	}
-	if (!*journal)
-		return nl_fail_key(err, "--journal", "%s", usage);
+	if (code == NL_ARGUMENTS_HELP)
+		nl_arguments_help(&line, stdout);
 	t->hold_ns = hold_s * NL_NS_PER_S;
 	t->serve.silence_ns = silence_s * NL_NS_PER_S;
-	return NL_OK;
+	return code;
 }
 
 static int open_tune(struct tune *t, const char *journal, int *dir, int *stale, struct nl_err *err)
@@ -86,7 +88,7 @@ int nl_tune_main(int argc, char **argv)
 	enum nl_serve_end end;
 	const char *journal;
 	struct nl_err err;
-	int dir = -1, stale = 0;
+	int dir = -1, stale = 0, code;
 
 	nl_json_init(&t.json);
 	t.serve = (struct nl_serve){.verbs = nl_tune_verbs,
@@ -97,7 +99,10 @@ int nl_tune_main(int argc, char **argv)
 				    .out_fd = STDOUT_FILENO,
 				    .broken_fd = -1,
 				    .signal_fd = -1};
-	if (parse_options(&t, argc, argv, &journal, &err)) {
+	code = parse_options(&t, argc, argv, &journal, &err);
+	if (code == NL_ARGUMENTS_HELP)
+		return 0;
+	if (code) {
 		nl_tune_send_error(&t, NULL, &err);
 		return 2;
 	}

@@ -28,7 +28,7 @@ struct nl_session {
 	int journal_fd;
 	char file[NL_JOURNAL_FILE_MAX];
 	struct nl_journal journal;
-	struct nl_journal left; /* what stale journals say is not reverted */
+	struct nl_journal left; /* knobs that stale journals list as not reverted */
 	struct nl_guard guard;
 	struct nl_watch *watch;
 	size_t watches;

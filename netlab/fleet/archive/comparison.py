@@ -108,10 +108,10 @@ def compare_sides(
         raise NetlabError(
             f"no cell has valid runs of {by} {sides[0]} and of {by} {sides[1]}", code="E-FLEET-048"
         )
-    return _judged(found, keys, confidence, same_within_percent)
+    return _with_verdicts(found, keys, confidence, same_within_percent)
 
 
-def _judged(
+def _with_verdicts(
     found: pd.DataFrame, keys: list[str], confidence: float, same_within_percent: float
 ) -> pd.DataFrame:
     """Add ratios with simultaneous intervals (Bonferroni) and verdicts (Holm)."""

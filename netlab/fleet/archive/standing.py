@@ -1,4 +1,4 @@
-"""Which record counts: of several records of a run the last one of a campaign, as in a store."""
+"""The record that counts: of several records of a run the last one of a campaign, as in a store."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ static void an_interrupting_event_is_dated_back(void)
 	nl_wake_comp_begin(&rest, MS, 11 * MS, NEVER);
 	nl_wake_comp_end(&rest, 5 * MS);
 	CHECK(nl_wake_comp_ended_by_ns(&rest, 5 * MS) == 5 * MS - rest.mean_ns);
-	CHECK(rest.mean_ns > 39 * US); /* the sleep did not time out, so it is no measurement */
+	CHECK(rest.mean_ns > 39 * US); /* the sleep did not time out, so it is not a measurement */
 	/* not before the start of the sleep, nor after hardly any sleep */
 	for (uint64_t after_ns = 0; after_ns < 300 * US; after_ns += US)
 		CHECK(nl_wake_comp_ended_by_ns(&rest, MS + after_ns) >= MS);

@@ -58,7 +58,7 @@ static void start(struct end *end, int role, uint32_t port)
 	CHECK(pthread_create(&end->thread, NULL, execute, end) == 0);
 }
 
-/* How long the gen sent, in ms; its bytes arrive, whoever ended it. */
+/* Time that the gen sent for, in ms; its bytes arrive, whoever ended it. */
 static uint64_t sent_ms(int held)
 {
 	struct end sink = {0}, gen = {.held = held};

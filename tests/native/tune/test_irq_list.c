@@ -4,7 +4,7 @@
 
 static struct nl_irq_list list;
 
-/* What text is written as after it was parsed. */
+/* The text that a parsed list is written as. */
 static const char *again(const char *text, int exact)
 {
 	static char out[200];

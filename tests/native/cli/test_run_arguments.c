@@ -1,5 +1,6 @@
+#include "base/arguments.h"
 #include "check.h"
-#include "cli/arguments.h"
+#include "cli/run_arguments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #define TOKEN "--token", token_file
 #define TOKEN_TEXT "00112233445566778899aabbccddeeff"
 
-static struct nl_arguments arguments;
+static struct nl_run_arguments arguments;
 static struct nl_err err;
 static char token_file[32];
 
@@ -24,7 +25,7 @@ static int parse(int role, const char *const *given)
 		snprintf(text[argc - 1], sizeof(text[0]), "%s", given[argc - 1]);
 		argv[argc] = text[argc - 1];
 	}
-	return nl_arguments_parse(&arguments, role, argc, argv, &err);
+	return nl_run_arguments_parse(&arguments, role, argc, argv, &err);
 }
 
 #define PARSE(role, ...) parse(role, (const char *const[]){__VA_ARGS__, NULL})
@@ -78,7 +79,7 @@ static void an_option_of_the_other_role_is_not_taken_for_a_short_name(void)
 
 static void help_needs_no_other_option(void)
 {
-	CHECK(PARSE(NL_GEN, "--help") == NL_OK && arguments.help);
+	CHECK(PARSE(NL_GEN, "--help") == NL_ARGUMENTS_HELP);
 }
 
 static const struct nl_test tests[] = {
