@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-USER = 61007
+USER = 61100 + os.getpid() % 4000
+"""One for each worker of pytest: labs and processes are a user's."""
 # Arguments: directories that others may not enter, `--`, directories below them that the user
 # needs, `--`, mode of the TUN device or -, `--`, the command. In a mount namespace of its own.
 SCRIPT = r"""

@@ -195,7 +195,7 @@ NOISE: dict[str, Key] = {
         10.0,
     ),
     "retries": ("Times that a disturbed run is measured again.", 1),
-    "wait": ("Longest wait of a campaign for quiet hosts before it does so: s, or as 5min.", 300),
+    "wait": ("Longest wait of a campaign for quiet hosts before it does so.", "5min"),
 }
 
 LEVEL: dict[str, Key] = {

@@ -81,6 +81,11 @@ def _as_written(schema: dict[str, Any]) -> None:
     whole["stacks"]["patternProperties"] = {name: either}
     budget = parts["Precision"]["properties"]["budget"]
     budget["anyOf"].append({"type": "string", "pattern": DURATION})
+    wait = parts["Noise"]["properties"]["wait"]
+    parts["Noise"]["properties"]["wait"] = {
+        "anyOf": [wait, {"type": "string", "pattern": DURATION}],
+        "default": wait.pop("default"),
+    }
     knob = parts["Knob"]
     knob["required"].remove("source")
     knob["properties"]["value"] = {"type": ["string", "integer"]}
