@@ -155,12 +155,11 @@ def compare(
         )
     pairs = [(sides[0][key], sides[1][key]) for key in common]
     level = min(one.level for one in asked)
-    cell_level = 1 - (1 - level) / len(common)
-    adjusted = holm([p_of_ratio(*pair) for pair in pairs])
+    figures = compare_pairs(
+        pairs, level=level, asked=asked, same_within_percent=same_within_percent
+    )
     rows = [
-        dict(zip(keys, key, strict=True))
-        | _row(*pair, asked, cell_level, same_within_percent, Difference(p, 1 - level))
-        for key, pair, p in zip(common, pairs, adjusted, strict=True)
+        dict(zip(keys, key, strict=True)) | row for key, row in zip(common, figures, strict=True)
     ]
     return Compared(
         frame=_sorted(pd.DataFrame.from_records(rows, columns=[*keys, *FIGURES])),
@@ -169,10 +168,48 @@ def compare(
         apart=apart,
         overall=_overall(pairs, level),
         level=level,
-        cell_level=cell_level,
+        cell_level=bonferroni(level, len(pairs)),
         same_within_percent=same_within_percent,
         shared=shared,
     )
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[pd.Series, pd.Series]],
+    *,
+    level: float = 0.95,
+    asked: tuple[Asked, Asked] = (Asked(), Asked()),
+    same_within_percent: float = SAME_WITHIN_PERCENT,
+) -> list[dict]:
+    """Compare pairs of series as one family: their statements hold at once.
+
+    Parameters
+    ----------
+    pairs : sequence of (before, after)
+        Positive values, indexed by round; none is empty.
+    level : float
+        Level of all intervals and of all tests together.
+    asked : tuple of Asked
+        Level and precision of each side.
+    same_within_percent : float
+        As of :func:`compare`.
+
+    Returns
+    -------
+    list of dict
+        :data:`FIGURES` of each pair, in their order.
+    """
+    adjusted = holm([p_of_ratio(*pair) for pair in pairs])
+    cell_level = bonferroni(level, len(pairs))
+    return [
+        _row(*pair, asked, cell_level, same_within_percent, Difference(p, 1 - level))
+        for pair, p in zip(pairs, adjusted, strict=True)
+    ]
+
+
+def bonferroni(level: float, count: int) -> float:
+    """Level of each of several intervals that hold at once at ``level``."""
+    return 1 - (1 - level) / count
 
 
 def verdict(low: float, high: float, same_within_percent: float) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from netlab.analysis.compare import CANNOT_TELL
 from netlab.charts.palette import CEILING_COLOUR, MARKERS, OTHERS
 from netlab.charts.theme import theme
 from netlab.errors import BadInput
@@ -28,7 +29,7 @@ def ratios_figure(ratios: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        A hollow marker stands for an inconclusive comparison.
+        A hollow marker stands for the verdict *cannot tell*.
     """
     ratios = ratios[(ratios["other"] == ratios["against"]) & ratios["ratio"].notna()]
     if ratios.empty:
@@ -84,7 +85,7 @@ def _draw(ax, part: pd.DataFrame, labels: pd.Series, rows: list[str], i: int, ot
         reach = np.nan_to_num(
             [[row["ratio"] - row["low"]], [row["high"] - row["ratio"]]], nan=0.0
         ).clip(min=0.0)
-        concluded = row["verdict"] in ("faster", "slower")
+        concluded = row["verdict"] != CANNOT_TELL
         ax.errorbar(
             [row["ratio"]],
             [rows.index(labels[at]) + shift],

@@ -1,4 +1,11 @@
-"""Turn samples of a benchmark into medians, ratios and verdicts, ``no conclusion`` included."""
+"""Turn samples of a benchmark into medians, ratios and verdicts.
+
+The verdicts follow the rules of :mod:`netlab.analysis.compare`. A family is all pairs of a cell and
+a tool in one mode: intervals are simultaneous (Bonferroni) and differences tested by Holm's steps
+over all of them, so that the best peer of a cell can be chosen after the measurement. netlab's own
+engine ``plain`` is a family of its own in each mode. Rounds in which steal or foreign load
+disturbed either transfer are left out.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from netlab.analysis.compare import (
+    CANNOT_TELL,
+    FASTER,
+    SAME,
+    SAME_WITHIN_PERCENT,
+    SLOWER,
+    bonferroni,
+    compare_pairs,
+)
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
 from netlab.errors import BadInput
 from netlab.measure.flags import LIMITS
@@ -17,8 +33,6 @@ CELL = ("mode", "offloads", "mtu_B", "streams")
 BEST_PEER = "best peer"
 """Name for the peer with the highest median of a cell."""
 
-FASTER, SLOWER, NO_CONCLUSION = "faster", "slower", "no conclusion"
-
 MEDIAN_COLUMNS = (
     *CELL,
     *("contender", "variant", "n", "failed", "goodput_MBps", "least_MBps", "most_MBps"),
@@ -27,7 +41,8 @@ MEDIAN_COLUMNS = (
 )
 RATIO_COLUMNS = (
     *CELL,
-    *("other", "against", "pairs", "ratio", "low", "high", "noise_percent", "verdict", "reason"),
+    *("other", "against", "pairs", "disturbed", "ratio", "low", "high", "p_holm"),
+    *("noise_percent", "verdict", "reason"),
     *("cpu_ratio", "cpu_low", "cpu_high"),
 )
 
@@ -39,10 +54,13 @@ class ComparisonRule:
     Parameters
     ----------
     confidence : float
-        Level of the intervals of ratios.
+        Level at which all intervals and verdicts of a family hold at once.
+    same_within_percent : float
+        Two contenders are the same if the whole interval of their ratio lies within it of 1.
     """
 
     confidence: float = 0.95
+    same_within_percent: float = SAME_WITHIN_PERCENT
 
     def __post_init__(self) -> None:
         if not 0.5 < self.confidence < 1:
@@ -100,89 +118,142 @@ class ComparisonRule:
 
         Transfers of the same round are compared, so that a slow drift of the machine cancels. The
         ratio is the geometric mean of the ratios within a round, with Student's interval on their
-        logarithms.
+        logarithms, simultaneous over the family.
 
         Returns
         -------
         DataFrame
             :data:`RATIO_COLUMNS`, one row a cell and other contender. One row of a cell has
             ``other`` = :data:`BEST_PEER`, with its name in ``against``: a tool, never netlab's own
-            engine ``plain``. ``noise_percent`` is the standard deviation of the ratio between
-            rounds.
+            engine ``plain``. ``pairs`` counts the undisturbed rounds that both have, and
+            ``disturbed`` those left out. ``p_holm`` is Holm's adjusted p-value of a ratio of 1.
+            ``noise_percent`` is the standard deviation of the ratio between rounds. The intervals
+            of the CPU time hold at once in the same way, in a family of their own.
         """
-        rows = []
-        for key, part in samples.groupby(list(CELL), sort=False):
-            cell = dict(zip(CELL, key, strict=True))
-            by_name = {
-                name: some[some["goodput_MBps"].notna()].set_index("round")
-                for name, some in part.groupby("contender", sort=False)
+        good = samples[samples["goodput_MBps"].notna()]
+        cells: dict[tuple, dict[str, pd.DataFrame]] = {
+            key: {
+                name: some.set_index("round") for name, some in part.groupby("contender", sort=True)
             }
-            own = by_name.pop(GENSINK, None)
-            if own is None:
-                continue
-            compared = {name: self._pair(own, other) for name, other in sorted(by_name.items())}
-            rows += [
-                cell | {"other": name, "against": name} | row for name, row in compared.items()
-            ]
-            peers = {name: other for name, other in by_name.items() if name not in OWN}
-            known = {name: peer["goodput_MBps"].median() for name, peer in peers.items()}
-            known = {name: median for name, median in known.items() if not math.isnan(median)}
+            for key, part in good.groupby(list(CELL), sort=False)
+        }
+        compared = self._compared(samples, cells)
+        rows = []
+        for key, others in compared.items():
+            cell = dict(zip(CELL, key, strict=True))
+            rows += [cell | {"other": name, "against": name} | row for name, row in others.items()]
+            known = {
+                name: float(cells[key][name]["goodput_MBps"].median())
+                for name in others
+                if name not in OWN and name in cells[key]
+            }
             if known:
                 best = max(known, key=known.__getitem__)
-                rows.append(cell | {"other": BEST_PEER, "against": best} | compared[best])
+                rows.append(cell | {"other": BEST_PEER, "against": best} | others[best])
         return pd.DataFrame.from_records(rows, columns=list(RATIO_COLUMNS))
 
-    def _pair(self, own: pd.DataFrame, peer: pd.DataFrame) -> dict:
-        rounds = own.index.intersection(peer.index)
-        own, peer = own.loc[rounds], peer.loc[rounds]
-        ratio, low, high = self._ratio(own, peer, "goodput_MBps")
-        ours, theirs = (f["goodput_MBps"].to_numpy(dtype=float) for f in (own, peer))
-        noise = float(np.std(np.log(ours / theirs), ddof=1)) if len(rounds) > 1 else math.nan
-        cpu = self._ratio(own, peer, "cpu_s_per_GB")
-        disturbed = _disturbed(own).to_numpy() | _disturbed(peer).to_numpy()
-        verdict, reason = _verdict(ratio, low, high, noise, disturbed)
-        return {
-            "pairs": len(rounds),
-            "ratio": ratio,
-            "low": low,
-            "high": high,
-            "noise_percent": 100 * math.expm1(noise),
-            "verdict": verdict,
-            "reason": reason,
-            **dict(zip(("cpu_ratio", "cpu_low", "cpu_high"), cpu, strict=True)),
-        }
+    def _compared(
+        self, samples: pd.DataFrame, cells: dict[tuple, dict[str, pd.DataFrame]]
+    ) -> dict[tuple, dict[str, dict]]:
+        """Rows by cell and contender, compared family by family."""
+        tried = samples.groupby(list(CELL), sort=False)["contender"].unique()
+        found: dict[tuple, dict[str, dict]] = {}
+        families: dict[tuple[str, bool], list[tuple[tuple, str, _Pair]]] = {}
+        for key, names in tried.items():
+            if GENSINK not in names:
+                continue
+            by_name = cells.get(key, {})
+            found[key] = {}
+            for name in sorted(set(names) - {GENSINK}):
+                pair = _Pair.of(by_name.get(GENSINK), by_name.get(name))
+                found[key][name] = pair.without_figures()
+                if pair.rounds:
+                    families.setdefault((key[0], name in OWN), []).append((key, name, pair))
+        for family in families.values():
+            rows = self._family([pair for *_, pair in family])
+            for (key, name, _), row in zip(family, rows, strict=True):
+                found[key][name] |= row
+        return found
 
-    def _ratio(
-        self, own: pd.DataFrame, peer: pd.DataFrame, column: str
-    ) -> tuple[float, float, float]:
-        """Mean ratio within a round of a column, peer to own, and its interval."""
-        ours, theirs = (f[column].astype(float) for f in (own, peer))
-        good = (ours > 0) & (theirs > 0)
+    def _family(self, pairs: list[_Pair]) -> list[dict]:
+        """Figures of each pair of one family."""
+        figures = compare_pairs(
+            [pair.series("goodput_MBps") for pair in pairs],
+            level=self.confidence,
+            same_within_percent=self.same_within_percent,
+        )
+        level = bonferroni(self.confidence, len(pairs))
+        rows = []
+        for pair, figure in zip(pairs, figures, strict=True):
+            row = {name: figure[name] for name in ("ratio", "low", "high", "p_holm", "verdict")}
+            reason = {} if pair.too_few else {"reason": figure["reason"]}
+            rows.append(row | reason | {"noise_percent": pair.noise_percent()} | pair.cpu(level))
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Transfers of another contender and of gensink in the undisturbed rounds that both have."""
+
+    other: pd.DataFrame
+    own: pd.DataFrame
+    disturbed: int
+
+    @classmethod
+    def of(cls, own: pd.DataFrame | None, other: pd.DataFrame | None) -> _Pair:
+        if own is None or other is None:
+            return cls(pd.DataFrame(), pd.DataFrame(), 0)
+        common = own.index.intersection(other.index)
+        own, other = own.loc[common], other.loc[common]
+        disturbed = _disturbed(own).to_numpy() | _disturbed(other).to_numpy()
+        return cls(other[~disturbed], own[~disturbed], int(disturbed.sum()))
+
+    @property
+    def rounds(self) -> int:
+        return len(self.own)
+
+    @property
+    def too_few(self) -> bool:
+        return self.rounds < COMMON_ROUNDS
+
+    def series(self, column: str) -> tuple[pd.Series, pd.Series]:
+        return self.other[column].astype(float), self.own[column].astype(float)
+
+    def noise_percent(self) -> float:
+        other, own = (side.to_numpy() for side in self.series("goodput_MBps"))
+        logs = np.log(own / other)
+        return 100 * math.expm1(float(np.std(logs, ddof=1))) if len(logs) > 1 else math.nan
+
+    def cpu(self, level: float) -> dict:
+        """Ratio of the CPU time for a byte, with an interval unless the rounds are too few."""
+        other, own = self.series("cpu_s_per_GB")
+        good = (own > 0) & (other > 0)
         if not good.any():
-            return math.nan, math.nan, math.nan
-        found = paired_ratio(theirs[good], ours[good], self.confidence)
-        return found.ratio, found.low, found.high
+            return {}
+        found = paired_ratio(other[good], own[good], level)
+        if good.sum() < COMMON_ROUNDS:
+            return {"cpu_ratio": found.ratio}
+        return {"cpu_ratio": found.ratio, "cpu_low": found.low, "cpu_high": found.high}
+
+    def without_figures(self) -> dict:
+        """Row of a pair that has no round to compare."""
+        figures = ("ratio", "low", "high", "p_holm", "noise_percent")
+        reason = f"{self.rounds} undisturbed rounds in common, {COMMON_ROUNDS} needed"
+        if self.disturbed:
+            reason += f" (steal or foreign load in {self.disturbed})"
+        return {
+            "pairs": self.rounds,
+            "disturbed": self.disturbed,
+            **dict.fromkeys((*figures, "cpu_ratio", "cpu_low", "cpu_high"), math.nan),
+            "verdict": CANNOT_TELL,
+            "reason": reason,
+        }
 
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:
     """Mask of the samples disturbed by steal or foreign load."""
     steal = samples["steal_percent"].astype(float) > LIMITS.steal_percent
     return steal | (samples["foreign_percent"].astype(float) > LIMITS.foreign_cpu_percent)
-
-
-def _verdict(
-    ratio: float, low: float, high: float, noise: float, disturbed: np.ndarray
-) -> tuple[str, str]:
-    """The verdict of a cell, and the reason if there is no conclusion."""
-    if len(disturbed) < COMMON_ROUNDS:
-        return NO_CONCLUSION, f"{len(disturbed)} rounds in common, {COMMON_ROUNDS} needed"
-    if 2 * disturbed.sum() > len(disturbed):
-        return NO_CONCLUSION, f"steal or foreign load in {disturbed.sum()} of {len(disturbed)}"
-    if low <= 1 <= high:
-        return NO_CONCLUSION, "the interval holds 1"
-    if abs(math.log(ratio)) < noise:
-        return NO_CONCLUSION, "the rounds differ by more than the contenders"
-    return (FASTER if ratio > 1 else SLOWER), ""
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:
@@ -192,7 +263,7 @@ def summary(ratios: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         ``mode cells median_ratio lowest_ratio highest_ratio median_cpu_ratio faster slower
-        no_conclusion``.
+        the_same cannot_tell``.
     """
     rows = []
     against = ratios[ratios["other"] == BEST_PEER]
@@ -208,7 +279,8 @@ def summary(ratios: pd.DataFrame) -> pd.DataFrame:
                 "median_cpu_ratio": part["cpu_ratio"].median(),
                 "faster": int(counts.get(FASTER, 0)),
                 "slower": int(counts.get(SLOWER, 0)),
-                "no_conclusion": int(counts.get(NO_CONCLUSION, 0)),
+                "the_same": int(counts.get(SAME, 0)),
+                "cannot_tell": int(counts.get(CANNOT_TELL, 0)),
             }
         )
     return pd.DataFrame.from_records(rows)

@@ -10,12 +10,12 @@ import pandas as pd
 from netlab.files.json_file import write_json
 from netlab.files.tables import Table
 from netlab.lab.taskgroup import IN_WORDS
-from netlab.qualify.bench.compare import CELL, NO_CONCLUSION, ComparisonRule, summary
+from netlab.qualify.bench.compare import CELL, ComparisonRule, summary
 from netlab.qualify.bench.contenders import RECORD_LENGTH_B
 from netlab.qualify.bench.path import CONGESTION
 from netlab.qualify.bench.run import Bench
 
-SCHEMA = 3
+SCHEMA = 4
 VARIANT_COLUMNS = (
     *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
 )
@@ -36,6 +36,7 @@ class Conclusions:
     ratios: pd.DataFrame
     variants: pd.DataFrame
     summary: pd.DataFrame
+    rule: ComparisonRule
 
     @classmethod
     def of(cls, bench: Bench, comparison: ComparisonRule | None = None) -> Conclusions:
@@ -55,6 +56,7 @@ class Conclusions:
                 columns=[*CELL, *VARIANT_COLUMNS],
             ).sort_values([*order, "contender"], kind="stable", ignore_index=True),
             summary(ratios),
+            comparison,
         )
 
     def medians_table(self) -> Table:
@@ -83,10 +85,21 @@ class Conclusions:
                 **dict.fromkeys(("ratio", "low", "high", "cpu_ratio"), ".3f"),
                 **dict.fromkeys(("cpu_low", "cpu_high"), ".3f"),
                 "noise_percent": ".1f",
+                "p_holm": ".3g",
             },
-            note="Ratio: geometric mean of the ratios within a round, Student's interval on their "
-            "logarithms. A cell has no conclusion if the noise is larger than the difference. "
-            f"{PLAIN_NOTE}",
+            note=f"{self.method()} {PLAIN_NOTE}",
+        )
+
+    def method(self) -> str:
+        """Rules of the intervals and verdicts in a few sentences."""
+        rule = self.rule
+        return (
+            "Ratio: geometric mean of the ratios within a round, Student's interval on their "
+            f"logarithms; all intervals of a mode hold at once at {100 * rule.confidence:g} % "
+            "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
+            "all of them. The same: the whole interval lies within "
+            f"{rule.same_within_percent:g} % of 1. Cannot tell: neither, which is not the same. "
+            "Rounds with steal or foreign load are left out."
         )
 
     def variants_table(self) -> Table:
@@ -154,10 +167,11 @@ class Conclusions:
     def to_text(self) -> str:
         """The document for a terminal."""
         medians = self.medians.drop(columns=["failed", "least_MBps", "most_MBps"])
-        short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs"])
+        short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs", "disturbed"])
         lines = [self.conditions(), "", "Medians", _text(medians), ""]
         lines += [
             "gensink over each other contender: goodput and CPU time per GB",
+            self.method(),
             _text(short),
             "",
         ]
@@ -167,7 +181,8 @@ class Conclusions:
                 f"median ratio {row['median_ratio']:.3f} "
                 f"({row['lowest_ratio']:.3f} to {row['highest_ratio']:.3f}), "
                 f"CPU per GB {row['median_cpu_ratio']:.3f}; {row['faster']} faster, "
-                f"{row['slower']} slower, {row['no_conclusion']} {NO_CONCLUSION}"
+                f"{row['slower']} slower, {row['the_same']} the same within "
+                f"{self.rule.same_within_percent:g} %, {row['cannot_tell']} cannot tell"
             )
         return "\n".join(lines)
 
@@ -184,6 +199,7 @@ class Conclusions:
                 "congestion": CONGESTION,
                 "record_length_B": RECORD_LENGTH_B,
                 "socket_buffers": "the kernel's own",
+                **asdict(self.rule),
             },
             "memory_copy": asdict(bench.limits),
             "samples": list(bench.samples),
@@ -249,6 +265,7 @@ _HEADS = {
     "percent_of_hot_copy": "% of hot copy",
     "percent_of_cold_copy": "% of cold copy",
     "noise_percent": "noise %",
+    "p_holm": "p (Holm)",
     "cpu_ratio": "CPU ratio",
     "cpu_low": "CPU low",
     "cpu_high": "CPU high",

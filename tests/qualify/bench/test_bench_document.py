@@ -102,6 +102,7 @@ def test_the_text_names_machine_versions_limits_load_and_exclusions(conclusions)
         *("steal 0.5 %", "foreign load 2.0 %", "2 of 64 transfers failed", "at most 3 streams"),
         "median ratio 1.333",
         "plain: netlab's own engine",
+        *("2 faster, 0 slower, 0 the same within 5 %, 0 cannot tell", "Holm"),
     ):
         assert part in text
 
@@ -155,7 +156,8 @@ def without_heats(bench: Bench) -> Bench:
 def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, tmp_path):
     path = conclusions.save(tmp_path / "out")
     document = json.loads(path.read_text())
-    assert document["netlab_bench"] == 3
+    assert document["netlab_bench"] == 4
+    assert document["settings"]["same_within_percent"] == 5.0
     assert len(document["samples"]) == 64
     assert sum(one["goodput_MBps"] is None for one in document["samples"]) == 2
     assert document["memory_copy"]["all_hot_MBps"] == 40_000.0
@@ -183,6 +185,15 @@ def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
         assert part in show(figure, alt).alt
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["iperf3", "nuttcp", "plain"]
+
+
+def test_a_marker_of_the_chart_is_hollow_only_where_the_verdict_is_cannot_tell(conclusions):
+    def fills(verdict: str) -> set[str]:
+        figure = ratios_figure(conclusions.ratios.assign(verdict=verdict))
+        return {line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker()}
+
+    assert "white" in fills("cannot tell")
+    assert "white" not in fills("the same") | fills("faster") | fills("slower")
 
 
 def test_a_chart_without_cells_is_refused(conclusions):
