@@ -96,8 +96,15 @@ def bundle(
     with Scratch("bundle") as work:
         measured = load_measured(directory)
         netlabs = without_own(report_of(measured.study))
+        # A calibration is of a machine, and no record of a bundle could recompute its page.
         published = publish(
-            directory, work / SITE, step, dated=False, report=netlabs, author=author
+            directory,
+            work / SITE,
+            step,
+            dated=False,
+            report=netlabs,
+            author=author,
+            calibration=False,
         )
         (work / SITE / MARKER).unlink()
         _copy_results(measured, work / RESULTS)

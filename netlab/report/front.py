@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from netlab.analysis.headline import headline
 from netlab.analysis.longpath_study import on_long_path, samples_of
@@ -41,10 +42,13 @@ class Front:
         From :func:`netlab.analysis.headline.headline`.
     box : list of (str, str)
         Item and sentence of the box "How far to trust this".
+    pages : mapping of str to str
+        Item of the box to the page about it.
     """
 
     sentences: tuple[str, ...]
     box: list[tuple[str, str]]
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 def front(m: Measured) -> Front:

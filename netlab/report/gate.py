@@ -13,6 +13,8 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 
 PASSED = "Quality gate passed: no empty cell, few flags, precision reached."
+CALIBRATION = "Calibration"
+"""Item of the box that states the stored calibrations."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
         ),
         ("Empty cells", f"{empty:,} of {len(m.cells):,}"),
         ("Order effects", "; ".join(found) or _no_effects(effects)),
-        ("Calibration", trust.calibration()),
+        (CALIBRATION, trust.calibration()),
     ]
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from netlab.analysis import calibrated
 from netlab.analysis.screened import screen_files
 from netlab.files import paths
 from netlab.results import TABLES
@@ -35,6 +36,11 @@ def screens_digest(directory: Path) -> str:
     return digest_of(
         *(text for f in screen_files(directory) for text in (f.parent.name, f.read_bytes()))
     )
+
+
+def calibration_digest() -> str:
+    """SHA-256 of the stored calibrations."""
+    return _of_files(sorted(paths.results_dir("calibration").rglob(calibrated.FILE)))
 
 
 def digest_of(*parts: str | bytes | Mapping[str, object]) -> str:

@@ -33,7 +33,7 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 OWN_FILES = tuple(
     f"{name}.html"
     for name in (
-        *("index", "tables", "precision", "findings", "method", "provenance"),
+        *("index", "tables", "precision", "findings", "method", "provenance", "calibration"),
         *("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost", "trend"),
     )
 )

@@ -15,13 +15,15 @@ from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput
 from netlab.files import paths
+from netlab.report.calibration import calibration_pages
 from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
 from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import Front, front, picture
+from netlab.report.gate import CALIBRATION
 from netlab.report.guide.pages import FILES, guide_pages, neighbours
-from netlab.report.inputs import results_digest, screens_digest
+from netlab.report.inputs import calibration_digest, results_digest, screens_digest
 from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
@@ -79,6 +81,7 @@ def build_site(
     wait: Callable[[Path], None] = lambda notebook: None,
     kept: RenderedPages | None = None,
     guide: bool = False,
+    calibration: bool = False,
     author: str = "",
 ) -> Path:
     """Build the site and replace the old one.
@@ -110,6 +113,8 @@ def build_site(
         Rendered notebooks and other pages that may be reused.
     guide : bool
         Add the pages of the guide.
+    calibration : bool
+        Add the page of the stored calibrations, if there are any.
     author : str
         Name of the person who measured, for the title page of the PDF.
 
@@ -129,7 +134,7 @@ def build_site(
     files = page_files(notebooks)
     with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf, kept=kept, author=author)
+        study.make(pdf=pdf, kept=kept, author=author, calibration=calibration)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
         chapters = guide_pages(kept) if guide else []
@@ -221,13 +226,15 @@ class _StudyPages:
         self.downloads: list[Download] = []
         self.no_pdf = "no measured study is part of this site"
 
-    def make(self, *, pdf: bool, kept: RenderedPages | None, author: str) -> None:
+    def make(
+        self, *, pdf: bool, kept: RenderedPages | None, author: str, calibration: bool
+    ) -> None:
         """Make the pages, and write figures, tables, records, downloads and the PDF."""
         m = self.measured
         self.no_pdf = self.no_pdf if pdf else "not requested"
         if m is None:
             return
-        place = {
+        place: dict[str, object] = {
             "records": results_digest(m.results) if kept else "",
             "screens": screens_digest(m.results) if kept else "",
             "results": str(m.results),
@@ -235,12 +242,18 @@ class _StudyPages:
             "blocks": self._blocks,
         }
 
-        def pages(name: str, make: Callable[[], list[Page]]) -> list[Page]:
-            found = kept.pages(name, place, make) if kept else make()
+        def pages(name: str, make: Callable[[], list[Page]], **more: str) -> list[Page]:
+            found = kept.pages(name, place | more, make) if kept else make()
             return [self.exporter.page(page) for page in found]
 
         self.own = pages("own", lambda: measured_pages(m))
         self.first = front(m)
+        if calibration:
+            digest = calibration_digest() if kept else ""
+            about = pages("calibration", lambda: calibration_pages(m), calibration=digest)
+            self.own += about
+            if about:
+                self.first = replace(self.first, pages={CALIBRATION: about[0].file})
         (self.picture,) = (page.body for page in pages("picture", lambda: [_opening(m)]))
         self.runs = pages("runs", lambda: run_pages(m, self._blocks))
         write_records(m, self.site)

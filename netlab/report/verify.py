@@ -121,7 +121,14 @@ def other_figures(directory: Path, work: Path) -> list[Deviation]:
         Directory for the recomputed site.
     """
     try:
-        publish(directory / RESULTS, work / SITE, dated=False, data_only=True, reuse=False)
+        publish(
+            directory / RESULTS,
+            work / SITE,
+            dated=False,
+            data_only=True,
+            reuse=False,
+            calibration=False,
+        )
     except NetlabError as error:
         return [Deviation(RESULTS, "", "records of a report", f"not publishable: {error}")]
     return compare_sites(directory / SITE, work / SITE, str(directory / RESULTS))

@@ -1,0 +1,220 @@
+"""The stored calibrations as a page of the report: a chart, tables and method of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+from markupsafe import Markup
+
+from netlab.analysis import calibrated, trust
+from netlab.analysis.calibrated import AA, EMULATOR, INTERFERENCE, RATES, CalibratedPart
+from netlab.analysis.machines import FACTS, NOT_RECORDED, machines
+from netlab.analysis.measured import Measured
+from netlab.charts import calibration as charts
+from netlab.charts.chart import show
+from netlab.files.tables import Table
+from netlab.report.page import Page, Section, as_html, folded, page_of
+from netlab.report.tables import Sentence
+
+FILE = "calibration.html"
+
+HEADS = {
+    "rate_Mbps": "rate, Mb/s",
+    "mtu_B": "MTU, B",
+    "rtt_ms": "RTT asked, ms",
+    "expected_MBps": "TCP can carry, MB/s",
+    "goodput_MBps": "measured, MB/s",
+    "error_percent": "error, %",
+    "least_percent": "least, %",
+    "greatest_percent": "greatest, %",
+    "within_percent": "bound, %",
+    "goodput_Mbps": "load, Mb/s",
+    "mean_ms": "median, ms",
+    "deviation_us": "off by, µs",
+    "least_us": "least, µs",
+    "greatest_us": "greatest, µs",
+    "bound_us": "bound, µs",
+    "late_us": "late, µs",
+    "apart": "found different",
+    "percent": "%",
+    "low_percent": "95 % from, %",
+    "high_percent": "to, %",
+    "all_pairs": "pairs with flagged runs",
+    "all_apart": "of these found different",
+    "all_percent": "of these, %",
+    "cost_percent": "median cost, %",
+    "moved": "runs that lost over 5 %",
+    "moved_flagged": "of these flagged",
+}
+FORMATS = {
+    **dict.fromkeys(("expected_MBps", "goodput_MBps", "mean_ms"), ".3f"),
+    **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
+    **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
+    **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
+    **dict.fromkeys(("within_percent", "percent", "low_percent", "high_percent"), ".1f"),
+    **dict.fromkeys(("all_percent", "cost_percent"), ".1f"),
+}
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A table of a part: its caption, the columns that name its rows, and its chart."""
+
+    caption: str
+    keys: tuple[str, ...]
+    chart: Callable | None = None
+    columns: tuple[str, ...] = ()
+
+
+TITLES = {
+    RATES: "Known rates",
+    EMULATOR: "Path emulator",
+    AA: "Identical cells (A/A)",
+    INTERFERENCE: "Foreign load",
+}
+
+TABLES: dict[tuple[str, str], _Shown] = {
+    (RATES, "cells"): _Shown(
+        "Goodput on paths of known rates, beside what TCP can carry there",
+        ("rate_Mbps", "mtu_B"),
+        charts.rates,
+        charts.RATE_COLUMNS,
+    ),
+    (EMULATOR, "round_trips"): _Shown(
+        "Round trips of the emulator, beside those asked for",
+        ("rtt_ms", "load"),
+        charts.round_trips,
+        charts.ROUND_TRIP_COLUMNS,
+    ),
+    (EMULATOR, "rates"): _Shown(
+        "Goodput of one stream through the emulator, beside what TCP can carry",
+        ("rate_Mbps", "rtt_ms", "mtu_B"),
+        charts.rates,
+        charts.RATE_COLUMNS,
+    ),
+    (AA, "loads"): _Shown("Pairs of identical cells found different", ("load",)),
+    (INTERFERENCE, "kinds"): _Shown(
+        "Foreign load and traffic, their cost, and the runs flagged for it", ("injected",)
+    ),
+}
+
+METHODS = {
+    RATES: "Lab paths of a known rate, by a token bucket. TCP can carry MSS / (MTU + 14) of it. "
+    "Every run counts: the error is that of their median, between the least and the greatest.",
+    EMULATOR: "Pings and streams through the path emulator, beside the round trip and the rate "
+    "asked for. Every try counts: the figure is their median, between the least and the greatest.",
+    AA: "Cells that are all alike, measured in rounds without and with an injected load. Every "
+    "pair is compared at 95 %; at most 5 % may be found different, by Wilson's interval.",
+    INTERFERENCE: "Busy processes and foreign datagrams at random moments of runs. At least 95 % "
+    "of the runs that lost over 5 % of their goodput must be flagged, and at most 2 % of the "
+    "untouched ones, by Wilson's interval.",
+}
+"""Method of each part, in words."""
+
+
+def calibration_pages(m: Measured) -> list[Page]:
+    """The page of the stored calibrations; none if nothing is stored."""
+    found = calibrated.stored()
+    if not found.parts:
+        return []
+    hosts = _machines_of(m)
+    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration()}.")))]
+    sections += [
+        Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
+    ]
+    if found.damaged:
+        names = pd.DataFrame({"file": [f"{f.parent.name}/{f.name}" for f in found.damaged]})
+        table = Table(names, "Calibrations that cannot be read")
+        sections.append(Section("Damaged files", folded("Files", len(names), table)))
+    return [
+        page_of(
+            FILE,
+            "Calibration of netlab",
+            "Calibration",
+            "known rates, path emulator, identical cells and foreign load, as last measured",
+            sections,
+        )
+    ]
+
+
+def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
+    drawn, tables = Markup(""), Markup("")
+    for name in calibrated.TABLES[part.name]:
+        frame, shown = part.table(name), TABLES[part.name, name]
+        if frame.empty:
+            continue
+        numbers = _numeric(frame)
+        if shown.chart and _drawable(numbers, shown.columns):
+            drawn += as_html(show(shown.chart(numbers, title=shown.caption.partition(",")[0])))
+        tables += folded("Cells", len(frame), _table(numbers, shown))
+    said = [METHODS[part.name], _measured(part), _beside(part, hosts)]
+    return drawn + tables + as_html(Sentence(" ".join(filter(None, said))))
+
+
+def _numeric(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its figures as numbers; null and text in their place is no value."""
+    wanted = [name for name in frame if name in FORMATS or name in _KEYS_IN_NUMBERS]
+    return frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in wanted})
+
+
+_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
+
+
+def _drawable(frame: pd.DataFrame, columns: tuple[str, ...]) -> bool:
+    """Whether the columns of a chart are there, with a name for each row and a dot to draw."""
+    if not set(columns) <= set(frame):
+        return False
+    first, second, middle, *_, bound, _verdict = columns
+    named = frame[[first, second, bound]].notna().all(axis=None)
+    return bool(named and frame[middle].notna().any())
+
+
+def _table(frame: pd.DataFrame, shown: _Shown) -> Table:
+    keys = [key for key in shown.keys if key in frame]
+    texts = {key: frame[key].map(_key) for key in keys}
+    laid_out = frame.assign(**texts).set_index(keys) if keys else frame
+    return Table(laid_out, shown.caption, HEADS, FORMATS, data=frame)
+
+
+def _key(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _measured(part: CalibratedPart) -> str:
+    kernel = part.machine.get("kernel")
+    system = f"Linux {kernel}" if kernel else "kernel not recorded"
+    return f"Measured on {part.date} with netlab {part.version} on {_machine(part)}, {system}."
+
+
+def _machine(part: CalibratedPart) -> str:
+    return _cpu_in_words(part.machine.get("cpu_model"), part.machine.get("cpus"))
+
+
+def _cpu_in_words(model: object, cpus: object) -> str:
+    """CPU model and count: all that tells machines apart, since hosts of a lab are namespaces."""
+    if not model or not cpus or NOT_RECORDED in (model, cpus):
+        return f"a machine whose CPU is {NOT_RECORDED}"
+    return f"{model}, {cpus} CPU{'' if str(cpus) == '1' else 's'}"
+
+
+def _machines_of(m: Measured) -> dict[str, str]:
+    """CPU model and count of each host of the study."""
+    hosts = machines(m.runs, m.study).hosts
+    facts = [FACTS["cpu_model"], FACTS["cpus"]]
+    return {
+        host: _cpu_in_words(*(hosts[host].get(fact) for fact in facts)) for host in hosts.columns
+    }
+
+
+def _beside(part: CalibratedPart, hosts: Mapping[str, str]) -> str:
+    """Hosts of the study on another machine; empty if all have this CPU model and count."""
+    others: dict[str, list[str]] = {}
+    for host, machine in hosts.items():
+        if machine != _machine(part):
+            others.setdefault(machine, []).append(host)
+    if not others:
+        return ""
+    named = "; ".join(f"{', '.join(names)} ({machine})" for machine, names in others.items())
+    return f"Hosts of this study on another machine: {named}."

@@ -1,0 +1,174 @@
+"""A stored calibration is a page of the report; without one nothing of the report changes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import synthetic
+from calibrated_samples import AA, CELLS, MACHINE, store_calibration
+
+from netlab.analysis.measured import load_measured
+from netlab.errors import BadInput
+from netlab.report.calibration import FILE, calibration_pages
+from netlab.report.inputs import calibration_digest
+from netlab.report.kept import RenderedPages
+from netlab.report.site import ExecutedNotebook, build_site
+from netlab.study.frozen import freeze
+
+LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
+
+
+def with_hosts(**facts):
+    """Runs whose records have these facts of both hosts."""
+
+    def change(row):
+        content = json.loads(row["provenance"] or "{}")
+        content["hosts"] = {"left": MACHINE | facts, "right": dict(MACHINE)}
+        row["provenance"] = json.dumps(content)
+        return True
+
+    return change
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty directory that netlab works in."""
+    monkeypatch.setenv("NETLAB_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def calibrations(home):
+    """Where the report looks for calibrations."""
+    return home / "results" / "calibration"
+
+
+def measured(home, **facts):
+    home.mkdir(exist_ok=True)
+    study = synthetic.foreign(home)
+    directory = home / "results" / "foreign"
+    runs = synthetic.runs_of(study, change=with_hosts(**facts))
+    synthetic.store_of(directory, study, runs)
+    return load_measured(directory, freeze(study, directory))
+
+
+def site(home, **more):
+    build_site(
+        [], home / "site", measured=measured(home), pdf=False, png=False, calibration=True, **more
+    )
+    return home / "site"
+
+
+def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kernel(
+    home, calibrations
+):
+    store_calibration(calibrations)
+    page = (site(home) / FILE).read_text()
+    headings = re.findall(r'<h2 id="([^"]+)"', page)
+    assert headings == ["in-short", "rates", "emulator", "aa", "interference"]
+    sections = dict(re.findall(r'<h2 id="(\w+)">(.*?)</section>', page, re.DOTALL))
+    for name, figures, tables in (("rates", 1, 1), ("emulator", 2, 2), ("aa", 0, 1)):
+        text = sections[name]
+        assert text.count('<figure class="netlab-figure"') == figures
+        assert text.count("<caption") == tables and text.count('scope="row"') >= 1
+        assert not figures or text.rindex("<figure") < text.index("<table")
+        said = "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9."
+        assert text.index(said) > text.rindex("</table>")
+    assert "10000 Mb/s, 9000 B: -1.62 %" in sections["rates"], "alt text"
+    assert "3 of 4 known rates met on 2026-01-05" in page
+
+
+def test_figures_and_tables_of_the_page_are_files(home, calibrations):
+    store_calibration(calibrations)
+    made = site(home)
+    page = (made / FILE).read_text()
+    links = re.findall(r'href="((?:figures|tables)/[^"]+)"', page)
+    assert sum(link.endswith(".csv") for link in links) >= 8
+    assert all((made / link).is_file() for link in links)
+    (csv,) = (made / "tables").glob("*goodput-on-paths-of-known-rates*.csv")
+    assert csv.read_text().startswith("rate_Mbps,mtu_B,") and "-1.62" in csv.read_text()
+
+
+def test_the_box_of_trust_and_the_navigation_lead_to_the_page(home, calibrations):
+    store_calibration(calibrations)
+    index = (site(home) / "index.html").read_text()
+    assert LINK in index
+    navigation = index[index.index("<nav") : index.index("</nav>")]
+    assert f'href="{FILE}"' in navigation
+
+
+def test_without_a_calibration_there_is_no_page_and_no_link(home):
+    made = site(home)
+    index = (made / "index.html").read_text()
+    assert not (made / FILE).exists() and f'"{FILE}"' not in index
+    assert "<dt>Calibration</dt><dd>not calibrated here; netlab calibrate compares" in index
+
+
+def test_a_report_that_asks_for_no_calibration_has_no_page(home, calibrations):
+    store_calibration(calibrations)
+    build_site([], home / "site", measured=measured(home), pdf=False, png=False)
+    assert not (home / "site" / FILE).exists()
+    assert LINK not in (home / "site" / "index.html").read_text()
+
+
+def test_only_parts_that_are_stored_are_shown_each_with_its_own_date(home, calibrations):
+    store_calibration(calibrations, 5, cells=CELLS)
+    store_calibration(calibrations, 6, MACHINE | {"kernel": "6.2.0"}, aa=AA)
+    (page,) = calibration_pages(measured(home))
+    assert [name for name, _ in page.contents] == ["in-short", "rates", "aa"]
+    assert "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9." in page.body
+    assert "on 2026-01-06 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.2.0." in page.body
+
+
+@pytest.mark.parametrize("other", [{"cpu_model": "Other CPU"}, {"cpus": 64}])
+def test_hosts_on_another_machine_are_named_by_cpu_model_and_count(home, calibrations, other):
+    store_calibration(calibrations, aa=AA)
+    (same,) = calibration_pages(measured(home, kernel="6.9"))
+    assert "another machine" not in same.body
+    (page,) = calibration_pages(measured(home / "other", **other))
+    machine = MACHINE | other
+    named = f"left ({machine['cpu_model']}, {machine['cpus']} CPUs)."
+    assert f"Hosts of this study on another machine: {named}" in page.body
+
+
+def test_a_calibration_of_an_older_version_is_a_table_without_a_chart(home, calibrations):
+    store_calibration(calibrations, machine={}, cells=[{"verdict": "within"}])
+    (page,) = calibration_pages(measured(home))
+    assert "<figure" not in page.body and page.body.count("<caption") == 1
+    assert "on a machine whose CPU is not recorded, kernel not recorded." in page.body
+
+
+def test_cells_without_a_figure_are_no_error(home, calibrations):
+    empty = {"error_percent": None, "least_percent": None, "greatest_percent": None}
+    cells = [cell | empty | {"verdict": "not measured"} for cell in CELLS]
+    store_calibration(calibrations, cells=cells)
+    (page,) = calibration_pages(measured(home))
+    assert "<figure" not in page.body and page.body.count("not measured") >= len(cells)
+
+
+def test_damaged_files_are_listed(home, calibrations):
+    store_calibration(calibrations, aa=AA)
+    store_calibration(calibrations, 7).write_text("{")
+    (page,) = calibration_pages(measured(home))
+    assert page.contents[-1][1] == "Damaged files"
+    assert "2026-01-07T100000Z/calibration.json" in page.body
+
+
+def test_a_kept_page_is_made_anew_after_another_calibration(home, calibrations):
+    store_calibration(calibrations, aa=AA)
+    before = calibration_digest()
+    assert (
+        "2026-01-06" not in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
+    )
+    store_calibration(calibrations, 6, aa=AA)
+    assert calibration_digest() != before
+    assert "2026-01-06" in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
+
+
+def test_a_notebook_cannot_take_the_place_of_the_page(tmp_path):
+    (tmp_path / "calibration.ipynb").write_text("{}")
+    with pytest.raises(BadInput) as caught:
+        build_site([ExecutedNotebook(tmp_path / "calibration.ipynb")], tmp_path / "site")
+    assert caught.value.code == "E-REPORT-007"
