@@ -155,9 +155,9 @@ def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
 def test_the_tail_is_dropped_at_the_limit_of_the_queue(gensink, limit):
     """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by.
 
-    The counts say nothing of the emulator's queue if the kernel sends a packet of its own meanwhile,
-    or if the burst takes so long on a busy machine that packets leave the queue during it. One clean
-    try of a few is asked for.
+    The counts say nothing of the emulator's queue if the kernel sends a packet of its own
+    meanwhile, or if the burst takes so long on a busy machine that packets leave the queue during
+    it. One clean try of a few is asked for.
     """
     for attempt in range(1, TRIES + 1):
         with emulated(gensink) as path:
