@@ -26,6 +26,8 @@ LOOK_S = 0.005
 # Arguments: the binary, its requests, its answers.
 START = 'exec setsid -f "$1" emulate <>"$2" >>"$3" 2>&1'
 ANSWERS_KEPT_B = 1 << 20
+Places = tuple[tuple[str, str], tuple[str, str]]
+"""Namespace and device of both ends of a path."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,21 @@ class EmulatorSettings:
             given = " ".join(f"{key}={value}" for key, value in words.items())
             lines.append(f"set direction={direction} {given}")
         return lines
+
+
+def open_request(places: Places) -> str:
+    """Return the line that opens a path between two devices.
+
+    Parameters
+    ----------
+    places : pair of (str, str)
+        For either end its network namespace and the name of the device there.
+    """
+    words = " ".join(
+        f"{side}_netns=/run/netns/{namespace} {side}_device={device}"
+        for side, (namespace, device) in zip("ab", places, strict=True)
+    )
+    return f"open {words}"
 
 
 class LabEmulator:
@@ -199,7 +216,7 @@ def check() -> None:
 def start(
     state: Path,
     path: str,
-    places: tuple[tuple[str, str], tuple[str, str]],
+    places: Places,
     settings: EmulatorSettings,
 ) -> LabEmulator:
     """Start the emulator of a path, which creates its devices, down and without addresses.
@@ -222,9 +239,5 @@ def start(
     emulator._wait_for("ready")
     for line in settings.requests():
         emulator._ask(line, "set")
-    words = " ".join(
-        f"{side}_netns=/run/netns/{namespace} {side}_device={device}"
-        for side, (namespace, device) in zip("ab", places, strict=True)
-    )
-    emulator._ask(f"open {words}", "opened")
+    emulator._ask(open_request(places), "opened")
     return emulator

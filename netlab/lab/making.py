@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 from netlab.hosts.together import together
 from netlab.lab import emulator, link, reaper, sshd, taskgroup, userns
 from netlab.lab.namespaces import entry, inside, ip, tc, tool
-from netlab.lab.topology import Topology
+from netlab.lab.topology import LabPath, Topology
 
 MADE_AT_ONCE = 4
 # In a namespace only an allowed algorithm can be the default; the last one always is.
@@ -57,13 +57,7 @@ def make(state: Path, plan: Topology, busy: int) -> None:
             there = (names[second.host], second.interface)
             emulator.start(state, path.name, (here, there), path.emulator)
             continue
-        # created in the hosts' namespaces: the machine's own never has the pair
-        line = (
-            f"link add {first.interface}{path.settings.add_words} type veth "
-            f"peer name {second.interface} netns {names[second.host]}"
-            f"{path.settings.add_words}"
-        )
-        tool(ip(names[first.host], *line.split()), host=first.host, busy=busy)
+        tool(pair_argv(path, names), host=first.host, busy=busy)
     _all(*(partial(_set_up, host, names[host], plan, busy) for host in plan.hosts))
     # after all are set up: a link is up when both of its ends are
     _all(*(partial(_wait_for_links, host, names[host], plan, busy) for host in plan.hosts))
@@ -74,25 +68,59 @@ def _all(*calls: Callable[[], object]) -> None:
         done.result()
 
 
-def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+def pair_argv(path: LabPath, names: dict[str, str]) -> tuple[str, ...]:
+    """Return the command that adds the veth pair of a path.
+
+    Parameters
+    ----------
+    path : LabPath
+        The path.
+    names : dict
+        Network namespace of each host.
+    """
+    first, second = path.ends
+    words = path.settings.add_words
+    # created in the hosts' namespaces: the machine's own never has the pair
+    line = (
+        f"link add {first.interface}{words} type veth "
+        f"peer name {second.interface} netns {names[second.host]}{words}"
+    )
+    return ip(names[first.host], *line.split())
+
+
+def set_up_commands(
+    host: str, namespace: str, plan: Topology, *, ipv6: bool
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield the commands that set up the interfaces of a host, with the input of each.
+
+    Parameters
+    ----------
+    host, namespace : str
+        The host and its network namespace.
+    plan : Topology
+        Hosts and paths.
+    ipv6 : bool
+        Whether the kernel has IPv6.
+    """
     ends = plan.ends(host)
-
-    def run(argv: tuple[str, ...], lines: list[str] | None = None) -> None:
-        tool(argv, lines=lines or (), host=host, busy=busy)
-
-    run(inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)))
+    yield inside(namespace, ("sh", "-c", SET_CONGESTION, "set", *CONGESTION)), []
     for end, settings in ends:
         argv = settings.settings_argv(end.interface, reserved=not userns.is_needed())
-        run(inside(namespace, argv))
-    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+        yield inside(namespace, argv), []
     lines = ["link set dev lo up"]
     for end, settings in ends:
         lines += settings.ip_lines(end.interface)
         lines += end.ip_lines(ipv6=ipv6)
-    run(ip(namespace, "-batch", "-"), lines)
+    yield ip(namespace, "-batch", "-"), lines
     shapes = plan.tc_lines(host)
     if shapes:
-        run(tc(namespace, "-batch", "-"), shapes)
+        yield tc(namespace, "-batch", "-"), shapes
+
+
+def _set_up(host: str, namespace: str, plan: Topology, busy: int) -> None:
+    ipv6 = os.path.isdir("/proc/sys/net/ipv6")
+    for argv, lines in set_up_commands(host, namespace, plan, ipv6=ipv6):
+        tool(argv, lines=lines, host=host, busy=busy)
 
 
 def _wait_for_links(host: str, namespace: str, plan: Topology, busy: int) -> None:

@@ -5,10 +5,12 @@ On what each end of a veth pair sends::
     netem (loss, delay)  ->  tbf (rate)  ->  its queue, in bytes or in packets
 
 A packet here is one as on the wire, because TCP is set to pass down every segment by itself and
-the pair to leave them apart. What netem
-does not mean as a study does is left to netlab's own emulator unless a study says ``with: netem``:
-netem's jitter does not keep the order, and a packet that it reorders is sent at once, not later.
-A bucket of at least 32 KiB goes by before anything waits for tbf's rate.
+the pair to leave them apart. What netem does not mean as a study does is left to netlab's own
+emulator unless a study says ``with: netem``: netem's jitter does not keep the order, and a packet
+that it reorders is sent at once, not later. Such a packet also passes tbf by, so netem cannot
+reorder on a path with a rate.
+
+The token bucket lets one frame and 4 ms of the rate pass before anything waits in the queue.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ from typing import Self
 
 from netlab.errors import Unsupported
 from netlab.lab import userns
-from netlab.lab.link import QUEUE_LIMIT_B, LinkSettings, bucket_B
+from netlab.lab.link import QUEUE_LIMIT_B, SMOOTH_S, LinkSettings, bucket_B
 from netlab.lab.namespaces import tool
 from netlab.study import Emulator, LabLink
+from netlab.units import ETHERNET_HEADER_B
 
 ASSUMED_BPS = 10_000_000_000
 LEAST_PACKET_B = 64
@@ -82,6 +85,10 @@ def lacking(emulator: Emulator, there: KernelFeatures) -> str | None:
         return "netem takes no seed here (Linux 6.6 and iproute2 6.6 do)"
     if emulator.queue_B and emulator.queue_packets:
         return "its queue cannot be bounded in bytes and in packets at once"
+    if emulator.reorder and emulator.rate_Mbps is not None:
+        return "what netem reorders passes the rate by"
+    if emulator.reorder and not all(emulator.each_way_ms):
+        return "netem reorders by sending at once what others wait for: that takes a delay each way"
     return None
 
 
@@ -119,6 +126,23 @@ def takes(emulator: Emulator, there: Callable[[], KernelFeatures] = kernel) -> b
     return missing is None and otherwise(emulator) is None
 
 
+def path_bucket_B(rate_bps: int, mtu_B: int) -> int:
+    """Return the size of the token bucket of an emulated path, B.
+
+    That of a link holds 32 KiB at least, which a study's queue would be longer by: at 1 Mb/s a
+    quarter of a second.
+
+    Parameters
+    ----------
+    rate_bps : int
+        Of frames, bit/s.
+    mtu_B : int
+        Largest MTU that the path is used with.
+    """
+    smooth_B = round(rate_bps / 8 * SMOOTH_S)
+    return min(bucket_B(rate_bps, mtu_B), mtu_B + ETHERNET_HEADER_B + smooth_B)
+
+
 @dataclass(frozen=True)
 class NetemSettings:
     """Settings of netem and tbf in tc's units; pairs are forward and reverse.
@@ -154,7 +178,7 @@ class NetemSettings:
             # no memory is reserved for it, and packets in flight are not a queue
             limit_packets=min(2**31 - 1, 1000 + 2 * round(flying)),
             rate_bps=rate_bps,
-            burst_B=bucket_B(rate_bps, mtu_B),
+            burst_B=path_bucket_B(rate_bps, mtu_B),
             queue_B=emulator.queue_B or 0,
             queue_packets=emulator.queue_packets or 0,
         )

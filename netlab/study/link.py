@@ -44,7 +44,7 @@ class Emulator(Model):
         Length of the queue before the rate, each way (tail drop). Default: limited by memory.
     loss, reorder : float
         Probability that a packet is lost, or delayed by a further `reorder_ms` (netem sends it
-        at once instead).
+        at once instead, and takes no `reorder` with a rate or without a delay).
     jitter_ms : float
         Uniform variation of the delay, either way; packets stay in order (with netem they do not).
     seed : int

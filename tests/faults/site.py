@@ -107,35 +107,46 @@ class Site:
         self.study.write_text(STUDY.format(state=state))
 
     def up(self) -> None:
-        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
-        ssh = self.state / "home" / ".ssh"
-        ssh.mkdir(parents=True, mode=0o700)
-        for name in self.namespaces:
-            run("ip", "netns", "add", self.namespaces[name])
-            self.ip(name, "link set lo up")
+        self.make_controller()
+        run("ip", "netns", "add", self.namespaces["mid"])
+        self.ip("mid", "link set lo up")
         self.ip("mid", "link add bridge type bridge")
         self.ip("mid", "link set bridge up")
         known, middle = [], self.namespaces["mid"]
-        for name, (address, controller, data) in ADDRESSES.items():
-            inside = self.namespaces[name]
-            self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
-            self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
-            self.ip("ctl", f"link set to-{name} up")
-            self.ip(name, f"addr add {address}/30 dev mgmt")
-            self.ip(name, "link set mgmt addrgenmode none up")
+        for name, (_, _, data) in ADDRESSES.items():
+            known.append(self.make_host(name))
             self.ip(name, f"link add data0 type veth peer name to-{name} netns {middle}")
             self.ip("mid", f"link set to-{name} mtu 16000 master bridge up")
             self.ip(name, f"addr add {data}/24 dev data0")
             self.ip(name, "link set data0 addrgenmode none up")
-            (self.state / name).mkdir()
-            key = self.state / name / "host_key"
-            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
-            known.append(f"{address} {key.with_suffix('.pub').read_text()}")
-            self.wrap(name)
-            config = self.state / name / "sshd_config"
-            config.write_text(CONFIG.format(address=address, state=self.state, name=name))
-            self.serve(name)
-        (ssh / "known_hosts").write_text("".join(known))
+        (self.state / "home" / ".ssh" / "known_hosts").write_text("".join(known))
+
+    def make_controller(self) -> None:
+        """Make the controller and its user's key."""
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
+        (self.state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
+        run("ip", "netns", "add", self.namespaces["ctl"])
+        self.ip("ctl", "link set lo up")
+
+    def make_host(self, name: str) -> str:
+        """Make a host that the controller reaches; the line of known_hosts."""
+        address, controller, _ = ADDRESSES[name]
+        inside = self.namespaces[name]
+        run("ip", "netns", "add", inside)
+        self.ip(name, "link set lo up")
+        self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
+        self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
+        self.ip("ctl", f"link set to-{name} up")
+        self.ip(name, f"addr add {address}/30 dev mgmt")
+        self.ip(name, "link set mgmt addrgenmode none up")
+        (self.state / name).mkdir()
+        key = self.state / name / "host_key"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        self.wrap(name)
+        config = self.state / name / "sshd_config"
+        config.write_text(CONFIG.format(address=address, state=self.state, name=name))
+        self.serve(name)
+        return f"{address} {key.with_suffix('.pub').read_text()}"
 
     def serve(self, name: str, prefix: str = "exec") -> None:
         """Start the host's sshd in place of the present one, and wait until it listens.

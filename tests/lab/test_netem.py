@@ -1,7 +1,7 @@
 """An emulated path by the kernel's netem: the choice of it, and the input of tc.
 
-No netem was at hand where this was written: what tc is told is read by the real tc, and refused by
-a kernel without netem for that alone.
+The real tc reads every line; a kernel without netem refuses it for that alone. What netem then does
+to packets is tested on a virtual machine whose kernel has it, in ``tests/vm/test_vm_paths.py``.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_the_probe_finds_the_features_of_this_kernel():
         ({**LONG, "queue_packets": 50}, ALL, False),
         ({**LONG, "jitter_ms": 1.0}, ALL, False),
         ({**LONG, "reorder": 0.01}, ALL, False),
-        ({**LONG, "jitter_ms": 1.0, "reorder": 0.01, "with": "netem"}, ALL, True),
+        ({"rtt_ms": 1.0, "jitter_ms": 1.0, "reorder": 0.01, "with": "netem"}, ALL, True),
         ({**LONG, "with": "netlab"}, ALL, False),
     ],
 )
@@ -109,6 +109,8 @@ def test_netem_is_used_where_equivalent_or_requested(words, there, taken):
         ({}, NONE, "no netem"),
         (LONG, KernelFeatures(netem=True, rate=False, seed=True), "token bucket"),
         (LONG, KernelFeatures(netem=True, rate=True, seed=False), "no seed"),
+        ({**LONG, "reorder": 0.01}, ALL, "passes the rate by"),
+        ({"delay_ms": [0.0, 3.0], "reorder": 0.01}, ALL, "a delay each way"),
     ],
 )
 def test_a_study_that_requires_netem_gets_the_missing_feature(words, there, says):
@@ -145,19 +147,30 @@ def test_each_way_has_its_delay_and_a_queue_may_be_in_packets():
     settings = NetemSettings.of(asked(delay_ms=[1.0, 0.0], rate_Mbps=10.0, queue_packets=50))
     assert " delay 1000us" in settings.tc_lines("d", 0)[0]
     assert "delay" not in settings.tc_lines("d", 1)[0]
-    assert "burst 32768b" in settings.tc_lines("d", 1)[1]
     assert settings.tc_lines("d", 1)[2] == "qdisc add dev d parent 2:1 handle 3: pfifo limit 50"
+
+
+@pytest.mark.parametrize(
+    ("rate_Mbps", "mtu_B", "burst_B"),
+    [(0.1, 1500, 1564), (10.0, 1500, 6514), (10.0, 9000, 14_014), (1000.0, 1500, 131_072)],
+)
+def test_a_frame_and_4_ms_of_the_rate_pass_before_the_queue(rate_Mbps, mtu_B, burst_B):
+    """As much as a link's bucket where that is less: 128 KiB."""
+    assert NetemSettings.of(asked(rate_Mbps=rate_Mbps), mtu_B).burst_B == burst_B
 
 
 def test_a_path_without_random_parts_takes_no_seed():
     assert "seed" not in NetemSettings.of(asked(rtt_ms=1.0, seed=9)).tc_lines("d", 0)[0]
 
 
-EVERYTHING = {**LONG, "jitter_ms": 1.0, "reorder": 0.01, "with": "netem"}
+EVERYTHING = {
+    **{"rtt_ms": 183.2, "loss": 1e-4, "seed": 7},
+    **{"jitter_ms": 1.0, "reorder": 0.01, "with": "netem"},
+}
 
 
 def test_forced_jitter_and_reordering_are_netems_own_words():
-    (first, _) = NetemSettings.of(asked(**EVERYTHING)).tc_lines("d", 0)
+    (first,) = NetemSettings.of(asked(**EVERYTHING)).tc_lines("d", 0)
     assert " delay 91600us 1000us loss 0.01% reorder 1% seed 14" in first
 
 

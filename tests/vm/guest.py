@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, ClassVar
 
 from faults.site import run, until
 
@@ -27,7 +28,7 @@ CARDS = {
     "virtio": "virtio-net-pci,romfile=",
 }
 """Interface of each card, and QEMU's device; the first is for management."""
-KERNEL = "console=ttyS0 quiet mitigations=off no_timer_check panic=-1 net.ifnames=0"
+KERNEL = "quiet mitigations=off no_timer_check panic=-1 net.ifnames=0"
 SSHD = """\
 HostKey /etc/ssh/host_key
 AuthorizedKeysFile /etc/ssh/authorized_keys
@@ -79,6 +80,8 @@ class Guest:
     clock: str = ""
     processors: int = 1
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    CONSOLE: ClassVar[str] = "ttyS0"
+    FOR_INIT: ClassVar[str] = ""
 
     @property
     def disk(self) -> Path:
@@ -118,42 +121,48 @@ class Guest:
 
     def argv(self) -> list[str]:
         """QEMU's command line."""
-        other = {1: 2, 2: 1}[self.number]
-        words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot"]
-        words += [
-            "-accel",
-            "tcg",
-            "-machine",
-            "q35",
-            "-cpu",
-            "max",
-            "-smp",
-            str(self.processors),
-            "-m",
-            "384",
-        ]
-        words += ["-display", "none", "-serial", f"file:{self.state / self.name}.console"]
+        own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"
+        words = [*self.machine(), "-nodefaults", "-no-user-config", "-no-reboot", "-accel", "tcg"]
+        words += ["-smp", str(self.processors), "-display", "none"]
+        words += ["-serial", f"file:{self.state / self.name}.console"]
         words += ["-qmp", f"unix:{self.monitor},server=on,wait=off"]
         words += ["-kernel", str(self.image.kernel), "-initrd", str(self.initramfs)]
-        own = f"nl_name={self.name} nl_number={self.number} nl_mgmt={self.address}"
-        words += ["-append", f"{KERNEL} {own}"]
+        words += ["-append", f"console={self.CONSOLE} {KERNEL} {own} {self.FOR_INIT}"]
         if self.clock:
             words += ["-rtc", f"base={self.clock}"]
-        words += ["-device", "pcie-root-port,id=express,chassis=1"]
-        if self.has_disk:
-            drive = f"file={self.disk},format=raw,if=virtio,cache=writeback"
-            words += ["-drive", drive]
-        for index, (interface, device) in enumerate(CARDS.items()):
-            if interface == "mgmt":
-                link = f"tap,ifname=to-{self.name},script=no,downscript=no"
-            else:
-                ends = [self.state / f"{interface}-{end}" for end in (self.number, other)]
-                link = f"dgram,local.type=unix,local.path={ends[0]}"
-                link += f",remote.type=unix,remote.path={ends[1]}"
-            mac = f"52:54:00:00:{self.number:02d}:{index + 10:02d}"
-            words += ["-netdev", f"{link},id={interface}"]
-            words += ["-device", f"{device},netdev={interface},mac={mac}"]
+        return words + self.disk_words() + self.card_words()
+
+    def machine(self) -> list[str]:
+        """QEMU's program and what it emulates."""
+        memory = ("-m", "384", "-device", "pcie-root-port,id=express,chassis=1")
+        return ["qemu-system-x86_64", "-machine", "q35", "-cpu", "max", *memory]
+
+    def disk_words(self) -> list[str]:
+        """QEMU's words for its disk."""
+        if not self.has_disk:
+            return []
+        return ["-drive", f"file={self.disk},format=raw,if=virtio,cache=writeback"]
+
+    def card_words(self) -> list[str]:
+        """QEMU's words for its cards, each joined with the same one of the other machine."""
+        other = {1: 2, 2: 1}[self.number]
+        words = []
+        for interface in CARDS:
+            ends = [self.state / f"{interface}-{end}" for end in (self.number, other)]
+            link = f"dgram,local.type=unix,local.path={ends[0]}"
+            link += f",remote.type=unix,remote.path={ends[1]}"
+            words += self.card(interface, link if interface != "mgmt" else self.tap("to"))
         return words
+
+    def tap(self, prefix: str) -> str:
+        """QEMU's word for a device of the controller's namespace."""
+        return f"tap,ifname={prefix}-{self.name},script=no,downscript=no"
+
+    def card(self, interface: str, link: str) -> list[str]:
+        """QEMU's words for a card on a link; its address tells `init` which one it is."""
+        mac = f"52:54:00:00:{self.number:02d}:{list(CARDS).index(interface) + 10:02d}"
+        device = f"{CARDS[interface]},netdev={interface},mac={mac}"
+        return ["-netdev", f"{link},id={interface}", "-device", device]
 
     def start(self, *words: str) -> None:
         """Switch the power on, with further words for QEMU."""
@@ -227,14 +236,16 @@ class Guest:
 
     def say_when(self, condition: str, words: str) -> None:
         """Let it print words on its console when a condition of its shell is true."""
-        script = f"while ! {condition}; do usleep 300000; done; echo {words} >/dev/ttyS0"
+        script = f"while ! {condition}; do usleep 300000; done; echo {words} >/dev/{self.CONSOLE}"
         self.sh(f"({script}) >/dev/null 2>&1 </dev/null &")
 
     def forget(self) -> None:
         """Close the shared SSH connection."""
         self.ssh("", "-O", "exit")
 
-    def ssh(self, script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    def ssh(
+        self, script: str, *options: str, input: IO[bytes] | int = subprocess.DEVNULL
+    ) -> subprocess.CompletedProcess[str]:
         """Run ssh on the controller; connections are shared."""
         known = ("-o", f"UserKnownHostsFile={self.state / 'home' / '.ssh' / 'known_hosts'}")
         shared = ("-o", "ControlMaster=auto", "-o", "ControlPersist=yes")
@@ -243,13 +254,20 @@ class Guest:
         argv = [*self.controller, "ssh", *SSH, *known, *shared, *path, *options, *login]
         if script:
             argv.append(script)
-        return subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        return subprocess.run(argv, capture_output=True, text=True, stdin=input)
 
     def sh(self, script: str) -> str:
         """Standard output of a script in the machine's shell."""
         done = self.ssh(script)
         assert done.returncode == 0, (script, done.stdout, done.stderr)
         return done.stdout
+
+    def put(self, file: Path, place: str) -> None:
+        """Copy a program to the machine."""
+        script = f"cat >{place} && chmod 755 {place}"
+        with file.open("rb") as content:
+            done = self.ssh(script, input=content)
+        assert done.returncode == 0, done.stderr
 
     def stop(self) -> None:
         """End it."""

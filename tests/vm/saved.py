@@ -45,20 +45,22 @@ class Monitor:
         self._socket.close()
 
 
-def saved(place: Path, settings: str, make: Callable[[Path], None]) -> Path:
+def saved(place: Path, program: str, settings: str, make: Callable[[Path], None]) -> Path:
     """The directory of saved machines; made if there is none, by one process at a time.
 
     Parameters
     ----------
     place : Path
         Directory of the image.
+    program : str
+        QEMU's, whose version counts.
     settings : str
         What the machines are made of, beside the image.
     make : callable
         Fills a directory.
     """
     version = subprocess.run(
-        ("qemu-system-x86_64", "--version"), capture_output=True, text=True, check=True
+        (program, "--version"), capture_output=True, text=True, check=True
     ).stdout
     parts = [settings, version, BOOT.read_text()]
     parts += [path.read_text() for path in (HERE / "guest.py", Path(__file__))]
@@ -69,6 +71,7 @@ def saved(place: Path, settings: str, make: Callable[[Path], None]) -> Path:
             for old in place.glob("saved-*"):
                 shutil.rmtree(old)
             fresh = place / "saved-fresh"
+            shutil.rmtree(fresh, ignore_errors=True)  # of a process that was killed
             fresh.mkdir()
             make(fresh)
             fresh.rename(directory)

@@ -90,7 +90,8 @@ class Machines(Site):
             self.ip("ctl", f"addr add {ADDRESSES[name][1]}/30 dev to-{name}")
             self.ip("ctl", f"link set to-{name} up")
         settings = json.dumps([MORE, ADDRESSES])
-        self.use(saved(self.image.kernel.parent, settings, self.make))
+        program = self.guests["a"].machine()[0]
+        self.use(saved(self.image.kernel.parent, program, settings, self.make))
         for guest in self.guests.values():
             guest.resume()
         for guest in self.guests.values():
