@@ -68,6 +68,7 @@ def test_the_probe_finds_netem_and_a_rate_but_no_seeds(guest):
     assert there == KernelFeatures(netem=True, rate=True, seed=False)
 
 
+@pytest.mark.timing
 @both
 def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest, by):
     """20 ms there and 30 back; a queue of 60,000 B lasts 120 ms at 4 Mb/s.
