@@ -70,6 +70,7 @@ STUDIES = {
     "e2e/test_long_path_study.py",
     "e2e/test_noisy_host.py",
     "e2e/test_nothing_stays_changed.py",
+    "e2e/test_quiet_hosts.py",
     "e2e/test_rerun.py",
     "e2e/test_screen_on_a_lab.py",
     "e2e/test_socket_options.py",

@@ -14,7 +14,6 @@ from tests.e2e.conftest import run_netlab, small_study
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.beside]
 
 BURN = "while True: pass"
-BURN_S = 12.0
 
 
 def noisy_study(tmp_path, retries: int, **noise: object) -> str:
@@ -45,23 +44,3 @@ def test_a_disturbed_run_is_tried_again_and_a_noisy_host_is_named(tmp_path, mach
     records = store.runs(superseded=True)
     assert len(records) == 3 and records["superseded"].tolist() == [True, True, False]
     assert "foreign CPU load" in records["message"].iloc[0]
-
-
-def test_hosts_are_waited_for_until_the_other_work_ends(tmp_path, machine_untouched):
-    burner = f"import time; end = time.monotonic() + {BURN_S}\nwhile time.monotonic() < end: pass"
-    burners = [subprocess.Popen((sys.executable, "-c", burner)) for _ in range(2)]
-    try:
-        done = run_netlab(
-            "run",
-            noisy_study(tmp_path, 1, wait="2min"),
-            *("--results", str(tmp_path / "results")),
-            timeout_s=200,
-        )
-    finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
-    assert done.returncode == 0, done.stderr
-    assert "waiting for quiet hosts, 120 s at most" in done.stderr
-    assert "foreign CPU load" in done.stderr
-    assert Store(tmp_path / "results").runs()["flags"].tolist() == [""]
