@@ -28,27 +28,6 @@ int nl_card_counts_loss(const char *name)
 	return 0;
 }
 
-static int counter_count(const char *interface)
-{
-	union {
-		struct ethtool_sset_info info;
-		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
-	} u;
-	uint32_t count;
-	int result;
-
-	memset(&u, 0, sizeof(u));
-	u.info.cmd = ETHTOOL_GSSET_INFO;
-	u.info.sset_mask = UINT64_C(1) << ETH_SS_STATS;
-	result = nl_ethtool(interface, &u);
-	if (result < 0)
-		return result;
-	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
-	if (!u.info.sset_mask || count == 0 || count > NL_CARD_SCAN_MAX)
-		return -EOPNOTSUPP;
-	return (int)count;
-}
-
 /* Name of a counter, without padding; the driver's field need not be terminated. */
 static void take_name(char name[NL_CARD_NAME], const uint8_t *field)
 {
@@ -67,7 +46,7 @@ int nl_card_scan(const char *interface, struct nl_card_scan *out)
 	int count, result;
 
 	memset(out, 0, sizeof(*out));
-	count = counter_count(interface);
+	count = nl_ethtool_strings(interface, ETH_SS_STATS, NL_CARD_SCAN_MAX);
 	if (count < 0)
 		return count;
 	names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);

@@ -27,6 +27,27 @@ int nl_ethtool(const char *interface, void *data)
 	return result;
 }
 
+int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most)
+{
+	union {
+		struct ethtool_sset_info info;
+		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} u;
+	uint32_t count;
+	int result;
+
+	memset(&u, 0, sizeof(u));
+	u.info.cmd = ETHTOOL_GSSET_INFO;
+	u.info.sset_mask = UINT64_C(1) << set;
+	result = nl_ethtool(interface, &u);
+	if (result < 0)
+		return result;
+	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
+	if (!u.info.sset_mask || count == 0 || count > most)
+		return -EOPNOTSUPP;
+	return (int)count;
+}
+
 int nl_ethtool_segments(const char *interface)
 {
 	struct ethtool_value tso = {.cmd = ETHTOOL_GTSO}, gso = {.cmd = ETHTOOL_GGSO};

@@ -53,27 +53,6 @@ static int in_group(const struct nl_knob *k, const char *bit)
 	return 0;
 }
 
-static int feature_count(const struct nl_knob *k)
-{
-	union {
-		struct ethtool_sset_info info;
-		char room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
-	} u;
-	uint32_t count;
-	int result;
-
-	memset(&u, 0, sizeof(u));
-	u.info.cmd = ETHTOOL_GSSET_INFO;
-	u.info.sset_mask = UINT64_C(1) << ETH_SS_FEATURES;
-	result = nl_ethtool(k->interface, &u);
-	if (result < 0)
-		return result;
-	memcpy(&count, u.room + sizeof(u.info), sizeof(count));
-	if (!u.info.sset_mask || count == 0 || count > BLOCKS_MAX * 32)
-		return -EOPNOTSUPP;
-	return (int)count;
-}
-
 /* Fill f->group for count feature bits. 0 or -errno. */
 static int features_name(const struct nl_knob *k, int count, struct features *f)
 {
@@ -106,7 +85,7 @@ static int features_get(const struct nl_knob *k, struct features *f)
 		char room[sizeof(struct ethtool_gfeatures) +
 			  BLOCKS_MAX * sizeof(struct ethtool_get_features_block)];
 	} u;
-	int count = feature_count(k), result;
+	int count = nl_ethtool_strings(k->interface, ETH_SS_FEATURES, BLOCKS_MAX * 32), result;
 	uint32_t any = 0;
 
 	memset(f, 0, sizeof(*f));
