@@ -22,6 +22,7 @@ Every other failure is final, and so are more than a few of them: a second run c
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -140,5 +141,7 @@ def tried(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # a job in the background ignores it, and so would every process that the tests interrupt
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(Path(__file__).parent.parent)
     sys.exit(main(sys.argv[1:]))

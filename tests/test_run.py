@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -180,3 +181,16 @@ def test_all_parts_run_and_a_failure_of_any_is_one(monkeypatch, codes):
 def test_the_longest_files_are_there():
     named = (*run.LONGEST, *run.STUDIES)
     assert [name for name in named if not (TESTS / name).is_file()] == []
+
+
+def test_tests_of_a_job_in_the_background_can_interrupt(tmp_path):
+    """Its SIGINT is ignored, and so is that of all processes that it starts."""
+    test = tmp_path / "test_it.py"
+    test.write_text(
+        "import signal\n\ndef test_it():\n"
+        "    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    runner = (sys.executable, str(TESTS / "run.py"), "-q", "-p", "no:cacheprovider", str(test))
+    words = ("sh", "-c", 'trap "" INT; exec "$@"', "sh", *runner)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
