@@ -51,7 +51,7 @@ def test_the_plan_has_a_row_a_run_in_the_order_of_measuring():
         run.round,
     )
     assert row.block == f"{row.path}@{row.tuning}@{row.mtu_B}"
-    assert (plan["seconds"] == 0.4).all()
+    assert plan["seconds"].tolist() == [pytest.approx(0.3)] * len(plan)
     assert plan.groupby(["group", "tuning", "mtu_B", "streams"]).size().unique().tolist() == [3]
 
 

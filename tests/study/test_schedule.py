@@ -160,7 +160,7 @@ def test_an_unknown_round_is_bad_input(study, number):
 
 def test_measuring_time_is_warm_up_and_window(study):
     planned = [run for b in visits(study) for run in b.runs]
-    assert measuring_s(study, planned) == pytest.approx(420 * (0.25 + 0.15))
+    assert measuring_s(study, planned) == pytest.approx(420 * (0.2 + 0.1))
 
 
 # Provenance: what must match for a stored run to stand.
