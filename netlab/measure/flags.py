@@ -81,6 +81,9 @@ def flags_of(
     late = _late_watch(outcome)
     if late and "failed" in flags:
         flags["failed"] += f", {late}"
+    missing_B = (row.get("sent_B") or 0) - (row.get("received_B") or 0)
+    if missing_B > 0 and any(flow.sink.get("status") == "timeout" for flow in outcome.flows):
+        flags["failed"] += f", {missing_B} B had not arrived: give them more time, timing.drain_s"
     stall = _stall(intervals, STALL_S + (row.get("min_rtt_us") or 0.0) / 1e6)
     if stall:
         flags["stalled"] = stall

@@ -64,6 +64,15 @@ def test_a_failed_run_names_the_threads_that_were_late():
     assert flagged(result=in_time)["failed"] == "sink: no end"
 
 
+def test_a_failed_run_whose_bytes_had_not_arrived_names_the_key_that_gives_them_time():
+    late = {"status": "timeout", "message": "no end"}
+    bytes_B = {"sent_B": 66_738_320, "received_B": 62_523_192}
+    said = "sink: no end, 4215128 B had not arrived: give them more time, timing.drain_s"
+    assert flagged(row=bytes_B, result=late)["failed"] == said
+    cut = {"status": "error", "message": "cut"}
+    assert flagged(row=bytes_B, result=cut)["failed"] == "sink: cut"
+
+
 @pytest.mark.parametrize(
     ("fault", "flag", "says"),
     [
