@@ -126,8 +126,8 @@ static int read_requested(int irqs, struct interrupts *out)
 }
 
 /* The interrupts of the interface; *irqs is open on OK, and *device if it is not NULL. */
-static enum nl_knob_code look(const struct nl_knob *k, struct interrupts *out, int *irqs,
-			      int *device, struct nl_err *why)
+static enum nl_knob_code find_interrupts(const struct nl_knob *k, struct interrupts *out, int *irqs,
+					 int *device, struct nl_err *why)
 {
 	int of, err;
 	enum nl_knob_code code = nl_knob_sysfs_pci(k, &of, why);
@@ -189,7 +189,7 @@ static enum nl_knob_code irq_read(const struct nl_knob *k, struct nl_value *out,
 	*access = NL_KNOB_READ_ONLY;
 	if (!found)
 		return nl_knob_fail_errno(why, k->interface, ENOMEM);
-	code = look(k, found, &irqs, NULL, why);
+	code = find_interrupts(k, found, &irqs, NULL, why);
 	if (code == NL_KNOB_OK) {
 		if (nl_irq_list_render(&found->list, 0, out->text, sizeof(out->text)) ||
 		    nl_irq_list_render(&found->list, 1, out->exact, sizeof(out->exact))) {
@@ -236,7 +236,7 @@ static enum nl_knob_code irq_write(const struct nl_knob *k, const char *text, st
 		free(wanted);
 		return nl_knob_fail_errno(why, k->interface, found && wanted ? EINVAL : ENOMEM);
 	}
-	code = look(k, found, &irqs, NULL, why);
+	code = find_interrupts(k, found, &irqs, NULL, why);
 	if (code == NL_KNOB_OK) {
 		if (found->list.count != wanted->count) {
 			nl_fail(why, NL_REFUSED, "%s has %zu interrupts, and the value has CPUs for %zu",
@@ -367,7 +367,7 @@ static enum nl_knob_code irq_resolve(const struct nl_knob *k, const char *text, 
 	if (!found || !wanted) {
 		code = nl_knob_fail_errno(why, k->interface, ENOMEM);
 	} else {
-		code = look(k, found, &irqs, &device, why);
+		code = find_interrupts(k, found, &irqs, &device, why);
 		if (code == NL_KNOB_OK) {
 			if (nl_irq_list_parse(text, 0, wanted)) {
 				code = spread_words(found, device, text, why);

@@ -55,8 +55,8 @@ static enum nl_knob_code find(const struct nl_knob *k, const struct nl_rtnl_answ
 	return NL_KNOB_UNSUPPORTED;
 }
 
-static enum nl_knob_code look(const struct nl_knob *k, struct nl_rtnl_answer *answer,
-			      int32_t *ifindex, struct nl_rtnl_u32 *found, struct nl_err *why)
+static enum nl_knob_code read_size(const struct nl_knob *k, struct nl_rtnl_answer *answer,
+				   int32_t *ifindex, struct nl_rtnl_u32 *found, struct nl_err *why)
 {
 	int err = nl_rtnl_link(k->interface, answer);
 
@@ -72,7 +72,7 @@ static enum nl_knob_code offload_read(const struct nl_knob *k, struct nl_value *
 	struct nl_rtnl_answer answer;
 	struct nl_rtnl_u32 found;
 	int32_t ifindex;
-	enum nl_knob_code code = look(k, &answer, &ifindex, &found, why);
+	enum nl_knob_code code = read_size(k, &answer, &ifindex, &found, why);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
@@ -93,7 +93,7 @@ static enum nl_knob_code offload_write(const struct nl_knob *k, const char *text
 	size_t n = 1;
 	int32_t ifindex;
 	int err;
-	enum nl_knob_code code = look(k, &answer, &ifindex, &values[0], why);
+	enum nl_knob_code code = read_size(k, &answer, &ifindex, &values[0], why);
 
 	if (code != NL_KNOB_OK)
 		return code;

@@ -65,8 +65,8 @@ static size_t find_capability(const uint8_t config[CONFIG_B], uint8_t id, size_t
 
 /* Read the space of the interface's device and find the field. On OK *fd is its file, open with
  * `flags`, and *at the offset of the capability. */
-static enum nl_knob_code look(const struct nl_knob *k, int flags, uint8_t config[CONFIG_B], int *fd,
-			      size_t *at, struct nl_err *why)
+static enum nl_knob_code open_config(const struct nl_knob *k, int flags, uint8_t config[CONFIG_B],
+				     int *fd, size_t *at, struct nl_err *why)
 {
 	const struct field *f = field_of(k);
 	int device, err;
@@ -110,7 +110,7 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 	uint8_t config[CONFIG_B];
 	size_t at;
 	int fd;
-	enum nl_knob_code code = look(k, O_RDONLY, config, &fd, &at, why);
+	enum nl_knob_code code = open_config(k, O_RDONLY, config, &fd, &at, why);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
@@ -122,7 +122,7 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 		nl_fail(why, NL_REFUSED, "set by the system for all devices on the way to memory");
 		return NL_KNOB_OK;
 	}
-	code = look(k, O_RDWR, config, &fd, &at, why);
+	code = open_config(k, O_RDWR, config, &fd, &at, why);
 	if (code == NL_KNOB_OK) {
 		close(fd);
 		*access = NL_KNOB_WRITABLE;
@@ -166,7 +166,7 @@ static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, st
 	unsigned word, value = 0;
 	size_t at;
 	int fd;
-	enum nl_knob_code code = look(k, O_RDWR, config, &fd, &at, why);
+	enum nl_knob_code code = open_config(k, O_RDWR, config, &fd, &at, why);
 
 	if (code != NL_KNOB_OK)
 		return code;

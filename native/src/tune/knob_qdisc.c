@@ -141,7 +141,7 @@ static int take_message(void *ctx, const uint8_t *message, size_t len)
 	return 0;
 }
 
-static enum nl_knob_code look(const struct nl_knob *k, struct found *found, struct nl_err *why)
+static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found, struct nl_err *why)
 {
 	struct request request;
 	int err;
@@ -182,7 +182,7 @@ static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *ou
 				    enum nl_knob_access *access, struct nl_err *why)
 {
 	struct found found;
-	enum nl_knob_code code = look(k, &found, why);
+	enum nl_knob_code code = find_qdisc(k, &found, why);
 
 	*access = NL_KNOB_READ_ONLY;
 	if (code != NL_KNOB_OK)
@@ -210,13 +210,13 @@ static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, s
 {
 	struct found found;
 	int err;
-	enum nl_knob_code code = look(k, &found, why);
+	enum nl_knob_code code = find_qdisc(k, &found, why);
 
 	if (code == NL_KNOB_OK && found.handle != 0) {
 		err = delete_root(found.ifindex);
 		if (err)
 			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
-		code = look(k, &found, why);
+		code = find_qdisc(k, &found, why);
 	}
 	if (code != NL_KNOB_OK || strcmp(found.tree.root.kind, kind) == 0)
 		return code;
@@ -257,7 +257,7 @@ static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 {
 	struct nl_qdisc_tree wanted;
 	struct found found;
-	enum nl_knob_code code = look(k, &found, why);
+	enum nl_knob_code code = find_qdisc(k, &found, why);
 
 	if (code != NL_KNOB_OK)
 		return code;
@@ -273,7 +273,7 @@ static enum nl_knob_code qdisc_write(const struct nl_knob *k, const char *text,
 	code = make(found.ifindex, TC_H_ROOT, OUR_HANDLE, &wanted.root, why);
 	if (code != NL_KNOB_OK || !wanted.leaf.kind[0])
 		return code;
-	code = look(k, &found, why);
+	code = find_qdisc(k, &found, why);
 	for (uint32_t i = 0; code == NL_KNOB_OK && i < found.leaves && i < LEAVES_MAX; i++)
 		code = make(found.ifindex, OUR_HANDLE | (i + 1), (OUR_LEAVES + i) << 16, &wanted.leaf,
 			    why);
