@@ -26,15 +26,15 @@ def test_fixed_rounds_have_their_nominal_coverage(rounds):
     assert row.line() == documented()[1 + simulation.ROUNDS.index(rounds)]
 
 
-@pytest.mark.parametrize("scatter", simulation.SCATTERS)
-def test_adaptive_rounds_have_their_nominal_coverage(scatter):
-    row = simulation.adaptive(scatter)
+@pytest.mark.parametrize("case", simulation.ADAPTIVE, ids=str)
+def test_adaptive_rounds_have_their_nominal_coverage(case):
+    row = simulation.adaptive(*case)
     assert all(0.93 <= share <= 0.975 for share in row.shares.values()), row
-    at = 1 + len(simulation.ROUNDS) + simulation.SCATTERS.index(scatter)
+    at = 1 + len(simulation.ROUNDS) + simulation.ADAPTIVE.index(case)
     assert row.line() == documented()[at]
 
 
 def test_the_documented_table_has_a_row_for_each_simulation():
     rows = documented()
     assert rows[0] == simulation.HEADING
-    assert len(rows) == 1 + len(simulation.ROUNDS) + len(simulation.SCATTERS)
+    assert len(rows) == 1 + len(simulation.ROUNDS) + len(simulation.ADAPTIVE)
