@@ -22,6 +22,7 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorPlan,
     RoundTrip,
 )
+from netlab.qualify.calibration.one_table import rows_of
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
     NOT_MEASURED,
@@ -161,7 +162,7 @@ class EmulatorAccuracy:
     def to_text(self) -> str:
         """Both tables for a terminal."""
         tables = [table for table in self.tables().values() if len(table.frame)]
-        said = [f"{table.caption}\n{_text(table.frame.reset_index())}\n" for table in tables]
+        said = [f"{table.caption}\n{rows_of(table)}\n" for table in tables]
         return "\n".join([*said, self._trips_note, RATES_NOTE, self._note])
 
     def as_json(self) -> dict:
@@ -172,14 +173,6 @@ class EmulatorAccuracy:
             "rates": self.rates.to_dict("records"),
             "samples": self.samples,
         }
-
-
-def _text(frame: pd.DataFrame) -> str:
-    def shown(column: str) -> Callable[[float], str]:
-        return lambda value: "-" if pd.isna(value) else format(value, FORMATS[column])
-
-    formatters = {HEADS[name]: shown(name) for name in frame if name in FORMATS}
-    return frame.rename(columns=HEADS).to_string(index=False, na_rep="-", formatters=formatters)
 
 
 def _rows_of(

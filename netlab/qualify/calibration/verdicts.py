@@ -1,10 +1,4 @@
-"""Verdicts of calibrated cells, the flags behind them, and their table for a terminal."""
-
-from collections.abc import Mapping
-
-import pandas as pd
-
-from netlab.files.tables import Table
+"""Verdicts of calibrated cells, and the flags behind them."""
 
 WITHIN, OUTSIDE, DISTURBED, NOT_MEASURED = "within", "outside", "disturbed", "not measured"
 """Disturbed: the cell is off its bound, but every try beyond it had steal or foreign load."""
@@ -30,11 +24,3 @@ def undisturbed(sample: dict) -> bool:
 def all_flags(samples: list[dict]) -> str:
     """All flags of several samples, each once, comma-separated."""
     return ",".join(sorted({f for one in samples for f in one["flags"].split(",") if f}))
-
-
-def text_of(table: Table, cells: pd.DataFrame, heads: Mapping[str, str]) -> str:
-    """A calibration's table as text: caption, cells with one decimal, note."""
-    text = cells.rename(columns=dict(heads)).to_string(
-        index=False, na_rep="-", float_format=lambda value: f"{value:.1f}"
-    )
-    return f"{table.caption}\n{text}\n{table.note}"
