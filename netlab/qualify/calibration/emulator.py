@@ -25,11 +25,13 @@ from netlab.qualify.calibration.emulator_cells import (
 from netlab.qualify.calibration.one_table import rows_of
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
+    EVERY_TRY,
     NOT_MEASURED,
     OUTSIDE,
     RATE_HEADS,
     WITHIN,
     all_flags,
+    too_few,
     undisturbed,
 )
 
@@ -117,7 +119,7 @@ class EmulatorAccuracy:
         """Note of both tables."""
         return (
             "Late: what all but one in 100 of the emulator's writes stayed within. Each cell is "
-            f"measured {self.plan.tries} times; every try counts, and the figure is their median."
+            f"measured {self.plan.tries} times. {EVERY_TRY}"
         )
 
     def tables(self) -> dict[str, Table]:
@@ -204,7 +206,7 @@ def _rows_of(
 def judge(cell: EmulatorCell, tries: list[dict]) -> str:
     """The verdict of a cell, on the median of all its tries that have a figure."""
     known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
-    if not known:
+    if too_few(known, len(tries)):
         return NOT_MEASURED
     if abs(float(np.median([off for off, _ in known]))) <= 1:
         return WITHIN

@@ -1,7 +1,15 @@
 """Verdicts of calibrated cells, and the flags behind them."""
 
+from collections.abc import Sized
+
 WITHIN, OUTSIDE, DISTURBED, NOT_MEASURED = "within", "outside", "disturbed", "not measured"
 """Disturbed: the cell is off its bound, but every try beyond it had steal or foreign load."""
+
+EVERY_TRY = (
+    "Every try counts: the figure is the median of all, between the least and the greatest; a cell "
+    "of which half the tries or more failed is not measured."
+)
+"""The rule for the tries of a cell, for notes."""
 
 RATE_HEADS = {
     "rate_Mbps": "Mb/s",
@@ -14,6 +22,11 @@ RATE_HEADS = {
     "within_percent": "bound %",
 }
 """Column headings of a rate and its error, for links and for the emulator."""
+
+
+def too_few(known: Sized, tries: int) -> bool:
+    """True if so many tries have no figure that a median of all is unknown."""
+    return 2 * len(known) <= tries
 
 
 def undisturbed(sample: dict) -> bool:
