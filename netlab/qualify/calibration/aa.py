@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import pandas as pd
 
+from netlab.analysis.calibrated import APART_PERCENT
 from netlab.analysis.cells import valid
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio, within_rounds
 from netlab.errors import BadInput
@@ -21,9 +22,7 @@ from netlab.qualify.calibration.one_table import OneTable
 from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
 from netlab.study import Study
 
-LEVEL = 0.95
-APART_PERCENT = 100 * (1 - LEVEL)
-"""Most pairs that may be found different, per cent."""
+LEVEL = 1 - APART_PERCENT / 100
 
 LINK = {"interrupt_delay_us": 0.0, "segmentation_offload": False, "checksum_offload": False}
 """As fast as the processors, so that what else takes CPU time moves the goodput. With offloads a
@@ -214,7 +213,7 @@ class AaResult(OneTable):
             f"{plan.rounds} rounds, runs of {plan.seconds:g} s. Every pair of cells is compared by "
             f"its mean ratio within a round at {100 * LEVEL:g} %. Wilson's interval; pairs share "
             "cells, so that the count varies more than it says. Outside: the whole interval lies "
-            f"above {APART_PERCENT:.0f} %."
+            f"above {APART_PERCENT:g} %."
         )
 
     def table(self) -> Table:
