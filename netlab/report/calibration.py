@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 from markupsafe import Markup
@@ -131,13 +132,13 @@ METHODS = {
 """Method of each part, in words."""
 
 
-def calibration_pages(m: Measured) -> list[Page]:
-    """The page of the stored calibrations; none if nothing is stored."""
-    found = calibrated.stored()
+def calibration_pages(m: Measured, directory: Path) -> list[Page]:
+    """The page of the calibrations stored in a directory; none if nothing is stored."""
+    found = calibrated.stored(directory)
     if not found.parts:
         return []
     hosts = _machines_of(m)
-    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration()}.")))]
+    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration(directory)}.")))]
     sections += [
         Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
     ]
