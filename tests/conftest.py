@@ -39,7 +39,7 @@ SLOW = {
     "fleet/test_archive_cells.py",
     "fleet/test_archive_scale.py",
     "generators/test_remote_process.py",
-    "generators/test_tool_transfer.py",
+    "generators/test_trial.py",
     "hosts/test_pathcheck.py",
     "hosts/test_pulse.py",
     "notebooks/test_format.py",

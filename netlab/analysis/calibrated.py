@@ -11,6 +11,9 @@ from netlab.files import dated, paths
 
 FILE = "calibration.json"
 RATES, EMULATOR, AA, INTERFERENCE = "rates", "emulator", "aa", "interference"
+APART_PERCENT = 5.0
+"""Most pairs of identical cells that may be found different, per cent."""
+
 TABLES = {
     RATES: ("cells",),
     EMULATOR: ("round_trips", "rates"),

@@ -327,7 +327,7 @@ def _row(
         for values, one in zip((before, after), asked, strict=True)
     ]
     few = _too_few(before, after)
-    reason = few or _imprecise(halves, asked)
+    reason = few or imprecise(halves, asked)
     word = CANNOT_TELL if reason else verdict(found.low, found.high, same_within_percent)
     if word == CANNOT_TELL and not reason:
         word = difference.verdict(found)
@@ -355,8 +355,16 @@ def _too_few(before: pd.Series, after: pd.Series) -> str:
     return f"{len(before)} and {len(after)} valid runs, {COMMON_ROUNDS} of each are needed"
 
 
-def _imprecise(halves: list[float], asked: tuple[Asked, Asked]) -> str:
-    """Reason why a cell is not ranked: a side is less precise than its study asked."""
+def imprecise(halves: Sequence[float], asked: Sequence[Asked]) -> str:
+    """Reason why a cell is not ranked: a side is less precise than its study asked.
+
+    Parameters
+    ----------
+    halves : sequence of float
+        Half the width of the interval of each side, per cent of its mean.
+    asked : sequence of Asked
+        Precision of each side.
+    """
     said = [
         f"{name} is within ±{half:.1f} %, its study asks for {one.half_width_percent:g} %"
         for name, half, one in zip("AB", halves, asked, strict=True)

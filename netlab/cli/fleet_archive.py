@@ -99,7 +99,8 @@ def compare_command(
 ) -> None:
     """Compare two levels over all cells of an archive: ratios B / A.
 
-    All intervals hold at once. The campaigns first and latest are those of each store.
+    All intervals hold at once. The campaigns first and latest are those of each store. A cell that
+    is less precise than its study asks is not ranked, and its verdict is "cannot tell".
     """
     from netlab.files import paths
     from netlab.fleet.archive.archive import Archive
@@ -109,7 +110,9 @@ def compare_command(
     found = found.iloc[(found["ratio"] - 1).abs().argsort(kind="stable")[::-1]]
     for word, count in found["verdict"].value_counts().items():
         click.echo(f"{count:7d}  {word}")
-    _show(found, ["ratio", "low", "high", "p_holm", "verdict"], csv, most)
+    if not found["ranked"].all():
+        click.echo(f"{(~found['ranked']).sum():7d}  of these not ranked")
+    _show(found, ["ratio", "low", "high", "p_holm", "verdict", "reason"], csv, most)
 
 
 def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) -> None:

@@ -18,6 +18,9 @@ from netlab.results.imports.records import Record, Sample
 EDGE_SHARE = 0.1
 """Share of an interval by which a boundary of the window may be early."""
 
+ESTIMATE_SHARE = 0.02
+"""Largest error of a total that a tool does not count, but that follows from its rate."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -33,8 +36,21 @@ class Answers:
     receiver: Record
 
 
-def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) -> Answers:
+def parse_answers(
+    tool: Tool, client: str, server: str, asked: TransferRequest, *, brief: bool = False
+) -> Answers:
     """Parse the output of both ends.
+
+    Parameters
+    ----------
+    tool : Tool
+        The tool.
+    client, server : str
+        What its ends printed.
+    asked : TransferRequest
+        The transfer.
+    brief : bool
+        True if it was asked for the result alone.
 
     Raises
     ------
@@ -42,15 +58,16 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
         The output of an end is damaged, has another number of streams or congestion control, or
         lacks the receiver's count.
     """
-    sent = _record(tool, client, f"{tool.name}'s client", asked.streams)
-    if tool.reporting.intervals_at == "client":
-        got = sent
+    sent = _record(tool, client, "client", asked) if tool.client_counts else None
+    if (tool.reads if brief else tool.reporting.intervals_at) == "server":
+        got = _record(tool, server, "server", asked)
     else:
-        got = _record(tool, server, f"{tool.name}'s server", asked.streams)
+        got = sent or _record(tool, client, "client", asked)
     if got.forward.measured_at != "receiver":
         raise RunError(
             f"{tool.name} did not print its receiver's count", reason="peer", code="E-TOOL-001"
         )
+    sent = sent or got
     if sent.congestion not in (None, asked.congestion):
         raise RunError(
             f"{tool.name} ran {sent.congestion} in place of {asked.congestion}",
@@ -60,18 +77,19 @@ def parse_answers(tool: Tool, client: str, server: str, asked: TransferRequest) 
     return Answers(sent, got)
 
 
-def is_complete(tool: Tool, server: str, streams: int) -> bool:
+def is_complete(tool: Tool, server: str, asked: TransferRequest) -> bool:
     """True if a running server has printed the results of all streams."""
     try:
-        _record(tool, server, "the server", streams)
+        _record(tool, server, "server", asked)
     except RunError:
         return False
     return True
 
 
-def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
+def _record(tool: Tool, text: str, end: str, asked: TransferRequest) -> Record:
+    what = f"{tool.name}'s {end}"
     try:
-        records = tool.reporting.records(text)
+        records = tool.records(text, asked)
     except BadInput as error:
         raise RunError(
             f"{what} printed damaged output: {error}", reason="peer", code="E-TOOL-003"
@@ -81,9 +99,9 @@ def _record(tool: Tool, text: str, what: str, streams: int) -> Record:
             f"{what} printed {len(records)} results for one run", reason="peer", code="E-TOOL-004"
         )
     (record,) = records
-    if record.streams not in (None, streams):
+    if record.streams not in (None, asked.streams):
         raise RunError(
-            f"{what} ran {record.streams} streams in place of {streams}",
+            f"{what} ran {record.streams} streams in place of {asked.streams}",
             reason="peer",
             code="E-TOOL-005",
         )
@@ -135,9 +153,28 @@ def window_of(t_s: np.ndarray, warmup_s: float, seconds: float, step_s: float) -
 
 
 def flow_of(
-    answers: Answers, request: Request, step_s: float, gen_meter: dict, sink_meter: dict
+    answers: Answers,
+    request: Request,
+    step_s: float,
+    gen_meter: dict,
+    sink_meter: dict,
+    *,
+    brief: bool = False,
 ) -> Direction:
     """One direction of a run as :func:`netlab.measure.record.record` takes it.
+
+    Parameters
+    ----------
+    answers : Answers
+        The report.
+    request : Request
+        The run.
+    step_s : float
+        Reporting interval of the receiver.
+    gen_meter, sink_meter : dict
+        Meters of both ends.
+    brief : bool
+        True for a result alone: the window is the whole transfer.
 
     Raises
     ------
@@ -145,8 +182,13 @@ def flow_of(
         The receiver's report contains no window.
     """
     sent, got = answers.sender, answers.receiver
-    t_s, counts = counts_of(got.forward.samples)
-    opens, closes = window_of(t_s, request.warmup_ms / 1e3, request.window_ms / 1e3, step_s)
+    read_B, window_B = got.forward.received_B, got.forward.window_B or 0
+    if brief:
+        t_s, counts = np.array([0.0, got.forward.window_s]), np.array([[0, window_B]])
+        opens, closes = 0, 1
+    else:
+        t_s, counts = counts_of(got.forward.samples)
+        opens, closes = window_of(t_s, request.warmup_ms / 1e3, request.window_ms / 1e3, step_s)
     t_ns = np.round(t_s * 1e9).astype(np.int64)
     whole = counts.sum(axis=0)
     mss_B = sent.mss_B or got.mss_B
@@ -161,7 +203,6 @@ def flow_of(
         "retransmits": sent.retransmits,
         "bytes_retransmitted": again_B,
     }
-    read_B = got.forward.received_B
     common = {"status": "ok", "code": None, "message": None, "streams": request.streams}
     gen = {
         **common,
@@ -177,7 +218,8 @@ def flow_of(
     sink = {
         **common,
         "t_go_ns": 0,
-        "total_bytes": got.forward.window_B if read_B is None else read_B,
+        "total_bytes": window_B if read_B is None else read_B,
+        "unsure_bytes": round(ESTIMATE_SHARE * window_B) if read_B is None else 0,
         "interval_sum_bytes": int(whole[-1]),
         "per_stream": [{"stream": 0, "rcvbuf_B": got.rcvbuf_B}],
         "window": {
@@ -209,9 +251,9 @@ def audit_counts(flow: Direction, answers: Answers, tool: Tool) -> tuple[int | N
         problems.append(f"the receiver read {read_B} B, but its intervals sum to {summed_B} B")
     if sent_B is None:
         return None, problems
-    if read_B > sent_B + slack_B or (tool.reporting.reads_all and read_B < sent_B - slack_B):
+    if read_B > sent_B + slack_B or (tool.reads_all and read_B < sent_B - slack_B):
         problems.append(f"the sender gave away {sent_B} B, but the receiver read {read_B} B")
-    return (abs(sent_B - read_B) if tool.reporting.reads_all else None), problems
+    return (abs(sent_B - read_B) if tool.reads_all else None), problems
 
 
 ROUNDED_B = 128

@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from netlab.errors import BadInput, RunError
 from netlab.results.imports import iperf2, iperf3, nuttcp
-from netlab.results.imports.records import Record
+from netlab.results.imports.records import Flow, Record, damaged
 from netlab.study.generators import LIMITS
 from netlab.units import KIB, MIB, size
 
@@ -79,14 +78,8 @@ class Reporting:
         Arguments that set a buffer, added unless it is the kernel's.
     intervals_at : {'client', 'server'}
         The end that prints the receiver's intervals.
-    records : callable
-        Parser of an end's output, see :mod:`netlab.results.imports`.
     whole_seconds : bool
         True if its duration option takes whole seconds only.
-    reads_all : bool
-        True if its receiver reads until the sender has ended, so that both counts are equal.
-    sets_congestion : bool
-        True if it has an option for congestion control.
     """
 
     package: str
@@ -95,12 +88,9 @@ class Reporting:
     client: tuple[str, ...]
     client_sndbuf: tuple[str, ...]
     intervals_at: Literal["client", "server"]
-    records: Callable[[str], tuple[Record, ...]]
     server_rcvbuf: tuple[str, ...] = ()
     client_rcvbuf: tuple[str, ...] = ()
     whole_seconds: bool = False
-    reads_all: bool = True
-    sets_congestion: bool = True
 
 
 @dataclass(frozen=True)
@@ -127,13 +117,10 @@ class Variant:
         """Its name among those of its tool."""
         return f"{self.how} {size(self.record_length_B)}".lstrip()
 
-
-@dataclass(frozen=True)
-class Received:
-    """The receiver's result of a transfer."""
-
-    goodput_MBps: float
-    window_s: float
+    @property
+    def copies(self) -> bool:
+        """True if an end copies every byte; no variant avoids the copies of both."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -154,8 +141,14 @@ class Tool:
         Arguments added for the result alone.
     reads : {'client', 'server'}
         The end that prints the receiver's count.
-    parse : callable
-        Parser of that end's output; it also takes the transfer.
+    records : callable
+        Parser of an end's output, see :mod:`netlab.results.imports`; it also takes the transfer.
+    client_counts : bool
+        True if its client prints the sender's count when asked for the result alone.
+    reads_all : bool
+        True if its receiver reads until the sender has ended, so that both counts are equal.
+    sets_congestion : bool
+        True if it has an option for congestion control.
     variants : tuple of Variant
         Candidates for its best way, the most likely first.
     max_streams : int or None
@@ -174,7 +167,10 @@ class Tool:
     server: tuple[str, ...]
     client: tuple[str, ...]
     reads: Literal["client", "server"]
-    parse: Callable[[str, TransferRequest], Received]
+    records: Callable[[str, TransferRequest], tuple[Record, ...]]
+    client_counts: bool = True
+    reads_all: bool = True
+    sets_congestion: bool = True
     brief_server: tuple[str, ...] = ()
     brief_client: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = (Variant(MIB), Variant(128 * KIB))
@@ -189,21 +185,17 @@ class Tool:
             raise ValueError(f"{self.name} cannot make a run of a study")
         return self.in_study
 
-    def server_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
-        """Arguments of its server."""
-        return _filled(self.server + self.brief_server + variant.server, transfer)
-
-    def client_arguments(self, transfer: TransferRequest, variant: Variant) -> tuple[str, ...]:
-        """Arguments of its client."""
-        return _filled(self.brief_client + variant.client + self.client, transfer)
-
-    def reporting_arguments(
-        self, transfer: TransferRequest
+    def arguments(
+        self, transfer: TransferRequest, variant: Variant | None = None
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Arguments of server and client for a full report."""
-        full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
-        server = self.server + full.server + full.server_rcvbuf * rcv
-        client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + self.client
+        """Arguments of server and client: of a variant for the result alone, else in full."""
+        if variant is not None:
+            server = self.server + self.brief_server + variant.server
+            client = self.brief_client + variant.client + self.client
+        else:
+            full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
+            server = self.server + full.server + full.server_rcvbuf * rcv
+            client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + self.client
         return _filled(server, transfer), _filled(client, transfer)
 
 
@@ -212,43 +204,30 @@ def _filled(template: tuple[str, ...], transfer: TransferRequest) -> tuple[str, 
     return tuple(word.format_map(fields) for word in template)
 
 
-def _imported(
+def _printed(
     parse: Callable[[str], tuple[Record, ...]],
-) -> Callable[[str, TransferRequest], Received]:
-    """Wrap a parser of :mod:`netlab.results.imports`; expect one run of all streams."""
-
-    def read(text: str, transfer: TransferRequest) -> Received:
-        try:
-            records = parse(text)
-        except BadInput as error:
-            raise RunError(str(error), reason="peer", code="E-TOOL-017") from None
-        if len(records) != 1:
-            raise RunError(f"{len(records)} results for one run", reason="peer", code="E-TOOL-018")
-        (record,) = records
-        if record.streams not in (None, transfer.streams):
-            raise RunError(
-                f"{record.streams} streams in place of {transfer.streams}",
-                reason="peer",
-                code="E-TOOL-019",
-            )
-        if record.forward.measured_at != "receiver":
-            raise RunError(
-                "the result is not the receiver's count", reason="peer", code="E-TOOL-020"
-            )
-        return Received(record.forward.goodput_MBps, record.forward.window_s)
-
-    return read
+) -> Callable[[str, TransferRequest], tuple[Record, ...]]:
+    """A parser of :mod:`netlab.results.imports`, which needs no transfer."""
+    return lambda text, transfer: parse(text)
 
 
 _NEPER = re.compile(r"^local_throughput=(\d{1,18})$", re.MULTILINE)
 
 
-def _neper(text: str, transfer: TransferRequest) -> Received:
+def _neper(text: str, transfer: TransferRequest) -> tuple[Record, ...]:
     """Parse neper's ``key=value`` lines; its bit/s are over its own samples of the transfer."""
     found = _NEPER.findall(text)
     if len(found) != 1 or int(found[0]) == 0:
-        raise RunError("its output has no local_throughput", reason="peer", code="E-TOOL-021")
-    return Received(int(found[0]) / 8e6, float(transfer.seconds))
+        raise damaged(1, "its output has no local_throughput", code="E-TOOL-021")
+    rate_Bps = int(found[0]) / 8
+    flow = Flow(
+        streams=transfer.streams,
+        window_s=transfer.seconds,
+        goodput_MBps=rate_Bps / 1e6,
+        measured_at="receiver",
+        window_B=round(rate_Bps * transfer.seconds),
+    )
+    return (Record(tool="neper", line=1, forward=flow, streams=transfer.streams),)
 
 
 TOOLS = (
@@ -263,7 +242,8 @@ TOOLS = (
             *("-l", "{record_length_B}", "-C", "{congestion}"),
         ),
         reads="client",
-        parse=_imported(iperf3.parse),
+        records=_printed(iperf3.parse),
+        reads_all=False,
         brief_client=("-i", "0", "-J"),
         variants=(
             Variant(MIB, "zero copy", client=("-Z",)),
@@ -279,9 +259,7 @@ TOOLS = (
             client=("-i", "{interval_s}", "-J"),
             client_sndbuf=("-w", "{least_buffer_B}"),
             intervals_at="server",
-            records=iperf3.parse,
             whole_seconds=True,
-            reads_all=False,
         ),
     ),
     Tool(
@@ -295,9 +273,9 @@ TOOLS = (
             *("-l", "{record_length_B}", "-Z", "{congestion}"),
         ),
         reads="server",
-        parse=_imported(iperf2.parse),
-        brief_server=("-f", "M"),
-        brief_client=("-f", "M"),
+        records=_printed(iperf2.parse),
+        brief_server=("-f", "b"),
+        brief_client=("-f", "b"),
         max_streams=LIMITS["iperf2"].streams,
         in_study=Reporting(
             package="iperf",
@@ -307,7 +285,6 @@ TOOLS = (
             server_rcvbuf=("-w", "{rcvbuf_B}"),
             client_sndbuf=("-w", "{sndbuf_B}"),
             intervals_at="server",
-            records=iperf2.parse,
         ),
         server_stays=True,
     ),
@@ -323,7 +300,8 @@ TOOLS = (
             *("-l{record_length_B}", "{address}"),
         ),
         reads="client",
-        parse=_imported(nuttcp.parse),
+        records=_printed(nuttcp.parse),
+        sets_congestion=False,
         brief_client=("-fparse",),
         max_streams=LIMITS["nuttcp"].streams,
         in_study=Reporting(
@@ -334,8 +312,6 @@ TOOLS = (
             client_sndbuf=("-w{sndbuf_KiB}",),
             client_rcvbuf=("-ws{rcvbuf_KiB}",),
             intervals_at="client",
-            records=nuttcp.parse,
-            sets_congestion=False,
         ),
     ),
     Tool(
@@ -353,7 +329,8 @@ TOOLS = (
             "--congestion-control={congestion}",
         ),
         reads="server",
-        parse=_neper,
+        records=_neper,
+        client_counts=False,
         variants=(
             Variant(MIB, "skip rx copy", server=("--skip-rx-copy",)),
             Variant(128 * KIB, "skip rx copy", server=("--skip-rx-copy",)),

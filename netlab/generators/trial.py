@@ -1,11 +1,11 @@
-"""One run of a study by an external tool: server and client on their hosts, metered."""
+"""One run by an external tool: server and client on their hosts, metered, its counts audited."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from netlab.generators.answers import audit_counts, flow_of, is_complete, parse_
 from netlab.generators.meters import Readings, received_B, snapshot
 from netlab.generators.remote_process import LISTEN_S, Exit, RemoteProcess
 from netlab.generators.route import congestion_route
-from netlab.generators.tools import Tool, TransferRequest
+from netlab.generators.tools import Tool, TransferRequest, Variant
 from netlab.hosts.host import Host
 from netlab.measure.exchange import Request, RunEnd, RunOutcome
 from netlab.measure.ledger import Ledger, audit_interfaces
@@ -81,6 +81,7 @@ def run_trial(
     versions: Mapping[str, str],
     mtu_B: int,
     one_machine: bool,
+    variant: Variant | None = None,
     ports: random.Random | None = None,
 ) -> TrialResult:
     """Make one run with an external tool, which runs twice at once for both directions.
@@ -88,7 +89,7 @@ def run_trial(
     Parameters
     ----------
     tool : Tool
-        A tool with :class:`~netlab.generators.tools.Reporting`.
+        A tool with :class:`~netlab.generators.tools.Reporting`, or any with `variant`.
     sender, receiver : RunEnd
         Ends of the forward direction; their agents are read as meters.
     request : Request
@@ -99,6 +100,9 @@ def run_trial(
         MTU of the path.
     one_machine : bool
         True if both ends are on the controller's machine.
+    variant : Variant, optional
+        Ask for the result alone, in this way: nothing is read during the transfer, and all of it is
+        the window.
     ports : random.Random, optional
         Generator of the ports to try.
 
@@ -109,12 +113,14 @@ def run_trial(
     HostError
         A host is lost. In either case no process is left.
     """
-    started_unix_ns, started, own_s = time.time_ns(), time.monotonic(), time.process_time()
+    started_unix_ns, started = time.time_ns(), time.monotonic()
     ways = [(sender, receiver)] + ([(receiver, sender)] if request.both else [])
-    seconds = _seconds(tool, request)
+    brief = variant is not None
+    seconds = request.window_ms / 1e3 if brief else _seconds(tool, request)
+    calls = _Calls(tool, variant, hosts)
     draw = ports or random.Random()
     with ExitStack() as stack:
-        if not tool.reporting.sets_congestion:
+        if not tool.sets_congestion:
             for of, to in ways:
                 stack.enter_context(
                     congestion_route(
@@ -125,22 +131,23 @@ def run_trial(
                         congestion=of.congestion or request.congestion,
                     )
                 )
-        open_ways = [
-            _served(stack, tool, hosts[to.host], of, to, request, seconds, draw) for of, to in ways
-        ]
+        open_ways = [_served(stack, calls, of, to, request, seconds, draw) for of, to in ways]
+        # The clients' hosts are ready first, so that only the tool is metered.
+        clients = [stack.enter_context(calls.client(way)) for way in open_ways]
+        for client in clients:
+            client.wait_ready()
+        own_s = time.process_time()
         before = {side.host: snapshot(side) for side in (sender, receiver)}
-        clients = [
-            stack.enter_context(_client(tool, hosts[way.sender.host], way)) for way in open_ways
-        ]
-        opens, closes = _window(open_ways, clients, before, request)
+        for client in clients:
+            client.go()
+        window = None if brief else _window(open_ways, clients, before, request)
         sent = [client.result() for client in clients]
+        for way in open_ways:
+            _await_report(way, tool)
         after = {side.host: snapshot(side) for side in (sender, receiver)}
-
-        def complete(text: str) -> bool:
-            return is_complete(tool, text, request.streams)
-
-        got = [end_server(way.server, tool, complete) for way in open_ways]
-    own_s = time.process_time() - own_s
+        own_s = time.process_time() - own_s
+        got = [end_server(way.server, tool) for way in open_ways]
+    opens, closes = window or (before, after)
     meters = {
         name: Readings(before[name], opens[name], closes[name], after[name]).meter()
         for name in before
@@ -152,10 +159,10 @@ def run_trial(
         meter["total"]["process"] = {"user_us": both_us, "system_us": 0}
         meter["total"]["controller_us"] = 1e6 * own_s * one_machine / len(meters)
     flows, ledger = [], Ledger(error_B=None)
-    for way, client, server in zip(open_ways, sent, got, strict=True):
-        answers = parse_answers(tool, client.text, server.text, way.transfer)
-        gen_meter, sink_meter = meters[way.sender.host], meters[way.receiver.host]
-        flow = flow_of(answers, request, way.transfer.interval_s, gen_meter, sink_meter)
+    for way, near, far in zip(open_ways, sent, got, strict=True):
+        answers = parse_answers(tool, near.text, far.text, way.transfer, brief=brief)
+        ends = meters[way.sender.host], meters[way.receiver.host]
+        flow = flow_of(answers, request, way.transfer.interval_s, *ends, brief=brief)
         error_B, problems = audit_counts(flow, answers, tool)
         if error_B is not None:
             ledger.error_B = max(error_B, ledger.error_B or 0)
@@ -169,7 +176,7 @@ def run_trial(
         "engine": tool.name,
         "warmup_s": flows[0].sink["window"]["t0_ns"] / 1e9,
     }
-    called = [(tool.program, *way) for way in tool.reporting_arguments(open_ways[0].transfer)]
+    called = calls.lines(open_ways[0].transfer)
     provenance = {
         "name": tool.name,
         "versions": dict(versions),
@@ -186,10 +193,42 @@ def _seconds(tool: Tool, request: Request) -> float:
     return math.ceil(seconds) if tool.reporting.whole_seconds else seconds
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """The command lines of a tool, in full or of a variant, and the hosts to run them on."""
+
+    tool: Tool
+    variant: Variant | None
+    hosts: Mapping[str, Host]
+
+    def lines(self, transfer: TransferRequest) -> list[tuple[str, ...]]:
+        """Program and arguments of server and client."""
+        return [(self.tool.program, *way) for way in self.tool.arguments(transfer, self.variant)]
+
+    def server(self, receiver: RunEnd, transfer: TransferRequest) -> RemoteProcess:
+        """Start a server."""
+        return RemoteProcess(
+            self.hosts[receiver.host],
+            f"{self.tool.name}'s server",
+            self.lines(transfer)[0],
+            limit_s=2 * LISTEN_S + transfer.seconds + SLACK_S + END_S,
+            port=transfer.port,
+        )
+
+    def client(self, way: _Way) -> RemoteProcess:
+        """Prepare a client."""
+        return RemoteProcess(
+            self.hosts[way.sender.host],
+            f"{self.tool.name}'s client",
+            self.lines(way.transfer)[1],
+            limit_s=way.transfer.seconds + SLACK_S,
+            hold=True,
+        )
+
+
 def _served(
     stack: ExitStack,
-    tool: Tool,
-    host: Host,
+    calls: _Calls,
     sender: RunEnd,
     receiver: RunEnd,
     request: Request,
@@ -207,29 +246,20 @@ def _served(
             seconds=seconds,
             record_length_B=request.record_length_B,
             congestion=sender.congestion or request.congestion,
-            threads=1,
+            threads=request.threads or 1,
             interval_s=max(STEP_S, request.interval_ms / 1e3),
             sndbuf_B=sender.sndbuf_B,
             rcvbuf_B=receiver.rcvbuf_B,
         )
-        argv = (tool.program, *tool.reporting_arguments(transfer)[0])
-        limit_s = LISTEN_S + seconds + SLACK_S + END_S
-        server = stack.enter_context(
-            RemoteProcess(host, f"{tool.name}'s server", argv, limit_s=limit_s, port=port)
-        )
+        server = stack.enter_context(calls.server(receiver, transfer))
         if server.wait_listening():
             return _Way(sender, receiver, transfer, server)
     raise RunError(
-        f"{host.name}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, all in use",
+        f"{receiver.host}: {PORT_TRIES} ports drawn between {FIRST_PORT} and {LAST_PORT}, "
+        "all in use",
         reason="in_use",
         code="E-TOOL-023",
     )
-
-
-def _client(tool: Tool, host: Host, way: _Way) -> RemoteProcess:
-    argv = (tool.program, *tool.reporting_arguments(way.transfer)[1])
-    limit_s = way.transfer.seconds + SLACK_S
-    return RemoteProcess(host, f"{tool.name}'s client", argv, limit_s=limit_s)
 
 
 def _window(
@@ -257,8 +287,16 @@ def _window(
     return opens, {name: snapshot(side) for name, side in sides.items()}
 
 
-def end_server(server: RemoteProcess, tool: Tool, is_complete: Callable[[str], bool]) -> Exit:
-    """Wait for the exit of a server whose client has exited; terminate one that does not exit.
+def _await_report(way: _Way, tool: Tool) -> None:
+    """Wait until the server of a client that has exited has reported."""
+    if tool.server_stays:
+        way.server.wait_output(lambda text: is_complete(tool, text, way.transfer), END_S)
+    else:
+        way.server.wait(END_S)
+
+
+def end_server(server: RemoteProcess, tool: Tool) -> Exit:
+    """The exit of a server that has reported; one that stays is terminated.
 
     Raises
     ------
@@ -266,9 +304,8 @@ def end_server(server: RemoteProcess, tool: Tool, is_complete: Callable[[str], b
         It failed, or is still there after :data:`END_S`.
     """
     if tool.server_stays:
-        server.wait_output(is_complete, END_S)
         server.terminate()
-    if server.wait(END_S) is None:
+    if server.wait(END_S if tool.server_stays else 0.0) is None:
         raise RunError(
             f"{server.what} on {server.host.name}: did not end in time",
             reason="timeout",

@@ -11,6 +11,9 @@ from netlab.measure.exchange import RunOutcome
 from netlab.measure.plausible import most_percent
 from netlab.study import Noise, Timing
 
+INTERFERENCE = "interference"
+"""Flag of a run that other programs disturbed."""
+
 LIMITS = Noise()
 """Of all cores, in the window: above it, other processes affect the figure."""
 
@@ -102,7 +105,7 @@ def flags_of(
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
     disturbed = [interference(row, noise, largest), *surplus]
     if any(disturbed):
-        flags["interference"] = ", ".join(filter(None, disturbed))
+        flags[INTERFERENCE] = ", ".join(filter(None, disturbed))
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = list(_meters(outcome))

@@ -7,6 +7,7 @@ Interface counts also hold headers, acknowledgements and whatever else used the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from netlab.units import ETHERNET_HEADER_B
@@ -103,7 +104,8 @@ def audit_interfaces(
     """Each interface saw at least the payload, and at most payload, headers and acks.
 
     A sender without a count of retransmissions (``losses_unknown``) is not checked. A sink may
-    read less than its sender sent, where data in flight were left unread.
+    read less than its sender sent, where data in flight were left unread. A total that is not
+    counted (``unsure_bytes``) bounds an interface from below alone, less its error.
     """
     if both and len(flows) != 2:
         return
@@ -122,11 +124,13 @@ def audit_interfaces(
             back_B = _segment_B(flows[1 - index][0], mtu_B)
             most += (back / back_B + 1) * (ETHERNET_HEADER_B + 80)
         most += INTERFACE_SLACK_SHARE * payload + INTERFACE_SLACK_B
+        unsure = sink.get("unsure_bytes") or 0
+        least, most = payload - unsure, math.inf if unsure else most
         received = _counted(sink, "rx_bytes")
         ends = (("sink", "received", received), ("sender", "sent", _counted(gen, "tx_bytes")))
         for end, did, seen in ends[: 1 if gen.get("losses_unknown") else 2]:
-            if seen is not None and not payload <= seen <= most:
-                found = ledger.problems if seen < payload else ledger.surplus
+            if seen is not None and not least <= seen <= most:
+                found = ledger.problems if seen < least else ledger.surplus
                 found.append(
                     f"the {end}'s interface {did} {seen} B for {payload} B of payload "
                     f"(at most {most:.0f} B expected): {_why(seen, payload, most)}"

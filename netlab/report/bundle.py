@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from netlab import __version__, core
+from netlab.analysis import calibrated
 from netlab.analysis.machines import machines
 from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.screened import DOCUMENT
@@ -40,7 +41,7 @@ from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
 
 RESULTS, SITE, STUDY, PROVENANCE = "results", "site", "study.yml", "provenance.json"
-TUNINGS, PUBLISHED, OWN = "tunings", "published", "notebooks"
+TUNINGS, PUBLISHED, OWN, CALIBRATION = "tunings", "published", "notebooks", "calibration"
 
 FIGURE_MAKERS = ("matplotlib", "nbconvert", "numpy", "pandas", "pyarrow", "scipy", "seaborn")
 """Packages that a figure of the report may depend on; ``uv.lock`` has all."""
@@ -96,7 +97,7 @@ def bundle(
     with Scratch("bundle") as work:
         measured = load_measured(directory)
         netlabs = without_own(report_of(measured.study))
-        # A calibration is of a machine, and no record of a bundle could recompute its page.
+        _copy_calibration(work / CALIBRATION)
         published = publish(
             directory,
             work / SITE,
@@ -104,7 +105,7 @@ def bundle(
             dated=False,
             report=netlabs,
             author=author,
-            calibration=False,
+            calibrations=work / CALIBRATION,
         )
         (work / SITE / MARKER).unlink()
         _copy_results(measured, work / RESULTS)
@@ -137,6 +138,15 @@ def _copy_results(m: Measured, target: Path) -> None:
         if notebook is not None:
             folder.mkdir(parents=True, exist_ok=True)
             copy_plain(notebook, folder / notebook.name)
+
+
+def _copy_calibration(target: Path) -> None:
+    """Copy the document of the latest calibration of each part, as stored on this machine."""
+    place = paths.results_dir("calibration")
+    for part in calibrated.stored(place).parts.values():
+        copy = target / part.file.relative_to(place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(part.file, copy)
 
 
 def _copy_own_notebooks(m: Measured, work: Path) -> None:

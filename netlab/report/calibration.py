@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 from markupsafe import Markup
@@ -60,12 +61,17 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class _Shown:
-    """A table of a part: its caption, the columns that name its rows, and its chart."""
+    """A table of a part: its caption, the columns that name its rows, and its chart.
+
+    A chart needs all `columns`, and a value of `figure` in a row; keys and `bound` have no gaps.
+    """
 
     caption: str
     keys: tuple[str, ...]
     chart: Callable | None = None
     columns: tuple[str, ...] = ()
+    figure: str = ""
+    bound: tuple[str, ...] = ()
 
 
 TITLES = {
@@ -81,20 +87,32 @@ TABLES: dict[tuple[str, str], _Shown] = {
         ("rate_Mbps", "mtu_B"),
         charts.rates,
         charts.RATE_COLUMNS,
+        "error_percent",
+        ("within_percent",),
     ),
     (EMULATOR, "round_trips"): _Shown(
         "Round trips of the emulator, beside those asked for",
         ("rtt_ms", "load"),
         charts.round_trips,
         charts.ROUND_TRIP_COLUMNS,
+        "deviation_us",
+        ("bound_us",),
     ),
     (EMULATOR, "rates"): _Shown(
         "Goodput of one stream through the emulator, beside what TCP can carry",
         ("rate_Mbps", "rtt_ms", "mtu_B"),
         charts.rates,
         charts.RATE_COLUMNS,
+        "error_percent",
+        ("within_percent",),
     ),
-    (AA, "loads"): _Shown("Pairs of identical cells found different", ("load",)),
+    (AA, "loads"): _Shown(
+        "Pairs of identical cells found different",
+        ("load",),
+        charts.identical,
+        charts.IDENTICAL_COLUMNS,
+        "percent",
+    ),
     (INTERFERENCE, "kinds"): _Shown(
         "Foreign load and traffic, their cost, and the runs flagged for it", ("injected",)
     ),
@@ -114,13 +132,13 @@ METHODS = {
 """Method of each part, in words."""
 
 
-def calibration_pages(m: Measured) -> list[Page]:
-    """The page of the stored calibrations; none if nothing is stored."""
-    found = calibrated.stored()
+def calibration_pages(m: Measured, directory: Path) -> list[Page]:
+    """The page of the calibrations stored in a directory; none if nothing is stored."""
+    found = calibrated.stored(directory)
     if not found.parts:
         return []
     hosts = _machines_of(m)
-    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration()}.")))]
+    sections = [Section("In short", as_html(Sentence(f"Latest: {trust.calibration(directory)}.")))]
     sections += [
         Section(TITLES[name], _part(part, hosts), name=name) for name, part in found.parts.items()
     ]
@@ -146,7 +164,7 @@ def _part(part: CalibratedPart, hosts: Mapping[str, str]) -> Markup:
         if frame.empty:
             continue
         numbers = _numeric(frame)
-        if shown.chart and _drawable(numbers, shown.columns):
+        if shown.chart and _drawable(numbers, shown):
             drawn += as_html(show(shown.chart(numbers, title=shown.caption.partition(",")[0])))
         tables += folded("Cells", len(frame), _table(numbers, shown))
     said = [METHODS[part.name], _measured(part), _beside(part, hosts)]
@@ -159,16 +177,15 @@ def _numeric(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in wanted})
 
 
-_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
+_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms", "pairs")
 
 
-def _drawable(frame: pd.DataFrame, columns: tuple[str, ...]) -> bool:
+def _drawable(frame: pd.DataFrame, shown: _Shown) -> bool:
     """Whether the columns of a chart are there, with a name for each row and a dot to draw."""
-    if not set(columns) <= set(frame):
+    if not {*shown.keys, *shown.columns} <= set(frame):
         return False
-    first, second, middle, *_, bound, _verdict = columns
-    named = frame[[first, second, bound]].notna().all(axis=None)
-    return bool(named and frame[middle].notna().any())
+    named = frame[[*shown.keys, *shown.bound]].notna().all(axis=None)
+    return bool(named and frame[shown.figure].notna().any())
 
 
 def _table(frame: pd.DataFrame, shown: _Shown) -> Table:

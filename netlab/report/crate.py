@@ -43,6 +43,7 @@ MEDIA_TYPES = {
 FOLDERS = {
     "results/": "The records: runs, interval samples, campaigns, notebooks of blocks",
     "site/": "The report as a site and as a PDF, with the data of every figure and table",
+    "calibration/": "The latest calibrations of netlab on the machine that made the report",
     "tunings/": "Files of the tunings that the study takes from netlab",
     "published/": "Published figures that the report stands beside the measured ones",
 }

@@ -38,9 +38,9 @@ def screens_digest(directory: Path) -> str:
     )
 
 
-def calibration_digest() -> str:
-    """SHA-256 of the stored calibrations."""
-    return _of_files(sorted(paths.results_dir("calibration").rglob(calibrated.FILE)))
+def calibration_digest(directory: Path) -> str:
+    """SHA-256 of the calibrations stored in a directory."""
+    return _of_files(sorted(directory.rglob(calibrated.FILE)))
 
 
 def digest_of(*parts: str | bytes | Mapping[str, object]) -> str:

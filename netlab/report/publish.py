@@ -105,7 +105,7 @@ def publish(
     author: str = "",
     data_only: bool = False,
     reuse: bool = True,
-    calibration: bool = True,
+    calibrations: Path | None = None,
     running: Executions | None = None,
 ) -> PublishedReport:
     """Execute the analysis notebooks and build the site.
@@ -131,8 +131,9 @@ def publish(
         Leave out the PDF and the PNGs.
     reuse : bool
         Take executed notebooks and pages whose inputs are unchanged from the former report.
-    calibration : bool
-        Add the page of the calibrations that are stored here, if there are any.
+    calibrations : Path, optional
+        Directory of stored calibrations, whose page is added if there are any; by default where
+        ``netlab calibrate`` writes them.
     running : Executions, optional
         From :func:`netlab.report.execution.begun`, which a caller has begun before and ends.
 
@@ -189,7 +190,7 @@ def publish(
             png=not data_only,
             author=author,
             guide=not data_only,
-            calibration=calibration,
+            calibrations=calibrations or paths.results_dir("calibration"),
             wait=running.wait,
             kept=RenderedPages(pages_folder, package) if reuse else None,
         )

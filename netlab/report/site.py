@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -81,7 +82,7 @@ def build_site(
     wait: Callable[[Path], None] = lambda notebook: None,
     kept: RenderedPages | None = None,
     guide: bool = False,
-    calibration: bool = False,
+    calibrations: Path | None = None,
     author: str = "",
 ) -> Path:
     """Build the site and replace the old one.
@@ -113,8 +114,8 @@ def build_site(
         Rendered notebooks and other pages that may be reused.
     guide : bool
         Add the pages of the guide.
-    calibration : bool
-        Add the page of the stored calibrations, if there are any.
+    calibrations : Path, optional
+        Directory of stored calibrations; their page is added if there are any.
     author : str
         Name of the person who measured, for the title page of the PDF.
 
@@ -134,7 +135,7 @@ def build_site(
     files = page_files(notebooks)
     with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf, kept=kept, author=author, calibration=calibration)
+        study.make(pdf=pdf, kept=kept, author=author, calibrations=calibrations)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
         chapters = guide_pages(kept) if guide else []
@@ -227,7 +228,7 @@ class _StudyPages:
         self.no_pdf = "no measured study is part of this site"
 
     def make(
-        self, *, pdf: bool, kept: RenderedPages | None, author: str, calibration: bool
+        self, *, pdf: bool, kept: RenderedPages | None, author: str, calibrations: Path | None
     ) -> None:
         """Make the pages, and write figures, tables, records, downloads and the PDF."""
         m = self.measured
@@ -248,9 +249,10 @@ class _StudyPages:
 
         self.own = pages("own", lambda: measured_pages(m))
         self.first = front(m)
-        if calibration:
-            digest = calibration_digest() if kept else ""
-            about = pages("calibration", lambda: calibration_pages(m), calibration=digest)
+        if calibrations is not None:
+            digest = calibration_digest(calibrations) if kept else ""
+            made = partial(calibration_pages, m, calibrations)
+            about = pages("calibration", made, calibration=digest)
             self.own += about
             if about:
                 self.first = replace(self.first, pages={CALIBRATION: about[0].file})

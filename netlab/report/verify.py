@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from netlab.errors import NetlabError
 from netlab.files.archive import names_in
 from netlab.report import crate
-from netlab.report.bundle import RESULTS, SITE, stated_versions, versions
+from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.publish import publish
 
 TOLERANCE = 1e-9
@@ -127,7 +127,7 @@ def other_figures(directory: Path, work: Path) -> list[Deviation]:
             dated=False,
             data_only=True,
             reuse=False,
-            calibration=False,
+            calibrations=directory / CALIBRATION,
         )
     except NetlabError as error:
         return [Deviation(RESULTS, "", "records of a report", f"not publishable: {error}")]

@@ -179,7 +179,7 @@ REQUEST = Request(
 )
 
 
-def made(tool, endpoints, spoiled=None, **more):
+def made(tool, endpoints, spoiled=None, request=REQUEST, **more):
     sides = [
         RunEnd(name, endpoint.agent, endpoint.address, endpoint.interface, 0, 0)
         for name, endpoint in endpoints.items()
@@ -187,7 +187,7 @@ def made(tool, endpoints, spoiled=None, **more):
     hosts = {name: endpoint.host for name, endpoint in endpoints.items()} | (spoiled or {})
     versions = dict.fromkeys(hosts, "some version")
     how = {"mtu_B": 1500, "one_machine": True, **more}
-    return run_trial(tool, *sides, REQUEST, hosts=hosts, versions=versions, **how)
+    return run_trial(tool, *sides, request, hosts=hosts, versions=versions, **how)
 
 
 class Spoiled:
@@ -228,6 +228,33 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
                 made(iperf3, endpoints, {host: Spoiled(endpoints[host].host, script)})
             nothing_more(names, before)
         assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
+
+
+@pytest.mark.beside
+def test_asked_for_the_result_alone_a_tool_closes_its_ledger_and_its_faults_leave_nothing():
+    request = replace(REQUEST, warmup_ms=0, window_ms=1000)
+    with lab_path(study_of()) as (endpoints, names):
+        before = set(processes_in(names))
+
+        def alone(tool):
+            return made(tool, endpoints, request=request, variant=tool.variants[0])
+
+        iperf3 = tool_named("iperf3")
+        mute = replace(iperf3, program="sh", server=("-c", "echo no server today; exit 3"))
+        with pytest.raises(RunError, match="does not listen: no server today"):
+            alone(mute)
+        with pytest.raises(RunError, match="exit status 1"):
+            alone(replace(iperf3, client=("--such-an-option-there-is-not",)))
+        nothing_more(names, before)
+        for name in GENERATORS[1:]:
+            result = alone(tool_named(name))
+            (flow,) = result.outcome.flows
+            assert result.ledger.problems == [], name
+            assert flow.sink["total_bytes"] == flow.sink["window"]["bytes"] > 1_000_000, name
+            total = flow.sink["meter"]["total"]
+            assert 1 <= (total["t1_ns"] - total["t0_ns"]) / 1e9 < 4, name
+            assert total["process"]["user_us"] > 0, name
+            nothing_more(names, before)
 
 
 @pytest.mark.beside

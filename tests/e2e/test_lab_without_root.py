@@ -70,6 +70,18 @@ def test_a_study_runs_and_records_what_the_kernel_reserves_for_root(home: Path):
         assert (run["tuning"] == "openlab-2003-full") == (knobs["net.ipv4.tcp_sack"] == "0")
 
 
+def test_a_benchmark_compares_with_a_tool_and_sets_the_routes_of_its_path(home: Path):
+    cell = ("--streams", "1", "--mtu", "1500", "--offloads", "on", "--mode", "same")
+    how = ("--rounds", "1", "--seconds", "1", "--peer", "nuttcp", "--out", "bench")
+    done = unprivileged.run((*NETLAB, "bench", *cell, *how), home)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = home.glob("bench/*/bench.json")
+    samples = json.loads(file.read_text())["samples"]
+    assert {one["contender"]: one["error"] for one in samples} == dict.fromkeys(
+        ("gensink", "plain", "nuttcp"), ""
+    )
+
+
 def test_a_lab_stays_until_its_user_takes_it_down_and_is_tuned_and_reverted(home: Path):
     def netlab(*argv: str) -> str:
         done = unprivileged.run((*NETLAB, *argv), home)

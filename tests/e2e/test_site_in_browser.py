@@ -7,6 +7,7 @@ from itertools import pairwise
 import papermill
 import pytest
 import synthetic
+from calibrated_samples import store_calibration
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
@@ -28,6 +29,7 @@ PAGES = (
         "effects.html",
         "repeats.html",
         "cost.html",
+        "calibration.html",
     ),
     *("method.html", RUNS, "03-openlab-measured.html"),
     *("guide.html", "guide-columns.html", "guide-protocol.html", "api.html", "api-analysis.html"),
@@ -96,7 +98,9 @@ def site(tmp_path_factory):
     papermill.execute_notebook(NOTEBOOK, executed, parameters, progress_bar=False)
     m = load_measured(work / "store", freeze(study, work / "store"))
     notebooks = [ExecutedNotebook(executed)]
-    return build_site(notebooks, work / "site", measured=m, guide=True).parent
+    store_calibration(work / "calibration")
+    more = {"guide": True, "calibrations": work / "calibration"}
+    return build_site(notebooks, work / "site", measured=m, **more).parent
 
 
 @pytest.fixture(scope="module")

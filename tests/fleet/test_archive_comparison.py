@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import measured_store
@@ -11,7 +12,8 @@ import pytest
 import synthetic
 
 from netlab import study as studies
-from netlab.analysis.compare import compare
+from netlab.analysis.compare import Asked, compare
+from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
 from netlab.fleet.archive.archive import Archive
 from netlab.fleet.archive.compaction import compact
@@ -36,11 +38,12 @@ def archived(directory: Path, store: Store) -> Archive:
 def assert_same(found: pd.DataFrame, expected: pd.DataFrame, keys: list[str]) -> None:
     assert len(found) == len(expected) > 0
     found, expected = (each.sort_values(keys, ignore_index=True) for each in (found, expected))
-    for column in ("ratio", "low", "high", "p_holm", "a_MBps", "b_MBps"):
+    figures = ("ratio", "low", "high", "p_holm", "a_MBps", "b_MBps")
+    for column in (*figures, "a_half_percent", "b_half_percent"):
         np.testing.assert_allclose(
             found[column].astype(float), expected[column].astype(float), rtol=1e-9, err_msg=column
         )
-    for column in ("verdict", "paired", "n_a", "n_b"):
+    for column in ("verdict", "ranked", "paired", "n_a", "n_b"):
         assert found[column].tolist() == expected[column].tolist()
 
 
@@ -82,6 +85,79 @@ def test_two_campaigns_compare_as_in_one_store(tmp_path, study, noise):
         found = archive.compare("campaign", a, b)
         assert not found["paired"].any()
         assert_same(found, expected, ["streams"])
+
+
+def precise(directory: Path, half_percent: float):
+    """The study with a precision for its cells."""
+    asked = f"precision: {{half_width_percent: {half_percent}, min_rounds: 4, max_rounds: 8}}\n"
+    path = directory / "two-racks.yml"
+    path.write_text(STUDY.replace("rounds: 1, ", "") + asked, encoding="utf-8")
+    return studies.load(path)
+
+
+def noisy(store: Store, noises: dict[str, float], faster: float = 1.5) -> None:
+    """Give the runs of each campaign a noise; later campaigns are faster each time."""
+    rng = np.random.default_rng(3)
+    for part in store.parts():
+        runs = store.part("runs", part)
+        campaign = runs["campaign"].iloc[0]
+        effect = faster ** list(noises).index(campaign)
+        goodput = 100 * effect * np.exp(rng.normal(0, noises[campaign], len(runs)))
+        store.write(part, runs.assign(goodput_MBps=goodput), store.part("intervals", part))
+
+
+@pytest.mark.parametrize("late", [{"first": 1.0, "second": 100.0}, {"first": 100.0, "second": 1.0}])
+def test_a_cell_less_precise_than_its_own_study_asks_is_not_ranked_as_in_one_store(tmp_path, late):
+    """Each side is held to the precision that the study of its own campaign asks for."""
+    directory = tmp_path / "results"
+    first, second = "20260105T100000Z", "20260106T100000Z"
+    made = {}
+    for campaign, half_percent in zip((first, second), late.values(), strict=True):
+        study = made[campaign] = precise(tmp_path, half_percent)
+        measured_store.campaign_of(directory, study, campaign)
+    store = Store(directory)
+    noisy(store, {first: 0.03, second: 0.03})
+    asked = tuple(
+        Asked(nominal_level(study), study.precision.half_width_percent) for study in made.values()
+    )
+    sides = [store.runs(campaign=campaign) for campaign in (first, second)]
+    expected = compare(*sides, asked=asked, one_store=True).frame
+    archive = archived(tmp_path, store)
+    confidence = min(one.level for one in asked)
+    found = archive.compare("campaign", first, second, confidence=confidence)
+    assert_same(found, expected, ["streams"])
+    wide = "A" if late["first"] == 1.0 else "B"
+    assert not found["ranked"].all() and found["verdict"].eq("cannot tell").any()
+    for reason in found.loc[~found["ranked"], "reason"]:
+        assert reason.startswith(f"{wide} is within") and "its study asks for 1 %" in reason
+
+
+def test_levels_of_a_factor_are_held_to_the_latest_study_and_an_old_archive_to_none(tmp_path):
+    directory = tmp_path / "results"
+    measured_store.campaign_of(directory, precise(tmp_path, 0.5))
+    store = Store(directory)
+    noisy(store, {measured_store.CAMPAIGN: 0.05})
+    archive = archived(tmp_path, store)
+    (row,) = archive.compare("streams", "1", "4").itertuples()
+    assert (row.ranked, row.verdict) == (False, "cannot tell")
+    assert "A is within" in row.reason and "B is within" in row.reason
+    for each in archive.manifest.stores.values():
+        each.asked.clear()
+    assert archive.compare("streams", "1", "4")["ranked"].all()
+
+
+def test_a_later_compaction_notes_what_an_older_one_did_not(tmp_path):
+    directory = tmp_path / "results"
+    measured_store.campaign_of(directory, precise(tmp_path, 0.5))
+    archive = archived(tmp_path, Store(directory))
+    file = archive.directory / "manifest.json"
+    content = json.loads(file.read_text())
+    for each in content["stores"].values():
+        assert each.pop("asked") == {measured_store.CAMPAIGN: [pytest.approx(0.965), 0.5]}
+    file.write_text(json.dumps(content))
+    assert Archive(archive.directory).compare("streams", "1", "4")["ranked"].all()
+    again = archived(tmp_path, Store(directory))
+    assert not again.compare("streams", "1", "4")["ranked"].any()
 
 
 def test_too_few_rounds_give_no_verdict(tmp_path):

@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from netlab.errors import RunError
+from netlab.generators.answers import flow_of, parse_answers
 from netlab.generators.tools import TOOLS, TransferRequest, Variant
+from netlab.measure.exchange import Request
 
 RECORDED = Path(__file__).parents[1] / "results" / "imports" / "recorded"
 ALIKE = Variant(131072)
+REQUEST = Request(4, 131072, "cubic", False, "copy", 0, 2000, 100, False)
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
@@ -38,7 +41,7 @@ def after(words: tuple[str, ...], *options: str) -> str:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_client_gets_the_same_transfer(tool):
-    words = tool.client_arguments(transfer(), ALIKE)
+    _, words = tool.arguments(transfer(), ALIKE)
     assert "198.18.0.2" in words
     flows, length = ("-F", "-B") if tool.name == "neper" else ("-N", "-l")
     assert after(words, "-P" if tool.name.startswith("iperf") else flows) == "4"
@@ -54,59 +57,72 @@ def test_every_client_gets_the_same_transfer(tool):
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_no_template_is_left_unfilled_and_no_tool_sets_its_own_buffers(tool):
     for variant in (ALIKE, *tool.variants):
-        for words in (
-            tool.server_arguments(transfer(), variant),
-            tool.client_arguments(transfer(), variant),
-        ):
+        for words in tool.arguments(transfer(), variant):
             assert not any("{" in word for word in words)
             assert not any(word.startswith("-w") for word in words)
-    assert "12000" in " ".join(tool.server_arguments(transfer(), ALIKE))
+    assert "12000" in " ".join(tool.arguments(transfer(), ALIKE)[0])
 
 
 def test_only_at_its_best_does_a_tool_spare_itself_copies():
     iperf3, neper = BY_NAME["iperf3"], BY_NAME["neper"]
-    assert "-Z" not in iperf3.client_arguments(transfer(), ALIKE)
-    spares = {v.label: "-Z" in iperf3.client_arguments(transfer(), v) for v in iperf3.variants}
+    assert "-Z" not in iperf3.arguments(transfer(), ALIKE)[1]
+    spares = {v.label: "-Z" in iperf3.arguments(transfer(), v)[1] for v in iperf3.variants}
     assert spares == {
         "zero copy 1 MiB": True,
         "copy 1 MiB": False,
         "zero copy 128 KiB": True,
         "copy 128 KiB": False,
     }
-    assert "--skip-rx-copy" not in neper.server_arguments(transfer(), ALIKE)
+    assert "--skip-rx-copy" not in neper.arguments(transfer(), ALIKE)[0]
     for variant in neper.variants:
-        assert "--skip-rx-copy" in neper.server_arguments(transfer(), variant)
+        assert "--skip-rx-copy" in neper.arguments(transfer(), variant)[0]
 
 
 def test_the_server_of_iperf_does_not_exit_after_its_last_stream():
     tool = BY_NAME["iperf2"]
     assert tool.server_stays
-    assert "-P" not in tool.server_arguments(transfer(), ALIKE)
+    assert "-P" not in tool.arguments(transfer(), ALIKE)[0]
+
+
+METER = {"window": None, "total": None}
+
+
+def sink_of(name: str, client: str, server: str, streams: int) -> dict:
+    """The sink's end of a result alone."""
+    asked = transfer(streams)
+    answers = parse_answers(BY_NAME[name], client, server, asked, brief=True)
+    return flow_of(answers, REQUEST, asked.interval_s, METER, METER, brief=True).sink
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "streams"),
+    ("name", "client", "server", "streams"),
     [
-        ("iperf3", "iperf3-parallel.json", 4),
-        ("iperf2", "iperf2-server.txt", 2),
-        ("nuttcp", "nuttcp-parse.txt", 1),
+        ("iperf3", "iperf3-parallel.json", None, 4),
+        ("iperf2", "iperf2-study-client.txt", "iperf2-server.txt", 2),
+        ("nuttcp", "nuttcp-parse.txt", None, 1),
     ],
 )
-def test_recorded_output_is_read_as_the_receivers_count(name, file, streams):
-    text = (RECORDED / file).read_text()
-    received = BY_NAME[name].parse(text, transfer(streams))
-    assert received.goodput_MBps > 100
-    assert received.window_s == pytest.approx(2.0, rel=0.05)
+def test_recorded_output_is_read_as_the_receivers_count_over_the_whole_transfer(
+    name, client, server, streams
+):
+    texts = [(RECORDED / file).read_text() if file else "" for file in (client, server)]
+    sink = sink_of(name, *texts, streams)
+    window = sink["window"]
+    assert (window["t0_ns"], window["bytes"]) == (0, sink["interval_sum_bytes"])
+    assert window["t1_ns"] / 1e9 == pytest.approx(2.0, rel=0.05)
+    assert window["bytes"] == sink["total_bytes"] > 200e6
+    assert sink["unsure_bytes"] == 0
 
 
 def test_counts_of_a_sender_are_refused():
+    text = (RECORDED / "iperf2-tcp.txt").read_text()
     with pytest.raises(RunError, match="receiver"):
-        BY_NAME["iperf2"].parse((RECORDED / "iperf2-tcp.txt").read_text(), transfer(1))
+        sink_of("iperf2", text, text, 1)
 
 
 def test_another_number_of_streams_than_asked_for_is_refused():
     with pytest.raises(RunError, match="4 streams in place of 20"):
-        BY_NAME["iperf3"].parse((RECORDED / "iperf3-parallel.json").read_text(), transfer(20))
+        sink_of("iperf3", (RECORDED / "iperf3-parallel.json").read_text(), "", 20)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +135,11 @@ def test_another_number_of_streams_than_asked_for_is_refused():
     ],
 )
 def test_output_without_a_result_is_a_failed_run(name, text):
-    with pytest.raises(RunError):
-        BY_NAME[name].parse(text, transfer(1))
+    with pytest.raises(RunError, match="printed damaged output"):
+        sink_of(name, text, text, 1)
 
 
-def test_neper_is_read_in_bits_per_second():
-    received = BY_NAME["neper"].parse(
-        "local_throughput=8000000000\nremote_throughput=0\n", transfer()
-    )
-    assert received.goodput_MBps == 1000.0
+def test_neper_is_read_in_bits_per_second_and_its_total_is_an_estimate():
+    sink = sink_of("neper", "", "local_throughput=8000000000\nremote_throughput=0\n", 4)
+    assert (sink["total_bytes"], sink["unsure_bytes"]) == (2 * 10**9, 4 * 10**7)
+    assert sink["window"] == {"t0_ns": 0, "t1_ns": 2 * 10**9, "bytes": 2 * 10**9}

@@ -14,6 +14,7 @@ import measured_store
 import nbformat
 import pandas as pd
 import pytest
+from calibrated_samples import store_calibration
 from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -48,9 +49,11 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A directory that netlab works in, with results of one campaign."""
+    """A directory that netlab works in, with results of one campaign and a calibration."""
     place = tmp_path_factory.mktemp("home")
     measured_store.two_racks(place / "results" / "two-racks")
+    store_calibration(place / "results" / "calibration", 4)
+    store_calibration(place / "results" / "calibration", 5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NETLAB_HOME", str(place))
         yield place
@@ -109,6 +112,18 @@ def test_it_has_records_report_study_tunings_and_versions(whole, results):
         == load(results.parents[1] / "two-racks.yml", rounds=3).digest()
     )
     assert not [name for name in names if "/." in f"/{name}"], "no hidden files"
+
+
+def test_it_has_the_latest_stored_calibration_and_the_page_made_of_it(whole, home, again):
+    stored = home / "results" / "calibration" / "2026-01-05T100000Z" / "calibration.json"
+    assert names_in(whole / "calibration") == ["2026-01-05T100000Z/calibration.json"]
+    copied = json.loads((whole / "calibration" / names_in(whole / "calibration")[0]).read_text())
+    assert copied == json.loads(stored.read_text())
+    page = (whole / "site" / "calibration.html").read_text()
+    assert "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs" in page
+    assert (again / "calibration.html").is_file(), "verify makes it anew of the bundle's own"
+    tables = [name for name in names_in(whole / "site" / "tables") if "known-rates" in name]
+    assert tables and all(name in names_in(again / "tables") for name in tables)
 
 
 def test_of_each_block_it_has_the_notebook_of_the_last_visit(whole):

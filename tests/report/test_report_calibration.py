@@ -55,8 +55,9 @@ def measured(home, **facts):
 
 
 def site(home, **more):
+    place = home / "results" / "calibration"
     build_site(
-        [], home / "site", measured=measured(home), pdf=False, png=False, calibration=True, **more
+        [], home / "site", measured=measured(home), pdf=False, png=False, calibrations=place, **more
     )
     return home / "site"
 
@@ -69,7 +70,7 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
     headings = re.findall(r'<h2 id="([^"]+)"', page)
     assert headings == ["in-short", "rates", "emulator", "aa", "interference"]
     sections = dict(re.findall(r'<h2 id="(\w+)">(.*?)</section>', page, re.DOTALL))
-    for name, figures, tables in (("rates", 1, 1), ("emulator", 2, 2), ("aa", 0, 1)):
+    for name, figures, tables in (("rates", 1, 1), ("emulator", 2, 2), ("aa", 1, 1)):
         text = sections[name]
         assert text.count('<figure class="netlab-figure"') == figures
         assert text.count("<caption") == tables and text.count('scope="row"') >= 1
@@ -77,6 +78,7 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
         said = "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9."
         assert text.index(said) > text.rindex("</table>")
     assert "10000 Mb/s, 9000 B: -1.62 %" in sections["rates"], "alt text"
+    assert "none: 4.5 % of 66 pairs (1.6 to 12.5), within" in sections["aa"], "alt text"
     assert "3 of 4 known rates met on 2026-01-05" in page
 
 
@@ -116,7 +118,7 @@ def test_a_report_that_asks_for_no_calibration_has_no_page(home, calibrations):
 def test_only_parts_that_are_stored_are_shown_each_with_its_own_date(home, calibrations):
     store_calibration(calibrations, 5, cells=CELLS)
     store_calibration(calibrations, 6, MACHINE | {"kernel": "6.2.0"}, aa=AA)
-    (page,) = calibration_pages(measured(home))
+    (page,) = calibration_pages(measured(home), calibrations)
     assert [name for name, _ in page.contents] == ["in-short", "rates", "aa"]
     assert "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9." in page.body
     assert "on 2026-01-06 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.2.0." in page.body
@@ -125,9 +127,9 @@ def test_only_parts_that_are_stored_are_shown_each_with_its_own_date(home, calib
 @pytest.mark.parametrize("other", [{"cpu_model": "Other CPU"}, {"cpus": 64}])
 def test_hosts_on_another_machine_are_named_by_cpu_model_and_count(home, calibrations, other):
     store_calibration(calibrations, aa=AA)
-    (same,) = calibration_pages(measured(home, kernel="6.9"))
+    (same,) = calibration_pages(measured(home, kernel="6.9"), calibrations)
     assert "another machine" not in same.body
-    (page,) = calibration_pages(measured(home / "other", **other))
+    (page,) = calibration_pages(measured(home / "other", **other), calibrations)
     machine = MACHINE | other
     named = f"left ({machine['cpu_model']}, {machine['cpus']} CPUs)."
     assert f"Hosts of this study on another machine: {named}" in page.body
@@ -135,7 +137,7 @@ def test_hosts_on_another_machine_are_named_by_cpu_model_and_count(home, calibra
 
 def test_a_calibration_of_an_older_version_is_a_table_without_a_chart(home, calibrations):
     store_calibration(calibrations, machine={}, cells=[{"verdict": "within"}])
-    (page,) = calibration_pages(measured(home))
+    (page,) = calibration_pages(measured(home), calibrations)
     assert "<figure" not in page.body and page.body.count("<caption") == 1
     assert "on a machine whose CPU is not recorded, kernel not recorded." in page.body
 
@@ -144,26 +146,26 @@ def test_cells_without_a_figure_are_no_error(home, calibrations):
     empty = {"error_percent": None, "least_percent": None, "greatest_percent": None}
     cells = [cell | empty | {"verdict": "not measured"} for cell in CELLS]
     store_calibration(calibrations, cells=cells)
-    (page,) = calibration_pages(measured(home))
+    (page,) = calibration_pages(measured(home), calibrations)
     assert "<figure" not in page.body and page.body.count("not measured") >= len(cells)
 
 
 def test_damaged_files_are_listed(home, calibrations):
     store_calibration(calibrations, aa=AA)
     store_calibration(calibrations, 7).write_text("{")
-    (page,) = calibration_pages(measured(home))
+    (page,) = calibration_pages(measured(home), calibrations)
     assert page.contents[-1][1] == "Damaged files"
     assert "2026-01-07T100000Z/calibration.json" in page.body
 
 
 def test_a_kept_page_is_made_anew_after_another_calibration(home, calibrations):
     store_calibration(calibrations, aa=AA)
-    before = calibration_digest()
+    before = calibration_digest(calibrations)
     assert (
         "2026-01-06" not in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
     )
     store_calibration(calibrations, 6, aa=AA)
-    assert calibration_digest() != before
+    assert calibration_digest(calibrations) != before
     assert "2026-01-06" in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
 
 

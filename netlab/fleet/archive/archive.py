@@ -152,8 +152,9 @@ class Archive:
         -------
         DataFrame
             One row a cell: its columns, ``ratio`` (B / A) with ``low`` and ``high``, ``p_holm``,
-            ``verdict``, ``reason``, ``paired`` (within rounds), ``n_a n_b a_MBps b_MBps``. See
-            :mod:`netlab.analysis.compare`.
+            ``verdict``, ``ranked``, ``reason``, ``paired`` (within rounds), ``n_a n_b a_MBps b_MBps
+            a_half_percent b_half_percent``. A cell that is less precise than its study asks is not
+            ranked. See :mod:`netlab.analysis.compare`.
 
         Raises
         ------
@@ -167,6 +168,18 @@ class Archive:
                 connection,
                 by,
                 (a, b),
+                self._asked(),
                 confidence=confidence,
                 same_within_percent=same_within_percent,
             )
+
+    def _asked(self) -> pd.DataFrame:
+        """Level and precision that the study of each campaign of each store asks for."""
+        rows = [
+            (source, campaign, *asked)
+            for source, store in self.manifest.stores.items()
+            for campaign, asked in store.asked.items()
+        ]
+        frame = pd.DataFrame(rows, columns=["source", "counts_in", "level", "half_percent"])
+        texts = {"source": "string", "counts_in": "string"}
+        return frame.astype(texts | {"level": float, "half_percent": float})

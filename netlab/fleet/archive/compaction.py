@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from netlab import study as studies
+from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
 from netlab.files import lock
 from netlab.fleet.archive import manifest as kept
@@ -191,7 +193,7 @@ def _remove_unnamed(directory: Path, manifest: Manifest) -> None:
 
 def _note_campaigns(manifest: Manifest, stores: Sequence[Store]) -> bool:
     """Update the campaigns of the stores; true if there is news."""
-    before = {name: store.campaigns for name, store in manifest.stores.items()}
+    before = _noted(manifest)
     for store in stores:
         found = manifest.stores.setdefault(str(store.directory), ArchivedStore())
         found.campaigns = {
@@ -201,7 +203,24 @@ def _note_campaigns(manifest: Manifest, stores: Sequence[Store]) -> bool:
             }
             for campaign in campaigns.ids(store.directory)
         }
-    return before != {name: store.campaigns for name, store in manifest.stores.items()}
+        for campaign in found.campaigns or ("",):
+            if not campaign or campaign not in found.asked:  # a campaign keeps its study
+                found.asked[campaign] = _asked(store.directory, campaign)
+    return before != _noted(manifest)
+
+
+def _noted(manifest: Manifest) -> dict[str, tuple[dict, dict]]:
+    return {name: (store.campaigns, dict(store.asked)) for name, store in manifest.stores.items()}
+
+
+def _asked(directory: Path, campaign: str) -> list[float | None]:
+    """Level and precision that the study of a campaign asks for; none without its file."""
+    file = campaigns.study_file(directory, campaign or None)
+    if not file.is_file():
+        return [kept.NO_STUDY_LEVEL, None]
+    study = studies.load(file)
+    half = None if study.precision is None else study.precision.half_width_percent
+    return [nominal_level(study), half]
 
 
 def _known(manifest: Manifest, store: Store, part: str) -> bool:

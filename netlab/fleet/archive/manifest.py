@@ -19,6 +19,9 @@ FILE = "manifest.json"
 FORMAT = 1
 RUNS, INTERVALS, STANDING = "runs", "intervals", "standing"
 
+NO_STUDY_LEVEL = 0.95
+"""Level of the intervals of results without a study."""
+
 Stamp = tuple[int, ...]
 """Size and time of change (ns) of the files of a part of a store."""
 
@@ -70,10 +73,14 @@ class ArchivedStore:
         Its parts by name.
     campaigns : dict of str to dict
         Campaign, oldest first -> part -> ids of runs that it adopted.
+    asked : dict of str to list
+        Campaign, or an empty name without one -> nominal level of the intervals of its study, and
+        precision that the study asks of a cell, per cent (None without one).
     """
 
     parts: dict[str, ArchivedPart] = field(default_factory=dict)
     campaigns: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    asked: dict[str, list[float | None]] = field(default_factory=dict)
 
 
 @dataclass
@@ -145,6 +152,7 @@ def read_manifest(directory: Path) -> Manifest:
                     for part, found in store["parts"].items()
                 },
                 store["campaigns"],
+                store.get("asked", {}),  # an archive of an older version has none
             )
             for name, store in content["stores"].items()
         }

@@ -3,8 +3,8 @@
 The verdicts follow the rules of :mod:`netlab.analysis.compare`. A family is all pairs of a cell and
 a tool in one mode: intervals are simultaneous (Bonferroni) and differences tested by Holm's steps
 over all of them, so that the best peer of a cell can be chosen after the measurement. netlab's own
-engine ``plain`` is a family of its own in each mode. Rounds in which steal or foreign load
-disturbed either transfer are left out.
+engine ``plain`` is a family of its own in each mode. Rounds in which either transfer was flagged
+for interference, such as steal or foreign load, are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from netlab.analysis.compare import (
 )
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio
 from netlab.errors import BadInput
-from netlab.measure.flags import LIMITS
+from netlab.measure.flags import INTERFERENCE
 from netlab.qualify.bench.contenders import GENSINK, OWN
 
 CELL = ("mode", "offloads", "mtu_B", "streams")
@@ -251,9 +251,8 @@ class _Pair:
 
 
 def _disturbed(samples: pd.DataFrame) -> pd.Series:
-    """Mask of the samples disturbed by steal or foreign load."""
-    steal = samples["steal_percent"].astype(float) > LIMITS.steal_percent
-    return steal | (samples["foreign_percent"].astype(float) > LIMITS.foreign_cpu_percent)
+    """Mask of the samples flagged for interference, such as steal or foreign load."""
+    return samples["flags"].map(lambda flags: INTERFERENCE in flags.split(",")).astype(bool)
 
 
 def summary(ratios: pd.DataFrame) -> pd.DataFrame:

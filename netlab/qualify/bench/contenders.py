@@ -41,6 +41,11 @@ class OwnVariant:
         engine = "" if self.engine == "auto" else f"{self.engine} "
         return f"{engine}{self.send}/{self.receive} {size(self.record_length_B)}"
 
+    @property
+    def copies(self) -> bool:
+        """True if an end copies every byte."""
+        return "copy" in (self.send, self.receive)
+
 
 OWN_SAME = OwnVariant(RECORD_LENGTH_B, receive="copy")
 OWN_VARIANTS = (

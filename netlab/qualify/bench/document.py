@@ -15,7 +15,7 @@ from netlab.qualify.bench.contenders import RECORD_LENGTH_B
 from netlab.qualify.bench.path import CONGESTION
 from netlab.qualify.bench.run import Bench
 
-SCHEMA = 4
+SCHEMA = 5
 VARIANT_COLUMNS = (
     *("contender", "variant", "heats", "failed", "goodput_MBps", "chosen", "reason"),
 )
@@ -61,7 +61,7 @@ class Conclusions:
 
     def medians_table(self) -> Table:
         """Goodput and cost of every contender in every cell."""
-        frame = self.medians.drop(columns=["failed"]).set_index([*CELL, "contender"])
+        frame = self.medians.set_index([*CELL, "contender"])
         return Table(
             frame,
             caption="Goodput and CPU cost, medians over the rounds",
@@ -99,7 +99,8 @@ class Conclusions:
             "(Bonferroni), those for plain among themselves. Faster or slower: by Holm's test of "
             "all of them. The same: the whole interval lies within "
             f"{rule.same_within_percent:g} % of 1. Cannot tell: neither, which is not the same. "
-            "Rounds with steal or foreign load are left out."
+            "Rounds with steal or foreign load are left out; transfers that a study would flag for "
+            "anything else, such as an open ledger, are failed ones."
         )
 
     def variants_table(self) -> Table:
@@ -120,7 +121,6 @@ class Conclusions:
         machine = bench.machine
         samples = pd.DataFrame.from_records(list(bench.samples))
         versions = "; ".join(f"{name}: {tool['version']}" for name, tool in bench.tools.items())
-        failed = int((samples["error"] != "").sum())
         parts = [
             f"{bench.started_at}, {machine.get('cpu_model')}, {machine.get('cpus')} CPUs, "
             f"Linux {machine.get('kernel')}; both ends on this machine, "
@@ -137,8 +137,7 @@ class Conclusions:
         ]
         if len(self.variants):
             parts.append(self._choices())
-        if failed:
-            parts.append(f"{failed} of {len(samples)} transfers failed.")
+        parts += _failures(samples)
         if bench.left_out:
             reasons = {
                 f"{out.contender} with {out.cell.streams} streams ({out.reason})"
@@ -166,7 +165,7 @@ class Conclusions:
 
     def to_text(self) -> str:
         """The document for a terminal."""
-        medians = self.medians.drop(columns=["failed", "least_MBps", "most_MBps"])
+        medians = self.medians.drop(columns=["least_MBps", "most_MBps"])
         short = self.ratios.drop(columns=["cpu_low", "cpu_high", "pairs", "disturbed"])
         lines = [self.conditions(), "", "Medians", _text(medians), ""]
         lines += [
@@ -233,6 +232,18 @@ def _queues(queues: int, cpus: int | None) -> str:
     if queues == cpus:
         return "a pair of queues for each CPU"
     return f"{queues} pairs of queues" if queues > 1 else "one pair of queues"
+
+
+def _failures(samples: pd.DataFrame) -> list[str]:
+    """The number of failed transfers, and the last reason of each contender; empty without one."""
+    failed = samples[samples["error"] != ""]
+    if failed.empty:
+        return []
+    said = [
+        f"{contender} {len(part)} ({part['error'].iloc[-1]})"
+        for contender, part in failed.groupby("contender", sort=True)
+    ]
+    return [f"{len(failed)} of {len(samples)} transfers failed: {'; '.join(said)}."]
 
 
 def _load(samples: pd.DataFrame) -> str:

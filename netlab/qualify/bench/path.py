@@ -1,41 +1,41 @@
-"""The lab path that all contenders share, and one metered transfer over it."""
+"""The lab path that all contenders share, and one transfer over it, made as a run of a study."""
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import Endpoint, open_endpoints
 from netlab.experiment.lab_pair import RECEIVER, SENDER, lab_pair
-from netlab.experiment.measurement import request_of, side_of
-from netlab.generators.meters import snapshot
-from netlab.generators.tools import Received, TransferRequest, Variant
-from netlab.generators.transfer import run_transfer
+from netlab.experiment.measurement import (
+    core_run,
+    measured,
+    request_of,
+    setting_of,
+    side_of,
+)
+from netlab.generators import TrialResult, run_trial
+from netlab.generators.meters import difference, snapshot
+from netlab.generators.route import congestion_route
+from netlab.generators.tools import Variant
 from netlab.lab.lab import Lab
-from netlab.lab.namespaces import ip, tool
-from netlab.measure import measure
-from netlab.measure.record import goodput_MBps
+from netlab.measure.flags import INTERFERENCE
 from netlab.qualify.bench.contenders import OwnVariant
 from netlab.qualify.bench.installed import Installed
-from netlab.qualify.bench.rounds import BenchCell, Environment, Heat, Turn
+from netlab.qualify.bench.limits import CopyLimits
+from netlab.qualify.bench.rounds import Environment, Heat, Turn
 from netlab.study import Study, Timing
 
 CONGESTION = "cubic"
 HEADERS_B = 20 + 32
 """IPv4 and TCP with timestamps; a veth's receive counter omits the Ethernet header."""
 
-DISAGREEMENT = 0.02
-"""Permitted excess of a tool's count over the interface's: rounding and window boundaries."""
-
-FIRST_PORT, PORTS_A_RUN, PORT_SETS = 10_000, 512, 40
-"""Below the ephemeral range; a tool takes at most one port per stream."""
-
-WORK = ("user", "nice", "system")
-BUSY = (*WORK, "irq", "softirq")
-ALL = (*BUSY, "idle", "iowait", "steal")
+BUSY = ("user", "nice", "system", "irq", "softirq")
 
 
 def bench_study(queues: int) -> Study:
@@ -64,7 +64,11 @@ def bench_study(queues: int) -> Study:
 
 @contextmanager
 def open_path(
-    study: Study, lab: Lab, environment: Environment, peers: dict[str, Installed]
+    study: Study,
+    lab: Lab,
+    environment: Environment,
+    peers: dict[str, Installed],
+    limits: CopyLimits,
 ) -> Iterator[BenchPath]:
     """Set up the path of an environment; revert everything at the end.
 
@@ -83,107 +87,75 @@ def open_path(
                     f"did not take an MTU of {environment.mtu_B} B",
                     code="E-BENCH-006",
                 )
-        sender, receiver = endpoints[SENDER], endpoints[RECEIVER]
-        names = {name: lab.namespace(name) for name in (SENDER, RECEIVER)}
-        for here, there in ((sender, receiver), (receiver, sender)):
-            stack.enter_context(_route_congestion(names[here.name], here, there.address))
-        yield BenchPath(study, sender, receiver, peers)
-
-
-@contextmanager
-def _route_congestion(namespace: str, endpoint: Endpoint, peer: str) -> Iterator[None]:
-    """Make :data:`CONGESTION` the default of every socket to the peer.
-
-    It applies to tools without an option for it. A route can have an algorithm that the machine
-    restricts; the default of a namespace cannot.
-    """
-    route = (
-        *(peer, "dev", endpoint.interface, "proto", "kernel", "scope", "link"),
-        *("src", endpoint.address),
-    )
-    change = ip(namespace, "route", "replace", *route)
-    tool((*change, "congctl", CONGESTION), host=endpoint.name)
-    try:
-        said = tool(ip(namespace, "route", "show", peer), host=endpoint.name)
-        if f"congctl {CONGESTION}" not in said:
-            raise HostError(
-                endpoint.name, f"its route to {peer} did not take {CONGESTION}", code="E-BENCH-007"
+        # The default of every socket, also of tools that choose late or not at all: a socket that
+        # begins with bbr goes on pacing when it is given cubic.
+        for here, there in itertools.permutations(endpoints.values(), 2):
+            stack.enter_context(
+                congestion_route(
+                    here.host,
+                    interface=here.interface,
+                    address=here.address,
+                    peer=there.address,
+                    congestion=CONGESTION,
+                )
             )
-        yield
-    finally:
-        tool(change, host=endpoint.name)
+        yield BenchPath(study, environment, endpoints, peers, limits)
 
 
-@dataclass(frozen=True)
-class MachineUse:
-    """Activity of the machine during one transfer; it has both ends."""
+def cost_of(total: dict) -> dict:
+    """CPU time of a transfer and of a byte, columns of a sample.
 
-    wall_s: float
-    busy_s: float
-    work_s: float
-    all_s: float
-    steal_s: float
-    payload_B: int
-
-    def row(self, own_s: float) -> dict:
-        """Columns of a sample; `own_s` is the CPU time of the contender and the controller."""
-        return {
-            "wall_s": self.wall_s,
-            "payload_B": self.payload_B,
-            "busy_s": self.busy_s,
-            "cpu_s_per_GB": self.busy_s / self.payload_B * 1e9 if self.payload_B else None,
-            "steal_percent": 100 * self.steal_s / self.all_s if self.all_s else None,
-            "foreign_percent": (
-                100 * max(0.0, self.work_s - own_s) / self.all_s if self.all_s else None
-            ),
-        }
-
-
-def machine_use(before: dict, after: dict) -> MachineUse:
-    """The difference of two snapshots of the sink's meters.
+    Parameters
+    ----------
+    total : dict
+        The sink's meter over the transfer. Both ends are on one machine, so it has all CPUs.
 
     Raises
     ------
     RunError
-        A snapshot has no interface, or a counter decreased.
+        The meter has no interface, or a counter decreased.
     """
-    old, new = before.get("interface"), after.get("interface")
-    if not old or not new:
+    interface = total["interface"]
+    if not interface:
         raise RunError("the meter has no interface", reason="internal", code="E-BENCH-008")
-    packets = new["rx_packets"] - old["rx_packets"]
-    payload_B = new["rx_bytes"] - old["rx_bytes"] - HEADERS_B * packets
-
-    def spent_s(classes: tuple[str, ...]) -> float:
-        return (
-            sum(
-                late[f"{name}_us"] - early[f"{name}_us"]
-                for early, late in zip(before["cpu"], after["cpu"], strict=True)
-                for name in classes
-            )
-            / 1e6
-        )
-
-    if packets < 0 or payload_B < 0:
+    payload_B = interface["rx_bytes"] - HEADERS_B * interface["rx_packets"]
+    if interface["reset"] or payload_B < 0:
         raise RunError("an interface counter decreased", reason="internal", code="E-BENCH-009")
-    return MachineUse(
-        wall_s=(after["t_ns"] - before["t_ns"]) / 1e9,
-        busy_s=spent_s(BUSY),
-        work_s=spent_s(WORK),
-        all_s=spent_s(ALL),
-        steal_s=spent_s(("steal",)),
-        payload_B=payload_B,
-    )
+    busy_s = sum(cpu[f"{name}_us"] for cpu in total["cpu"] for name in BUSY) / 1e6
+    return {
+        "wall_s": (total["t1_ns"] - total["t0_ns"]) / 1e9,
+        "payload_B": payload_B,
+        "busy_s": busy_s,
+        "cpu_s_per_GB": busy_s / payload_B * 1e9 if payload_B else None,
+    }
 
 
+def failures(flags: str) -> list[str]:
+    """The flags that make a transfer a failed one."""
+    return [flag for flag in flags.split(",") if flag and flag != INTERFERENCE]
+
+
+@dataclass(frozen=True)
 class BenchPath:
-    """An open path that the contenders share; made by :func:`open_path`."""
+    """An open path that the contenders share; made by :func:`open_path`.
 
-    def __init__(
-        self, study: Study, sender: Endpoint, receiver: Endpoint, peers: dict[str, Installed]
-    ):
-        self.study, self.sender, self.receiver, self._peers = study, sender, receiver, peers
-        self._threads = int(sender.facts.get("cpus") or 1)
-        self._sides = side_of(sender), side_of(receiver)
+    Attributes
+    ----------
+    study, environment : Study, Environment
+        The study, and the settings of the path.
+    endpoints : dict of str to Endpoint
+        Both ends.
+    peers : dict of str to Installed
+        The other tools.
+    limits : CopyLimits
+        Memory copy rates of the machine.
+    """
+
+    study: Study
+    environment: Environment
+    endpoints: dict[str, Endpoint]
+    peers: dict[str, Installed]
+    limits: CopyLimits
 
     def take(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
         """Make one transfer.
@@ -191,7 +163,8 @@ class BenchPath:
         Returns
         -------
         dict
-            Its sample; ``error`` is empty if the transfer succeeded.
+            Its sample; ``error`` is empty if the transfer succeeded. One with a flag of a run
+            besides interference failed, such as one whose ledger does not close.
 
         Raises
         ------
@@ -205,90 +178,88 @@ class BenchPath:
             "started_unix_s": time.time(),
             "goodput_MBps": None,
             "window_s": None,
+            "flags": "",
             "error": "",
         }
-        readings: list[tuple[dict, float]] = []
-
-        def meter() -> None:
-            readings.append((snapshot(self._sides[1]), time.process_time()))
-
         try:
-            if isinstance(variant, OwnVariant):
-                received, own_s = self._gensink(turn.cell, variant, seconds, meter)
-            else:
-                received, own_s = self._tool(turn, variant, seconds, meter)
-            (before, before_s), (after, after_s) = readings
-            found = machine_use(before, after)
-            row |= found.row(own_s + after_s - before_s)
-            said_B = received.goodput_MBps * 1e6 * received.window_s
-            if said_B > found.payload_B * (1 + DISAGREEMENT):
-                raise RunError(
-                    f"counts {said_B / 1e6:.1f} MB, the interface {found.payload_B / 1e6:.1f} MB",
-                    reason="peer",
-                    code="E-BENCH-010",
-                )
-            row |= {"goodput_MBps": received.goodput_MBps, "window_s": received.window_s}
+            return row | self._measured(turn, variant, seconds)
         except RunError as error:
-            row["error"] = str(error)
-        return row
+            return row | {"error": str(error)}
 
-    def _tool(
-        self, turn: Turn | Heat, variant: Variant, seconds: int, meter: Callable[[], None]
-    ) -> tuple[Received, float]:
-        """Transfer with another tool; its result and its CPU time in s."""
-        peer = self._peers[turn.contender]
-        port = FIRST_PORT + PORTS_A_RUN * (turn.order % PORT_SETS)
-        transfer = TransferRequest(
-            address=self.receiver.address,
-            port=port,
-            data_port=port + 1,
-            streams=turn.cell.streams,
-            seconds=seconds,
-            record_length_B=variant.record_length_B,
-            congestion=CONGESTION,
-            threads=min(self._threads, turn.cell.streams),
-        )
-        return run_transfer(
-            peer.tool,
-            peer.program,
-            transfer,
-            variant,
-            sender=self.sender.host,
-            receiver=self.receiver.host,
-            meter=meter,
-        )
+    def _measured(self, turn: Turn | Heat, variant: OwnVariant | Variant, seconds: int) -> dict:
+        timing = Timing(rounds=1, seconds=seconds, warmup_s=0.0)
+        total: dict = {}
 
-    def _gensink(
-        self, cell: BenchCell, variant: OwnVariant, seconds: int, meter: Callable[[], None]
-    ) -> tuple[Received, float]:
-        """Transfer with netlab's own core: the kernel's buffers and no warm-up, as the tools."""
+        def run() -> TrialResult:
+            result, metered = self._run(turn, variant, timing)
+            total.update(metered)
+            return result
+
+        made = measured(
+            run,
+            setting=setting_of(
+                self.study,
+                self.environment.offloads,
+                self.environment.mtu_B,
+                memory_MBps=self.limits.all_hot_MBps if variant.copies else None,
+                memory_source=f"hot copies by {self.limits.cores} cores, measured before",
+            ),
+            timing=timing,
+            group=self.study.groups[0],
+            endpoints=self.endpoints.values(),
+            run_id="bench",
+        )
+        found = made.row
+        failed = failures(found["flags"])
+        return cost_of(total) | {
+            "goodput_MBps": None if failed else found["goodput_MBps"],
+            "window_s": None if failed else found["window_s"],
+            "steal_percent": found["steal_percent"],
+            "foreign_percent": found["foreign_cpu_percent"],
+            "flags": found["flags"],
+            "error": f"{', '.join(failed)}: {found['message']}" if failed else "",
+        }
+
+    def _run(
+        self, turn: Turn | Heat, variant: OwnVariant | Variant, timing: Timing
+    ) -> tuple[TrialResult, dict]:
+        """A run as of a study, with the kernel's buffers; and the sink's meter over all of it."""
+        sender, receiver = (side_of(self.endpoints[name]) for name in (SENDER, RECEIVER))
         request = request_of(
             self.study,
-            Timing(rounds=1, seconds=seconds, warmup_s=0.0),
-            streams=cell.streams,
+            timing,
+            streams=turn.cell.streams,
             record_length_B=variant.record_length_B,
             congestion=CONGESTION,
             force_buffer=False,
-            engine=variant.engine,
-            send=variant.send,
-            receive=variant.receive,
+            **self._options(turn, variant),
         )
-        meter()
-        outcome = measure(*self._sides, request)
-        meter()
-        (flow,) = outcome.flows
-        for name, result in (("sender", flow.gen), ("sink", flow.sink)):
-            if result["status"] != "ok":
-                raise RunError(
-                    f"{name}: {result.get('message') or result['status']}", code="E-BENCH-011"
-                )
-        goodput = goodput_MBps(flow.sink)
-        if goodput is None:
-            raise RunError("the sink measured no window", code="E-BENCH-012")
-        own_us = sum(
-            result["meter"]["total"]["process"][key]
-            for result in (flow.gen, flow.sink)
-            for key in ("user_us", "system_us")
+        if isinstance(variant, OwnVariant):
+            before = snapshot(receiver)
+            result = core_run(sender, receiver, request, mtu_B=self.environment.mtu_B)
+            return result, difference(before, snapshot(receiver))
+        peer = self.peers[turn.contender]
+        result = run_trial(
+            # The path has the route that a tool without such an option needs.
+            replace(peer.tool, program=peer.program, sets_congestion=True),
+            sender,
+            receiver,
+            request,
+            hosts={name: endpoint.host for name, endpoint in self.endpoints.items()},
+            versions={},
+            mtu_B=self.environment.mtu_B,
+            one_machine=True,
+            variant=variant,
         )
-        window = flow.sink["window"]
-        return Received(goodput, (window["t1_ns"] - window["t0_ns"]) / 1e9), own_us / 1e6
+        return result, result.outcome.flows[0].sink["meter"]["total"]
+
+    def _options(self, turn: Turn | Heat, variant: OwnVariant | Variant) -> dict[str, Any]:
+        """Options of a request: those of netlab's core, or the threads of a tool."""
+        if isinstance(variant, OwnVariant):
+            return {
+                "engine": variant.engine,
+                "send": variant.send,
+                "receive": variant.receive,
+            }
+        cpus = int(self.endpoints[SENDER].facts.get("cpus") or 1)
+        return {"threads": min(cpus, turn.cell.streams)}

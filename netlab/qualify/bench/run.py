@@ -106,7 +106,7 @@ def run_bench(
         facts = host_facts(study, lab=lab)["on"][SENDER]
         limits, task_group = copy_limits(), lab.task_group
         for stage in stages:
-            with open_path(study, lab, stage.environment, by_name) as path:
+            with open_path(study, lab, stage.environment, by_name, limits) as path:
                 for heat in stage.heats:
                     heats.append(path.take(heat, heat.variant, matrix.heat_s))
                     progress(heat, heats[-1], total)

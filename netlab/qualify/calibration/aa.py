@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
+from typing import ClassVar
 
 import pandas as pd
 
+from netlab.analysis.calibrated import APART_PERCENT
 from netlab.analysis.cells import valid
 from netlab.analysis.effects import COMMON_ROUNDS, paired_ratio, within_rounds
 from netlab.errors import BadInput
 from netlab.experiment.lab_pair import lab_pair
 from netlab.files.tables import Table
 from netlab.qualify.calibration.burner import CpuLoad
-from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN, text_of
+from netlab.qualify.calibration.one_table import OneTable
+from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
 from netlab.study import Study
 
-LEVEL = 0.95
-APART_PERCENT = 100 * (1 - LEVEL)
-"""Most pairs that may be found different, per cent."""
+LEVEL = 1 - APART_PERCENT / 100
 
 LINK = {"interrupt_delay_us": 0.0, "segmentation_offload": False, "checksum_offload": False}
 """As fast as the processors, so that what else takes CPU time moves the goodput. With offloads a
@@ -170,7 +171,7 @@ def wilson(count: int, of: int, level: float = LEVEL) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class AaResult:
+class AaResult(OneTable):
     """Pairs found different under each load.
 
     Attributes
@@ -185,9 +186,9 @@ class AaResult:
     """
 
     plan: AaPlan
-    cells: pd.DataFrame
-    samples: list[dict]
-    machine: dict
+
+    NAME: ClassVar = "calibration-aa"
+    ROWS: ClassVar = "loads"
 
     @classmethod
     def of(cls, plan: AaPlan, samples: Sequence[dict], machine: dict) -> AaResult:
@@ -212,31 +213,14 @@ class AaResult:
             f"{plan.rounds} rounds, runs of {plan.seconds:g} s. Every pair of cells is compared by "
             f"its mean ratio within a round at {100 * LEVEL:g} %. Wilson's interval; pairs share "
             "cells, so that the count varies more than it says. Outside: the whole interval lies "
-            f"above {APART_PERCENT:.0f} %."
+            f"above {APART_PERCENT:g} %."
         )
 
-    def tables(self) -> dict[str, Table]:
-        """The table, by the name of its file."""
+    def table(self) -> Table:
+        """The loads as a table."""
         formats = dict.fromkeys(("percent", "low_percent", "high_percent", "all_percent"), ".1f")
         caption = "Pairs of identical cells found different"
-        return {
-            "calibration-aa": Table(
-                self.cells.set_index("load"), caption, HEADS, formats, self.note
-            )
-        }
-
-    def to_text(self) -> str:
-        """The table for a terminal."""
-        (table,) = self.tables().values()
-        return text_of(table, self.cells, HEADS)
-
-    def as_json(self) -> dict:
-        """Settings, counts and every run as JSON values."""
-        return {
-            "settings": asdict(self.plan),
-            "loads": self.cells.to_dict("records"),
-            "samples": self.samples,
-        }
+        return Table(self.cells.set_index("load"), caption, HEADS, formats, self.note)
 
 
 def _row(load: CpuLoad, runs: pd.DataFrame) -> dict:

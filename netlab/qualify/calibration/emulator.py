@@ -22,13 +22,16 @@ from netlab.qualify.calibration.emulator_cells import (
     EmulatorPlan,
     RoundTrip,
 )
+from netlab.qualify.calibration.one_table import rows_of
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
+    EVERY_TRY,
     NOT_MEASURED,
     OUTSIDE,
     RATE_HEADS,
     WITHIN,
     all_flags,
+    too_few,
     undisturbed,
 )
 
@@ -116,7 +119,7 @@ class EmulatorAccuracy:
         """Note of both tables."""
         return (
             "Late: what all but one in 100 of the emulator's writes stayed within. Each cell is "
-            f"measured {self.plan.tries} times; every try counts, and the figure is their median."
+            f"measured {self.plan.tries} times. {EVERY_TRY}"
         )
 
     def tables(self) -> dict[str, Table]:
@@ -161,7 +164,7 @@ class EmulatorAccuracy:
     def to_text(self) -> str:
         """Both tables for a terminal."""
         tables = [table for table in self.tables().values() if len(table.frame)]
-        said = [f"{table.caption}\n{_text(table.frame.reset_index())}\n" for table in tables]
+        said = [f"{table.caption}\n{rows_of(table)}\n" for table in tables]
         return "\n".join([*said, self._trips_note, RATES_NOTE, self._note])
 
     def as_json(self) -> dict:
@@ -172,14 +175,6 @@ class EmulatorAccuracy:
             "rates": self.rates.to_dict("records"),
             "samples": self.samples,
         }
-
-
-def _text(frame: pd.DataFrame) -> str:
-    def shown(column: str) -> Callable[[float], str]:
-        return lambda value: "-" if pd.isna(value) else format(value, FORMATS[column])
-
-    formatters = {HEADS[name]: shown(name) for name in frame if name in FORMATS}
-    return frame.rename(columns=HEADS).to_string(index=False, na_rep="-", formatters=formatters)
 
 
 def _rows_of(
@@ -211,7 +206,7 @@ def _rows_of(
 def judge(cell: EmulatorCell, tries: list[dict]) -> str:
     """The verdict of a cell, on the median of all its tries that have a figure."""
     known = [(off, one) for one in tries if (off := cell.excess(one)) is not None]
-    if not known:
+    if too_few(known, len(tries)):
         return NOT_MEASURED
     if abs(float(np.median([off for off, _ in known]))) <= 1:
         return WITHIN

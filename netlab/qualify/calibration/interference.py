@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pandas as pd
 
 from netlab.errors import BadInput
 from netlab.files.tables import Table
 from netlab.qualify.calibration.aa import wilson
-from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN, text_of
+from netlab.qualify.calibration.one_table import OneTable
+from netlab.qualify.calibration.verdicts import NOT_MEASURED, OUTSIDE, WITHIN
 
 MOVED_PERCENT = 5.0
 """A burst that costs a larger share of the window's goodput must be flagged."""
@@ -207,7 +209,7 @@ def cost_percent(
 
 
 @dataclass(frozen=True, eq=False)
-class InterferenceResult:
+class InterferenceResult(OneTable):
     """Injected interference, its cost, and the flags of the runs.
 
     Attributes
@@ -221,9 +223,9 @@ class InterferenceResult:
     """
 
     plan: InterferencePlan
-    cells: pd.DataFrame
-    samples: list[dict]
-    machine: dict
+
+    NAME: ClassVar = "calibration-interference"
+    ROWS: ClassVar = "kinds"
 
     @classmethod
     def of(
@@ -262,31 +264,16 @@ class InterferenceResult:
             "outside: the whole interval is off the bound."
         )
 
-    def tables(self) -> dict[str, Table]:
-        """The table, by the name of its file."""
+    def table(self) -> Table:
+        """The kinds of runs as a table."""
         names = ("cost_percent", "percent", "low_percent", "high_percent")
-        return {
-            "calibration-interference": Table(
-                self.cells.set_index("injected"),
-                "Foreign load and traffic, their cost, and the runs flagged for it",
-                HEADS,
-                dict.fromkeys(names, ".1f"),
-                self.note,
-            )
-        }
-
-    def to_text(self) -> str:
-        """The table for a terminal."""
-        (table,) = self.tables().values()
-        return text_of(table, self.cells, HEADS)
-
-    def as_json(self) -> dict:
-        """Settings, counts and every run as JSON values."""
-        return {
-            "settings": asdict(self.plan),
-            "kinds": self.cells.astype(object).where(self.cells.notna(), None).to_dict("records"),
-            "samples": self.samples,
-        }
+        return Table(
+            self.cells.set_index("injected"),
+            "Foreign load and traffic, their cost, and the runs flagged for it",
+            HEADS,
+            dict.fromkeys(names, ".1f"),
+            self.note,
+        )
 
 
 def _row(name: str, runs: pd.DataFrame) -> dict:

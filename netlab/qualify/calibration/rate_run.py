@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from netlab.files.tables import Table
+from netlab.qualify.calibration.one_table import OneTable
 from netlab.qualify.calibration.rate_cells import (
     CONGESTION,
     RateCell,
@@ -18,11 +20,13 @@ from netlab.qualify.calibration.rate_cells import (
 from netlab.qualify.calibration.stream import CalibratedPath, Stream, measure_cells
 from netlab.qualify.calibration.verdicts import (
     DISTURBED,
+    EVERY_TRY,
     NOT_MEASURED,
     OUTSIDE,
     RATE_HEADS,
     WITHIN,
     all_flags,
+    too_few,
     undisturbed,
 )
 
@@ -33,7 +37,7 @@ CELL_COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(OneTable):
     """The measurements and verdicts of a rate calibration.
 
     Attributes
@@ -46,18 +50,14 @@ class Calibration:
     """
 
     plan: RatePlan
-    cells: pd.DataFrame
-    samples: list[dict]
-    machine: dict
+
+    NAME: ClassVar = "calibration"
+    ROWS: ClassVar = "cells"
 
     @property
     def verdicts(self) -> list[str]:
         """The verdict of every cell."""
         return list(self.cells["verdict"])
-
-    def tables(self) -> dict[str, Table]:
-        """The table, by the name of its file."""
-        return {"calibration": self.table()}
 
     def table(self) -> Table:
         """The cells as a table."""
@@ -66,31 +66,19 @@ class Calibration:
             caption="Goodput on paths of known rates, beside what TCP can carry there",
             heads=RATE_HEADS,
             formats={
+                "rate_Mbps": "g",
                 "expected_MBps": ".3f",
                 "goodput_MBps": ".3f",
                 **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
                 "within_percent": ".1f",
             },
-            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. Every "
-            "run counts: the error is that of their median, between the least and the greatest.",
+            note="What TCP can carry is MSS / (MTU + 14) of the rate of the token bucket. "
+            f"{EVERY_TRY}",
         )
 
-    def to_text(self) -> str:
-        """The cells for a terminal."""
-        shown = self.cells.copy()
-        for name in ("error_percent", "least_percent", "greatest_percent"):
-            shown[name] = [f"{error:+.2f}" for error in shown[name]]
-        return shown.to_string(
-            index=False, float_format=lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
-        )
-
-    def as_json(self) -> dict:
-        """Settings, cells and every run as JSON values."""
-        return {
-            "settings": {**asdict(self.plan), "congestion": CONGESTION},
-            "cells": self.cells.to_dict("records"),
-            "samples": self.samples,
-        }
+    def settings(self) -> dict:
+        """The plan and the congestion control."""
+        return {**super().settings(), "congestion": CONGESTION}
 
 
 def calibrate(
@@ -195,7 +183,7 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
                 "least_percent": min(errors, default=np.nan),
                 "greatest_percent": max(errors, default=np.nan),
                 "within_percent": cell.within_percent,
-                "verdict": _verdict(cell, error, list(zip(errors, known, strict=True))),
+                "verdict": _verdict(cell, error, list(zip(errors, known, strict=True)), len(runs)),
                 "runs": len(runs),
                 "failed": len(runs) - len(known),
                 "flags": all_flags(runs),
@@ -204,9 +192,11 @@ def judge(plan: RatePlan, samples: list[dict]) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(CELL_COLUMNS))
 
 
-def _verdict(cell: RateCell, error_percent: float, known: list[tuple[float, dict]]) -> str:
+def _verdict(
+    cell: RateCell, error_percent: float, known: list[tuple[float, dict]], runs: int
+) -> str:
     """Verdict on the median of all runs."""
-    if not known:
+    if too_few(known, runs):
         return NOT_MEASURED
     if abs(error_percent) <= cell.within_percent:
         return WITHIN

@@ -26,6 +26,7 @@ def samples(noise: float = 0.0, *, rounds: int = 7, seed: int = 1, **rates: floa
             "cpu_s_per_GB": 1000 / rate,
             "steal_percent": 0.0,
             "foreign_percent": 1.0,
+            "flags": "",
         }
         for number in range(1, rounds + 1)
         for name, rate in rates.items()
@@ -92,20 +93,19 @@ def test_fewer_than_three_rounds_make_no_statement():
     assert row[["low", "high", "cpu_low", "cpu_high", "p_holm"]].isna().all()
 
 
-@pytest.mark.parametrize("column", ["steal_percent", "foreign_percent"])
-def test_disturbed_rounds_are_left_out_and_fewer_than_three_others_make_no_statement(column):
+def test_disturbed_rounds_are_left_out_and_fewer_than_three_others_make_no_statement():
     frame = samples(0.0, gensink=2000.0, iperf3=1000.0)
     hit = frame["round"] <= 4
-    frame.loc[hit, column] = 40.0
+    frame.loc[hit, "flags"] = "interference"
     frame.loc[hit & (frame["contender"] == "gensink"), "goodput_MBps"] /= 4
     row = compared(frame).loc["iperf3"]
     assert (row["verdict"], row["pairs"], row["disturbed"]) == (FASTER, 3, 4)
     assert row["ratio"] == pytest.approx(2.0)
-    frame.loc[(frame["round"] == 5) & (frame["contender"] == "iperf3"), column] = 40.0
+    frame.loc[(frame["round"] == 5) & (frame["contender"] == "iperf3"), "flags"] = "interference"
     row = compared(frame).loc["iperf3"]
     assert (row["verdict"], row["pairs"]) == (CANNOT_TELL, 2)
     assert "steal or foreign load in 5" in row["reason"]
-    frame[column] = 40.0
+    frame["flags"] = "interference"
     assert math.isnan(compared(frame).loc["iperf3", "ratio"])
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from netlab.charts.bench import ratios_alt, ratios_figure
 from netlab.charts.chart import show
-from netlab.errors import BadInput, RunError
+from netlab.errors import BadInput
 from netlab.qualify.bench.document import Conclusions
 from netlab.qualify.bench.heats import Standing
 from netlab.qualify.bench.limits import CopyLimits, copy_limits
-from netlab.qualify.bench.path import machine_use
 from netlab.qualify.bench.rounds import LeftOut, Matrix
 from netlab.qualify.bench.run import Bench
 
@@ -53,6 +52,7 @@ def sample(order, cell, contender, number, goodput_MBps, error=""):
         "cpu_s_per_GB": 1.5,
         "steal_percent": 0.5,
         "foreign_percent": 2.0,
+        "flags": "",
         "error": error,
     }
 
@@ -99,7 +99,8 @@ def test_the_text_names_machine_versions_limits_load_and_exclusions(conclusions)
     text = conclusions.to_text()
     for part in (
         *("a CPU", "6.1", "iperf3 1", "2026-01-01", "40000 hot", "9000 cold"),
-        *("steal 0.5 %", "foreign load 2.0 %", "2 of 64 transfers failed", "at most 3 streams"),
+        *("steal 0.5 %", "foreign load 2.0 %", "at most 3 streams"),
+        "2 of 64 transfers failed: nuttcp 2 (no server).",
         "median ratio 1.333",
         "plain: netlab's own engine",
         *("2 faster, 0 slower, 0 the same within 5 %, 0 cannot tell", "Holm"),
@@ -156,7 +157,7 @@ def without_heats(bench: Bench) -> Bench:
 def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, tmp_path):
     path = conclusions.save(tmp_path / "out")
     document = json.loads(path.read_text())
-    assert document["netlab_bench"] == 4
+    assert document["netlab_bench"] == 5
     assert document["settings"]["same_within_percent"] == 5.0
     assert len(document["samples"]) == 64
     assert sum(one["goodput_MBps"] is None for one in document["samples"]) == 2
@@ -168,6 +169,14 @@ def test_the_document_has_every_sample_and_null_for_unknown_values(conclusions, 
         *("bench-ratios.csv", "bench-ratios.tex"),
         *("bench-variants.csv", "bench-variants.tex"),
     }
+
+
+def test_failed_transfers_are_counted_in_the_table_and_the_text(conclusions):
+    table = conclusions.medians_table().frame["failed"]
+    assert table[("same", "on", 1500, 200, "nuttcp")] == 1
+    assert table.sum() == 2
+    assert re.search(r"nuttcp +128 KiB +3 +1 ", conclusions.to_text())
+    assert "an open ledger" in conclusions.method()
 
 
 def test_the_tables_show_themselves(conclusions):
@@ -199,28 +208,6 @@ def test_a_marker_of_the_chart_is_hollow_only_where_the_verdict_is_cannot_tell(c
 def test_a_chart_without_cells_is_refused(conclusions):
     with pytest.raises(BadInput, match="no cell"):
         ratios_figure(conclusions.ratios.assign(ratio=float("nan")))
-
-
-def meter(t_ns: int, rx_bytes: int, rx_packets: int, user_us: int, steal_us: int = 0) -> dict:
-    spent = dict.fromkeys(("nice_us", "system_us", "irq_us", "softirq_us", "iowait_us"), 0)
-    cpu = {"cpu": 0, **spent, "user_us": user_us, "steal_us": steal_us}
-    cpu["idle_us"] = t_ns // 1000 - user_us - steal_us
-    interface = {"rx_bytes": rx_bytes, "rx_packets": rx_packets}
-    return {"event": "meter", "t_ns": t_ns, "interface": interface, "cpu": [cpu]}
-
-
-def test_the_cost_of_a_transfer_is_cpu_time_per_received_payload():
-    found = machine_use(meter(0, 0, 0, 0), meter(10**9, 10**9 + 52_000, 1000, 500_000, 100_000))
-    row = found.row(own_s=0.4)
-    assert row["payload_B"] == 10**9
-    assert row["cpu_s_per_GB"] == pytest.approx(0.5)
-    assert row["steal_percent"] == pytest.approx(10.0)
-    assert row["foreign_percent"] == pytest.approx(10.0)
-
-
-def test_a_counter_that_decreased_is_a_failed_run():
-    with pytest.raises(RunError, match="decreased"):
-        machine_use(meter(0, 10**6, 10, 0), meter(10**9, 0, 0, 0))
 
 
 def test_the_limits_are_of_one_core_and_of_all():

@@ -108,6 +108,11 @@ def test_failed_runs_are_counted():
     assert (row["runs"], row["failed"], row["flags"]) == (2, 1, "failed")
 
 
+def test_the_successful_half_of_the_tries_does_not_save_a_cell():
+    assert cell_of(run(0.1), run(0.2, "failed"))["verdict"] == "not measured"
+    assert cell_of(run(0.1), run(0.1), run(0.2, "failed"))["verdict"] == "within"
+
+
 def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
     assert cell_of(run(0.0, "failed"))["verdict"] == "not measured"
     assert cell_of()["verdict"] == "not measured"
@@ -116,9 +121,12 @@ def test_a_cell_without_a_figure_is_not_measured_and_not_passed():
 def test_the_calibration_has_text_table_and_json():
     runs = [run(0.1), run(0.7)]
     done = Calibration(ONE, judge(ONE, runs), runs, {"kernel": "6.1"})
-    assert "+0.40" in done.to_text()
+    text = done.to_text()
+    for part in ("+0.40", "least %", "+0.10", "greatest %", "+0.70", "Every try counts"):
+        assert part in text
     assert "TCP can carry" in done.table()._repr_html_()
     assert done.as_json()["samples"] == runs
+    assert done.as_json()["settings"]["congestion"] == "cubic"
     assert done.verdicts == ["within"]
 
 

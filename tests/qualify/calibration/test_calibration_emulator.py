@@ -103,6 +103,12 @@ def test_a_cell_without_a_figure_is_not_measured():
     assert judge(RATE, [filled(RATE, 0, "failed", goodput_MBps=None)]) == "not measured"
 
 
+def test_the_successful_half_of_the_tries_does_not_save_a_cell():
+    failed = pinged(QUIET, 0, "failed", mean_ms=None)
+    assert judge(QUIET, [pinged(QUIET, 50), failed]) == "not measured"
+    assert judge(QUIET, [pinged(QUIET, 50), pinged(QUIET, 60), failed]) == "within"
+
+
 def test_every_cell_has_a_row_with_its_measurements():
     samples = [
         pinged(QUIET, 900, "interference"),
@@ -132,6 +138,7 @@ def test_the_accuracy_has_text_tables_and_json_with_any_part_missing():
     done = EmulatorAccuracy.of(PLAN, samples, {})
     text = done.to_text()
     assert "Loaded link: beside one stream paced at 1000 Mb/s, on a path of 2500 Mb/s." in text
+    assert "Every try counts" in text and "least, us" in text
     assert "+50" in text and "10.050" in text and "not measured" in text and "nan" not in text
     trips, rates = done.tables().values()
     assert "least, us" in trips._repr_html_() and "TCP can carry" in rates._repr_html_()

@@ -1,0 +1,103 @@
+"""One run by a tool for its result alone: client and server, metered, and its counts audited."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+import pytest
+from generators.pretender import MOVED_B, metering, pretender
+from local_host import LocalHost
+
+from netlab.errors import RunError
+from netlab.generators.tools import Tool, Variant
+from netlab.generators.trial import TrialResult, run_trial
+from netlab.measure.exchange import Request, RunEnd
+
+REQUEST = Request(
+    streams=1,
+    record_length_B=4096,
+    congestion="cubic",
+    force_buffer=False,
+    receive="copy",
+    warmup_ms=0,
+    window_ms=1000,
+    interval_ms=100,
+    both=False,
+)
+CARRIED_B = 7_010_000
+"""What the interfaces carry: the tool's bytes, and headers."""
+
+
+@pytest.fixture
+def host(tmp_path):
+    with LocalHost(tmp_path / "home") as host:
+        yield host
+
+
+def made(host, tool: Tool, *, carried_B: int = CARRIED_B, **more) -> tuple[TrialResult, int]:
+    """A run, and the number of readings of the sink's meter."""
+    agents = metering(carried_B), metering(carried_B)
+    ends = [
+        RunEnd(name, agent, "127.0.0.1", "lo", 0, 0)
+        for name, agent in zip(("left", "right"), agents, strict=True)
+    ]
+    hosts = {"left": host, "right": host}
+    how = {"mtu_B": 1500, "one_machine": True, "variant": Variant(4096), **more}
+    result = run_trial(tool, *ends, REQUEST, hosts=hosts, versions={}, **how)
+    return result, len(agents[1].asked("meter"))
+
+
+def test_the_receivers_count_is_read_between_two_readings_of_the_meters(host):
+    result, readings = made(host, pretender())
+    sink = result.outcome.flows[0].sink
+    assert (sink["total_bytes"], sink["window"]["bytes"], readings) == (MOVED_B, MOVED_B, 2)
+    assert sink["window"]["t1_ns"] - sink["window"]["t0_ns"] == 1_000_000_000
+    assert result.outcome.flows[0].gen["total_bytes"] == MOVED_B
+    assert (result.ledger.problems, result.ledger.surplus, result.ledger.error_B) == ([], [], 0)
+    meters = [sink["meter"], result.outcome.flows[0].gen["meter"]]
+    assert sum(one["total"]["process"]["user_us"] for one in meters) > 0
+
+
+def test_a_server_that_stays_is_terminated_after_its_result(host):
+    result, readings = made(host, pretender(stays_s=60, server_stays=True))
+    assert (result.outcome.flows[0].sink["total_bytes"], readings) == (MOVED_B, 2)
+
+
+def test_a_client_that_fails_is_a_failed_run_with_its_output(host):
+    broken = pretender(client=("-c", "raise SystemExit('no route')"))
+    with pytest.raises(RunError, match="pretender's client on here: exit status 1: no route"):
+        made(host, broken)
+
+
+def test_a_server_that_fails_after_its_result_is_a_failed_run(host):
+    broken = pretender(stays_s=-1)  # time.sleep refuses it
+    with pytest.raises(RunError, match="pretender's server on here: exit status 1"):
+        made(host, broken)
+
+
+def test_ports_that_are_all_in_use_are_a_failed_run(host):
+    class Same(random.Random):
+        def randrange(self, *_range) -> int:
+            return taken
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        with pytest.raises(RunError, match="right: 8 ports drawn between 10000 and 30000"):
+            made(host, pretender(), ports=Same())
+
+
+def test_more_read_than_the_interface_received_leaves_the_ledger_open(host):
+    result, _ = made(host, pretender(), carried_B=6_900_000)
+    assert any("the sink's interface received 6900000 B" in text for text in result.ledger.problems)
+
+
+def test_other_counts_of_sender_and_receiver_leave_the_ledger_open(host):
+    result, _ = made(host, pretender(sent_B=6_999_000))
+    assert any("the receiver read 7000000 B" in text for text in result.ledger.problems)
+    assert result.ledger.error_B == 1000
+
+
+def test_an_interface_that_carried_much_more_has_a_surplus(host):
+    result, _ = made(host, pretender(), carried_B=9_000_000)
+    assert result.ledger.problems == [] and len(result.ledger.surplus) >= 1
