@@ -304,7 +304,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 
 @theme()
-def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None = None) -> Axes:
+def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw goodput after slow start with its interval, a row a run, a marker an MTU.
 
     Parameters

@@ -178,9 +178,9 @@ def forest(
     title: str,
     names: list[str],
     reach: tuple[float, float],
-    ax: Axes | None = None,
     *,
     band: float = BAND,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the published and the measured ratio of each row with their intervals.
 
