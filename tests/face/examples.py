@@ -7,12 +7,23 @@ import io
 from functools import cached_property
 
 import netlab
-from netlab.face import block, changes, fleet, loopback, parts, published, results, shown, study
+from netlab.face import (
+    block,
+    changes,
+    fleet,
+    loopback,
+    parts,
+    published,
+    results,
+    shown,
+    stored,
+    study,
+)
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen"}
 """Examples that make hosts."""
-MODULES = (study, results, published, fleet, loopback, block, changes, shown, parts)
+MODULES = (study, results, stored, published, fleet, loopback, block, changes, shown, parts)
 WHOLE_REPORT = {"Results.report"}
 """Examples that take a minute."""
 
@@ -24,8 +35,9 @@ def examples() -> dict[str, doctest.DocTest]:
     for module in (netlab, *MODULES):
         for test in finder.find(module, module.__name__):
             if test.examples:
-                found[test.name.removeprefix(f"{module.__name__}.")] = test
-    for name, member in vars(results.Results).items():
+                name = test.name.removeprefix(f"{module.__name__}.")
+                found[name.removeprefix("Stored")] = test  # what Results has from its base
+    for name, member in vars(stored.StoredResults).items():
         if isinstance(member, cached_property):  # the finder sees plain properties only
             for test in finder.find(member.func, f"Results.{name}", globs={}):
                 found[test.name] = test

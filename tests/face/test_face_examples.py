@@ -18,8 +18,8 @@ def documented() -> dict[str, object]:
     """The functions, classes and methods that a notebook uses."""
     found = {name: getattr(netlab, name) for name in dir(netlab) if not name.startswith("_")}
     for owner in (netlab.Study, netlab.Results):
-        for name, member in vars(owner).items():
-            if not name.startswith("_") and inspect.isfunction(member):
+        for name, member in inspect.getmembers(owner, inspect.isfunction):
+            if not name.startswith("_"):
                 found[f"{owner.__name__}.{name}"] = member
     return found
 

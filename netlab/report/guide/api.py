@@ -20,8 +20,9 @@ LEFT_OUT = ("cli",)
 GROUND = "ground"
 """Name of the page of the modules right below the package."""
 
-FIRST = (FACE, "study", "results", "published", "loopback")
-"""Modules of the face whose names :mod:`netlab` has itself, in the order of their use."""
+FIRST = (FACE, "study", "results", "stored", "published", "loopback")
+"""Modules of the face whose names :mod:`netlab` has itself, in the order of their use, with the
+frames of results beside their tables and charts."""
 
 Links = dict[str, tuple[str, str]]
 """Path of an object -> its address and its name."""
