@@ -1,4 +1,4 @@
-"""Stored results of a study: their frames, tables, charts, comparisons and the report."""
+"""Stored results of a study: tables and charts by factors, comparisons and the report."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from netlab.analysis import factors
 from netlab.analysis.compare import SAME_WITHIN_PERCENT
-from netlab.analysis.measured import Measured
 from netlab.errors import BadInput
-from netlab.face.comparison import Comparison
+from netlab.face.comparison import Comparison, compare
 from netlab.face.shown import Site
-from netlab.face.stored import StoredResults
+from netlab.face.shown_results import ShownResults
 from netlab.files import paths
 from netlab.files.tables import Table
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from netlab.report.explore import Explorer
 
 
-class Results(StoredResults):
+class Results(ShownResults):
     """Results of a study, as they are stored.
 
     Parameters
@@ -240,12 +239,7 @@ class Results(StoredResults):
         >>> found.frame["reason"].iloc[0]
         '2 and 2 valid runs, 3 of each are needed'
         """
-        from netlab.analysis.sides import comparison
-
-        given: list[Measured | str | Path] = [self.measured]
-        if other is not None:
-            given.append(other.measured if isinstance(other, Results) else other)
-        return Comparison(comparison(given, by=by, same_within_percent=same_within))
+        return compare(self, other, by=by, same_within=same_within)
 
     @property
     def screens(self) -> dict[str, Screening]:
