@@ -25,6 +25,11 @@ class Agreement:
         The results.
     bound_percent : float
         Two generators agree if the interval of their difference lies within it.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a cell and generator; see :func:`netlab.analysis.agreement.compare`.
     """
 
     def __init__(self, measured: Measured, bound_percent: float):

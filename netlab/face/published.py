@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, overload
 
 import pandas as pd
 
 from netlab import published
 
 if TYPE_CHECKING:
+    from netlab.face.documents import (
+        Document,
+        GigabitHosts,
+        OpenlabNotes,
+        OpenlabReport,
+        SlacPage,
+    )
     from netlab.face.statements import Claims
 
 
@@ -41,7 +48,17 @@ def load_published(name: str) -> pd.DataFrame:
     return published.load(name)
 
 
-def document(name: str) -> Any:
+@overload
+def document(name: Literal["openlab-report"]) -> OpenlabReport: ...
+@overload
+def document(name: Literal["openlab-preliminary"]) -> OpenlabNotes: ...
+@overload
+def document(name: Literal["slac"]) -> SlacPage: ...
+@overload
+def document(name: Literal["gigabit-hosts"]) -> GigabitHosts: ...
+@overload
+def document(name: str) -> Document: ...
+def document(name: str) -> Document:
     """Find a source document by name: its tables, charts and answer.
 
     Parameters

@@ -19,6 +19,11 @@ class Claims:
     """Every quantitative statement of the documents with its verdict; shows itself as counts.
 
     Made by :func:`netlab.claims`.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a claim; see :func:`netlab.published.claims.check_all`.
     """
 
     def __init__(self) -> None:
