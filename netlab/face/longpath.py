@@ -7,6 +7,7 @@ import pandas as pd
 from netlab.analysis.longpath_study import LongPath, samples_of
 from netlab.analysis.measured import Measured
 from netlab.charts import longpath as drawn
+from netlab.charts import longpath_runs
 from netlab.charts.chart import Gallery
 from netlab.files.tables import Table
 from netlab.report import answers
@@ -65,7 +66,7 @@ class LongPathResults:
         mtu_B : int, optional
             Only runs with frames of this size.
         """
-        return drawn.over_time(self._lp, self.runs_of(part, mtu_B), title)
+        return longpath_runs.over_time(self._lp, self.runs_of(part, mtu_B), title)
 
     def summary(self, part: str, title: str, *, mtu_B: int | None = None) -> Gallery:
         """Goodput of the stacks in one chart, and its blow-up: means over a second.
@@ -85,7 +86,7 @@ class LongPathResults:
         part, title : str
             As of :meth:`over_time`.
         """
-        return drawn.recoveries(self._lp, self.runs_of(part), title)
+        return longpath_runs.recoveries(self._lp, self.runs_of(part), title)
 
     def sharing(self, part: str, title: str) -> Gallery:
         """Goodput of each flow above Jain's index, a column a run.
@@ -95,7 +96,7 @@ class LongPathResults:
         part, title : str
             As of :meth:`over_time`.
         """
-        return drawn.sharing(self._lp, self.runs_of(part), title)
+        return longpath_runs.sharing(self._lp, self.runs_of(part), title)
 
     def goodput_by_run(self, part: str, title: str) -> Gallery:
         """Goodput after slow start with its interval, a row a run.

@@ -138,6 +138,11 @@ def data(m, lp) -> SimpleNamespace:
     )
 
 
+def one_of(data: SimpleNamespace, part: str) -> dict:
+    """The first run of a part of the long path."""
+    return data.lp.part(part).iloc[0].to_dict()
+
+
 def given(*arguments: object, **keywords: object) -> tuple[tuple, dict]:
     return arguments, keywords
 
@@ -165,6 +170,10 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "host_spread.host_spread": lambda d: given(d.links),
     "longpath.goodput_over_time": lambda d: given(d.lp, d.lp.of("comparison", 9000), "Frames"),
     "longpath.goodput_by_run": lambda d: given(d.lp, d.lp.part("configurations"), "Plots"),
+    "longpath_runs.quantity_over_time": lambda d: given(d.lp, one_of(d, "comparison"), "window"),
+    "longpath_runs.recovery": lambda d: given(d.lp, one_of(d, "recovery")),
+    "longpath_runs.flows": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
+    "longpath_runs.fairness_index": lambda d: given(d.lp, one_of(d, "fairness (scaled down)")),
     "measured.panel": lambda d: given(d.m.cells, GROUP, "full", study=d.m.study),
     "measured.drift": lambda d: given(d.m.runs),
     "measured.overhead": lambda d: given(d.m.runs),
