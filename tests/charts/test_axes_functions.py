@@ -107,7 +107,7 @@ def data(m, lp) -> SimpleNamespace:
     samples = synthetic.intervals_of(m.runs.head(1), m.study)
     bench = {"mode": "same", "offloads": "on", "mtu_B": 1500, "streams": 1, "other": "plain"}
     bench |= {"against": "plain", "ratio": 1.2, "low": 1.1, "high": 1.3, "verdict": "faster"}
-    then = then_and_now.compare(m)
+    then, both = then_and_now.compare(m), then_and_now.comparable(m)
     part = m.runs[m.runs["group"] == GROUP]
     cost = cpu_cost(m.runs, m.study)
     return SimpleNamespace(
@@ -120,6 +120,7 @@ def data(m, lp) -> SimpleNamespace:
         line=timelines(samples),
         bench=pd.DataFrame([bench]),
         then=then[then["factor"] == "tuning"].head(2),
+        shares=both[(both["group"] == GROUP) & (both["tuning"] == "full")],
         part=part,
         labels=rows.row_labels(part, m.study),
         cost=cost,
@@ -189,6 +190,7 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "screen.knob_forest": lambda d: given(screened().effects, 5.0),
     "slow_links.slow_links": lambda d: given(d.links),
     "then_and_now.forest": lambda d: given(d.then, "a step", ["one", "two"], (0.5, 2)),
+    "then_and_now.shares": lambda d: given(d.shares, "now"),
     "views.ceiling": lambda d: given(d.m.cells, GROUP),
     "views.effects": lambda d: given(tables.steps(d.m), {}, tables.FACTORS),
     "views.repeats": lambda d: given(d.part, GROUP, "full", study=d.m.study),
