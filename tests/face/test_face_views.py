@@ -146,6 +146,11 @@ def test_an_empty_side_is_none(stores):
         netlab.compare(str(stores / "a"), "")
 
 
+def test_a_side_may_name_a_campaign(stores):
+    with refused(BadInput, "E-ANALYSIS-025"):
+        netlab.compare(f"{stores / 'a'}@20260101T000000Z", stores / "b")
+
+
 # Documents.
 
 
