@@ -12,11 +12,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.face import Fleet, Results, Study, load_published, transfer
+    from netlab.face import (
+        Fleet,
+        Results,
+        Study,
+        check_parameters,
+        claims,
+        compare,
+        document,
+        load_published,
+        show,
+        transfer,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["Fleet", "Results", "Study", "__version__", "load_published", "transfer"]
+__all__ = [
+    "Fleet",
+    "Results",
+    "Study",
+    "__version__",
+    "check_parameters",
+    "claims",
+    "compare",
+    "document",
+    "load_published",
+    "show",
+    "transfer",
+]
 
 _LAZY = frozenset(__all__) - {"__version__"}
 

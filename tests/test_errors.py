@@ -164,7 +164,7 @@ PROGRAMMING_ERRORS = {
     "UnknownHostKey",
     "ValueError",
 }
-"""Raised for a caller, which handles them; click's BadParameter names its option instead."""
+"""Raised for a caller, which handles them; click's BadParameter gets its code in cli/usage.py."""
 
 
 @cache

@@ -41,7 +41,7 @@ def differences(compared: pd.DataFrame, bound_percent: float) -> Gallery:
 
 @theme()
 def of_path(
-    part: pd.DataFrame, names: list[str], bound_percent: float, ax: Axes | None = None
+    part: pd.DataFrame, names: list[str], bound_percent: float, *, ax: Axes | None = None
 ) -> Axes:
     """Draw the differences on one path, a row a cell, a dot with its interval a generator.
 

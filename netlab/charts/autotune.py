@@ -11,10 +11,13 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from netlab.charts.chart import save_svg
+from netlab.charts.chart import describe, save_svg
+from netlab.charts.labels import legend_below
 from netlab.charts.palette import CEILING_COLOUR, OTHERS
-from netlab.charts.theme import theme
+from netlab.charts.panels import Panels
+from netlab.charts.theme import new_axes, theme
 from netlab.errors import BadInput
 
 ROW_IN, HEAD_IN, WIDTH_IN = 0.27, 0.75, 8.2
@@ -27,10 +30,12 @@ UNCUT_PERCENT = 10.0
 FATES = {"chosen": (OTHERS[2], "D"), "left": (OTHERS[4], "o"), "out": (OTHERS[1], "X")}
 """Colour and marker of the outcome of a candidate."""
 
+LOSS = "worse than the best of its race, %"
+
 
 @theme()
-def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
-    """Draw one panel a race, one row a candidate, with the interval that decided.
+def search_panels(search: pd.DataFrame, caption: str = "") -> Panels:
+    """Draw one panel of :func:`race` for each race of a search.
 
     Parameters
     ----------
@@ -42,7 +47,7 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
 
     Returns
     -------
-    Figure
+    Panels
         0 % is the arm a race went to, or for a dropped candidate the one that dropped it.
 
     Raises
@@ -65,15 +70,43 @@ def search_figure(search: pd.DataFrame, caption: str = "") -> Figure:
     )
     for ax, part in zip(axes[:, 0], stages, strict=True):
         _race(ax, part)
-    axes[-1, 0].set_xlabel("worse than the best of its race, %")
-    handles = [
-        plt.Line2D([], [], linestyle="", marker=marker, color=colour, label=fate)
-        for fate, (colour, marker) in FATES.items()
-    ]
-    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    axes[-1, 0].set_xlabel(LOSS)
+    fig.legend(*_legend(), loc="outside lower center", ncols=len(FATES))
     if caption:
         fig.suptitle(textwrap.fill(caption, 100), fontsize=9.5, ha="left", x=0.01)
-    return fig
+    describe(fig, search_alt(search), caption)
+    return Panels(fig, axes)
+
+
+@theme()
+def race(part: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw one race, a row a candidate, with the interval that decided.
+
+    Parameters
+    ----------
+    part : DataFrame
+        Rows of one stage of a search, as :func:`search_panels` takes them.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+    """
+    ax = ax or new_axes((WIDTH_IN, HEAD_IN + ROW_IN * len(part) + 0.8))
+    _race(ax, part)
+    ax.set_xlabel(LOSS)
+    legend_below(ax, *_legend(), ncols=len(FATES))
+    return describe(ax, search_alt(part))
+
+
+def _legend() -> tuple[list[Line2D], list[str]]:
+    """Handles and labels of the outcomes."""
+    handles = [
+        Line2D([], [], linestyle="", marker=marker, color=colour)
+        for colour, marker in FATES.values()
+    ]
+    return handles, list(FATES)
 
 
 def _race(ax: Axes, part: pd.DataFrame) -> None:
@@ -138,7 +171,7 @@ def _kind(fate: str) -> str:
 
 
 def search_alt(search: pd.DataFrame) -> str:
-    """Alt text of :func:`search_figure`."""
+    """Alt text of :func:`search_panels`."""
     parts = []
     for number, part in search.groupby("stage", sort=True):
         kind = part["fate"].map(_kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 import matplotlib.pyplot as plt
@@ -75,14 +76,11 @@ def over_streams(
         )
     part = printed.of_group(cells, group)
     labels = printed.tuning_labels(part, study)
-    if tuning is not None and tuning not in labels:
-        raise BadInput(
-            f"choose from {', '.join(labels)}", key="tuning", value=tuning, code="E-CHARTS-004"
-        )
+    chosen = list(labels) if tuning is None else [tuning]
+    title = group if tuning is None else f"{group}: {chosen_label(labels, tuning)}"
     with theme() if ax is None else nullcontext():
         if ax is None:
             _, ax = plt.subplots(figsize=SIZE_IN)
-        chosen = [tuning] if tuning is not None else list(labels)
         styles, dashes = mtu_styles(cells["mtu_B"]), tuning_dashes(list(labels))
         words = []
         for name in chosen:
@@ -93,10 +91,25 @@ def over_streams(
         ax.set_ylabel(axis_label(part, y, study))
         bus(ax, part, y, study)
         ax.set_ylim(bottom=0)
-        ax.set_title(arrows(group if tuning is None else f"{group}: {labels[tuning]}"))
+        ax.set_title(arrows(title))
         label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over TCP streams, {group}"
     return describe(ax, f"{alt}. {'; '.join(words)}.", caption(part, study))
+
+
+def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
+    """The label of a tuning.
+
+    Raises
+    ------
+    BadInput
+        None of the tunings has the name.
+    """
+    if tuning not in labels:
+        raise BadInput(
+            f"choose from {', '.join(labels)}", key="tuning", value=tuning, code="E-CHARTS-004"
+        )
+    return labels[tuning]
 
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:

@@ -22,6 +22,7 @@ from matplotlib.ticker import FixedFormatter, Formatter, FuncFormatter
 
 from netlab.charts.figure_data import annotate, data_of, mark
 from netlab.charts.labels import figure_of
+from netlab.charts.panels import Panels
 from netlab.charts.theme import theme
 from netlab.errors import BadInput
 from netlab.units import arrows
@@ -69,13 +70,13 @@ def describe(drawn: DrawnT, alt: str, caption: str = "") -> DrawnT:
     return drawn
 
 
-def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Chart:
+def show(drawn: Figure | Axes | Panels, alt: str | None = None, caption: str = "") -> Chart:
     """Turn a figure into the value of a notebook cell; closes the figure.
 
     Parameters
     ----------
-    drawn : Figure or Axes
-        A figure, or axes on it.
+    drawn : Figure, Axes or Panels
+        A figure, axes on it, or its panels.
     alt : str, optional
         Its alt text; by default the text given to :func:`describe`.
     caption : str, optional
@@ -90,6 +91,8 @@ def show(drawn: Figure | Axes, alt: str | None = None, caption: str = "") -> Cha
     BadInput
         Without alt text.
     """
+    if isinstance(drawn, Panels):
+        drawn = drawn.figure
     if alt is None:
         alt, caption = _DESCRIBED.get(drawn, ("", caption))
     fig = figure_of(drawn) if isinstance(drawn, Axes) else drawn
@@ -111,7 +114,7 @@ class Gallery:
     charts: tuple[Chart, ...] = ()
 
     @classmethod
-    def of(cls, *drawn: Chart | Figure | Axes) -> Gallery:
+    def of(cls, *drawn: Chart | Figure | Axes | Panels) -> Gallery:
         """A gallery of charts, and of figures and axes as :func:`show` turns them into charts."""
         return cls(tuple(one if isinstance(one, Chart) else show(one) for one in drawn))
 

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.charts.chart import describe
+from netlab.charts.labels import legend_below
 from netlab.charts.palette import COUNT_COLOUR, OTHERS
 from netlab.charts.theme import new_axes, theme
 from netlab.published.claims import DOCUMENTS
@@ -24,7 +25,7 @@ LEAST_LABELLED = 2
 
 
 @theme()
-def verdicts(found: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def verdicts(found: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the number of claims by verdict, a bar a document.
 
     Parameters
@@ -57,8 +58,7 @@ def verdicts(found: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.grid(axis="y", visible=False)
     ax.grid(axis="x", visible=True)
     ax.set(xlabel="claims", title="Claims by verdict")
-    handles, labels = ax.get_legend_handles_labels()
-    ax.figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+    legend_below(ax, ncols=len(COLOURS))
     words = "; ".join(
         f"{DOCUMENTS[name]}: " + ", ".join(f"{n} {verdict}" for verdict, n in row.items())
         for name, row in counts.iterrows()

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from netlab.analysis import printed
 from netlab.charts.chart import describe
+from netlab.charts.labels import legend_below
 from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, mtu_styles, other_style, second_style
 from netlab.charts.theme import new_axes, theme
 from netlab.study import Study
@@ -42,7 +43,7 @@ def _listed(ax: Axes, names: list[str]) -> None:
 
 
 @theme()
-def order(plan: pd.DataFrame, study: Study) -> Axes:
+def order(plan: pd.DataFrame, study: Study, *, ax: Axes | None = None) -> Axes:
     """Draw the runs of a plan in the order of measuring, a row a tuning and MTU.
 
     Parameters
@@ -51,6 +52,8 @@ def order(plan: pd.DataFrame, study: Study) -> Axes:
         Columns ``order``, ``tuning``, ``mtu_B`` and ``round``.
     study : Study
         Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -58,7 +61,7 @@ def order(plan: pd.DataFrame, study: Study) -> Axes:
         A line marks the start of each round.
     """
     keys, labels = _rows(plan, study)
-    ax = new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
+    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
     styles = mtu_styles(mtu_B for _, mtu_B in keys)
     mtus = plan["mtu_B"].fillna(0)
     for row, (tuning, mtu_B) in enumerate(keys):
@@ -79,7 +82,7 @@ def order(plan: pd.DataFrame, study: Study) -> Axes:
 
 
 @theme()
-def cells(plan: pd.DataFrame, study: Study, title: str) -> Axes:
+def cells(plan: pd.DataFrame, study: Study, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw a dot for each cell of a design: streams by tuning and MTU, coloured by MTU.
 
     Parameters
@@ -90,10 +93,16 @@ def cells(plan: pd.DataFrame, study: Study, title: str) -> Axes:
         Gives the labels of the tunings.
     title : str
         Title of the chart.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
     """
     keys, labels = _rows(plan, study)
     streams = sorted(plan["streams"].unique())
-    ax = new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
+    ax = ax or new_axes((WIDTH_IN, 1.1 + ROW_IN * len(keys)))
     styles = mtu_styles(mtu_B for _, mtu_B in keys)
     mtus = plan["mtu_B"].fillna(0)
     words = []
@@ -113,7 +122,9 @@ def cells(plan: pd.DataFrame, study: Study, title: str) -> Axes:
 
 
 @theme()
-def knob_values(values: Mapping[str, Mapping[str, float]], chosen: str) -> Axes:
+def knob_values(
+    values: Mapping[str, Mapping[str, float]], chosen: str, *, ax: Axes | None = None
+) -> Axes:
     """Draw numeric values of knobs on a logarithmic axis, a colour a tuning.
 
     Parameters
@@ -122,9 +133,15 @@ def knob_values(values: Mapping[str, Mapping[str, float]], chosen: str) -> Axes:
         Label of a tuning -> knob -> value.
     chosen : str
         Label of the tuning that is shown; its dots are filled.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
     """
     names = list(values[chosen])
-    ax = new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
+    ax = ax or new_axes((WIDTH_IN, 1.3 + ROW_IN * max(1, len(names))))
     for i, (label, known) in enumerate(values.items()):
         style = {**second_style(i), "linestyle": "none", "markersize": 8}
         if label != chosen:
@@ -134,14 +151,13 @@ def knob_values(values: Mapping[str, Mapping[str, float]], chosen: str) -> Axes:
     ax.set_xscale("symlog", linthresh=1)
     _listed(ax, names)
     ax.set(xlabel="value, in the unit of the knob (logarithmic)", title=f"{chosen}: values")
-    handles, labels = ax.get_legend_handles_labels()
-    ax.figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+    legend_below(ax, ncols=len(values))
     words = "; ".join(f"{name} {value:g}" for name, value in values[chosen].items())
     return describe(ax, f"Dots of the values of knobs under {chosen}: {words or 'none'}.")
 
 
 @theme()
-def samples(line: pd.DataFrame, run_id: str) -> Axes:
+def samples(line: pd.DataFrame, run_id: str, *, ax: Axes | None = None) -> Axes:
     """Draw the goodput of one run over time; the measured window is shaded.
 
     Parameters
@@ -150,8 +166,14 @@ def samples(line: pd.DataFrame, run_id: str) -> Axes:
         Rows of :func:`netlab.analysis.timeline.timelines`.
     run_id : str
         Title of the chart.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
     """
-    ax = new_axes((WIDTH_IN, 2.6))
+    ax = ax or new_axes((WIDTH_IN, 2.6))
     window = line.loc[line["in_window"], "t_s"]
     if len(window):
         ax.axvspan(window.min(), window.max(), color=BAND_COLOUR, zorder=0)

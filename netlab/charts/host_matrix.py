@@ -20,13 +20,15 @@ NAMED = 3
 
 
 @theme()
-def host_matrix(links: pd.DataFrame) -> Axes:
+def host_matrix(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Heat map of the links of a fleet.
 
     Parameters
     ----------
     links : DataFrame
         From :func:`netlab.analysis.links.links`.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def host_matrix(links: pd.DataFrame) -> Axes:
     values = np.full((len(names), len(names)), np.nan)
     values[rows, columns] = 100 * links["share"]
     side_in = min(LARGEST_IN, MARGIN_IN + CELL_IN * len(names))
-    ax = new_axes((side_in + 0.8, side_in))
+    ax = ax or new_axes((side_in + 0.8, side_in))
     span = max(10.0, float(np.nanmax(np.abs(values - 100))))
     sns.heatmap(
         values,

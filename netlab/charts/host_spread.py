@@ -17,7 +17,7 @@ ROLES = (("sender", "sends", -0.16), ("receiver", "receives", 0.16))
 
 
 @theme()
-def host_spread(links: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def host_spread(links: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the links of each host.
 
     Parameters

@@ -1,120 +1,36 @@
-"""Charts of runs over a long path: quantities over time, summary, recovery, fairness."""
+"""Charts of runs over a long path: goodput of stacks over time, and by run."""
 
 from __future__ import annotations
 
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.analysis.longpath_recovery import LAW_OF_STACK
-from netlab.analysis.longpath_study import QUANTITIES, LongPath, seconds_mean
+from netlab.analysis.longpath_study import LongPath, seconds_mean
 from netlab.charts.bounds import within
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import label_lines
 from netlab.charts.palette import CEILING_COLOUR, MARKERS, other_style
 from netlab.charts.theme import new_axes, theme
 
-COLUMN_IN, ROW_IN = 2.35, 1.35
 SUMMARY_SIZE_IN = (7.0, 3.8)
+FLAGGED = " * Flagged run."
 BLOW_UP_FROM = 0.9
 """Least share of the best mean for a stack to appear in the blow-up."""
 STYLE_OF_STACK = {"Reno": 0, "HighSpeed": 1, "Scalable": 2, "FAST": 3, "CUBIC": 4, "AIMD": 5}
 
 
-def _style(stack: str, position: int = 0) -> dict:
+def stack_style(stack: str, position: int = 0) -> dict:
     """Colour and dash of a stack, the same in all charts; lines of samples have no markers."""
     style = other_style(STYLE_OF_STACK.get(stack, position))
     return {"color": style["color"], "linestyle": style["linestyle"]}
 
 
-@theme()
-def over_time(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw goodput, window, RTT, retransmits and queue of several runs, one column a run.
-
-    Parameters
-    ----------
-    lp : LongPath
-        The study.
-    runs : DataFrame
-        Rows of its table, each a column of the figure.
-    title : str
-        Title of the figure.
-
-    Returns
-    -------
-    Gallery
-        One figure, empty without runs. Columns share the time axis, rows their own axis.
-    """
-    if runs.empty:
-        return Gallery()
-    shown = list(runs.to_dict("records"))
-    all_series = [lp.series(run) for run in shown]
-    quantities = [name for name in QUANTITIES if any(len(s[name]) for s in all_series)]
-    fig, axes = plt.subplots(
-        len(quantities), len(shown), sharex=True, sharey="row", squeeze=False,
-        figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), ROW_IN * len(quantities) + 0.7),
-    )  # fmt: skip
-    for column, (run, series) in enumerate(zip(shown, all_series, strict=True)):
-        for row, name in enumerate(quantities):
-            ax, frame = axes[row][column], series[name]
-            for stream, part in frame.groupby("stream"):
-                colour = _style(lp.stack(run, int(stream)), int(stream))["color"]
-                ax.plot(part["t_s"], part["value"], linewidth=1.1, color=colour,
-                        linestyle="-" if stream == 0 else "--")  # fmt: skip
-            _marks(ax, run)
-            if row == 0:
-                ax.set_title(_column_title(lp, run), fontsize=9)
-            if column == 0:
-                ax.set_ylabel(QUANTITIES[name], fontsize=8.5)
-            if row == len(quantities) - 1:
-                ax.set_xlabel("s")
-            ax.tick_params(labelsize=8)
-    for row, name in enumerate(quantities):
-        highest = max((s[name]["value"].max() for s in all_series if len(s[name])), default=0)
-        axes[row][0].set_ylim(0, 1.06 * max(1.0, highest))
-    axes[0][0].set_xlim(left=0)
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
-    words = "; ".join(_in_words(run, series) for run, series in zip(shown, all_series, strict=True))
-    caption = "Dotted: end of slow start. Dashed: forced loss." + _star(runs)
-    alt = (
-        f"Line charts in a grid, {title}: one column a run, one row each for "
-        f"{', '.join(QUANTITIES[name] for name in quantities)}, over time. {words}."
-    )
-    return Gallery.of(describe(fig, alt, caption))
-
-
-def _star(runs: pd.DataFrame) -> str:
+def star(runs: pd.DataFrame) -> str:
+    """Note of a caption if any run is flagged."""
     return FLAGGED if (runs["flags"] != "").any() else ""
-
-
-def _marks(ax: Axes, run: dict) -> None:
-    since_s = run.get("since_s", math.nan)
-    if not math.isnan(since_s):
-        ax.axvline(since_s, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (1, 1.5)))
-    loss_s = run.get("forced_loss_s")
-    if loss_s is not None and not pd.isna(loss_s):
-        ax.axvline(float(loss_s), color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
-
-
-def _column_title(lp: LongPath, run: dict) -> str:
-    """Stacks of a run without repetition, with a mark if it is flagged."""
-    names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
-    shown = names if len(set(names)) > 1 else [*names[:1], *(["twice"] if len(names) > 1 else [])]
-    return ", ".join(shown) + ("*" if run["flags"] else "")
-
-
-FLAGGED = " * Flagged run."
-
-
-def _in_words(run: dict, series: dict[str, pd.DataFrame]) -> str:
-    mean = run.get("mean_Mbps", math.nan)
-    after = "never out of slow start" if math.isnan(mean) else f"{mean:.0f} Mb/s after slow start"
-    top = series["window"]["value"].max() if len(series["window"]) else math.nan
-    again = series["retransmits"]["value"].max() if len(series["retransmits"]) else math.nan
-    return f"{run['label']}: {after}, largest window {top:.0f} segments, {again:.0f} retransmits"
 
 
 def summary(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
@@ -208,94 +124,10 @@ def goodput_over_time(
         f"Line chart, {title}: goodput over time of each stack. {'; '.join(words)}. The path "
         f"carries {limit:.0f} Mb/s of payload."
     )
-    caption = f"Dotted: payload rate of the path, {limit:.0f} Mb/s." + _star(runs)
+    caption = f"Dotted: payload rate of the path, {limit:.0f} Mb/s." + star(runs)
     if blown_up:
         caption += f" Stacks with at least {100 * BLOW_UP_FROM:.0f} % of the best one's mean."
     return describe(ax, alt, caption)
-
-
-@theme()
-def recoveries(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw the window after a forced loss beside the stack's law, one column a run.
-
-    The law starts at the least measured window, with the mean of the measured round-trip times.
-    """
-    found = lp.recoveries.set_index("run_id")
-    shown = [run for run in runs.to_dict("records") if run["run_id"] in found.index]
-    if not shown:
-        return Gallery()
-    fig, axes = plt.subplots(1, len(shown), sharex=True, sharey=True, squeeze=False,
-                             figsize=(max(4.2, COLUMN_IN * len(shown) + 0.6), 2.9))  # fmt: skip
-    words, highest = [], []
-    for ax, run in zip(axes[0], shown, strict=True):
-        row = found.loc[run["run_id"]]
-        trace = lp.series(run)["window"]
-        after = trace[trace["t_s"] >= row["loss_s"] - 0.5]
-        stack = row["stack"]
-        ax.plot(after["t_s"] - row["loss_s"], after["value"], linewidth=1.3,
-                **{**_style(stack), "linestyle": "-"})  # fmt: skip
-        _law(ax, row, after)
-        ax.axvline(0, color=CEILING_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
-        ax.set_title(_column_title(lp, run), fontsize=9)
-        ax.set_xlabel("s after the loss")
-        highest.append(after["value"].max())
-        back = (
-            "not back" if math.isnan(row["recovery_s"]) else f"back after {row['recovery_s']:.1f} s"
-        )
-        words.append(
-            f"{stack}: {row['before_segments']:.0f} to {row['least_segments']:.0f} segments, {back}"
-        )
-    axes[0][0].set_ylim(0, 1.06 * max(highest))
-    axes[0][0].set_ylabel("window, segments")
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
-    alt = (
-        f"Line charts side by side, {title}: congestion window after one packet was dropped. "
-        f"{'; '.join(words)}."
-    )
-    caption = "Grey: the published law from the same window on; FAST has none." + _star(runs)
-    return Gallery.of(describe(fig, alt, caption))
-
-
-@theme()
-def sharing(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
-    """Draw goodput of each flow above Jain's index, one column a run."""
-    if runs.empty:
-        return Gallery()
-    shown = runs.to_dict("records")
-    size_in = (max(4.2, 0.8 * COLUMN_IN * len(shown) + 0.6), 3.9)
-    fig, axes = plt.subplots(
-        2, len(shown), sharex=True, sharey="row", squeeze=False, figsize=size_in
-    )
-    words, highest = [], []
-    for column, run in zip(axes.T, shown, strict=True):
-        over = lp.shares(run)
-        names = [lp.stack(run, stream) for stream in range(int(run["streams"]))]
-        for stream, name in enumerate(names):
-            if stream not in over:
-                continue
-            style = _style(name, stream)
-            if names[:stream].count(name):  # the second flow of a stack has the same colour
-                style |= {"linestyle": (0, (1.5, 1.2)), "alpha": 0.75}
-            column[0].plot(over.index, over[stream], linewidth=1.4, **style)
-        column[1].plot(over.index, over["jain"], color=CEILING_COLOUR, linewidth=1.4)
-        column[0].set_title(_column_title(lp, run), fontsize=8.5)
-        column[1].set(xlabel="s", ylim=(0.45, 1.03))
-        highest.append(over.drop(columns="jain").max().max())
-        last = over["jain"].iloc[-1] if len(over) else math.nan
-        words.append(f"{run['label']}: index {last:.2f} at the end")
-    axes[0][0].set_ylim(0, 1.06 * np.nanmax([1.0, *highest]))
-    axes[0][0].set_ylabel("goodput, Mb/s")
-    axes[1][0].set_ylabel("Jain's index")
-    fig.suptitle(title, x=0.02, ha="left", fontweight="bold", fontsize=10.5)
-    alt = (
-        f"Line charts in two rows, {title}: goodput of two flows over time, and Jain's fairness "
-        f"index below. {'; '.join(words)}."
-    )
-    caption = (
-        "Running means of five round trips, at least a second. Each stack has its colour; of two "
-        "flows of one stack the second is dotted."
-    ) + _star(runs)
-    return Gallery.of(describe(fig, alt, caption))
 
 
 def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
@@ -304,7 +136,7 @@ def configurations(lp: LongPath, runs: pd.DataFrame, title: str) -> Gallery:
 
 
 @theme()
-def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None = None) -> Axes:
+def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, *, ax: Axes | None = None) -> Axes:
     """Draw goodput after slow start with its interval, a row a run, a marker an MTU.
 
     Parameters
@@ -332,7 +164,7 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
         ax.errorbar(mean, position, xerr=np.nan_to_num([mean - low, high - mean]), capsize=3,
                     elinewidth=1.2,
                     fmt=MARKERS[sorted(limits).index(run["mtu_B"])],
-                    color=_style(lp.stack(run))["color"])  # fmt: skip
+                    color=stack_style(lp.stack(run))["color"])  # fmt: skip
         words.append(f"{run['label']} ({run['mtu_B']} B): {mean:.0f}")
     names = [run["label"] + ("*" if run["flags"] else "") for run in shown]
     ax.set_yticks(range(len(shown)), names)
@@ -346,20 +178,5 @@ def goodput_by_run(lp: LongPath, runs: pd.DataFrame, title: str, ax: Axes | None
         for name, mtu_B in zip(("circles", "squares"), sorted(limits), strict=False)
     )
     alt = f"Points with intervals, {title}: goodput after slow start in Mb/s. {'; '.join(words)}."
-    caption = f"Frames: {marks}. Dotted: payload rate of the path." + _star(runs)
+    caption = f"Frames: {marks}. Dotted: payload rate of the path." + star(runs)
     return describe(ax, alt, caption)
-
-
-def _law(ax: Axes, row: pd.Series, after: pd.DataFrame) -> None:
-    law = LAW_OF_STACK.get(row["stack"])
-    if law is None or after.empty:
-        return
-    since = after["t_s"] - row["loss_s"]
-    fallen = after[(since >= 0) & (after["value"] <= row["least_segments"] * 1.001)]
-    start_s = float(fallen["t_s"].iloc[-1] - row["loss_s"]) if len(fallen) else 0.0
-    window, t_s, line = float(row["least_segments"]), start_s, []
-    while t_s <= since.max() and window <= row["before_segments"]:
-        line.append((t_s, window))
-        window += law.growth(window)
-        t_s += row["rtt_ms"] / 1e3
-    ax.plot(*zip(*line, strict=True), color=CEILING_COLOUR, linewidth=2.4, alpha=0.55, zorder=1)

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from netlab.analysis import printed
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
 from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
+from netlab.charts.cells import chosen_label
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import (
@@ -24,6 +24,7 @@ from netlab.charts.palette import (
     mtu_styles,
     second_style,
 )
+from netlab.charts.panels import Panels
 from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.study import Study
 
@@ -124,8 +125,72 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
 
 
 @theme()
-def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Figure:
-    """Draw all tunings of one group side by side, on a shared axis."""
+def panel(
+    cells: pd.DataFrame,
+    group: str,
+    tuning: str,
+    *,
+    study: Study | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one tuning of a group over the number of streams, a line an MTU.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    group, tuning : str
+        Names of the group and of the tuning.
+    study : Study, optional
+        Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        The scale is that of all tunings of the group.
+
+    Raises
+    ------
+    BadInput
+        Unknown group, or the group has no such tuning.
+    """
+    whole = printed.of_group(cells, group)
+    label = chosen_label(printed.tuning_labels(whole, study), tuning)
+    part = whole[whole["tuning"] == tuning]
+    ax = ax or new_axes(CHART_SIZE_IN)
+    _draw(ax, part, mtu_styles(cells["mtu_B"]), _top(whole))
+    _ceiling(ax, part, study, reading=True)
+    ax.set_title(f"{printed.caption(cells, group)}: {label}")
+    ax.set_ylabel(_axis_label(whole))
+    label_lines(ax, _names(whole), size_pt=8.5, inside=True)
+    alt = f"Line chart of goodput, {group}, {label}: {_words(part, study)}"
+    return describe(ax, alt, _caption(part, study))
+
+
+@theme()
+def panels(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Panels:
+    """Draw all tunings of one group side by side, each as :func:`panel`, on a shared axis.
+
+    Parameters
+    ----------
+    cells : DataFrame
+        From :class:`netlab.analysis.cells.Cells`.
+    group : str
+        Name of the group.
+    study : Study, optional
+        Gives the labels of the tunings.
+
+    Returns
+    -------
+    Panels
+
+    Raises
+    ------
+    BadInput
+        Unknown group.
+    """
     whole = printed.of_group(cells, group)
     tunings = printed.tuning_labels(whole, study)
     width = 1.0 + 2.75 * len(tunings)
@@ -144,7 +209,8 @@ def panel(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Fig
     for i, ax in enumerate(axes[0][::-1]):  # the last has the longest names; all share its axis
         label_lines(ax, _names(whole), size_pt=8.5, inside=True, laid_out=i > 0)
     alt = f"Line charts of goodput, {group}, one a tuning. {' '.join(words)}"
-    return describe(fig, alt, _caption(whole, study))
+    describe(fig, alt, _caption(whole, study))
+    return Panels(fig, axes)
 
 
 @theme()
@@ -203,7 +269,7 @@ def drift(runs: pd.DataFrame, *, study: Study | None = None, ax: Axes | None = N
 
 
 @theme()
-def overhead(runs: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def overhead(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a histogram of the time of each run outside warm-up and window, with the limit.
 
     Parameters

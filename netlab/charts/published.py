@@ -46,7 +46,7 @@ MISSING_CHARTS = tuple(
 
 
 @theme()
-def throughput_by_streams(table: int, tuning: str, ax: Axes | None = None) -> Axes:
+def throughput_by_streams(table: int, tuning: str, *, ax: Axes | None = None) -> Axes:
     """Draw one chart of chapter 4: throughput over streams, one line per MTU.
 
     Parameters
@@ -100,7 +100,7 @@ def missing_charts() -> Gallery:
 
 
 @theme()
-def best_percent_of_bus(ax: Axes | None = None) -> Axes:
+def best_percent_of_bus(*, ax: Axes | None = None) -> Axes:
     """Draw the best cell of every table and tuning, in per cent of PCI-X, with the goal.
 
     Parameters
@@ -152,7 +152,7 @@ PRELIMINARY_VALUES = {"throughput_MBps": "Total", "per_stream_MBps": "Per stream
 
 
 @theme()
-def preliminary_set(tuning: str, value: str = "throughput_MBps", ax: Axes | None = None) -> Axes:
+def preliminary_set(tuning: str, value: str = "throughput_MBps", *, ax: Axes | None = None) -> Axes:
     """Draw one set of the notes over streams, one line per MTU.
 
     Parameters
@@ -212,7 +212,7 @@ def preliminary_by_streams(value: str = "throughput_MBps") -> Gallery:
 
 
 @theme()
-def burst_efficiency(ax: Axes | None = None) -> Axes:
+def burst_efficiency(*, ax: Axes | None = None) -> Axes:
     """Draw the share of PCI-X that carries data over the burst size, modelled by `netlab.bus`.
 
     Parameters

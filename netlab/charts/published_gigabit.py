@@ -18,7 +18,7 @@ _PCI_LIMITS = {
 
 
 @theme()
-def before_and_after(ax: Axes | None = None) -> Axes:
+def before_and_after(*, ax: Axes | None = None) -> Axes:
     """Draw goodput before and after tuning, with the limits of bus and link.
 
     Parameters

@@ -24,7 +24,7 @@ ENOUGH_COLOUR, TOO_SMALL_COLOUR = OTHERS[4], OTHERS[1]
 
 
 @theme()
-def windows_needed_and_given(ax: Axes | None = None) -> Axes:
+def windows_needed_and_given(*, ax: Axes | None = None) -> Axes:
     """Draw the windows on the page as bars, the bandwidth-delay product as a line.
 
     Parameters
@@ -68,7 +68,7 @@ def windows_needed_and_given(ax: Axes | None = None) -> Axes:
 
 
 @theme()
-def recovery(mtu_B: int, ax: Axes | None = None) -> Axes:
+def recovery(mtu_B: int, *, ax: Axes | None = None) -> Axes:
     """Draw the window over time after one loss, a line for each law.
 
     Parameters

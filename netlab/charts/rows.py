@@ -70,7 +70,7 @@ def in_parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 @theme()
-def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
+def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw every repeat as a dot in the row of its cell; a flagged run is a cross.
 
     Parameters
@@ -79,13 +79,15 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
         Runs of one group that have a goodput.
     labels : mapping
         From :func:`row_labels`.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
         Dots of one cell are spread over the height of its row; the line is their median.
     """
-    ax = _axes(runs, labels)
+    ax = _axes(runs, labels, ax)
     good = set(valid(runs)["run_id"])
     style = {**other_style(0), "linestyle": "none", "markersize": 4}
     words = []
@@ -110,7 +112,7 @@ def repeats(runs: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
 
 
 @theme()
-def cost(frame: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
+def cost(frame: pd.DataFrame, labels: Mapping[tuple, str], *, ax: Axes | None = None) -> Axes:
     """Draw CPU seconds a GB of payload, one row a cell.
 
     Parameters
@@ -119,13 +121,15 @@ def cost(frame: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
         Rows of one group, from :func:`netlab.analysis.cost.cpu_cost`.
     labels : mapping
         From :func:`row_labels`.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
         Medians; bars reach from the least round to the greatest.
     """
-    ax = _axes(frame, labels)
+    ax = _axes(frame, labels, ax)
     style = {**other_style(0), "linestyle": "none"}
     words = []
     for row, (key, cell) in enumerate(_cells(frame)):
@@ -142,9 +146,9 @@ def _cells(frame: pd.DataFrame) -> Iterator[tuple[tuple, pd.DataFrame]]:
     yield from frame.groupby(list(CELL_KEYS), sort=False)
 
 
-def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str]) -> Axes:
+def _axes(frame: pd.DataFrame, labels: Mapping[tuple, str], ax: Axes | None) -> Axes:
     rows = [labels[key] for key, _ in _cells(frame)]
-    ax = new_axes((6.4, 1.1 + ROW_IN * len(rows)))
+    ax = ax or new_axes((6.4, 1.1 + ROW_IN * len(rows)))
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(left=0)

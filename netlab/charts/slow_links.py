@@ -15,7 +15,7 @@ MOST = 20
 
 
 @theme()
-def slow_links(links: pd.DataFrame, ax: Axes | None = None, *, most: int = MOST) -> Axes:
+def slow_links(links: pd.DataFrame, *, most: int = MOST, ax: Axes | None = None) -> Axes:
     """Draw the slowest links.
 
     Parameters

@@ -16,8 +16,11 @@ from netlab.charts.bounds import ceiling_line, line_with_bars, ratio_axis
 from netlab.charts.chart import Gallery, describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import BAND_COLOUR, CEILING_COLOUR, mtu_styles, side_style
-from netlab.charts.theme import new_axes, theme
+from netlab.charts.theme import SMALL_CHART_SIZE_IN, new_axes, theme
 from netlab.published.layout import TUNING_WORDS
+
+SIDES = {"then": "2003", "now": "measured"}
+"""Prefix of the columns of a side -> title of its axes."""
 
 PAIR_SIZE_IN = (5.0, 3.1)
 RATIO_WIDTH_IN = 4.9
@@ -30,7 +33,7 @@ CLIP_BEYOND_RATIO = 2.0
 
 
 def beside(cells: pd.DataFrame) -> Gallery:
-    """Draw goodput over streams then and now, one chart a group and tuning.
+    """Draw goodput over streams then and now by :func:`shares`, one chart a group and tuning.
 
     Parameters
     ----------
@@ -52,28 +55,62 @@ def beside(cells: pd.DataFrame) -> Gallery:
 
 
 @theme()
+def shares(part: pd.DataFrame, side: str, *, ax: Axes | None = None) -> Axes:
+    """Draw goodput of one group and tuning over streams, then or now, one line an MTU.
+
+    Parameters
+    ----------
+    part : DataFrame
+        Rows of :func:`netlab.analysis.then_and_now.comparable` of the group and tuning.
+    side : {"then", "now"}
+        The published or the measured study.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        Per cent of the ceiling of that side.
+    """
+    ax = ax or new_axes(SMALL_CHART_SIZE_IN)
+    words = _side(ax, part, side, mtu_styles(part["mtu_B"]), _top(part))
+    ax.set_ylabel("goodput, % of ceiling")
+    label_lines(ax)
+    name = f"{part.iloc[0]['group']}, {TUNING_WORDS[part.iloc[0]['tuning']]}"
+    alt = f"Line chart of goodput in per cent of the ceiling, {name}. {'; '.join(words)}."
+    return describe(ax, alt)
+
+
+def _side(ax: Axes, part: pd.DataFrame, side: str, styles: dict, top: float) -> list[str]:
+    """Draw the lines of one side; return them in words."""
+    words = []
+    for mtu_B, line in part.sort_values("streams").groupby("mtu_B"):
+        values = line[f"{side}_percent"].to_numpy()
+        line_with_bars(
+            *(ax, line["streams"], values, _ends(line, side)),
+            label=f"{mtu_B} B",
+            style=styles[mtu_B],
+            ceiling=100.0,
+        )
+        listed = ", ".join(f"{v:.0f} with {n}" for v, n in zip(values, line["streams"],
+                                                              strict=True))  # fmt: skip
+        words.append(f"{SIDES[side]}, {mtu_B} B: {listed}")
+    ceiling_line(ax, 100.0, "ceiling", written=side == "then")
+    ticks = sorted(part["streams"].unique())
+    ax.set_xticks(ticks, [str(n) for n in ticks])
+    ax.set(title=SIDES[side], xlabel="Streams", xlim=(0, max(ticks) * 1.05), ylim=(0, top))
+    return words
+
+
+@theme()
 def _pair(whole: pd.DataFrame, tuning: str) -> Figure:
     part = whole[whole["tuning"] == tuning]
     group, table = part.iloc[0]["group"], part.iloc[0]["table"]
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=PAIR_SIZE_IN)
     styles = mtu_styles(whole["mtu_B"])
-    words = []
-    for ax, side, title in zip(axes, ("then", "now"), ("2003", "measured"), strict=True):
-        for mtu_B, line in part.sort_values("streams").groupby("mtu_B"):
-            values = line[f"{side}_percent"].to_numpy()
-            line_with_bars(
-                *(ax, line["streams"], values, _ends(line, side)),
-                label=f"{mtu_B} B",
-                style=styles[mtu_B],
-                ceiling=100.0,
-            )
-            listed = ", ".join(f"{v:.0f} with {n}" for v, n in zip(values, line["streams"],
-                                                                  strict=True))  # fmt: skip
-            words.append(f"{title}, {mtu_B} B: {listed}")
-        ceiling_line(ax, 100.0, "ceiling", written=side == "then")
-        ticks = sorted(part["streams"].unique())
-        ax.set_xticks(ticks, [str(n) for n in ticks])
-        ax.set(title=title, xlabel="Streams", xlim=(0, max(ticks) * 1.05), ylim=(0, _top(whole)))
+    words: list[str] = []
+    for ax, side in zip(axes, SIDES, strict=True):
+        words += _side(ax, part, side, styles, _top(whole))
     axes[0].set_ylabel("goodput, % of ceiling")
     fig.suptitle(f"Table {table}: {group}, {TUNING_WORDS[tuning]}", x=0.02, ha="left",
                  fontweight="bold", fontsize=10)  # fmt: skip
@@ -178,9 +215,9 @@ def forest(
     title: str,
     names: list[str],
     reach: tuple[float, float],
-    ax: Axes | None = None,
     *,
     band: float = BAND,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the published and the measured ratio of each row with their intervals.
 

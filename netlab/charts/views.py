@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from netlab.analysis import printed
 from netlab.analysis.cells import valid
 from netlab.charts.bounds import ratio_axis, stream_axis
+from netlab.charts.cells import chosen_label
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import CEILING_COLOUR, mtu_styles, other_style, tuning_dashes
-from netlab.charts.theme import new_axes, theme
+from netlab.charts.panels import Panels
+from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
 from netlab.study import Study
 from netlab.units import arrows
 
@@ -28,13 +29,17 @@ JITTER = 0.16
 EDGE = 1.08
 """Room beyond the outermost ratio."""
 
+REPEATS_CAPTION = "One dot a run, a cross where it is flagged; lines: medians."
+
 
 def _row_label(labels: dict[str, str], tuning: str, mtu_B: int) -> str:
     return f"{labels[tuning]}, {mtu_B} B"
 
 
 @theme()
-def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> Axes:
+def ceiling(
+    cells: pd.DataFrame, group: str, *, study: Study | None = None, ax: Axes | None = None
+) -> Axes:
     """Heat map of one group: per cent of the bus, tuning and MTU over streams.
 
     Parameters
@@ -45,6 +50,8 @@ def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> A
         Name of the group.
     study : Study, optional
         Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -59,7 +66,7 @@ def ceiling(cells: pd.DataFrame, group: str, *, study: Study | None = None) -> A
     streams = sorted(part["streams"].unique())
     share = part.set_index(["tuning", "mtu_B", "streams"])["percent_of_bus"]
     values = np.array([[share.get((*key, n), math.nan) for n in streams] for key in keys])
-    ax = new_axes((6.4, 1.2 + ROW_IN * len(keys)))
+    ax = ax or new_axes((6.4, 1.2 + ROW_IN * len(keys)))
     texts = np.array([["" if math.isnan(v) else f"{v:.0f}" for v in row] for row in values])
     sns.heatmap(
         values,
@@ -96,7 +103,13 @@ def _by(labels: dict[str, str]):
 
 
 @theme()
-def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]) -> Axes:
+def effects(
+    steps: pd.DataFrame,
+    labels: dict[str, str],
+    factors: dict[str, str],
+    *,
+    ax: Axes | None = None,
+) -> Axes:
     """Forest plot: the ratio of goodput for each step of each factor, with its interval.
 
     Parameters
@@ -107,13 +120,15 @@ def effects(steps: pd.DataFrame, labels: dict[str, str], factors: dict[str, str]
         Level -> name shown.
     factors : dict
         Factor -> name shown.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
         A dot left of 1 is slower, right of 1 faster; the interval is that between cases.
     """
-    ax = new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
+    ax = ax or new_axes((6.4, 1.1 + ROW_IN * max(1, len(steps))))
     names, words = [], []
     palette = {factor: other_style(i) for i, factor in enumerate(dict.fromkeys(steps["factor"]))}
     for place, row in enumerate(steps.itertuples()):
@@ -150,8 +165,47 @@ def _level(labels: dict[str, str], level: str) -> str:
 
 
 @theme()
-def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
-    """Draw every repeat of one group as a dot; a flagged run is a cross.
+def repeats(
+    runs: pd.DataFrame, group: str, tuning: str, *, study: Study, ax: Axes | None = None
+) -> Axes:
+    """Draw every repeat of one group and tuning as a dot; a flagged run is a cross.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    group, tuning : str
+        Names of the group and of the tuning.
+    study : Study
+        Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
+
+    Returns
+    -------
+    Axes
+        Dots of one cell are spread sideways, the line is their median.
+
+    Raises
+    ------
+    BadInput
+        The group has no such tuning.
+    """
+    part = _with_goodput(runs, group)
+    label = chosen_label(printed.tuning_labels(part, study), tuning)
+    ax = ax or new_axes(CHART_SIZE_IN)
+    words = _repeats(ax, part, tuning, label, mtu_styles(runs["mtu_B"]))
+    ax.set_title(arrows(f"{group}: {label}"))
+    ax.set_ylabel("goodput, MB/s")
+    ax.set_ylim(bottom=0)
+    legend_below(ax, ncols=part["mtu_B"].nunique())
+    alt = f"Dots of the goodput of every run, {group}. {words}."
+    return describe(ax, alt, REPEATS_CAPTION)
+
+
+@theme()
+def repeat_panels(runs: pd.DataFrame, group: str, *, study: Study) -> Panels:
+    """Draw every repeat of one group, a panel of :func:`repeats` a tuning, on a shared axis.
 
     Parameters
     ----------
@@ -164,47 +218,19 @@ def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
 
     Returns
     -------
-    Figure
-        A panel a tuning; dots of one cell are spread sideways, the line is their median.
+    Panels
     """
-    part = runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
+    part = _with_goodput(runs, group)
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(runs["mtu_B"])
-    streams = sorted(part["streams"].unique())
-    mtus = sorted(part["mtu_B"].unique())
     fig, axes = plt.subplots(
         1, max(1, len(labels)), figsize=(1.0 + 2.75 * max(1, len(labels)), 3.9), sharey=True,
         squeeze=False,
     )  # fmt: skip
-    good = set(valid(part)["run_id"])
     words = []
     for ax, (tuning, label) in zip(axes[0], labels.items(), strict=False):
-        of_tuning = part[part["tuning"] == tuning]
-        for (mtu_B, count), cell in of_tuning.groupby(["mtu_B", "streams"]):
-            centre = streams.index(count) + (mtus.index(mtu_B) - (len(mtus) - 1) / 2) * 0.27
-            place = centre + JITTER / 2 * np.linspace(-1, 1, len(cell)) * (len(cell) > 1)
-            valid_ones = cell["run_id"].isin(good).to_numpy()
-            values = cell["goodput_MBps"].to_numpy(dtype=float)
-            style = {**styles[mtu_B], "linestyle": "none", "markersize": 4}
-            first = count == streams[0]
-            ax.plot(
-                place[valid_ones], values[valid_ones], **style,
-                label=f"MTU {mtu_B} B" if first else "_",
-            )  # fmt: skip
-            if not valid_ones.all():
-                crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
-                ax.plot(place[~valid_ones], values[~valid_ones], **crosses, label="_flagged")
-            if valid_ones.any():
-                median = float(np.median(values[valid_ones]))
-                ax.plot(
-                    [centre - JITTER, centre + JITTER], [median, median],
-                    color=style["color"], linewidth=1, label="_median",
-                )  # fmt: skip
+        words.append(_repeats(ax, part, tuning, label, styles))
         ax.set_title(label)
-        ax.set_xticks(range(len(streams)), [str(n) for n in streams])
-        ax.set_xlabel("TCP streams")
-        of_good = of_tuning[of_tuning["run_id"].isin(good)]
-        words.append(f"{label}: {len(of_good)} valid runs of {len(of_tuning)}")
     axes[0][0].set_ylabel("goodput, MB/s")
     axes[0][0].set_ylim(bottom=0)
     found = {
@@ -212,17 +238,55 @@ def repeats(runs: pd.DataFrame, group: str, *, study: Study) -> Figure:
         for ax in axes[0]
         for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
     }
-    names = [f"MTU {mtu_B} B" for mtu_B in mtus if f"MTU {mtu_B} B" in found]
+    names = [f"MTU {mtu_B} B" for mtu_B in sorted(part["mtu_B"].unique())]
+    names = [name for name in names if name in found]
     if names:
         fig.legend([found[n] for n in names], names, loc="outside lower center", ncols=len(names))
     fig.suptitle(arrows(group), x=0.02, ha="left",
                  fontweight="bold", fontsize=11)  # fmt: skip
     alt = f"Dots of the goodput of every run, {group}, one panel a tuning. {'; '.join(words)}."
-    return describe(fig, alt, "One dot a run, a cross where it is flagged; lines: medians.")
+    describe(fig, alt, REPEATS_CAPTION)
+    return Panels(fig, axes)
+
+
+def _with_goodput(runs: pd.DataFrame, group: str) -> pd.DataFrame:
+    return runs[(runs["group"] == group) & runs["goodput_MBps"].notna()]
+
+
+def _repeats(ax: Axes, part: pd.DataFrame, tuning: str, label: str, styles: dict) -> str:
+    """Draw the repeats of one tuning of a group; return them in words."""
+    streams = sorted(part["streams"].unique())
+    mtus = sorted(part["mtu_B"].unique())
+    good = set(valid(part)["run_id"])
+    of_tuning = part[part["tuning"] == tuning]
+    for (mtu_B, count), cell in of_tuning.groupby(["mtu_B", "streams"]):
+        centre = streams.index(count) + (mtus.index(mtu_B) - (len(mtus) - 1) / 2) * 0.27
+        place = centre + JITTER / 2 * np.linspace(-1, 1, len(cell)) * (len(cell) > 1)
+        valid_ones = cell["run_id"].isin(good).to_numpy()
+        values = cell["goodput_MBps"].to_numpy(dtype=float)
+        style = {**styles[mtu_B], "linestyle": "none", "markersize": 4}
+        first = count == streams[0]
+        ax.plot(
+            place[valid_ones], values[valid_ones], **style,
+            label=f"MTU {mtu_B} B" if first else "_",
+        )  # fmt: skip
+        if not valid_ones.all():
+            crosses = {**style, "marker": "x", "markeredgecolor": style["color"]}
+            ax.plot(place[~valid_ones], values[~valid_ones], **crosses, label="_flagged")
+        if valid_ones.any():
+            median = float(np.median(values[valid_ones]))
+            ax.plot(
+                [centre - JITTER, centre + JITTER], [median, median],
+                color=style["color"], linewidth=1, label="_median",
+            )  # fmt: skip
+    ax.set_xticks(range(len(streams)), [str(n) for n in streams])
+    ax.set_xlabel("TCP streams")
+    of_good = of_tuning[of_tuning["run_id"].isin(good)]
+    return f"{label}: {len(of_good)} valid runs of {len(of_tuning)}"
 
 
 @theme()
-def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
+def cost(frame: pd.DataFrame, group: str, *, study: Study, ax: Axes | None = None) -> Axes:
     """Draw CPU seconds a GB of payload over streams, one line an MTU and tuning.
 
     Parameters
@@ -233,6 +297,8 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
         Name of the group.
     study : Study
         Gives the labels of the tunings.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -243,7 +309,7 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
     labels = printed.tuning_labels(part, study)
     styles = mtu_styles(frame["mtu_B"])
     dashes = tuning_dashes(list(labels))
-    ax = new_axes((6.4, 4.2))
+    ax = ax or new_axes((6.4, 4.2))
     words = []
     for tuning, label in labels.items():
         for mtu_B, line in part[part["tuning"] == tuning].groupby("mtu_B"):
@@ -270,20 +336,22 @@ def cost(frame: pd.DataFrame, group: str, *, study: Study) -> Axes:
 
 
 @theme()
-def trend(frame: pd.DataFrame) -> Axes:
+def trend(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the level of goodput over campaigns, the first at 1, and mark the steps found.
 
     Parameters
     ----------
     frame : DataFrame
         From :func:`netlab.analysis.trend.trend`.
+    ax : Axes, optional
+        Axes to draw on; new ones by default.
 
     Returns
     -------
     Axes
         One dot a campaign; a step is a large dot with its ratio beside it.
     """
-    ax = new_axes((6.4, 3.2))
+    ax = ax or new_axes((6.4, 3.2))
     places = np.arange(len(frame))
     style = other_style(0)
     ax.plot(places, frame["level"], **{**style, "linestyle": "none"}, label="campaign")

@@ -133,7 +133,7 @@ def _autotune(
     from netlab.files.json_file import write_json
 
     if chart is not None:
-        from netlab.charts.autotune import save_chart, search_alt, search_figure
+        from netlab.charts.autotune import save_chart, search_alt, search_panels
     tuned = autotune(
         ask,
         began_s=began_s,
@@ -148,7 +148,8 @@ def _autotune(
     click.echo(to_text(tuned))
     frame = table(tuned)
     if chart is not None and len(frame):
-        click.echo(save_chart(search_figure(frame, conclusion(tuned)), chart, search_alt(frame)))
+        drawn = search_panels(frame, conclusion(tuned))
+        click.echo(save_chart(drawn.figure, chart, search_alt(frame)))
     if not concluded:
         raise NetlabError(
             f"no conclusion within {ask.seconds:g} s; every run is in {document}", code="E-CLI-002"

@@ -66,7 +66,7 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     matrix = replace(QUICK if quick else Matrix(), **given)
     installed = find_tools(peers)
     # Import what takes long after the options are validated.
-    from netlab.charts.bench import ratios_alt, ratios_figure
+    from netlab.charts.bench import ratio_panels, ratios_alt
     from netlab.charts.chart import save_svg
     from netlab.experiment.progress import Steady
     from netlab.files import dated, paths
@@ -88,7 +88,7 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     directory = dated.new_directory(root, bench.started_at)
     path = conclusions.save(directory)
     if conclusions.ratios["ratio"].notna().any():
-        figure = ratios_figure(conclusions.ratios)
-        save_svg(figure, directory / "bench.svg", ratios_alt(conclusions.ratios))
+        drawn = ratio_panels(conclusions.ratios)
+        save_svg(drawn.figure, directory / "bench.svg", ratios_alt(conclusions.ratios))
     click.echo(conclusions.to_text())
     click.echo(path)

@@ -35,6 +35,7 @@ from netlab.cli.schema import schema_command
 from netlab.cli.screen import screen_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
+from netlab.cli.usage import CodedGroup
 from netlab.cli.verify import verify_command
 
 # jsonschema imports it where it is installed: it builds a grammar in 1.3 s of CPU, for a format of
@@ -42,7 +43,7 @@ from netlab.cli.verify import verify_command
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CodedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(netlab.__version__, prog_name="netlab")
 def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.

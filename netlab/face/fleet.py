@@ -105,7 +105,7 @@ class Fleet:
         """Draw every link of each host; see :func:`netlab.charts.host_spread.host_spread`."""
         from netlab.charts.host_spread import host_spread
 
-        return host_spread(self.links, ax)
+        return host_spread(self.links, ax=ax)
 
     @property
     def answer(self) -> Html:

@@ -1,10 +1,22 @@
-"""Published figures by name."""
+"""Published figures by name, the documents that have them, and what they state."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, overload
 
 import pandas as pd
 
 from netlab import published
+
+if TYPE_CHECKING:
+    from netlab.face.documents import (
+        Document,
+        GigabitHosts,
+        OpenlabNotes,
+        OpenlabReport,
+        SlacPage,
+    )
+    from netlab.face.statements import Claims
 
 
 def load_published(name: str) -> pd.DataFrame:
@@ -34,3 +46,67 @@ def load_published(name: str) -> pd.DataFrame:
     744.0
     """
     return published.load(name)
+
+
+@overload
+def document(name: Literal["openlab-report"]) -> OpenlabReport: ...
+@overload
+def document(name: Literal["openlab-preliminary"]) -> OpenlabNotes: ...
+@overload
+def document(name: Literal["slac"]) -> SlacPage: ...
+@overload
+def document(name: Literal["gigabit-hosts"]) -> GigabitHosts: ...
+@overload
+def document(name: str) -> Document: ...
+def document(name: str) -> Document:
+    """Find a source document by name: its tables, charts and answer.
+
+    Parameters
+    ----------
+    name : {"openlab-report", "openlab-preliminary", "slac", "gigabit-hosts"}
+        Name of the document; the last are two articles.
+
+    Returns
+    -------
+    Document
+        One of the classes of :mod:`netlab.face.documents`. Its methods give tables; ``opening``
+        and ``charts`` are finished charts; ``export`` writes the tables as CSV and LaTeX.
+
+    Raises
+    ------
+    BadInput
+        Unknown name.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> report = netlab.document("openlab-report")
+    >>> report.answer
+    The goal of 80 % of PCI-X, 851 MB/s from Linux64 to Linux64, was not met: ...
+    >>> len(report.tables())
+    6
+    """
+    from netlab.face.documents import document_of
+
+    return document_of(name)
+
+
+def claims() -> Claims:
+    """Recompute every quantitative statement of the documents from their own data.
+
+    Returns
+    -------
+    Claims
+        Shows itself as the number of claims by document and verdict; its ``frame`` has one row a
+        claim.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> found = netlab.claims()
+    >>> found.frame["verdict"].value_counts().to_dict()["contradicted"]
+    13
+    """
+    from netlab.face.statements import Claims
+
+    return Claims()

@@ -1,4 +1,4 @@
-"""Text for people: a piece of HTML with a plain-text twin, and a site that links to itself."""
+"""What a notebook shows: HTML with a plain-text twin, a link to a site, a finished chart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import html
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from netlab.charts.chart import Chart
+    from netlab.charts.compare import Axes
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,36 @@ class Site:
 
     def __repr__(self) -> str:
         return str(self.index)
+
+
+def show(drawn: Axes, alt: str | None = None, caption: str = "") -> Chart:
+    """Turn axes into a finished chart, the value of a notebook cell; closes their figure.
+
+    Parameters
+    ----------
+    drawn : Axes
+        As a method ``plot`` returns them; for axes of your own with `alt`.
+    alt : str, optional
+        Content of the chart in words; by default the text that ``plot`` made.
+    caption : str, optional
+        Text under the chart.
+
+    Returns
+    -------
+    Chart
+        A deterministic SVG with its alt text.
+
+    Raises
+    ------
+    BadInput
+        Without alt text.
+
+    Examples
+    --------
+    >>> import netlab
+    >>> netlab.show(netlab.Results("openlab-2003").plot("Linux64 -> Linux64", tuning="full"))
+    Chart: Line chart of goodput, MB/s over TCP streams, Linux64 → Linux64. ...
+    """
+    from netlab.charts import chart
+
+    return chart.show(drawn, alt, caption)

@@ -76,7 +76,7 @@ def panel(m: Measured, group: str) -> Chart:
     """Goodput of a group over streams, one chart a tuning; drawn once, since it is shown twice."""
     drawn = _panels(m)
     if group not in drawn:
-        drawn[group] = show(charts.panel(m.cells, group, study=m.study))
+        drawn[group] = show(charts.panels(m.cells, group, study=m.study))
     return drawn[group]
 
 

@@ -118,7 +118,7 @@ def _repeats(m: Measured) -> Page:
     def drawn(group: str) -> Markup:
         if has_factors(m):
             return _in_rows(m, runs[runs["group"] == group], rows.repeats)
-        return as_html(show(views.repeats(m.runs, group, study=m.study)))
+        return as_html(show(views.repeat_panels(m.runs, group, study=m.study)))
 
     measured = set(runs["group"])
     sections = [Section(arrows(g), drawn(g), name=slug(g)) for g in m.groups if g in measured]

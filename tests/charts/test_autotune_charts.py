@@ -6,7 +6,7 @@ from autotune.simulated import Simulated, tuned
 from matplotlib.collections import LineCollection
 
 from netlab.autotune.report import conclusion, table
-from netlab.charts.autotune import save_chart, search_alt, search_figure
+from netlab.charts.autotune import save_chart, search_alt, search_panels
 from netlab.errors import BadInput
 
 
@@ -20,7 +20,7 @@ def segments(collection) -> list:
 def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, aim):
     found = tuned(aim=aim)
     frame = table(found)
-    figure = search_figure(frame, conclusion(found))
+    figure = search_panels(frame, conclusion(found)).figure
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert len(titles) == len(found.outcome.stages)
     notes = [text.get_text() for ax in figure.axes for text in ax.texts]
@@ -34,10 +34,10 @@ def test_the_chart_shows_every_race_and_who_was_dropped_when(tmp_path, suffix, a
 def test_races_without_a_result_can_be_drawn():
     found = tuned(Simulated(spoil=lambda *_: "interference"))
     frame = table(found)
-    plt.close(search_figure(frame))
+    plt.close(search_panels(frame).figure)
     assert "nothing chosen" in search_alt(frame)
     with pytest.raises(BadInput):
-        search_figure(frame.iloc[:0])
+        search_panels(frame.iloc[:0])
     assert not plt.get_fignums()
 
 
@@ -47,7 +47,7 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrow():
     wide = frame[first].reset_index(drop=True)
     row = wide.index[wide["low_percent"].notna()][0]
     wide.loc[row, ["worse_percent", "low_percent", "high_percent"]] = (3.0, -50_000.0, 90_000.0)
-    figure = search_figure(wide)
+    figure = search_panels(wide).figure
     (ax,) = figure.axes
     left, right = ax.get_xlim()
     (low, high) = (
@@ -62,7 +62,7 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrow():
 
 def test_an_interval_that_fits_is_drawn_whole():
     frame = table(tuned())
-    figure = search_figure(frame)
+    figure = search_panels(frame).figure
     for ax, (_, part) in zip(figure.axes, frame.groupby("stage"), strict=True):
         left, right = ax.get_xlim()
         reach = max(1.0, part["worse_percent"].abs().max())

@@ -40,9 +40,9 @@ def drawn(m):
         at = {"group": group, "tuning": "full"}
         over = factors.over_factor(m.cells, "streams", "mtu_B", at=at, study=m.study)
         charts += Gallery.of(
-            measured.panel(m.cells, group, study=m.study),
+            measured.panels(m.cells, group, study=m.study),
             views.ceiling(m.cells, group, study=m.study),
-            views.repeats(m.runs, group, study=m.study),
+            views.repeat_panels(m.runs, group, study=m.study),
             over,
         ).charts
     compared = then_and_now.compare(m)
@@ -74,7 +74,7 @@ def test_tables_use_the_words_of_the_guide_and_keep_their_data(m):
 
 
 def test_every_line_of_a_panel_is_named_at_its_end_without_a_legend(m):
-    figure = measured.panel(m.cells, m.groups[0], study=m.study)
+    figure = measured.panels(m.cells, m.groups[0], study=m.study).figure
     assert not figure.legends
     first, *_, last = ([text.get_text() for text in ax.texts] for ax in figure.axes)
     assert first == ["bus, 2128 MB/s", "1500 B", "9000 B"]
@@ -100,7 +100,7 @@ def test_a_dash_is_one_tuning_in_all_charts_whose_colours_are_mtus(m):
 
 
 def test_both_directions_say_what_the_ceiling_is(m):
-    chart = show(measured.panel(m.cells, "Linux64 <-> Linux64", study=m.study))
+    chart = show(measured.panels(m.cells, "Linux64 <-> Linux64", study=m.study))
     assert "Both directions together, of twice the bus." in chart.caption
     assert ">twice the bus, 4256 MB/s<" in chart.svg and "% of twice the bus" in chart.svg
     table = tables.of_group(m, "Linux64 <-> Linux64", "both")

@@ -34,7 +34,7 @@ def _close():
 
 
 def test_lines_with_bars_carry_values_and_intervals(m):
-    chart = show(charts.panel(m.cells, GROUP, study=m.study))
+    chart = show(charts.panels(m.cells, GROUP, study=m.study))
     data = pd.read_csv(io.StringIO(csv_in(chart.svg)))
     whole = m.cells[m.cells["group"] == GROUP]
     part = whole[whole["tuning"] == "full"]
@@ -52,7 +52,7 @@ def test_lines_with_bars_carry_values_and_intervals(m):
 
 
 def test_every_mark_of_a_line_has_a_hover_text_with_its_value(m):
-    svg = show(charts.panel(m.cells, GROUP, study=m.study)).svg
+    svg = show(charts.panels(m.cells, GROUP, study=m.study)).svg
     titles = re.findall(r"<use [^>]*><title>([^<]*)</title></use>", svg)
     value = m.cells[
         (m.cells["group"] == GROUP)

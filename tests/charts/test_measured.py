@@ -37,13 +37,13 @@ def _close():
 
 def one_tuning(cells, group, tuning, *, study) -> Axes:
     """The axes of one tuning in the panel of a group."""
-    fig = charts.panel(cells, group, study=study)
+    fig = charts.panels(cells, group, study=study).figure
     titles = printed.tuning_labels(printed.of_group(cells, group), study)
     return fig.axes[list(titles).index(tuning)]
 
 
 def test_a_panel_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
-    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    fig = charts.panels(cells, "Linux64 -> Linux64", study=study).figure
     first, _, last = fig.axes
     named = [["bus, 2128 MB/s", "1500 B", "9000 B"], ["1500 B", "9000 B"]]
     named.append(["1500 B", "9000 B", "16114 B"])
@@ -59,7 +59,7 @@ def test_a_panel_has_a_line_a_mtu_the_bus_and_a_second_reading(cells, study):
 
 
 def test_lines_are_named_at_their_ends_where_a_legend_would_be_cut_off(cells, study):
-    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    fig = charts.panels(cells, "Linux64 -> Linux64", study=study).figure
     assert not fig.legends and all(ax.get_legend() is None for ax in fig.axes)
     for ax in fig.axes:
         for text in ax.texts:
@@ -86,11 +86,11 @@ def test_an_mtu_has_the_same_colour_in_every_chart(cells, study):
 
 def test_the_openlab_study_has_fifteen_axes(cells, study):
     groups = cells["group"].unique()
-    assert sum(len(charts.panel(cells, group, study=study).axes) for group in groups) == 15
+    assert sum(charts.panels(cells, group, study=study).axes.size for group in groups) == 15
 
 
 def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
-    fig = charts.panel(cells, "Linux64 -> Linux64", study=study)
+    fig = charts.panels(cells, "Linux64 -> Linux64", study=study).figure
     assert len(fig.axes) == 3
     chart = show(fig)
     for label in ("No Tuning", "Kernel Tuning", "Driver Tuning"):
@@ -99,14 +99,14 @@ def test_a_panel_names_every_tuning_in_its_alt_text(cells, study):
 
 
 def test_the_same_cells_give_the_same_bytes(cells, study):
-    one, two = (show(charts.panel(cells, "Linux64 -> Linux64", study=study)).svg for _ in range(2))
+    one, two = (show(charts.panels(cells, "Linux64 -> Linux64", study=study)).svg for _ in range(2))
     assert one == two
 
 
 def test_missing_cells_leave_gaps_and_are_counted(study):
     runs = synthetic.runs_of(study, change=synthetic.only(streams=(1, 4, 20)))
     cells = Cells()(runs, study=study)
-    chart = show(charts.panel(cells, "Linux64 -> Linux64", study=study))
+    chart = show(charts.panels(cells, "Linux64 -> Linux64", study=study))
     assert "nothing valid with 12" in chart.alt
     missing = cells[(cells["group"] == "Linux64 -> Linux64") & (cells["n_valid"] == 0)]
     assert f"Cells without a valid run: {len(missing)}." in chart.caption and len(missing) > 0
@@ -115,7 +115,7 @@ def test_missing_cells_leave_gaps_and_are_counted(study):
 def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
     cells = Cells()(runs.assign(flags="failed"), study=study)
     assert (
-        "nothing valid with 1" in show(charts.panel(cells, "Linux64 -> Linux64", study=study)).alt
+        "nothing valid with 1" in show(charts.panels(cells, "Linux64 -> Linux64", study=study)).alt
     )
 
 
@@ -127,7 +127,7 @@ def test_one_wild_interval_does_not_flatten_the_rest(study):
     cells = Cells()(synthetic.runs_of(study, change=wild), study=study)
     narrow = cells.assign(bus_MBps=math.nan)
     wide = narrow.assign(high_MBps=narrow["high_MBps"] * 9)
-    fig = charts.panel(wide, "Linux64 -> Linux64", study=study)
+    fig = charts.panels(wide, "Linux64 -> Linux64", study=study).figure
     top = fig.axes[0].get_ylim()[1]
     assert top < 1.5 * cells["goodput_MBps"].max() and "run off the chart" in show(fig).caption
 
@@ -136,7 +136,7 @@ def test_a_study_without_a_bus_has_no_ceiling_and_wide_counts_a_log_axis(tmp_pat
     foreign = synthetic.foreign(tmp_path)
     cells = Cells()(synthetic.runs_of(foreign), study=foreign)
     (group,) = cells["group"].unique()
-    fig = charts.panel(cells, group, study=foreign)
+    fig = charts.panels(cells, group, study=foreign).figure
     (ax,) = fig.axes
     chart = show(fig)
     assert ax.get_xscale() == "log" and "bus" not in chart.alt
@@ -145,7 +145,7 @@ def test_a_study_without_a_bus_has_no_ceiling_and_wide_counts_a_log_axis(tmp_pat
 
 def test_an_unknown_group_is_refused(cells):
     with pytest.raises(BadInput, match="no such group"):
-        charts.panel(cells, "nobody")
+        charts.panels(cells, "nobody")
 
 
 def test_drift_compares_the_halves_of_the_study(runs, study):
@@ -181,12 +181,12 @@ def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
 
 def test_a_chart_without_intervals_does_not_speak_of_bars(runs, study):
     few = Cells()(runs[runs["round"] <= 2], study=study)
-    caption = show(charts.panel(few, "Linux64 -> Linux64", study=study)).caption
+    caption = show(charts.panels(few, "Linux64 -> Linux64", study=study)).caption
     assert caption == "No bars: an interval takes 3 valid rounds."
 
 
 def test_a_chart_with_some_intervals_says_that_others_lack_them(runs, study):
     part = (runs["round"] <= 2) | (runs["streams"] > 1)
     some = Cells()(runs[part], study=study)
-    caption = show(charts.panel(some, "Linux64 -> Linux64", study=study)).caption
+    caption = show(charts.panels(some, "Linux64 -> Linux64", study=study)).caption
     assert caption.startswith("Bars: 95 % interval. No bars: too few samples for an interval.")

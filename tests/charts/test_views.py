@@ -60,7 +60,7 @@ def test_the_forest_has_a_dot_and_an_interval_for_every_step(m):
 
 
 def test_every_run_is_a_dot_and_a_flagged_one_a_cross(m):
-    fig = views.repeats(m.runs, GROUP, study=m.study)
+    fig = views.repeat_panels(m.runs, GROUP, study=m.study).figure
     part = m.runs[m.runs["group"] == GROUP]
     drawn = [line for ax in fig.axes for line in ax.get_lines() if line.get_linestyle() == "None"]
     assert sum(len(line.get_xdata()) for line in drawn) == len(part)

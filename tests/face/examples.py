@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import io
+import pkgutil
 from functools import cached_property
 
-import netlab
-from netlab.face import block, changes, fleet, loopback, parts, published, results, shown, study
+import netlab.face
+from netlab.face import stored
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 ON_A_LAB = {"Study.changes", "Study.run", "Study.measure", "Study.screen"}
 """Examples that make hosts."""
-MODULES = (study, results, published, fleet, loopback, block, changes, shown, parts)
+MODULES = tuple(
+    importlib.import_module(f"netlab.face.{module.name}")
+    for module in pkgutil.iter_modules(netlab.face.__path__)
+)
 WHOLE_REPORT = {"Results.report"}
 """Examples that take a minute."""
 
@@ -24,8 +29,11 @@ def examples() -> dict[str, doctest.DocTest]:
     for module in (netlab, *MODULES):
         for test in finder.find(module, module.__name__):
             if test.examples:
-                found[test.name.removeprefix(f"{module.__name__}.")] = test
-    for name, member in vars(results.Results).items():
+                name = test.name.removeprefix(f"{module.__name__}.")
+                for base in ("Stored", "Shown"):  # what Results has from its bases
+                    name = name.removeprefix(base)
+                found[name] = test
+    for name, member in vars(stored.StoredResults).items():
         if isinstance(member, cached_property):  # the finder sees plain properties only
             for test in finder.find(member.func, f"Results.{name}", globs={}):
                 found[test.name] = test

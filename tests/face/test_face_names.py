@@ -19,7 +19,10 @@ def run(code: str) -> str:
 
 
 def test_the_names_are_few():
-    assert dir(netlab) == ["Fleet", "Results", "Study", "__version__", "load_published", "transfer"]
+    assert dir(netlab) == [
+        *("Fleet", "Results", "Study", "__version__", "check_parameters", "claims", "compare"),
+        *("document", "load_published", "show", "transfer"),
+    ]
 
 
 def test_star_import_brings_the_same_names():

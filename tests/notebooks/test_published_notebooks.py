@@ -120,7 +120,7 @@ def test_it_opens_with_a_summary_and_has_parameters(name):
         assert promise in opening
     tagged = [c for c in notebook.cells if "parameters" in c.metadata.get("tags", [])]
     assert len(tagged) == 1 and 'export_dir = ""' in tagged[0].source
-    assert "check(globals(), export_dir=str)" in notebook.cells[2].source
+    assert "netlab.check_parameters(globals(), export_dir=str)" in notebook.cells[2].source
 
 
 @pytest.mark.parametrize("parameters", [{"exprt_dir": "x"}, {"export_dir": 3}])

@@ -33,7 +33,7 @@ def exporter(tmp_path, name="site"):
 
 
 def test_a_figure_is_shown_inline_and_linked_as_three_files(m, tmp_path):
-    chart = show(charts.panel(m.cells, GROUP, study=m.study))
+    chart = show(charts.panels(m.cells, GROUP, study=m.study))
     body = exporter(tmp_path).body(chart._repr_html_() * 2, "streams")
     folder = tmp_path / "site" / "figures"
     names = {f"streams-{n}.{kind}" for n in (1, 2) for kind in ("svg", "png", "csv")}
@@ -51,7 +51,7 @@ def test_a_figure_is_shown_inline_and_linked_as_three_files(m, tmp_path):
 
 
 def test_the_order_of_attributes_does_not_matter_and_foreign_pictures_stay(m, tmp_path):
-    html = show(charts.panel(m.cells, GROUP, study=m.study))._repr_html_()
+    html = show(charts.panels(m.cells, GROUP, study=m.study))._repr_html_()
     source = re.search(r'src="[^"]+"', html)[0]
     turned = (
         f'<figure class="netlab-figure" tabindex="0"><img alt="a" {source} role="img"></figure>'
@@ -111,7 +111,7 @@ def test_a_picture_that_cannot_be_rendered_has_no_png():
 
 
 def test_figures_may_be_exported_without_png(m, tmp_path):
-    chart = show(charts.panel(m.cells, GROUP, study=m.study))
+    chart = show(charts.panels(m.cells, GROUP, study=m.study))
     (tmp_path / "site").mkdir()
     body = Exporter(tmp_path / "site", tmp_path, png=False).body(chart._repr_html_(), "streams")
     names = {path.name for path in (tmp_path / "site" / "figures").iterdir()}

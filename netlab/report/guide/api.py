@@ -20,8 +20,12 @@ LEFT_OUT = ("cli",)
 GROUND = "ground"
 """Name of the page of the modules right below the package."""
 
-FIRST = (FACE, "study", "results", "published", "loopback")
-"""Modules of the face whose names :mod:`netlab` has itself, in the order of their use."""
+FIRST = (
+    *(FACE, "study", "results", "stored", "shown_results", "comparison", "published"),
+    *("fleet", "loopback", "parameters"),
+)
+"""Modules of the face whose names :mod:`netlab` has itself, in the order of their use; the frames
+and the views of results stand below the results."""
 
 Links = dict[str, tuple[str, str]]
 """Path of an object -> its address and its name."""
@@ -167,7 +171,8 @@ def _chapter(room: str, modules: list[Any], links: Links) -> Chapter:
 
 
 OPENING = """
-`import netlab` gives `Study`, `Results`, `load_published` and `transfer`, described here.
+`import netlab` gives `Study`, `Results`, `Fleet`, `compare`, `load_published`, `document`,
+`claims`, `transfer`, `show` and `check_parameters`, described here.
 The pages that follow describe the package's rooms, for notebooks and programs that go further.
 A name that begins with an underscore is not part of the interface.
 """

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from netlab.charts.bench import ratios_alt, ratios_figure
+from netlab.charts.bench import ratio_panels, ratios_alt
 from netlab.charts.chart import show
 from netlab.errors import BadInput
 from netlab.qualify.bench.document import Conclusions
@@ -187,7 +187,7 @@ def test_the_tables_show_themselves(conclusions):
 
 def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
     alt = ratios_alt(conclusions.ratios)
-    figure = ratios_figure(conclusions.ratios)
+    figure = ratio_panels(conclusions.ratios).figure
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["Same settings", "Each at its best"]
     assert len(figure.axes[0].get_yticklabels()) == 2
     for part in ("iperf3: 1.33 to 1.33 in 2 cells", "plain: 1.25 to 1.25 in 2 cells"):
@@ -198,7 +198,7 @@ def test_the_chart_has_a_panel_a_mode_a_row_a_cell_and_words(conclusions):
 
 def test_a_marker_of_the_chart_is_hollow_only_where_the_verdict_is_cannot_tell(conclusions):
     def fills(verdict: str) -> set[str]:
-        figure = ratios_figure(conclusions.ratios.assign(verdict=verdict))
+        figure = ratio_panels(conclusions.ratios.assign(verdict=verdict)).figure
         return {line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker()}
 
     assert "white" in fills("cannot tell")
@@ -207,7 +207,7 @@ def test_a_marker_of_the_chart_is_hollow_only_where_the_verdict_is_cannot_tell(c
 
 def test_a_chart_without_cells_is_refused(conclusions):
     with pytest.raises(BadInput, match="no cell"):
-        ratios_figure(conclusions.ratios.assign(ratio=float("nan")))
+        ratio_panels(conclusions.ratios.assign(ratio=float("nan")))
 
 
 def test_the_limits_are_of_one_core_and_of_all():

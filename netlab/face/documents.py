@@ -1,0 +1,291 @@
+"""The source documents as a notebook shows them: figures, tables, charts, and an answer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from netlab import bus, published
+from netlab.charts import published as charts
+from netlab.charts import published_gigabit, published_windows
+from netlab.charts.chart import Chart, Gallery, show
+from netlab.errors import BadInput
+from netlab.files.paths import given_path
+from netlab.files.tables import Table
+from netlab.published import gigabit_hosts, layout, other_systems, windows
+from netlab.published.claims.preliminary import misprints
+from netlab.report.tables import Sentence
+
+
+class Document(ABC):
+    """A source document; shows itself as its answer.
+
+    Made by :func:`netlab.document`.
+    """
+
+    @property
+    @abstractmethod
+    def answer(self) -> Sentence:
+        """The answer of the document in one computed sentence."""
+
+    @abstractmethod
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        """Name of a file without its suffix, and the table that it gets."""
+
+    def export(self, directory: str | Path) -> Path:
+        """Write the tables as CSV and LaTeX.
+
+        Parameters
+        ----------
+        directory : path-like
+            Where to, see :func:`netlab.files.paths.given_path`.
+
+        Returns
+        -------
+        Path
+            The directory.
+        """
+        place = given_path(directory)
+        for name, table in self._files():
+            table.export(place / name)
+        return place
+
+    def _repr_html_(self) -> str:
+        return self.answer._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self.answer)
+
+
+class OpenlabReport(Document):
+    """The openlab report of 2003: tables 1 to 6 and the charts of its chapter 4."""
+
+    buses = (bus.PCI_X_133, bus.PCI_X_100)
+    """Buses of the hosts."""
+
+    @property
+    def answer(self) -> Sentence:
+        """Whether the goal of 80 % of the bus was met."""
+        return Sentence(layout.goal_sentence())
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The figures, one row a measurement."""
+        return published.load("openlab-2003")
+
+    @property
+    def opening(self) -> Chart:
+        """Best cell of each table in per cent of the bus."""
+        return show(charts.best_percent_of_bus())
+
+    @property
+    def charts(self) -> Gallery:
+        """Charts of chapter 4 as they are printed."""
+        return charts.printed_charts()
+
+    @property
+    def missing_charts(self) -> Gallery:
+        """Charts of cells that the report prints in tables alone."""
+        return charts.missing_charts()
+
+    def best_cells(self) -> Table:
+        """Best cell of each table."""
+        return layout.best_cells()
+
+    def tables(self, value: str = "throughput_MBps") -> list[Table]:
+        """Tables 1 to 6.
+
+        Parameters
+        ----------
+        value : {"throughput_MBps", "percent_of_bus"}
+            As printed, or over the bandwidth of the slower host's bus.
+        """
+        return [layout.report_table(number, value) for number in layout.TITLE_OF_TABLE]
+
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        of_bus = self.tables("percent_of_bus")
+        for number, table, share in zip(layout.TITLE_OF_TABLE, self.tables(), of_bus, strict=True):
+            yield f"openlab-2003-table-{number}", table
+            yield f"openlab-2003-table-{number}-percent", share
+        yield "openlab-2003-best", self.best_cells()
+
+
+class OpenlabNotes(Document):
+    """The preliminary notes of 2003: three sets of parameters."""
+
+    @property
+    def answer(self) -> Sentence:
+        """Highest rate, and the total that cannot be right."""
+        return Sentence(layout.notes_sentence())
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The figures, one row a measurement."""
+        return published.load("openlab-2003-preliminary")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the data set."""
+        return published.describe("openlab-2003-preliminary").notes
+
+    def charts(self, value: str = "throughput_MBps") -> Gallery:
+        """Rates over streams, a chart a set.
+
+        Parameters
+        ----------
+        value : {"throughput_MBps", "per_stream_MBps"}
+            Totals, or the rate of one stream.
+        """
+        return charts.preliminary_by_streams(value)
+
+    @property
+    def burst_efficiency(self) -> Chart:
+        """Chart of the share of PCI-X that carries data over the burst size, by a model."""
+        return show(charts.burst_efficiency())
+
+    def tables(self) -> list[Table]:
+        """Sets 1 to 3."""
+        return [layout.preliminary_set(tuning) for tuning in layout.TITLE_OF_SET]
+
+    def misprints(self) -> Table:
+        """Stated totals that their streams contradict."""
+        return Table(
+            misprints().reset_index(drop=True),
+            "Stated totals that their streams contradict",
+            formats=".0f",
+        )
+
+    def slots(self) -> Table:
+        """The slot of half speed and the one of full speed."""
+        return layout.slot_table()
+
+    def against_report(self) -> Table:
+        """Cells of the notes beside those of the report."""
+        return layout.notes_against_report()
+
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        for tuning, table in zip(layout.TITLE_OF_SET, self.tables(), strict=True):
+            yield f"preliminary-2003-{tuning}", table
+        yield "preliminary-2003-slots", self.slots()
+
+
+class SlacPage(Document):
+    """The page of SLAC: four TCP stacks from Sunnyvale to Geneva."""
+
+    @property
+    def answer(self) -> Sentence:
+        """Time that each stack needs to recover from a loss."""
+        return Sentence(windows.recovery_sentence())
+
+    @property
+    def charts(self) -> Gallery:
+        """Window over time after one loss, a chart an MTU."""
+        return published_windows.recovery_charts()
+
+    @property
+    def windows_chart(self) -> Chart:
+        """Windows of the tests beside the one that the path needs."""
+        return show(published_windows.windows_needed_and_given())
+
+    def recoveries(self) -> Table:
+        """Time to recover from a loss, by stack and MTU."""
+        return windows.recovery_table()
+
+    def configurations(self) -> Table:
+        """Configurations of the tests."""
+        return windows.configurations_table()
+
+    def commands(self) -> str:
+        """The sender's other settings as commands."""
+        return "\n".join(other_systems.commands("slac-2003-settings", host="sender"))
+
+    def wad(self) -> Table:
+        """The file ``wad.conf``, as the page gives it once."""
+        return Table(published.load("slac-2003-wad"), "wad.conf, as given in full once")
+
+    def path(self) -> Table:
+        """Pings and traceroutes of the path."""
+        return windows.path_table()
+
+    def windows(self) -> Table:
+        """Windows of the tests."""
+        return windows.windows_table()
+
+    def windows_each(self) -> Table:
+        """Windows of each configuration, also in segments."""
+        return windows.windows_each_table()
+
+    def transfer(self) -> Table:
+        """One minute with rapid."""
+        return windows.transfer_table()
+
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        yield "slac-2003-configurations", self.configurations()
+        yield "slac-2003-windows", self.windows()
+        yield "slac-2003-recovery", self.recoveries()
+
+
+class GigabitHosts(Document):
+    """The two articles about gigabit hosts, before and after tuning."""
+
+    @property
+    def answer(self) -> Sentence:
+        """Gain by larger windows."""
+        return Sentence(gigabit_hosts.tuning_sentence())
+
+    @property
+    def opening(self) -> Chart:
+        """Goodput before and after, beside the link."""
+        return show(published_gigabit.before_and_after())
+
+    def tuning(self) -> Table:
+        """Settings and goodput before and after."""
+        return gigabit_hosts.tuning_table()
+
+    def ceilings(self) -> Table:
+        """Buses and links of the time."""
+        return gigabit_hosts.ceilings_table()
+
+    def pcie(self, lanes: int = 8) -> Table:
+        """Bandwidth of PCI Express by generation.
+
+        Parameters
+        ----------
+        lanes : int
+            Lanes of the link.
+        """
+        return gigabit_hosts.pcie_table(lanes=lanes)
+
+    def settings(self) -> str:
+        """The settings as each system takes them."""
+        return other_systems.listing()
+
+    def buses_here(self) -> str:
+        """The bus of each interface of this machine, a line each."""
+        names = sorted(path.name for path in Path("/sys/class/net").glob("*/"))
+        return "\n".join(f"{name}: {bus.of_interface(name)}" for name in names)
+
+    def _files(self) -> Iterator[tuple[str, Table]]:
+        yield "gigabit-tuning", self.tuning()
+        yield "gigabit-ceilings", self.ceilings()
+
+
+DOCUMENTS: dict[str, type[Document]] = {
+    "openlab-report": OpenlabReport,
+    "openlab-preliminary": OpenlabNotes,
+    "slac": SlacPage,
+    "gigabit-hosts": GigabitHosts,
+}
+"""Documents by name."""
+
+
+def document_of(name: str) -> Document:
+    """A document by its name; see :func:`netlab.document`."""
+    if name not in DOCUMENTS:
+        raise BadInput(
+            f"choose from {', '.join(DOCUMENTS)}", key="document", value=name, code="E-FACE-005"
+        )
+    return DOCUMENTS[name]()

@@ -1,0 +1,171 @@
+"""Stored results of a study as frames: runs, cells and samples, and runs by their levels."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from netlab.analysis import factors
+from netlab.analysis.cells import CELL_KEYS
+from netlab.analysis.measured import Measured, load_measured
+from netlab.face.parts import Run
+from netlab.face.selection import chosen, is_directory
+from netlab.results import Store
+
+FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
+CELL_COLUMNS = (
+    *FACTORS,
+    *("mean", "low", "high", "n", "n_flagged"),
+    *("percent_of_bus", "percent_low", "percent_high", "bottleneck", "missing_because"),
+)
+_TIDY = {"goodput_MBps": "mean", "low_MBps": "low", "high_MBps": "high", "n_valid": "n"}
+
+
+class StoredResults:
+    """Frames of the results of a study; see :class:`netlab.Results`, which shows them as well."""
+
+    def __init__(self, name: str | Path, *, results: str | Path = "", superseded: bool = False):
+        self._superseded = superseded
+        if str(results):
+            self.measured: Measured = load_measured(results, name)
+        elif is_directory(name):
+            self.measured = load_measured(name)
+        else:
+            self.measured = load_measured("", name)
+
+    @property
+    def name(self) -> str:
+        """Name of the study as it was measured."""
+        return self.measured.study.name
+
+    @property
+    def directory(self) -> Path:
+        """Directory of the results."""
+        return self.measured.results
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups."""
+        return self.measured.groups
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """All runs, one row each, flagged ones included.
+
+        With ``superseded=True`` all records ever measured, by start; the column ``superseded``
+        says whether another counts in its place, ``campaign`` which campaign measured it. Cells
+        are always of the records that count. Each further factor of the study has a column.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> runs = netlab.Results("openlab-2003").runs
+        >>> valid = runs[runs["flags"] == ""]
+        >>> valid.groupby("tuning")["goodput_MBps"].count().to_dict()
+        {'full': 120, 'kernel': 80, 'none': 80}
+        """
+        runs = self.measured.runs
+        if self._superseded:
+            runs = Store(self.directory).runs(superseded=True)
+        return factors.expanded(runs, self.measured.study)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """All cells of the design, one row each.
+
+        A cell is all rounds of one combination of factors; each further factor of the study has a
+        column after ``streams``. ``mean``, ``low`` and ``high`` are
+        goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
+        those left out. ``percent_of_bus`` and its interval are missing without a known bus.
+        ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottleneck`.
+        ``missing_because`` gives the reason for a cell without a valid run.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> cells = netlab.Results("openlab-2003").cells
+        >>> cells[["tuning", "mtu_B", "streams", "n", "bottleneck"]].head(2)
+          tuning  mtu_B  streams  n bottleneck
+        0   none   1500        1  2     window
+        1   none   1500        4  2        CPU
+        >>> bool(cells["low"].isna().all())  # two rounds carry no interval
+        True
+        """
+        keys = list(CELL_KEYS)
+        found = self.measured.bottlenecks[[*keys, "bottleneck"]]
+        whole = self.measured.cells.merge(found, on=keys, how="left").rename(columns=_TIDY)
+        more = factors.names(whole, self.measured.study)
+        whole = factors.expanded(whole, self.measured.study)
+        return whole[[*FACTORS, *more, *(name for name in CELL_COLUMNS if name not in FACTORS)]]
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """Interval samples of all runs: bytes of each stream, sample by sample.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> samples = netlab.Results("openlab-2003").intervals
+        >>> samples.columns.tolist()
+        ['run_id', 'direction', 'stream', 't_s', 'interval_s', 'bytes', 'in_window']
+        """
+        return Store(self.directory).rows("intervals", campaign=self.measured.campaign)
+
+    def run(self, run_id: str) -> Run:
+        """One run by its id; shows its goodput over time and its figures.
+
+        Parameters
+        ----------
+        run_id : str
+            Id of the run, as in the column of :attr:`runs`.
+
+        Returns
+        -------
+        Run
+            Shows itself as chart and table.
+
+        Raises
+        ------
+        BadInput
+            No run has the id.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> results = netlab.Results("openlab-2003")
+        >>> results.run(results.runs["run_id"].iloc[0])
+        Run ...
+        """
+        part = self.runs_of(run_id=run_id)
+        samples = self.intervals
+        return Run(part.iloc[-1].to_dict(), samples[samples["run_id"] == run_id])
+
+    def runs_of(self, **levels: object) -> pd.DataFrame:
+        """Select runs by the levels of their factors.
+
+        Parameters
+        ----------
+        **levels
+            Column of :attr:`runs` and the value wanted, or a list of values.
+
+        Returns
+        -------
+        DataFrame
+            Rows of :attr:`runs`; empty for a combination that was not measured.
+
+        Raises
+        ------
+        BadInput
+            The runs have no such column, or no run and no cell of the study has the value.
+
+        Examples
+        --------
+        >>> import netlab
+        >>> results = netlab.Results("openlab-2003")
+        >>> found = results.runs_of(tuning="full", mtu_B=9000, streams=[1, 4])
+        >>> found.groupby(["group", "streams"]).size().unique().tolist()
+        [2]
+        """
+        return chosen(self.runs, self.cells, FACTORS, levels)
