@@ -95,7 +95,7 @@ class GuestPath:
         receive = shlex.join(inside(SIDES["b"], to))
         send = shlex.join(inside(SIDES["a"], (*to, str(count), str(size_B), str(pace_us))))
         printed = self.sh(
-            f"{receive} >{WORK}/arrived & "
+            f": >{WORK}/arrived; {receive} >{WORK}/arrived & "
             f"until grep -q listening {WORK}/arrived; do usleep 10000; done; "
             f"{send} && wait && tail -n +2 {WORK}/arrived"
         )
@@ -113,7 +113,7 @@ class GuestPath:
         gen = inside(SIDES["a"], (GENSINK, "gen", "--to", address, *words, "--tail_ms", "1000"))
         pings = int(window_s / 0.1)
         printed = self.sh(
-            f"echo {TOKEN} >{WORK}/token; "
+            f"echo {TOKEN} >{WORK}/token; : >{WORK}/sink.log; "
             f"{shlex.join(sink)} >{WORK}/sink 2>{WORK}/sink.log & "
             f"until grep -q listening {WORK}/sink.log; do usleep 10000; done; "
             f"{shlex.join(gen)} >{WORK}/gen 2>&1 & sleep {warmup_s + 0.5:g}; "
