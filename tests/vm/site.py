@@ -67,6 +67,7 @@ class Machines(Site):
 
     def __init__(self, state: Path, image: Image):
         super().__init__(state)
+        self.as_found: dict[str, str] = {}
         self.namespaces = {"ctl": self.namespaces["ctl"]}
         (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
         self.image = image
@@ -98,6 +99,7 @@ class Machines(Site):
             guest.wait()
             if not guest.clock:
                 guest.sh(f"date -s @{int(time.time())}")
+        self.as_found = self.dump()
 
     def use(self, parts: Path) -> None:
         """Take keys and machines from a directory."""
@@ -229,8 +231,8 @@ class Machines(Site):
         for name in self.guests:
             until(lambda name=name: not self.processes(name), 45, POLL_S)
 
-    def restored(self, settings: dict[str, str]) -> None:
-        """Wait until no process is left and every setting is as before; links come up again."""
+    def restored(self) -> None:
+        """Wait until no process is left and every setting is as found; links come up again."""
         self.ended()
         differing: list[str] = []
 
@@ -238,7 +240,7 @@ class Machines(Site):
             now = self.dump()
             differing[:] = [
                 f"{sign}{name}: {line}"
-                for name, text in settings.items()
+                for name, text in self.as_found.items()
                 for sign, some, others in (("-", text, now[name]), ("+", now[name], text))
                 for line in some.splitlines()
                 if line not in others.splitlines()
@@ -251,9 +253,9 @@ class Machines(Site):
         except AssertionError as error:
             raise AssertionError("\n".join(differing)) from error
 
-    def clean(self, settings: dict[str, str]) -> None:
-        """Wait until no process and no journal is left, and every setting is as before."""
-        self.restored(settings)
+    def clean(self) -> None:
+        """Wait until no process and no journal is left, and every setting is as found."""
+        self.restored()
         until(lambda: not self.journals(), 45, POLL_S)
 
 
