@@ -154,14 +154,17 @@ class Guest:
             words += self.card(interface, link if interface != "mgmt" else self.tap("to"))
         return words
 
+    def mac(self, interface: str) -> str:
+        """Hardware address of a card, which tells `init` which one it is."""
+        return f"52:54:00:00:{self.number:02d}:{list(CARDS).index(interface) + 10:02d}"
+
     def tap(self, prefix: str) -> str:
         """QEMU's word for a device of the controller's namespace."""
         return f"tap,ifname={prefix}-{self.name},script=no,downscript=no"
 
     def card(self, interface: str, link: str) -> list[str]:
-        """QEMU's words for a card on a link; its address tells `init` which one it is."""
-        mac = f"52:54:00:00:{self.number:02d}:{list(CARDS).index(interface) + 10:02d}"
-        device = f"{CARDS[interface]},netdev={interface},mac={mac}"
+        """QEMU's words for a card on a link."""
+        device = f"{CARDS[interface]},netdev={interface},mac={self.mac(interface)}"
         return ["-netdev", f"{link},id={interface}", "-device", device]
 
     def start(self, *words: str) -> None:

@@ -14,6 +14,8 @@ from faults.site import ATTEMPTS, until
 
 from netlab.results import Store
 
+from .cable import spoiled
+from .guest import Guest
 from .site import AFFINITY, KNOBS, Machines
 
 # Emulated processors are slow, and steps have timeouts: a second try is allowed.
@@ -33,6 +35,16 @@ for o in -g -c -k; do ethtool $o e1000e; done
 cat /sys/class/net/e1000e/mtu
 """
 """Wait for a run's data on a card, and print its settings."""
+
+FAULTY = {"e1000e": (17_000, 1), "e1000": (17_000, 1), "vmxnet3": (60, 400)}
+"""Card -> size and number of frames at once that it drops."""
+FAULTY_COUNTERS = {
+    "e1000e": ("rx_long_length_errors", "rx_length_errors"),
+    "e1000": ("rx_long_length_errors", "rx_length_errors"),
+    "vmxnet3": ("pkts rx OOB",),
+    # QEMU lets frames wait that find no buffer
+    "virtio": (),
+}
 
 
 def checked(site: Machines) -> tuple[int, str]:
@@ -75,6 +87,8 @@ class Tuned(NamedTuple):
     """By path."""
     during: list[str]
     """Settings of the card e1000e of each host, as of its tools during a run."""
+    names: dict[str, dict[str, set[str]]]
+    """Host -> card -> names of the driver's counters."""
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +106,23 @@ def study(two_machines: Machines) -> Measured:
 
 @pytest.fixture(scope="module")
 def tuned(two_machines: Machines) -> Tuned:
-    """A run on each card with every knob."""
+    """A run on each card with every knob, and on the cables of host b frames that are dropped."""
     site = two_machines
     site.write_study([{"name": "all", "mtus_B": [4000], "knobs": KNOBS}], *CARDS)
-    with ThreadPoolExecutor() as readers:
+    names = {
+        host: {card: counters(guest, card) for card in CARDS} for host, guest in site.guests.items()
+    }
+    with spoiled(site.guests["b"], FAULTY), ThreadPoolExecutor() as readers:
         seen = readers.map(lambda guest: guest.sh(DURING), site.guests.values())
         rows = measured(site, "knobs", "--seconds", "1").set_index("path")
         during = list(seen)
     site.clean()
-    return Tuned(rows, during)
+    return Tuned(rows, during, names)
+
+
+def counters(guest: Guest, card: str) -> set[str]:
+    """Names of a driver's counters."""
+    return set(re.findall(r"^ *(\S.*?): \d+$", guest.sh(f"ethtool -S {card}"), re.MULTILINE))
 
 
 def available(site: Machines) -> list[str]:
@@ -187,6 +209,17 @@ def test_settings_of_a_driver_are_changed_while_it_measures(tuned):
         assert "\nrx-usecs: 100\n" in seen, seen
         assert "tcp-segmentation-offload: off" in seen, seen
         assert seen.endswith("\n4000\n"), seen
+
+
+def test_a_run_names_the_counters_of_a_card_that_grew_as_its_driver_does(tuned):
+    """Frames above the largest size of two cards, and more at once than the ring of a third has."""
+    for card in CARDS:
+        grown = json.loads(tuned.rows.loc[card, "card_counters"])
+        assert set(grown) == {"sender", "receiver"}, card
+        for end, host in (("sender", "a"), ("receiver", "b")):
+            assert set(grown[end]) <= tuned.names[host][card], (card, grown[end])
+        for name in FAULTY_COUNTERS[card]:
+            assert grown["receiver"][name] > 0, (card, grown)
 
 
 def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(two_machines):
