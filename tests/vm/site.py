@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import yaml
 from faults.site import ADDRESSES, Site, run, until
+from forked_controller import Controller, Controllers
 
 from .guest import CARDS, Guest
 from .image import Image
@@ -76,6 +76,7 @@ class Machines(Site):
             name: Guest(name, number, address, state, controller, image, state, **MORE[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
         }
+        self.forks = Controllers(controller, home=state / "home")
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
@@ -127,6 +128,14 @@ class Machines(Site):
         for guest in self.guests.values():
             guest.stop()
         super().down()
+        self.forks.close()
+
+    def start(self, *words: str, prefix: str = "exec") -> Controller:
+        """Start netlab on the controller, in a session of its own."""
+        assert prefix == "exec"
+        process = self.forks.start(words, cwd=self.state)
+        self.controllers.append(process)
+        return process
 
     def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
         """The study of the machines: a path for each card, and a group on it."""
@@ -173,7 +182,7 @@ class Machines(Site):
             )
         )
 
-    def lose_controller(self, process: subprocess.Popen[str]) -> None:
+    def lose_controller(self, process: Controller) -> None:
         """Cut the controller's power: no packet says that its connections are gone.
 
         It is away until :meth:`find_controller`; the machines' QEMU is not part of it.
@@ -202,7 +211,7 @@ class Machines(Site):
         before, self._sent_B = getattr(self, "_sent_B", None), int(self.guests["a"].sh(counter))
         return before is not None and self._sent_B > before + 50_000
 
-    def under_way(self) -> subprocess.Popen[str]:
+    def under_way(self) -> Controller:
         """A run whose data flow."""
         self._sent_B = None  # not what an earlier run sent
         process = self.measure()
