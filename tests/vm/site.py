@@ -41,11 +41,12 @@ ip route | sed 's/ linkdown//' | sort
 ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
 for option in -g -c -k -a -l; do ethtool $option '*' 2>&1; done
 for i in mgmt e1000e e1000 vmxnet3 virtio; do
-    for f in gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len; do
-        cat /sys/class/net/$i/$f
-    done
-    for q in /sys/class/net/$i/device/msi_irqs/* /sys/class/net/$i/device/../msi_irqs/*; do
-        echo $q $(cat /proc/irq/${q##*/}/smp_affinity_list 2>/dev/null)
+    cd /sys/class/net/$i
+    cat gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len
+    for q in device/msi_irqs/* device/../msi_irqs/*; do
+        cpus=
+        if [ -e /proc/irq/${q##*/} ]; then read cpus </proc/irq/${q##*/}/smp_affinity_list; fi
+        echo $i $q $cpus
     done
 done
 """
