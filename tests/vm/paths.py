@@ -89,6 +89,17 @@ class GuestPath:
         argv = ("ping", "-c", str(count), "-i", f"{interval_s:g}", "-W", "2", self.addresses["b"])
         return f"{shlex.join(inside(SIDES['a'], argv))} || true"
 
+    def quieten(self) -> None:
+        """Let the kernels send nothing of their own: multicast reports, questions for addresses."""
+        for name, end in zip(SIDES.values(), self.path.ends, strict=True):
+            setting = f"/proc/sys/net/ipv6/conf/{end.interface}/disable_ipv6"
+            keep = f"ip neigh replace $address dev {end.interface} lladdr $mac nud permanent"
+            script = f"""
+echo 1 >{setting}
+ip -4 neigh show dev {end.interface} | while read address _ mac _; do {keep} || exit; done
+"""
+            self.sh(shlex.join(inside(name, ("sh", "-e", "-c", script))))
+
     def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> Sent:
         """Send numbered datagrams from a to b."""
         to = (DATAGRAMS, self.addresses["b"], str(PORT))
