@@ -169,6 +169,8 @@ class NetemSettings:
         longest_s = (max(there_ms, back_ms) + emulator.jitter_ms) / 1e3
         flying = (rate_bps or ASSUMED_BPS) / 8 * longest_s / LEAST_PACKET_B
         random = emulator.loss or emulator.jitter_ms or emulator.reorder
+        # while the CPU that moves packets on has other work, what the queue may hold waits in netem
+        waiting = emulator.queue_packets or (emulator.queue_B or QUEUE_LIMIT_B) // LEAST_PACKET_B
         return cls(
             delay_us=(round(there_ms * 1000), round(back_ms * 1000)),
             jitter_us=round(emulator.jitter_ms * 1000),
@@ -176,7 +178,7 @@ class NetemSettings:
             reorder=emulator.reorder,
             seed=emulator.seed if random else None,
             # no memory is reserved for it, and packets in flight are not a queue
-            limit_packets=min(2**31 - 1, 1000 + 2 * round(flying)),
+            limit_packets=min(2**31 - 1, 1000 + 2 * round(flying) + (waiting if rate_bps else 0)),
             rate_bps=rate_bps,
             burst_B=path_bucket_B(rate_bps, mtu_B),
             queue_B=emulator.queue_B or 0,

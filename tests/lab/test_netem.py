@@ -129,7 +129,7 @@ def test_the_kernel_is_not_probed_without_a_choice():
 def test_delay_and_loss_come_before_the_rate_and_its_queue():
     settings = NetemSettings.of(asked(**LONG))
     assert settings.tc_lines("data0", 0) == [
-        "qdisc add dev data0 root handle 1: netem limit 36782 delay 91600us loss 0.01% seed 14",
+        "qdisc add dev data0 root handle 1: netem limit 52407 delay 91600us loss 0.01% seed 14",
         "qdisc add dev data0 parent 1:1 handle 2: tbf rate 100000000bit burst 50000b "
         "limit 1000000b",
     ]
@@ -139,8 +139,18 @@ def test_delay_and_loss_come_before_the_rate_and_its_queue():
 
 def test_packets_in_flight_are_not_a_queue():
     """A second of the smallest packets at 100 Mb/s each way, twice."""
-    assert NetemSettings.of(asked(rtt_ms=2000.0, rate_Mbps=100.0)).limit_packets == 391_624
+    long = asked(rtt_ms=2000.0, rate_Mbps=100.0, queue_packets=50)
+    assert NetemSettings.of(long).limit_packets == 391_624 + 50
     assert NetemSettings.of(asked(rtt_ms=20_000.0, rate_Mbps=1e6)).limit_packets == 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("queue", "packets"),
+    [({"queue_packets": 1500}, 1500), ({"queue_B": 96_000}, 1500), ({}, 2**19)],
+)
+def test_a_full_queue_may_wait_in_netem_while_its_cpu_has_other_work(queue, packets):
+    """The discipline below takes a packet only when the CPU that sends runs."""
+    assert NetemSettings.of(asked(rate_Mbps=10.0, **queue)).limit_packets == 1000 + packets
 
 
 def test_each_way_has_its_delay_and_a_queue_may_be_in_packets():

@@ -40,6 +40,8 @@ UseDNS no
 PidFile none
 Subsystem sftp /usr/lib/openssh/sftp-server
 """
+LISTENS = "Server listening on 0.0.0.0 port 22"
+"""What its SSH server prints on its console."""
 SSH = ("-o", "BatchMode=yes", "-o", "ConnectTimeout=3", "-o", "ServerAliveInterval=3")
 
 
@@ -80,6 +82,7 @@ class Guest:
     clock: str = ""
     processors: int = 1
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    resumed: bool = field(default=False, init=False)
     CONSOLE: ClassVar[str] = "ttyS0"
     FOR_INIT: ClassVar[str] = ""
 
@@ -154,18 +157,22 @@ class Guest:
             words += self.card(interface, link if interface != "mgmt" else self.tap("to"))
         return words
 
+    def mac(self, interface: str) -> str:
+        """Hardware address of a card, which tells `init` which one it is."""
+        return f"52:54:00:00:{self.number:02d}:{list(CARDS).index(interface) + 10:02d}"
+
     def tap(self, prefix: str) -> str:
         """QEMU's word for a device of the controller's namespace."""
         return f"tap,ifname={prefix}-{self.name},script=no,downscript=no"
 
     def card(self, interface: str, link: str) -> list[str]:
-        """QEMU's words for a card on a link; its address tells `init` which one it is."""
-        mac = f"52:54:00:00:{self.number:02d}:{list(CARDS).index(interface) + 10:02d}"
-        device = f"{CARDS[interface]},netdev={interface},mac={mac}"
+        """QEMU's words for a card on a link."""
+        device = f"{CARDS[interface]},netdev={interface},mac={self.mac(interface)}"
         return ["-netdev", f"{link},id={interface}", "-device", device]
 
     def start(self, *words: str) -> None:
         """Switch the power on, with further words for QEMU."""
+        self.resumed = "-incoming" in words
         log = self.state / f"{self.name}.qemu"
         with log.open("ab") as file:
             self.process = subprocess.Popen(
@@ -180,6 +187,9 @@ class Guest:
 
         def answers() -> bool:
             assert self.process.poll() is None, self.console()
+            # one that boots says so; an attempt before waits for seconds
+            if not self.resumed and LISTENS not in self.console():
+                return False
             return self.ssh("true").returncode == 0
 
         try:
@@ -214,7 +224,8 @@ class Guest:
     def console(self) -> str:
         """The end of what QEMU and the machine printed."""
         files = [self.state / f"{self.name}.{end}" for end in ("qemu", "console")]
-        return "\n".join(file.read_text(errors="replace")[-3000:] for file in files)
+        there = filter(Path.exists, files)
+        return "\n".join(file.read_text(errors="replace")[-3000:] for file in there)
 
     def cut(self) -> None:
         """Cut the power: no signal reaches the machine, and no packet leaves it."""

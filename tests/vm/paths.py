@@ -89,13 +89,24 @@ class GuestPath:
         argv = ("ping", "-c", str(count), "-i", f"{interval_s:g}", "-W", "2", self.addresses["b"])
         return f"{shlex.join(inside(SIDES['a'], argv))} || true"
 
+    def quieten(self) -> None:
+        """Let the kernels send nothing of their own: multicast reports, questions for addresses."""
+        for name, end in zip(SIDES.values(), self.path.ends, strict=True):
+            setting = f"/proc/sys/net/ipv6/conf/{end.interface}/disable_ipv6"
+            keep = f"ip neigh replace $address dev {end.interface} lladdr $mac nud permanent"
+            script = f"""
+echo 1 >{setting}
+ip -4 neigh show dev {end.interface} | while read address _ mac _; do {keep} || exit; done
+"""
+            self.sh(shlex.join(inside(name, ("sh", "-e", "-c", script))))
+
     def datagrams(self, count: int, size_B: int, pace_us: int = 0) -> Sent:
         """Send numbered datagrams from a to b."""
         to = (DATAGRAMS, self.addresses["b"], str(PORT))
         receive = shlex.join(inside(SIDES["b"], to))
         send = shlex.join(inside(SIDES["a"], (*to, str(count), str(size_B), str(pace_us))))
         printed = self.sh(
-            f"{receive} >{WORK}/arrived & "
+            f": >{WORK}/arrived; {receive} >{WORK}/arrived & "
             f"until grep -q listening {WORK}/arrived; do usleep 10000; done; "
             f"{send} && wait && tail -n +2 {WORK}/arrived"
         )
@@ -113,7 +124,7 @@ class GuestPath:
         gen = inside(SIDES["a"], (GENSINK, "gen", "--to", address, *words, "--tail_ms", "1000"))
         pings = int(window_s / 0.1)
         printed = self.sh(
-            f"echo {TOKEN} >{WORK}/token; "
+            f"echo {TOKEN} >{WORK}/token; : >{WORK}/sink.log; "
             f"{shlex.join(sink)} >{WORK}/sink 2>{WORK}/sink.log & "
             f"until grep -q listening {WORK}/sink.log; do usleep 10000; done; "
             f"{shlex.join(gen)} >{WORK}/gen 2>&1 & sleep {warmup_s + 0.5:g}; "

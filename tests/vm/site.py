@@ -9,14 +9,15 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
-from faults.site import ADDRESSES, Site, run, until
+from faults.site import ADDRESSES, ATTEMPTS, SECONDS, Site, disturbed, run, until
+from forked_controller import Controller, Controllers
+from noise import LITTLE, contended_s
 
 from .guest import CARDS, Guest
 from .image import Image
@@ -41,11 +42,12 @@ ip route | sed 's/ linkdown//' | sort
 ip -6 route | sed 's/expires [0-9]*sec//;s/ linkdown//' | sort
 for option in -g -c -k -a -l; do ethtool $option '*' 2>&1; done
 for i in mgmt e1000e e1000 vmxnet3 virtio; do
-    for f in gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len; do
-        cat /sys/class/net/$i/$f
-    done
-    for q in /sys/class/net/$i/device/msi_irqs/* /sys/class/net/$i/device/../msi_irqs/*; do
-        echo $q $(cat /proc/irq/${q##*/}/smp_affinity_list 2>/dev/null)
+    cd /sys/class/net/$i
+    cat gro_flush_timeout napi_defer_hard_irqs threaded mtu tx_queue_len
+    for q in device/msi_irqs/* device/../msi_irqs/*; do
+        cpus=
+        if [ -e /proc/irq/${q##*/} ]; then read cpus </proc/irq/${q##*/}/smp_affinity_list; fi
+        echo $i $q $cpus
     done
 done
 """
@@ -67,6 +69,7 @@ class Machines(Site):
 
     def __init__(self, state: Path, image: Image):
         super().__init__(state)
+        self.as_found: dict[str, str] = {}
         self.namespaces = {"ctl": self.namespaces["ctl"]}
         (state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
         self.image = image
@@ -75,6 +78,7 @@ class Machines(Site):
             name: Guest(name, number, address, state, controller, image, state, **MORE[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
         }
+        self.forks = Controllers(controller, home=state / "home")
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
@@ -98,6 +102,7 @@ class Machines(Site):
             guest.wait()
             if not guest.clock:
                 guest.sh(f"date -s @{int(time.time())}")
+        self.as_found = self.dump()
 
     def use(self, parts: Path) -> None:
         """Take keys and machines from a directory."""
@@ -125,6 +130,25 @@ class Machines(Site):
         for guest in self.guests.values():
             guest.stop()
         super().down()
+        self.forks.close()
+
+    def start(self, *words: str, prefix: str = "exec") -> Controller:
+        """Start netlab on the controller, in a session of its own."""
+        assert prefix == "exec"
+        process = self.forks.start(words, cwd=self.state)
+        self.controllers.append(process)
+        return process
+
+    def completed(self, seconds: float = SECONDS) -> None:
+        """Run the study to its end; again if it stalled while work of this machine waited."""
+        for _ in range(ATTEMPTS):
+            began_s, before_s = time.monotonic(), contended_s()
+            code, complaint = self.finished(self.measure(seconds=seconds))
+            contended = (contended_s() - before_s) / (time.monotonic() - began_s) > LITTLE
+            stalled = code == 1 and "no byte for " in complaint and contended
+            if not (stalled or disturbed(code, complaint)):
+                break
+        assert code == 0, complaint
 
     def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
         """The study of the machines: a path for each card, and a group on it."""
@@ -171,7 +195,7 @@ class Machines(Site):
             )
         )
 
-    def lose_controller(self, process: subprocess.Popen[str]) -> None:
+    def lose_controller(self, process: Controller) -> None:
         """Cut the controller's power: no packet says that its connections are gone.
 
         It is away until :meth:`find_controller`; the machines' QEMU is not part of it.
@@ -200,7 +224,7 @@ class Machines(Site):
         before, self._sent_B = getattr(self, "_sent_B", None), int(self.guests["a"].sh(counter))
         return before is not None and self._sent_B > before + 50_000
 
-    def under_way(self) -> subprocess.Popen[str]:
+    def under_way(self) -> Controller:
         """A run whose data flow."""
         self._sent_B = None  # not what an earlier run sent
         process = self.measure()
@@ -229,8 +253,8 @@ class Machines(Site):
         for name in self.guests:
             until(lambda name=name: not self.processes(name), 45, POLL_S)
 
-    def restored(self, settings: dict[str, str]) -> None:
-        """Wait until no process is left and every setting is as before; links come up again."""
+    def restored(self) -> None:
+        """Wait until no process is left and every setting is as found; links come up again."""
         self.ended()
         differing: list[str] = []
 
@@ -238,7 +262,7 @@ class Machines(Site):
             now = self.dump()
             differing[:] = [
                 f"{sign}{name}: {line}"
-                for name, text in settings.items()
+                for name, text in self.as_found.items()
                 for sign, some, others in (("-", text, now[name]), ("+", now[name], text))
                 for line in some.splitlines()
                 if line not in others.splitlines()
@@ -251,9 +275,9 @@ class Machines(Site):
         except AssertionError as error:
             raise AssertionError("\n".join(differing)) from error
 
-    def clean(self, settings: dict[str, str]) -> None:
-        """Wait until no process and no journal is left, and every setting is as before."""
-        self.restored(settings)
+    def clean(self) -> None:
+        """Wait until no process and no journal is left, and every setting is as found."""
+        self.restored()
         until(lambda: not self.journals(), 45, POLL_S)
 
 

@@ -104,6 +104,7 @@ def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest, by)
 def test_the_tail_is_dropped_at_the_limit_of_the_queue(guest, by, limit, delay_ms):
     """A burst of 200 packets at 200 kb/s, where one leaves in 42 ms."""
     with paths.path(guest, by, rate_Mbps=0.2, delay_ms=delay_ms, **limit) as path:
+        path.quieten()
         seconds, arrived = path.datagrams(200, 1000)
         dropped = path.dropped()
     assert dropped == {"queue": 200 - len(arrived), "loss": 0}

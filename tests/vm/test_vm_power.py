@@ -123,13 +123,13 @@ def test_a_machine_comes_back_clean_and_the_next_run_completes(fault, two_machin
     site, (exit_code, sentence) = two_machines, PROMISES[fault]
     shutil.rmtree(site.results)
     shutil.copytree(before, site.results)
-    tables, settings = site.tables(), site.dump()
+    tables = site.tables()
     code, complaint = FAULTS[fault](site)
     assert code == exit_code, complaint
     assert sentence in complaint, complaint
     for unwanted in ("Traceback", "Warning"):
         assert unwanted not in complaint, complaint
     assert not disturbed(code, complaint)
-    site.restored(settings)
+    site.restored()
     resumed(site, tables)
-    site.clean(settings)
+    site.clean()

@@ -10,10 +10,12 @@
 
 _Static_assert(NL_CARD_NAME == ETH_GSTRING_LEN + 1, "a name has room for its terminator");
 
-/* Parts of names in Linux's drivers: rx_missed_errors, rx_out_of_buffer, tx_pause_ctrl_phy. */
+/* Parts of names in Linux's drivers: rx_missed_errors, rx_out_of_buffer, tx_pause_ctrl_phy;
+ * alloc_rx_buff_failed of e1000e, pkts rx OOB of vmxnet3, tx_timeouts of virtio_net. */
 static const char *const loss_words[] = {
 	"drop",   "discard", "miss",  "err",	"fifo", "overrun", "overflow", "crc",
 	"no_buf", "nobuf",   "no_dma", "of_buffer", "pause", "xon", "xoff", "flow_control",
+	"fail",   "timeout", "oob",   "fcs",	"abort",
 };
 
 int nl_card_counts_loss(const char *name)
@@ -104,9 +106,15 @@ static const struct nl_card_value *find(const struct nl_card_scan *scan, const c
 
 static void insert(struct nl_card *out, const char *name, uint64_t grown)
 {
-	uint64_t at = out->count < NL_CARD_COUNTERS ? out->count++ : NL_CARD_COUNTERS - 1;
+	uint64_t at = 0;
 
-	if (at == NL_CARD_COUNTERS - 1 && out->counter[at].grown >= grown && out->counter[at].grown)
+	while (at < out->count && strcmp(out->counter[at].name, name) != 0)
+		at++;
+	if (at < out->count)
+		grown += out->counter[at].grown;
+	else if (at < NL_CARD_COUNTERS)
+		out->count++;
+	else if (out->counter[--at].grown >= grown)
 		return;
 	for (; at > 0 && out->counter[at - 1].grown < grown; at--)
 		out->counter[at] = out->counter[at - 1];

@@ -28,7 +28,8 @@ int nl_card_scan(const char *interface, struct nl_card_scan *out);
 void nl_card_scan_free(struct nl_card_scan *scan);
 
 /* The counters that grew, the largest growth first, at most NL_CARD_COUNTERS. A counter that one
- * scan lacks is left out, and so is one that went back. Pure. */
+ * scan lacks is left out, and so is one that went back. Counters of one name, as vmxnet3 has for
+ * its queues, are added up. Pure. */
 void nl_card_diff(const struct nl_card_scan *before, const struct nl_card_scan *after,
 		  struct nl_card *out);
 

@@ -27,10 +27,18 @@ static void names_of_drops_errors_and_pauses_are_recognised(void)
 	static const char *const lost[] = {
 		"rx_missed_errors", "rx_out_of_buffer", "rx_no_buffer_count", "tx_pause_ctrl_phy",
 		"rx_flow_control_xoff", "drv dropped rx total", "rx0_drops", "rx_discards_phy",
-		"RX_CRC_Errors", "link_xon_rx.nic", "rx_fifo_errors", "alloc_rx_buff_failed_nobuf",
+		"RX_CRC_Errors", "link_xon_rx.nic", "rx_fifo_errors",
+		/* e1000 and e1000e */
+		"alloc_rx_buff_failed", "tx_timeout_count", "tx_abort_late_coll", "rx_dma_failed",
+		/* vmxnet3 */
+		"pkts rx OOB", "rx buf alloc fail", "fcs", "pkts tx discard", "tx timeout count",
+		/* virtio_net */
+		"rx_queue_0_drops", "tx_queue_0_xdp_tx_drops", "tx_queue_0_tx_timeouts",
 	};
-	static const char *const carried[] = {"rx_packets", "tx_bytes", "rx_queue_0_kicks",
-					      "peer_ifindex", ""};
+	static const char *const carried[] = {
+		"rx_packets", "tx_bytes", "rx_queue_0_kicks", "peer_ifindex", "",
+		"tx_tcp_seg_good", "rx_csum_offload_good", "tx_restart_queue", "LRO pkts rx", "ring full",
+	};
 
 	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
 		CHECK(nl_card_counts_loss(lost[i]));
@@ -81,6 +89,20 @@ static void the_largest_growth_comes_first_and_the_rest_is_cut(void)
 	CHECK(card.counter[NL_CARD_COUNTERS - 1].grown == 18);
 }
 
+static void counters_of_one_name_are_added_up(void)
+{
+	put(&then[0], "pkts rx OOB", 10);
+	put(&then[1], "pkts rx err", 20);
+	put(&then[2], "pkts rx OOB", 30); /* of the second queue */
+	put(&now[0], "pkts rx OOB", 14);
+	put(&now[1], "pkts rx err", 25);
+	put(&now[2], "pkts rx OOB", 33);
+	diff(3, 3);
+	CHECK(card.count == 2);
+	CHECK(strcmp(card.counter[0].name, "pkts rx OOB") == 0 && card.counter[0].grown == 7);
+	CHECK(strcmp(card.counter[1].name, "pkts rx err") == 0 && card.counter[1].grown == 5);
+}
+
 static void a_driver_without_counters_is_unknown(void)
 {
 	struct nl_card_scan scan;
@@ -96,6 +118,7 @@ static const struct nl_test tests[] = {
 	TEST(only_counters_that_grew_are_reported),
 	TEST(counters_are_matched_by_name),
 	TEST(the_largest_growth_comes_first_and_the_rest_is_cut),
+	TEST(counters_of_one_name_are_added_up),
 	TEST(a_driver_without_counters_is_unknown),
 };
 
