@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -44,21 +46,33 @@ def small_study(name: str) -> dict:
     }
 
 
-@pytest.fixture
-def study_file(tmp_path: Path) -> Path:
-    """The small study as a file."""
-    path = tmp_path / "small.yml"
+def small_file(directory: Path) -> Path:
+    """Write the small study as a file."""
+    path = directory / "small.yml"
     path.write_text(yaml.safe_dump(small_study("small"), sort_keys=False))
     return path
 
 
 @pytest.fixture
-def machine_untouched():
-    """The machine's own settings and namespaces are the same after the test as before."""
+def study_file(tmp_path: Path) -> Path:
+    """The small study as a file."""
+    return small_file(tmp_path)
+
+
+@contextlib.contextmanager
+def untouched() -> Iterator[None]:
+    """The machine's own settings and namespaces are the same after the block as before."""
     before, names = dumps.dump(), dumps.made()
     yield
     assert dumps.difference(before, dumps.dump()) == {}
     assert dumps.made() <= names
+
+
+@pytest.fixture
+def machine_untouched():
+    """The machine's own settings and namespaces are the same after the test as before."""
+    with untouched():
+        yield
 
 
 def stored(parent: Path, name: str) -> dict:
