@@ -100,21 +100,15 @@ def cut_at_push(site: Site) -> Result:
 
 def cut_at_record(site: Site, verb: str) -> Result:
     """The moment at which the journal of host b has its first record of a kind."""
+    journals = site.state / "b" / "cache" / "netlab" / "journal"
+    stop = subprocess.Popen(
+        [sys.executable, HERE / "stop_at_record.py", journals, verb], stdin=subprocess.PIPE
+    )
     process = site.measure()
     until(lambda: site.processes("b", " tune ") or process.poll() is not None, 90)
     tune = site.only("b", "tune")
-
-    def recorded() -> bool:
-        return any(f" {verb} n=" in journal.read_text() for journal in of_b())
-
-    def of_b() -> list[Path]:
-        return [path for path in site.journals() if path.is_relative_to(site.state / "b")]
-
-    deadline = time.monotonic() + 60
-    while not recorded():
-        assert time.monotonic() < deadline
-        time.sleep(0.0005)
-    os.kill(tune, signal.SIGSTOP)  # no answer leaves the host before its link is down
+    stop.communicate(b"%d\n" % tune, timeout=60)
+    assert stop.returncode == 0  # no answer leaves the host before its link is down
     site.ip("b", "link set mgmt down")
     os.kill(tune, signal.SIGCONT)
     return cut_off(site, process)
