@@ -341,24 +341,24 @@ def other_architecture(site: Site) -> Result:
 
 
 FAULTS: dict[str, Callable[[Site], Result]] = {
-    # the long ones first: they wait beside the others
+    # the long ones, which wait, are spread over the first half, so that others use the CPUs
     "the agent is stopped for 60 s": lambda site: stopped(site, "agent"),
     "tune is stopped for 60 s": lambda site: stopped(site, "tune"),
-    "the guard is stopped for 60 s": lambda site: stopped(site, "guard"),
-    "the controller is stopped": controller_stopped,
-    "both management links are cut": links_cut,
     "none": none,
     "a host is unreachable": lambda site: unreachable(site, "b"),
     "both hosts are unreachable": lambda site: unreachable(site, "a", "b"),
     "the host key is unknown": unknown_key,
     "the user has no SSH key": no_key,
+    "the guard is stopped for 60 s": lambda site: stopped(site, "guard"),
     "a host becomes unreachable while its agent is pushed": cut_at_push,
     "a host becomes unreachable while it is tuned": lambda site: cut_at_record(site, "set"),
     "a host becomes unreachable while it is reverted": lambda site: cut_at_record(site, "done"),
     "the SSH sessions of a host are killed": session_killed,
+    "the controller is stopped": controller_stopped,
     "both management links are down for 5 s": links_down_for_5_s,
     "the data link is cut": lambda site: data_link(site, 0),
     "the data link is down for 1 s": lambda site: data_link(site, 1),
+    "both management links are cut": links_cut,
     "a link of the path drops large packets": run_in_black_hole,
     "`check`: a link of the path drops large packets": check_in_black_hole,
     "a hostile peer connects to the data port": hostile_peer,
