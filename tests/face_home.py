@@ -28,10 +28,10 @@ def home_at(directory: Path, patch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
-def measured_openlab() -> Path:
-    """Store made-up results of the openlab study's short form where its results go."""
+def measured_openlab(directory: Path | None = None) -> Path:
+    """Store made-up results of the openlab study's short form; by default where they go."""
     quick = studies.load(synthetic.openlab_file(), quick=True)
-    directory = paths.results_dir(quick.name)
+    directory = directory or paths.results_dir(quick.name)
     synthetic.store_of(directory, quick)
     freeze(quick, directory)
     return directory

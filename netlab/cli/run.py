@@ -57,6 +57,15 @@ def exit_code(campaign: Campaign) -> int:
     return 1
 
 
+def summary(campaign: Campaign) -> str:
+    """One line about a campaign: numbers of runs, and the first that failed."""
+    return (
+        f"{campaign.measured} runs measured in {campaign.visits} visits, "
+        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged"
+        + (f"; the first failed run is {campaign.first_failed}" if campaign.first_failed else "")
+    )
+
+
 def measure(
     loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
 ) -> Campaign:
@@ -64,10 +73,7 @@ def measure(
     from netlab.experiment.campaign import run_study
 
     campaign = run_study(loaded, directory=results, outer=outer, watcher=progress)
-    progress.note(
-        f"{campaign.measured} runs measured in {campaign.visits} visits, "
-        f"{campaign.kept} kept from before; {campaign.failed} failed, {campaign.flagged} flagged"
-    )
+    progress.note(summary(campaign))
     if campaign.disturbed:
         progress.note(
             f"{campaign.disturbed} runs are flagged interference, also after "

@@ -57,6 +57,8 @@ class Campaign:
         Runs that count and are flagged ``interference``, after all retries.
     failed, flagged : int
         Of all runs that count: those that failed, and those with another flag.
+    first_failed : str
+        The first run that failed, with the reason; empty if none failed.
     empty_cells : tuple of str
         Cells without a valid run, each with the first reason.
     looks : tuple of Look
@@ -75,6 +77,7 @@ class Campaign:
     disturbed: int = 0
     failed: int = 0
     flagged: int = 0
+    first_failed: str = ""
     empty_cells: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
     out_of_time: bool = False
@@ -165,6 +168,14 @@ def empty_cells(runs: pd.DataFrame, first: Sequence[Visit]) -> tuple[str, ...]:
     )
 
 
+def first_reason(runs: pd.DataFrame) -> str:
+    """The first of some runs in planned order, with its reason; empty without runs."""
+    if runs.empty:
+        return ""
+    first = runs.iloc[0]
+    return f"{first['run_id']}: {first['message'] or first['flags']}"
+
+
 def _mean_run_s(study: Study, first: Sequence[Visit]) -> float:
     """Estimated time of a run, s: mean over the cells."""
     each = [run_s(study, run) for visit in first for run in visit.runs]
@@ -235,6 +246,7 @@ class _Rounds:
             disturbed=int(disturbed(runs).sum()),
             failed=int(without.sum()),
             flagged=int(((runs["flags"] != "") & ~without).sum()),
+            first_failed=first_reason(runs[without]),
             empty_cells=empty_cells(runs, planned[0]),
             looks=tuple(self.looks),
             out_of_time=self.out_of_time,

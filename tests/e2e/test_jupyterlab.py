@@ -41,25 +41,32 @@ def long_study() -> dict:
     return content | {"quick": content["timing"] | {"rounds": 40}}
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
     """A directory of its own with a copy of the notebooks, in which openlab-2003 is small."""
-    home = home_at(tmp_path, monkeypatch)
-    studies = home / "data" / "studies"
-    studies.unlink()
-    studies.mkdir()
-    (studies / "openlab-2003.yml").write_text(yaml.safe_dump(long_study()))
-    (home / "notebooks").unlink()
-    shutil.copytree(ROOT / "notebooks", home / "notebooks")
-    return home
+    with pytest.MonkeyPatch.context() as patch:
+        home = home_at(tmp_path_factory.mktemp("home"), patch)
+        studies = home / "data" / "studies"
+        studies.unlink()
+        studies.mkdir()
+        (studies / "openlab-2003.yml").write_text(yaml.safe_dump(long_study()))
+        (home / "notebooks").unlink()
+        shutil.copytree(ROOT / "notebooks", home / "notebooks")
+        yield home
 
 
-@pytest.fixture
-def server(place, tmp_path):
+@pytest.fixture(scope="module")
+def measured(place):
+    """Made-up results of that study, beside those that a test measures."""
+    return measured_openlab(place / "measured")
+
+
+@pytest.fixture(scope="module")
+def server(place):
     """Address of a JupyterLab of the place."""
     argv = (sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0")
     more = ("--expose-app-in-browser", "--ServerApp.ip=127.0.0.1", f"--notebook-dir={place}")
-    log = tmp_path / "lab.log"
+    log = place / "lab.log"
     with open(log, "wb") as said:
         process = subprocess.Popen((*argv, *more), stdout=said, stderr=said, cwd=place)
     try:
@@ -84,14 +91,14 @@ def until(condition, what: str):
     raise AssertionError(f"no {what} in {WAIT_S} s")
 
 
-@pytest.fixture
-def browser(tmp_path):
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
     """Headless Chromium."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for argument in (
         *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-        *("--window-size=1280,1600", f"--user-data-dir={tmp_path / 'profile'}"),
+        *("--window-size=1280,1600", f"--user-data-dir={tmp_path_factory.mktemp('profile')}"),
     ):
         options.add_argument(argument)
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -113,6 +120,13 @@ def script(browser, code: str):
         return None
 
 
+def opened(browser, server, name: str) -> None:
+    """Open a notebook in a workspace of its own, which has no page of another test."""
+    address, _, token = server.partition("?")
+    browser.get(f"{address}/workspaces/{name.split('.')[0]}/tree/notebooks/{name}?{token}")
+    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
+
+
 def run_all(browser) -> bool:
     """Run all cells; false if the page was not ready for it, and executed none or some of them."""
     command(browser, "notebook:run-all-cells")
@@ -125,9 +139,7 @@ def run_all(browser) -> bool:
 
 
 def test_a_study_is_seen_live_stopped_in_the_middle_and_kept_in_the_file(place, server, browser):
-    address, _, token = server.partition("?")
-    browser.get(f"{address}/tree/notebooks/01-run-study.ipynb?{token}")
-    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
+    opened(browser, server, "01-run-study.ipynb")
     until(lambda: run_all(browser), "live view")
 
     def some_runs():
@@ -187,11 +199,9 @@ ONE = "left → right, openlab-2003-normal"
 OTHER = "left ↔ right, openlab-2003-full"
 
 
-def written(place, name: str, outputs=()) -> None:
+def written(place, name: str, measured, outputs=()) -> None:
     """A notebook that explores the results, with outputs as if it came from elsewhere."""
-    cell = nbformat.v4.new_code_cell(
-        f"import netlab\nnetlab.Results({str(measured_openlab())!r}).explore()"
-    )
+    cell = nbformat.v4.new_code_cell(f"import netlab\nnetlab.Results({str(measured)!r}).explore()")
     cell.outputs = list(outputs)
     with_code(place, name, cell)
 
@@ -203,12 +213,6 @@ def with_code(place, name: str, cell: nbformat.NotebookNode) -> None:
     nbformat.write(notebook, place / "notebooks" / name)
 
 
-def opened(browser, server, name: str) -> None:
-    address, _, token = server.partition("?")
-    browser.get(f"{address}/tree/notebooks/{name}?{token}")
-    until(lambda: script(browser, IDLE) == "idle", "idle kernel")
-
-
 def explored(browser) -> bool:
     """Run all cells; false if the page was not ready for it, and executed none."""
     command(browser, "notebook:run-all-cells")
@@ -218,8 +222,10 @@ def explored(browser) -> bool:
     return script(browser, VIEWS) == [[ONE, True]]
 
 
-def test_the_explorer_works_when_run_and_in_the_saved_file_opened_again(place, server, browser):
-    written(place, "explore.ipynb")
+def test_the_explorer_works_when_run_and_in_the_saved_file_opened_again(
+    place, server, browser, measured
+):
+    written(place, "explore.ipynb", measured)
     opened(browser, server, "explore.ipynb")
     until(lambda: explored(browser), "explorer")
     assert script(browser, PICTURES) == [True]
@@ -237,12 +243,13 @@ def test_the_explorer_works_when_run_and_in_the_saved_file_opened_again(place, s
         assert True in script(browser, PICTURES)
 
 
-def test_the_explorer_can_be_read_in_a_notebook_that_is_not_trusted(place, server, browser):
-    found = netlab.Results(measured_openlab()).explore()
+def test_the_explorer_can_be_read_in_a_notebook_that_is_not_trusted(
+    place, server, browser, measured
+):
+    found = netlab.Results(measured).explore()
     data = {"text/html": found._repr_html_(), "text/plain": repr(found)}
-    written(
-        place, "given.ipynb", [nbformat.v4.new_output("execute_result", data, execution_count=1)]
-    )
+    given = nbformat.v4.new_output("execute_result", data, execution_count=1)
+    written(place, "given.ipynb", measured, [given])
     opened(browser, server, "given.ipynb")
     seen = until(lambda: script(browser, VIEWS), "views")
     assert seen[0] == [ONE, True] and [is_open for _, is_open in seen] == [True] + [False] * 3

@@ -26,8 +26,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 def bundle_of(place: Path) -> Path:
     """A bundle of made-up results of a small study of lab hosts, without a report."""
     whole = small_study("small")
-    quiet = {"steal_percent": 100.0, "foreign_cpu_percent": 100.0}
-    small = {"groups": whole["groups"][:1], "tunings": whole["tunings"][1:], "noise": quiet}
+    small = {"groups": whole["groups"][:1], "tunings": whole["tunings"][1:]}
     timing = {**whole["timing"], "rounds": 3}
     (place / "small.yml").write_text(yaml.safe_dump({**whole, **small, "timing": timing}))
     work = place / "work"

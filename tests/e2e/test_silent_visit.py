@@ -18,7 +18,6 @@ from tests.e2e.conftest import small_study
 pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.beside]
 
 SILENCE_S = 8.0
-QUIET_OR_NOT = {"foreign_cpu_percent": 100, "steal_percent": 100}
 
 
 class Stopping(Watcher):
@@ -52,7 +51,7 @@ def test_a_visit_that_falls_silent_is_measured_again_in_a_new_kernel(
     monkeypatch.setattr(campaign, "SILENCE_S", SILENCE_S)
     monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
     watcher = Stopping()
-    study = load({**small_study("silent"), "noise": QUIET_OR_NOT})
+    study = load(small_study("silent"))
     done = campaign.run_study(study, directory=tmp_path / "results", watcher=watcher)
     assert len(watcher.notes) == 1 and "so its kernel was ended" in watcher.notes[0]
     runs = Store(tmp_path / "results").runs()

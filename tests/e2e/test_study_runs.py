@@ -10,18 +10,31 @@ import pytest
 
 from netlab.results import Store
 from tests.e2e import dumps
-from tests.e2e.conftest import ROOT, below_gate, measured_through, run_netlab
+from tests.e2e.conftest import (
+    ROOT,
+    below_gate,
+    measured_through,
+    run_netlab,
+    small_file,
+    untouched,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
-def test_a_study_is_measured_then_kept_then_reported(
-    study_file: Path, tmp_path: Path, machine_untouched
-):
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory) -> tuple[Path, Path]:
+    """The file of the small study, and its results; the machine is as before."""
+    place = tmp_path_factory.mktemp("measured")
+    study, results = small_file(place), place / "results"
+    with untouched():
+        measured_through(run_netlab("run", str(study), "--results", str(results)))
+    return study, results
+
+
+def test_a_study_is_measured_then_kept_then_reported(measured, tmp_path: Path, machine_untouched):
     """The second call repeats no run; the report shows every cell; the ledger closes."""
-    results = tmp_path / "results"
-    first = run_netlab("run", str(study_file), "--results", str(results))
-    measured_through(first)
+    study_file, results = measured
     runs = Store(results).runs()
     assert len(runs) == 8
     assert runs["run_id"].is_unique
@@ -51,11 +64,9 @@ def test_a_study_is_measured_then_kept_then_reported(
     assert "left -&gt; right" in (site / "tables.html").read_text()
 
 
-def test_every_run_records_knobs_unsupported_and_provenance(study_file: Path, tmp_path: Path):
+def test_every_run_records_knobs_unsupported_and_provenance(measured):
     """A run tells what was set, what the host does not have, and what measured it."""
-    results = tmp_path / "results"
-    done = run_netlab("run", str(study_file), "--results", str(results))
-    measured_through(done)
+    _, results = measured
     for row in Store(results).runs().itertuples():
         unsupported = {(line["host"], line["knob"]) for line in json.loads(row.unsupported)}
         assert any("tcp_tw_recycle" in knob for _, knob in unsupported)

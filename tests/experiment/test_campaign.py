@@ -1,10 +1,11 @@
-"""A campaign's message about cells that it could not measure."""
+"""A campaign's messages about cells that it could not measure, and about runs that failed."""
 
 from __future__ import annotations
 
 import synthetic
 
-from netlab.experiment.campaign import empty_cells
+from netlab.cli.run import summary
+from netlab.experiment.campaign import Campaign, empty_cells, first_reason
 from netlab.study.schedule import rounds
 
 
@@ -26,3 +27,18 @@ def test_a_cell_without_a_run_was_not_measured():
     runs = synthetic.runs_of(study, change=synthetic.only(streams=(1, 4, 12)))
     empty = empty_cells(runs, rounds(study)[0])
     assert len(empty) == 35 and all(text.endswith("@20: not measured") for text in empty)
+
+
+def test_the_summary_names_the_first_failed_run_and_its_reason(tmp_path):
+    study = synthetic.openlab()
+    runs = synthetic.runs_of(study)
+    assert first_reason(runs[:0]) == ""
+    runs.loc[3, ["flags", "message"]] = ("failed", "sender: connection reset by peer")
+    runs.loc[4, "flags"] = "lost_host"
+    failed = runs.loc[3:4]
+    assert first_reason(failed.loc[4:]) == f"{runs.loc[4, 'run_id']}: lost_host"
+    said = f"{runs.loc[3, 'run_id']}: sender: connection reset by peer"
+    done = Campaign(study, tmp_path, 7, 420, 0, failed=2, first_failed=first_reason(failed))
+    counts = "420 runs measured in 7 visits, 0 kept from before; 2 failed, 0 flagged"
+    assert summary(done) == f"{counts}; the first failed run is {said}"
+    assert summary(Campaign(study, tmp_path, 7, 420, 0)) == counts.replace("2 failed", "0 failed")

@@ -12,7 +12,7 @@ import pytest
 
 from .site import SSHD, standing
 
-SIDE_BY_SIDE = 3
+SIDE_BY_SIDE = 4
 
 
 @pytest.fixture(scope="session")
