@@ -232,7 +232,7 @@ def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(t
     site.clean()
 
 
-def test_init_finds_every_card_and_writes_a_study_that_checks(two_machines):
+def test_init_finds_every_card_and_writes_a_study_that_checks_and_measures(two_machines):
     site = two_machines
     names = (f"root@{guest.address}" for guest in site.guests.values())
     options = ("--identity-file", str(site.state / "key"), "--output", "found.yml", "--force")
@@ -248,6 +248,12 @@ def test_init_finds_every_card_and_writes_a_study_that_checks(two_machines):
     checking = site.start("check", "found.yml")
     said, complaint = checking.communicate(timeout=300)
     assert checking.returncode == 0, said + complaint
+    words = ("run", "found.yml", "--rounds", "1", "--seconds", "0.3", "--results", "found")
+    _, complaint = site.finished(site.start(*words), 300)
+    rows = Store(site.state / "found").runs()
+    assert rows["run_id"].nunique() == 2 * 3, complaint
+    assert not rows["flags"].str.contains("failed|ledger").any(), complaint
+    assert (rows["ledger_error_B"] == 0).all()
     site.clean()
 
 
