@@ -105,7 +105,7 @@ def flags_of(
         flags["ledger_mismatch"] = "; ".join(ledger_problems)
     disturbed = [interference(row, noise, largest), *surplus]
     if any(disturbed):
-        flags[INTERFERENCE] = ", ".join(filter(None, disturbed))
+        flags["interference"] = ", ".join(filter(None, disturbed))
     if drift:
         flags["tuning_drift"] = "; ".join(drift)
     meters = list(_meters(outcome))
