@@ -41,6 +41,7 @@ done
 rm -f {REQUESTS} {ANSWERS}
 """
 PORT = 5000
+QUEUE_PACKETS = 10_000
 TOKEN = "00112233445566778899aabbccddeeff"
 
 
@@ -195,6 +196,10 @@ def up(guest: Guest, plan: Topology) -> Iterator[GuestPath]:
             ),
         )
         made = GuestPath(guest, lab_path)
+        if lab_path.emulator is not None:
+            for end in lab_path.ends:  # while the emulator has no CPU, its devices keep packets
+                device = ("dev", end.interface, "txqueuelen", str(QUEUE_PACKETS))
+                run_in(guest, inside(SIDES[end.host], ("ip", "link", "set", *device)))
         # either host has the other's hardware address then
         until(lambda: made.pings_ms(1), 20, 0.1)
         yield made
