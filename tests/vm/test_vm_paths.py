@@ -87,7 +87,7 @@ def test_a_stream_gets_the_rate_and_the_queue_no_more_than_its_length(guest, by)
             longest_ms = statistics.quantiles(loaded_ms, n=10)[-1]
             share = goodput_bps / (4e6 * 1448 / 1514)
             in_time = idle_ms < 50 + LATE_MS and longest_ms < 170 + LATE_MS
-            if in_time and share > 0.97:
+            if in_time and 0.97 < share < 1.02:  # what arrived late fills up the next window
                 break
     assert (in_time and share > 0.97) or loads.always, (share, idle_ms, loaded_ms, loads)
     assert idle_ms >= 50 and longest_ms > 110, (idle_ms, loaded_ms)
