@@ -232,7 +232,7 @@ def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(t
     site.clean()
 
 
-def test_init_finds_every_card_and_writes_a_study_that_checks_and_measures(two_machines):
+def test_init_finds_every_card_and_writes_a_study_that_measures(two_machines):
     site = two_machines
     names = (f"root@{guest.address}" for guest in site.guests.values())
     options = ("--identity-file", str(site.state / "key"), "--output", "found.yml", "--force")
@@ -245,10 +245,7 @@ def test_init_finds_every_card_and_writes_a_study_that_checks_and_measures(two_m
         assert f"address: 198.18.{number}.1," in text and f"address: 198.18.{number}.2," in text
     assert "PCIe 1.0 x1" in text
     assert re.search(r"left, right: their clocks are \d{8,} s apart", said), said
-    checking = site.start("check", "found.yml")
-    said, complaint = checking.communicate(timeout=300)
-    assert checking.returncode == 0, said + complaint
-    words = ("run", "found.yml", "--rounds", "1", "--seconds", "0.3", "--results", "found")
+    words = ("run", "found.yml", "--rounds", "1", "--seconds", "0.1", "--results", "found")
     _, complaint = site.finished(site.start(*words), 300)
     rows = Store(site.state / "found").runs()
     assert rows["run_id"].nunique() == 2 * 3, complaint
