@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
@@ -30,7 +31,7 @@ def _shown(form: str) -> Callable[[float], str]:
 
 
 @dataclass(frozen=True, eq=False)
-class OneTable:
+class OneTable(ABC):
     """Base of the results of a calibration that has one table.
 
     Attributes
@@ -56,9 +57,9 @@ class OneTable:
     ROWS: ClassVar[str]
     """Key of the rows in the JSON document."""
 
+    @abstractmethod
     def table(self) -> Table:
         """The table for readers."""
-        raise NotImplementedError
 
     def tables(self) -> dict[str, Table]:
         """The table, by the name of its file."""
