@@ -17,6 +17,10 @@ work on the CPUs can flag a run more often than netlab measures it again. The sh
 in which work waited for a CPU is measured; only if it is above a tenth may a failed test run again.
 
 Every other failure is final, and so are more than a few of them: a second run could hide a race.
+
+``NETLAB_TESTS_UNSTABLE=2``, as ``.ci/run`` sets it, lets up to two other tests of a part fail, each
+of which must then pass three times in a row. They are named as unstable: a race to be mended, which
+need not hold up a change that has nothing to do with it. ``make test`` sets nothing of the kind.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import apart
@@ -36,6 +41,9 @@ STUDY = "study"
 CONTENDED = "contended"
 """Property of a test: share of its time in which work waited for a CPU, or a guest took it."""
 MOST_AGAIN = 6
+UNSTABLE = "NETLAB_TESTS_UNSTABLE"
+"""Environment variable: how many other tests of a part may fail and pass three times after that."""
+IN_A_ROW = 3
 LONG = "e2e or native or root or slow or timing or alone"
 """Markers of tests that `make check` leaves out."""
 ALONE = "(e2e or timing or alone) and not beside"
@@ -102,7 +110,7 @@ class Failures:
             share = dict(report.user_properties).get(CONTENDED, 0.0)
             if TIMING in report.keywords or (STUDY in report.keywords and share > LITTLE):
                 self.again[report.nodeid] = share
-            else:
+            elif report.nodeid not in self.others:
                 self.others.append(report.nodeid)
 
 
@@ -125,19 +133,31 @@ def main(argv: list[str]) -> int:
 
 
 def tried(argv: list[str]) -> int:
-    """Run tests, and once more the failed ones that may, one at a time."""
+    """Run tests, and again the failed ones that may, one at a time."""
     failures = Failures()
     code = int(pytest.main(argv, plugins=[failures]))
-    if code != pytest.ExitCode.TESTS_FAILED or failures.others:
+    if code != pytest.ExitCode.TESTS_FAILED:
         return code
-    if not 0 < len(failures.again) <= MOST_AGAIN:
+    if len(failures.again) > MOST_AGAIN or len(failures.others) > int(os.environ.get(UNSTABLE, 0)):
         return code
-    print("\nOnly tests that depend on CPU time failed. They are run once more:")
-    for name, share in failures.again.items():
-        print(f"  {name}\n    work waited for a CPU in {share:.0%} of its time")
+    codes = []
+    if failures.again:
+        print("\nTests that depend on CPU time failed. They are run once more:")
+        for name, share in failures.again.items():
+            print(f"  {name}\n    work waited for a CPU in {share:.0%} of its time")
+        codes.append(passes(failures.again))
+    if failures.others:
+        print(f"\nUnstable, to be mended: failed above, and are run {IN_A_ROW} times more:")
+        for name in failures.others:
+            print(f"  {name}")
+        codes += [passes(failures.others) for _ in range(IN_A_ROW)]
+    return max(codes, default=code)
+
+
+def passes(names: Iterable[str]) -> int:
+    """Run these tests in a process of their own; return its exit code."""
     sys.stdout.flush()
-    again = (sys.executable, "-m", "pytest", *failures.again)
-    return subprocess.run(again).returncode
+    return subprocess.run((sys.executable, "-m", "pytest", *names)).returncode
 
 
 if __name__ == "__main__":

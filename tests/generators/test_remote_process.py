@@ -66,7 +66,7 @@ def test_a_tool_is_ended_when_the_block_is_left(host, temporary, tmp_path):
     with started(host, WAITS, str(tmp_path / "pid")) as tool:
         wait_until(lambda: is_running(tmp_path / "pid"))
         assert tool.wait(0.1) is None
-    assert not is_running(tmp_path / "pid")
+    wait_until(lambda: not is_running(tmp_path / "pid"))
 
 
 def test_a_tool_that_will_not_end_is_killed(host, temporary, tmp_path):
@@ -90,7 +90,7 @@ def test_a_held_tool_starts_on_request_only(host, temporary, tmp_path):
         assert tool.wait(0.2) is None and not (tmp_path / "pid").exists()
         tool.go()
         wait_until(lambda: is_running(tmp_path / "pid"))
-    assert not is_running(tmp_path / "pid")
+    wait_until(lambda: not is_running(tmp_path / "pid"))
 
 
 def test_a_held_tool_that_never_starts_leaves_no_process(host, temporary, tmp_path):
