@@ -7,11 +7,14 @@ measurements show fluctuations of a few %". That is read as 3 % on every publish
 published ratio is known to within :data:`BAND` either way. No other margin is used:
 
 - a published ratio *rises* or *falls* outside the band around 1, else it *stays*;
-- a rise recurs if the measured interval lies above 1 and reaches beyond the band; it does not
-  recur if the interval ends within the band or below; a fall likewise, the other way around;
-- "stays" recurs if the measured interval lies within the band, and does not recur if the whole
-  interval lies outside it;
+- a rise recurs if the whole measured interval lies above the band; it does not recur if the whole
+  interval lies within the band or below; a fall likewise, the other way around;
+- "stays" recurs if the whole measured interval lies within the band, and does not recur if it lies
+  on one side of it;
 - anything else is undecided, also a ratio without an interval.
+
+The measured ratio is held to the same bounds as the published one. So two measurements of one ratio
+contradict each other only if their intervals have nothing in common.
 
 Ratios are of rates: of goodput where measured, of what the interface counted in 2003. Both cells of
 a ratio have the same path, so its ceiling cancels. The exception is the step from one direction to
@@ -267,7 +270,7 @@ def verdict(said: str, low: float, high: float, band: float = BAND) -> str:
     if said == RISES:
         if high <= band:
             return DOES_NOT
-        return RECURS if low > 1 else UNDECIDED
+        return RECURS if low > band else UNDECIDED
     if low >= 1 / band and high <= band:
         return RECURS
     return DOES_NOT if low > band or high < 1 / band else UNDECIDED
