@@ -15,8 +15,9 @@ import pandas as pd
 
 from netlab.analysis import factors
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.analysis.effects import mean_ratio
+from netlab.analysis.contrast import mean_ratio, without_rounds
 from netlab.analysis.measured import Measured
+from netlab.analysis.precision import nominal_level
 from netlab.analysis.then_and_now import side, verdict
 from netlab.study.factors import level_text, same
 from netlab.study.published import Published
@@ -79,6 +80,7 @@ def steps(m: Measured) -> pd.DataFrame:
     table, pairs = _table(m), paired(m)
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
+    usable = usable.assign(goodput_MBps=without_rounds(usable))
     goodputs = {
         key: part.set_index("round")["goodput_MBps"]
         for key, part in usable.groupby(list(CELL_KEYS))
@@ -91,7 +93,7 @@ def steps(m: Measured) -> pd.DataFrame:
             found = _cases(pairs, factor, (a, b), others, goodputs)
             if not found:
                 continue
-            now = mean_ratio([case[1:] for case in found], m.study.confidence)
+            now = mean_ratio([case[1:] for case in found], nominal_level(m.study))
             then = math.exp(float(np.mean([math.log(case[0]) for case in found])))
             said = side(then, band(table))
             rows.append(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -35,7 +34,7 @@ EFFECT_COLUMNS = (
 )
 
 COMMON_ROUNDS = 3
-"""Fewest rounds from which a mean ratio takes its interval."""
+"""Fewest common rounds from which a ratio takes its interval."""
 
 POOLED_COLUMNS = (
     "factor",
@@ -309,38 +308,3 @@ def pooled(frame: pd.DataFrame, confidence: float = 0.95) -> pd.DataFrame:
             }
         )
     return pd.DataFrame.from_records(rows, columns=list(POOLED_COLUMNS))
-
-
-def mean_ratio(pairs: Sequence[tuple[pd.Series, pd.Series]], confidence: float = 0.95) -> Ratio:
-    """Geometric mean of the ratios of several pairs, with an interval from their rounds.
-
-    Unlike :func:`pooled`, whose interval is from the spread between contexts, this interval covers
-    only the uncertainty of the runs in these contexts. It is that of the mean ratio of each round;
-    where fewer than :data:`COMMON_ROUNDS` are common to all pairs, the runs are taken as
-    independent.
-
-    Parameters
-    ----------
-    pairs : sequence of (before, after)
-        Positive values of two cells that differ in one factor, indexed by round; no cell may
-        appear twice.
-    confidence : float
-
-    Raises
-    ------
-    BadInput
-        Without a pair, with an empty set, or with a value that is not positive.
-    """
-    if not pairs:
-        raise BadInput("a mean ratio needs a pair of cells", code="E-ANALYSIS-007")
-    whole = [ratio(a.to_numpy(), b.to_numpy(), confidence) for a, b in pairs]
-    rounds = pd.concat([within_rounds(*pair) for pair in pairs], axis=1, join="inner")
-    if len(rounds) >= COMMON_ROUNDS:
-        return _of_logs(rounds.mean(axis=1).to_numpy(), confidence)
-    centre = float(np.mean([math.log(one.ratio) for one in whole]))
-    logs = [np.log(np.asarray(values, dtype=float)) for pair in pairs for values in pair]
-    if min(map(len, logs)) < 2:
-        return Ratio(math.exp(centre), math.nan, math.nan)
-    variances = np.array([v.var(ddof=1) / len(v) for v in logs]) / len(pairs) ** 2
-    half = _half(variances, np.array([len(v) - 1 for v in logs]), confidence)
-    return Ratio(math.exp(centre), math.exp(centre - half), math.exp(centre + half))

@@ -34,9 +34,10 @@ import pandas as pd
 
 from netlab import published
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.analysis.effects import mean_ratio
+from netlab.analysis.contrast import mean_ratio, without_rounds
 from netlab.analysis.findings import AGREEMENT
 from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.precision import nominal_level
 from netlab.published.layout import HEADING_OF_TUNING, TUNING_WORDS
 from netlab.published.openlab import TUNING_OF_PROFILE
 from netlab.study import Study
@@ -287,11 +288,12 @@ def compare(m: Measured) -> pd.DataFrame:
         ``cases`` counts the averaged ratios, the same on both sides; ``left_out`` those without a
         second valid run in one of their cells; ``alike`` the cases that rise, fall or stay in both
         studies. Percentages are geometric means of the shares of the ceiling before and after the
-        step.
+        step. Measured ratios are those of :func:`~netlab.analysis.contrast.mean_ratio`.
     """
     cells = comparable(m)
     usable = valid(m.runs)
     usable = usable[usable["goodput_MBps"] > 0]
+    usable = usable.assign(goodput_MBps=without_rounds(usable))
     usable = usable.assign(tuning=_as_published(usable["tuning"], m.study))
     usable = usable.set_index("round")[[*CELL_KEYS, "goodput_MBps"]]
     goodputs = {key: part["goodput_MBps"] for key, part in usable.groupby(list(CELL_KEYS))}
@@ -299,7 +301,7 @@ def compare(m: Measured) -> pd.DataFrame:
     for step in steps(cells) if len(cells) else ():
         pairs = _sides(step.pairs(cells))
         for names, part in pairs.groupby(["group_a", "group_b"], sort=False):
-            row = _compared(part, goodputs, m.study.confidence)
+            row = _compared(part, goodputs, nominal_level(m.study))
             if row is not None:
                 group = names[0] if names[0] == names[1] else f"{names[1]} over {names[0]}"
                 words = {"factor": step.factor, "step": step.step, "where": step.where}
@@ -316,7 +318,7 @@ def _sides(pairs: pd.DataFrame) -> pd.DataFrame:
 NOTHING = pd.Series(dtype=float)
 
 
-def _compared(part: pd.DataFrame, goodputs: dict, confidence: float) -> dict | None:
+def _compared(part: pd.DataFrame, goodputs: dict, level: float) -> dict | None:
     both, counted = [], []
     for pair in part.to_dict("records"):
         keys = (tuple(pair[name + ending] for name in CELL_KEYS) for ending in ("_a", "_b"))
@@ -329,8 +331,8 @@ def _compared(part: pd.DataFrame, goodputs: dict, confidence: float) -> dict | N
         return None
     part = part[kept]
     values = [found for found, keep in zip(both, kept, strict=True) if keep]
-    now = mean_ratio(values, confidence)
-    singles = [mean_ratio([found], confidence).ratio for found in values]
+    now = mean_ratio(values, level)
+    singles = [mean_ratio([found], level).ratio for found in values]
     ratios = part["then_MBps_b"] / part["then_MBps_a"]
     then = _geometric_mean(ratios)
     said = side(then)

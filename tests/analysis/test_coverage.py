@@ -6,17 +6,18 @@ import re
 
 import coverage_simulation as simulation
 import pytest
+import step_simulation
 
 from netlab.files.paths import root_dir
 
 pytestmark = pytest.mark.slow
 
 
-def documented() -> list[str]:
-    """Heading and rows of the table of the documentation."""
+def documented(heading: str = simulation.HEADING) -> list[str]:
+    """Heading and rows of a table of the documentation."""
     page = (root_dir() / "docs" / "precision.md").read_text(encoding="utf-8")
-    table = page[page.index(simulation.HEADING) :].split("\n\n", 1)[0]
-    return [line for line in table.splitlines() if re.match(r"\| (\d|rounds \|)", line)]
+    table = page[page.index(heading) :].split("\n\n", 1)[0]
+    return [line for line in table.splitlines() if re.match(r"\| [\dpr]", line)]
 
 
 @pytest.mark.parametrize("rounds", simulation.ROUNDS)
@@ -38,3 +39,12 @@ def test_the_documented_table_has_a_row_for_each_simulation():
     rows = documented()
     assert rows[0] == simulation.HEADING
     assert len(rows) == 1 + len(simulation.ROUNDS) + len(simulation.ADAPTIVE)
+
+
+@pytest.mark.parametrize("case", step_simulation.CASES, ids=str)
+def test_the_mean_ratio_of_a_step_has_its_nominal_coverage(case):
+    row = step_simulation.covered(*case)
+    assert all(0.93 <= share <= 0.985 for share in row.shares.values()), row
+    rows = documented(step_simulation.HEADING)
+    assert row.line() == rows[1 + step_simulation.CASES.index(case)]
+    assert len(rows) == 1 + len(step_simulation.CASES)

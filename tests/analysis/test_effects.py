@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis.effects import Ratio, effects, mean_ratio, paired_ratio, pooled, ratio
+from netlab.analysis.effects import Ratio, effects, paired_ratio, pooled, ratio
 from netlab.errors import BadInput
 
 
@@ -134,37 +134,3 @@ def test_about_95_of_100_paired_intervals_hold_the_true_ratio():
         found = paired_ratio(before, after)
         hits += found.low < 1.5 < found.high
     assert 930 < hits < 970
-
-
-def test_the_mean_ratio_of_one_pair_is_its_ratio():
-    pair = (by_round(100.0, 103.0, 98.0), by_round(150.0, 149.0, 158.0))
-    found, alone = mean_ratio([pair]), paired_ratio(*pair)
-    ends = (found.ratio, found.low, found.high)
-    assert ends == pytest.approx((alone.ratio, alone.low, alone.high))
-
-
-@pytest.mark.parametrize("rounds", [2, 4])
-def test_the_interval_of_a_mean_ratio_has_its_nominal_coverage(rounds):
-    rng = np.random.default_rng(8)
-    truth = (2.0 * 1.0 * 0.8) ** (1 / 3)
-    hits = 0
-    for _ in range(400):
-        pairs = [
-            (
-                by_round(*np.exp(rng.normal(0, 0.05, 4))),
-                by_round(*(step * np.exp(rng.normal(0, 0.1, rounds)))),
-            )
-            for step in (2.0, 1.0, 0.8)
-        ]
-        found = mean_ratio(pairs, 0.9)
-        hits += found.low < truth < found.high
-    assert 0.85 < hits / 400 < 0.97
-
-
-def test_a_mean_ratio_has_no_interval_where_a_cell_was_measured_once():
-    several, once = by_round(1.0, 1.1), by_round(2.0)
-    found = mean_ratio([(several, several), (once, several)])
-    assert found.ratio == pytest.approx((1.1**0.5 / 2) ** 0.5)
-    assert math.isnan(found.low) and found.verdict == "open"
-    with pytest.raises(BadInput, match="a pair of cells"):
-        mean_ratio([])

@@ -4,9 +4,9 @@ import math
 
 import pandas as pd
 import pytest
+import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
-import synthetic
 from openlab import changed
 
 from netlab import published
