@@ -4,8 +4,9 @@
 
 Without arguments there are three parts. The tests of `make check` run first, on all CPUs. Next are
 tests that build programs, execute notebooks or simulate, and those that look at what netlab does
-rather than how fast: a file on each CPU at a time. Each worker has a network of its own for them
-(``tests/apart.py``). The last part runs one test at a time: they measure goodput or time.
+rather than how fast: a file on each CPU at a time, and one more, as many of them wait. Each worker
+has a network of its own for them (``tests/apart.py``). The last part runs one test at a time: they
+measure goodput or time.
 
 A test with the marker ``timing`` compares a rate or a duration with an expected one. It measures
 the CPU time that other guests of the machine took from its own window (``tests/noise.py``) and
@@ -82,6 +83,7 @@ STUDIES = {
     "e2e/test_quiet_hosts.py",
     "e2e/test_rerun.py",
     "e2e/test_screen_on_a_lab.py",
+    "e2e/test_silent_visit.py",
     "e2e/test_socket_options.py",
     "e2e/test_stacks_in_a_study.py",
     "e2e/test_start_here.py",
@@ -121,8 +123,11 @@ def main(argv: list[str]) -> int:
     files = ("--dist", "loadfile", "--no-loadscope-reorder", SLOWEST)
     parts = (
         (("-n", "auto", "--dist", "worksteal", "-m", f"not ({LONG})"), {}),
-        # a file at a time: what a file builds is built once
-        (("-n", "auto", *files, "-m", f"({LONG}) and not ({ALONE})"), {apart.WANTED: "1"}),
+        # a file at a time: what a file builds is built once; one more than CPUs, as tests wait
+        (
+            ("-n", str((os.cpu_count() or 1) + 1), *files, "-m", f"({LONG}) and not ({ALONE})"),
+            {apart.WANTED: "1"},
+        ),
         ((SLOWEST, "-m", ALONE), {}),
     )
     codes = [
@@ -161,7 +166,8 @@ def passes(names: Iterable[str]) -> int:
 
 
 if __name__ == "__main__":
-    # a job in the background ignores it, and so would every process that the tests interrupt
+    # a job in the background ignores them, and so would every process that the tests signal
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.chdir(Path(__file__).parent.parent)
     sys.exit(main(sys.argv[1:]))

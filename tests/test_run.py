@@ -231,13 +231,14 @@ def test_the_longest_files_are_there():
 
 
 def test_tests_of_a_job_in_the_background_can_interrupt(tmp_path):
-    """Its SIGINT is ignored, and so is that of all processes that it starts."""
+    """Its SIGINT and SIGHUP are ignored, and so are those of all processes that it starts."""
     test = tmp_path / "test_it.py"
     test.write_text(
         "import signal\n\ndef test_it():\n"
         "    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL\n"
     )
     runner = (sys.executable, str(TESTS / "run.py"), "-q", "-p", "no:cacheprovider", str(test))
-    words = ("sh", "-c", 'trap "" INT; exec "$@"', "sh", *runner)
+    words = ("sh", "-c", 'trap "" INT HUP; exec "$@"', "sh", *runner)
     done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

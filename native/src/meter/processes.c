@@ -148,56 +148,44 @@ static const struct nl_process *same(const struct nl_process_scan *scan, const s
 	return found && found->born_ticks == p->born_ticks ? found : NULL;
 }
 
-/* The nearest ancestor that is still there; NULL without one. */
-static const struct nl_process *heir_of(const struct nl_process_scan *before,
-					const struct nl_process_scan *after,
-					const struct nl_process *p)
+static uint64_t grown(uint64_t before, uint64_t after)
 {
+	return after > before ? after - before : 0;
+}
+
+/* What the processes of `after` have waited for since `before`; as many as there. */
+static void children_of(const struct nl_process_scan *before, const struct nl_process_scan *after,
+			uint64_t *children)
+{
+	for (size_t i = 0; i < after->count; i++) {
+		const struct nl_process *now = &after->process[i], *then = same(before, now);
+
+		children[i] = grown(then ? then->children_ticks : 0, now->children_ticks);
+	}
+}
+
+/* Subtract what a process that has ended had used before. Who waited for it is not known: its
+ * parent, or an ancestor of that, such as process 1, if its parent ended first. */
+static void take_from_heirs(const struct nl_process_scan *before,
+			    const struct nl_process_scan *after, const struct nl_process *p,
+			    uint64_t *children)
+{
+	uint64_t old = p->own_ticks + p->children_ticks;
+
 	/* scans are not atomic: bound the walk, should parents form a circle */
-	for (int step = 0; p && step < DEPTH_MAX; step++) {
+	for (int step = 0; p && old && step < DEPTH_MAX; step++) {
+		const struct nl_process *heir;
+
 		p = find(before, p->parent);
-		if (p && same(after, p))
-			return p;
+		heir = p ? same(after, p) : NULL;
+		if (heir) {
+			uint64_t *waited_for = &children[heir - after->process];
+			uint64_t taken = old < *waited_for ? old : *waited_for;
+
+			*waited_for -= taken;
+			old -= taken;
+		}
 	}
-	return NULL;
-}
-
-/* Ticks of before that ended processes have left to `heir`. */
-static uint64_t inherited(const struct nl_process_scan *before, const struct nl_process_scan *after,
-			  const struct nl_process *heir)
-{
-	uint64_t ticks = 0;
-
-	for (size_t i = 0; i < before->count; i++) {
-		const struct nl_process *p = &before->process[i], *to;
-
-		if (same(after, p))
-			continue;
-		to = heir_of(before, after, p);
-		if (to && to->pid == heir->pid)
-			ticks += p->own_ticks + p->children_ticks;
-	}
-	return ticks;
-}
-
-static uint64_t used_ticks(const struct nl_process_scan *before,
-			   const struct nl_process_scan *after, const struct nl_process *now)
-{
-	const struct nl_process *then = same(before, now);
-	uint64_t own, children;
-
-	if (!then)
-		return now->own_ticks + now->children_ticks;
-	own = now->own_ticks > then->own_ticks ? now->own_ticks - then->own_ticks : 0;
-	children = now->children_ticks > then->children_ticks
-			   ? now->children_ticks - then->children_ticks
-			   : 0;
-	if (children) {
-		uint64_t old = inherited(before, after, now);
-
-		children = children > old ? children - old : 0;
-	}
-	return own + children;
 }
 
 /* Insert by time; the smallest falls out of a full list. */
@@ -218,22 +206,30 @@ static void rank(struct nl_others *out, const struct nl_process_use *use)
 void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
 		     int32_t self, uint64_t tick_us, struct nl_others *out)
 {
+	uint64_t *children = calloc(after->count + 1, sizeof(*children));
+
 	memset(out, 0, sizeof(*out));
+	if (!children)
+		return;
+	children_of(before, after, children);
+	for (size_t i = 0; i < before->count; i++)
+		if (!same(after, &before->process[i]))
+			take_from_heirs(before, after, &before->process[i], children);
 	out->known = 1;
 	out->pid = self;
 	out->t0_ns = before->t_ns;
 	out->t1_ns = after->t_ns;
 	for (size_t i = 0; i < after->count; i++) {
-		const struct nl_process *now = &after->process[i];
+		const struct nl_process *now = &after->process[i], *then = same(before, now);
 		struct nl_process_use use = {.pid = now->pid};
+		uint64_t own = grown(then ? then->own_ticks : 0, now->own_ticks);
 
-		if (now->pid == self)
-			continue;
-		use.cpu_us = used_ticks(before, after, now) * tick_us;
-		if (!use.cpu_us)
+		use.cpu_us = (own + children[i]) * tick_us;
+		if (now->pid == self || !use.cpu_us)
 			continue;
 		memcpy(use.name, now->name, sizeof(use.name));
 		out->cpu_us += use.cpu_us;
 		rank(out, &use);
 	}
+	free(children);
 }

@@ -33,7 +33,7 @@ int nl_process_scan(struct nl_process_scan *out);
 void nl_process_scan_free(struct nl_process_scan *scan);
 
 /* Time used between two scans by processes other than `self`. A process that ended in between is
- * known from its parent, if that waited for it. Pure. */
+ * known from its parent, or an ancestor of that, if one waited for it. Not known without memory. */
 void nl_process_diff(const struct nl_process_scan *before, const struct nl_process_scan *after,
 		     int32_t self, uint64_t tick_us, struct nl_others *out);
 

@@ -74,6 +74,21 @@ static void a_process_that_ended_counts_once(void)
 	CHECK(others.cpu_us == 3 * TICK_US && others.top[0].pid == 5);
 }
 
+/* A shell's child was killed before a child of its own, which process 1 then waited for. */
+static void an_orphan_counts_once(void)
+{
+	struct nl_process then[] = {{.pid = 1, .children_ticks = 70},
+				    {.pid = 5, .parent = 1, .born_ticks = 1},
+				    {.pid = 6, .parent = 5, .born_ticks = 2, .own_ticks = 20},
+				    {.pid = 7, .parent = 6, .born_ticks = 3, .own_ticks = 490}};
+	struct nl_process now[] = {{.pid = 1, .children_ticks = 563},
+				   {.pid = 5, .parent = 1, .born_ticks = 1, .children_ticks = 22}};
+	struct nl_process_scan a = scan(then, 4), b = scan(now, 2);
+
+	nl_process_diff(&a, &b, 99, TICK_US, &others);
+	CHECK(others.cpu_us == 5 * TICK_US && others.top_count == 1);
+}
+
 static void a_pid_used_again_is_another_process(void)
 {
 	struct nl_process then[] = {{.pid = 5, .born_ticks = 1, .own_ticks = 1000}};
@@ -141,6 +156,7 @@ static const struct nl_test tests[] = {
 	TEST(malformed_text_is_rejected),
 	TEST(growth_and_new_processes_count),
 	TEST(a_process_that_ended_counts_once),
+	TEST(an_orphan_counts_once),
 	TEST(a_pid_used_again_is_another_process),
 	TEST(parents_in_a_circle_do_not_hang),
 	TEST(the_largest_are_listed),

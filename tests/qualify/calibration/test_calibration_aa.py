@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -16,7 +17,15 @@ from hypothesis import strategies as st
 from netlab.cli.calibrate import calibrate_command
 from netlab.errors import BadInput
 from netlab.qualify.calibration import burner
-from netlab.qualify.calibration.aa import LOADS, QUICK_AA, QUIET, AaPlan, AaResult, wilson
+from netlab.qualify.calibration.aa import (
+    LOADS,
+    QUICK_AA,
+    QUIET,
+    AaPlan,
+    AaResult,
+    independent,
+    wilson,
+)
 from netlab.qualify.calibration.burner import CpuLoad, left_in_spell_s
 from netlab.qualify.calibration.document import CalibrationDocument
 from netlab.study.schedule import rounds, visits
@@ -73,6 +82,21 @@ def test_a_count_is_outside_only_with_its_whole_interval():
     low, high = wilson(5, 100)
     assert 0.02 < low < 0.05 < high < 0.12
     assert wilson(0, 50)[0] == 0.0 and wilson(50, 50)[1] == 1.0
+
+
+def test_pairs_that_share_a_cell_count_less_than_independent_ones():
+    apart = [(0, 1, False), (2, 3, True), (4, 5, False)]
+    assert independent(apart) == 3 and independent([]) == 0
+    every = [(a, b, False) for a in range(12) for b in range(a)]
+    assert 19 < independent(every) < 20  # 66 / (1 + 20 * 0.12)
+
+
+def test_identical_cells_are_outside_in_few_of_many_calibrations():
+    done = [AaResult.of(PLAN, samples(seed=seed), {}) for seed in range(60)]
+    rows = pd.concat([one.cells for one in done])
+    outside = (rows["verdict"] == "outside").mean()
+    plain = np.mean([wilson(row.apart, row.pairs)[0] > 0.05 for row in rows.itertuples()])
+    assert outside <= 0.08 and outside < 0.7 * plain, (outside, plain)
 
 
 def test_the_plan_has_identical_blocks_and_visits_them_in_rounds():
