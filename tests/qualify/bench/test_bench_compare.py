@@ -135,7 +135,7 @@ def test_intervals_widen_with_the_pairs_of_their_mode_and_plain_does_not_count()
     assert width(plain.assign(contender="nuttcp")) > 1.1 * narrow
 
 
-CELLS, FAMILIES = 8, 200
+CELLS, FAMILIES = 8, 100
 
 
 def families(own: float, rounds: int = 5):
