@@ -17,7 +17,7 @@ ROUNDS = (3, 4, 6, 12)
 FIXED_SCATTER = 0.1
 SCATTERS = (0.02, 0.05, 0.1, 0.2)
 """Standard deviation of a cell's logarithms from round to round, about."""
-ADAPTIVE = tuple((*rounds, scatter) for rounds in ((3, 12), (4, 16)) for scatter in SCATTERS)
+ADAPTIVE = tuple((*rounds, scatter) for rounds in ((3, 12), (4, 24)) for scatter in SCATTERS)
 """Least and most rounds, scatter: the default of a study, and what openlab-2003 asks for."""
 
 

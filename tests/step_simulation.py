@@ -22,7 +22,7 @@ PAIRS = (1, 4)
 DRIFTS = (0.0, 0.1)
 """Of the logarithms from the first to the last round, beside random effects of rounds of 3 %."""
 CASES = tuple((pairs, drift) for pairs in PAIRS for drift in DRIFTS)
-PRECISION = Precision(half_width_percent=5, min_rounds=4, max_rounds=16)
+PRECISION = Precision(half_width_percent=5, min_rounds=4, max_rounds=24)
 LEVEL = 1 - 0.05 * LOOK_SHARE
 
 
