@@ -21,7 +21,7 @@ def test_the_openlab_study_has_the_reports_140_cells():
     assert levels * len(study.groups) == 35
     assert levels * len(study.groups) * len(study.streams) == 140
     assert study.streams == (1, 4, 12, 20)
-    assert (study.min_rounds, study.max_rounds) == (4, 16)
+    assert (study.min_rounds, study.max_rounds) == (4, 24)
     assert study.precision.half_width_percent == 5.0 and study.precision.budget == 1200.0
 
 
