@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from netlab.errors import RunError
+from netlab.errors import HostError, RunError
 from netlab.hosts.host import Host
 
 MAX_OUTPUT_B = 8 << 20
@@ -18,6 +18,9 @@ LISTEN_S = 5.0
 POLL_S = 0.05
 KILL_S = 2
 """A tool that ignores SIGTERM is killed after this time."""
+
+ENDED_S = 1.0
+"""A tool that accepts no more requests has ended: its exit is read within this time."""
 
 OVERHEAD_S = 10.0
 """Time beyond the tool's limit for the script to start and to return the output."""
@@ -184,7 +187,9 @@ class RemoteProcess:
         """Poll its output until it is complete, it exits or the time is up."""
         deadline = time.monotonic() + timeout_s
         while self._exit is None and time.monotonic() < deadline:
-            self._process.send("report")
+            self._ask("report")
+            if self._exit is not None:
+                break
             if (answer := self._answer(deadline)) is None or answer["event"] == "ended":
                 break
             if is_complete(self._printed):
@@ -200,7 +205,7 @@ class RemoteProcess:
         """Send SIGTERM; an exit by it then counts as success."""
         if self._exit is None:
             self._terminated = True
-            self._process.send("end")
+            self._ask("end")
 
     def result(self) -> Exit:
         """Wait for its exit, and require success.
@@ -235,6 +240,14 @@ class RemoteProcess:
             reason="peer",
             code="E-TOOL-014",
         )
+
+    def _ask(self, verb: str) -> None:
+        """Send a request; a tool that has just ended by itself needs none, and its exit is read."""
+        try:
+            self._process.send(verb)
+        except HostError:
+            if self.wait(ENDED_S) is None:
+                raise
 
     @property
     def _name(self) -> str:

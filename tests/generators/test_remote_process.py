@@ -178,3 +178,20 @@ def test_a_server_that_stays_is_ended_after_its_complete_output(host, temporary)
         server.wait_output(lambda text: False, 0.2)
         server.terminate()
         assert server.result().text == "half\n"
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_server_that_ends_by_itself_is_not_a_lost_host(host, temporary, tmp_path, status):
+    """Its script has gone by the next request, and its last answer is still to be read."""
+    with started(host, f'echo >"$1"; echo done; exit {status}', str(tmp_path / "ran")) as server:
+        wait_until((tmp_path / "ran").exists)
+        wait_until(lambda: not list(temporary.iterdir()))  # its script has ended, too
+        time.sleep(0.1)
+        server.wait_output(lambda text: False, PATIENCE_S)
+        assert server.output == "done\n"
+        server.terminate()
+        if status:
+            with pytest.raises(RunError, match="exit status 3: done"):
+                server.result()
+        else:
+            assert server.result().text == "done\n"
