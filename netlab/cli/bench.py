@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def bench_command(
     names it. In mode best each tool has variants (record length, ways to avoid copies). Heats
     before the rounds choose one variant for each cell and are not part of any figure. With --quick
     each tool has its first two variants, and one heat. Everything runs in a lab of its own, which
-    is removed at the end. Each run is stored in a directory of its own, named by its date.
+    is removed at the end. Each run is stored in a directory of its own, named by its date; every
+    transfer is in its transfers.jsonl as soon as it ends.
     """
     _bench(quick, peers, results, levels)
 
@@ -69,26 +71,36 @@ def _bench(quick: bool, peers: tuple[str, ...], results: Path | None, levels: di
     from netlab.charts.bench import ratio_panels, ratios_alt
     from netlab.charts.chart import save_svg
     from netlab.experiment.progress import Steady
-    from netlab.files import dated, paths
+    from netlab.files import paths
     from netlab.qualify.bench.document import Conclusions
     from netlab.qualify.bench.run import run_bench
+    from netlab.qualify.bench.transfers import TransferLog
 
-    with Steady(desc="netlab bench", unit="transfer") as bar:
+    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    log = TransferLog(results or paths.results_dir("bench"), started_at)
+    try:
+        with Steady(desc="netlab bench", unit="transfer") as bar:
 
-        def progress(turn, sample, turns):
-            bar.total = turns
-            bar.update()
-            if sample is not None and sample["error"]:
-                who = f"{turn.contender}, {sample['variant']}"
-                bar.write(f"netlab: {who}: {sample['error']}", file=sys.stderr)
+            def progress(turn, sample, turns):
+                bar.total = turns
+                bar.update()
+                if sample is None:
+                    return
+                log.write(sample)
+                if sample["error"]:
+                    who = f"{turn.contender}, {sample['variant']}"
+                    bar.write(f"netlab: {who}: {sample['error']}", file=sys.stderr)
 
-        bench = run_bench(matrix, installed, progress=progress)
+            bench = run_bench(matrix, installed, started_at=started_at, progress=progress)
+    except BaseException:
+        if log.count:
+            said = f"netlab: {log.count} transfers were made before that, see {log.path}"
+            click.echo(said, err=True)
+        raise
     conclusions = Conclusions.of(bench)
-    root = results or paths.results_dir("bench")
-    directory = dated.new_directory(root, bench.started_at)
-    path = conclusions.save(directory)
+    path = conclusions.save(log.directory)
     if conclusions.ratios["ratio"].notna().any():
         drawn = ratio_panels(conclusions.ratios)
-        save_svg(drawn.figure, directory / "bench.svg", ratios_alt(conclusions.ratios))
+        save_svg(drawn.figure, log.directory / "bench.svg", ratios_alt(conclusions.ratios))
     click.echo(conclusions.to_text())
     click.echo(path)

@@ -63,6 +63,11 @@ def json_text(content: object) -> str:
     return json.dumps(_plain(content), indent=1, allow_nan=False, ensure_ascii=False)
 
 
+def json_line(content: object) -> str:
+    """Format a JSON document as one line, newline included, with the values of `write_json`."""
+    return json.dumps(_plain(content), allow_nan=False, ensure_ascii=False) + "\n"
+
+
 def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}

@@ -1,9 +1,14 @@
 """A benchmark and a calibration of one cell each, on real paths, cleaned up after."""
 
+import json
+import signal
+import subprocess
+import time
+
 import pytest
 
 from netlab.lab.queues import queue_a_cpu
-from tests.e2e.conftest import run_netlab, stored
+from tests.e2e.conftest import NETLAB, ROOT, run_netlab, stored
 
 pytestmark = pytest.mark.e2e
 
@@ -57,6 +62,27 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, m
     assert chosen == {name: heat["variant"] for name, heat in best.items()}
     assert {one["contender"]: one["variant"] for one in document["samples"]} == chosen
     assert all(label in done.stdout for label in chosen.values())
+
+
+def test_a_benchmark_that_is_interrupted_keeps_its_transfers(tmp_path, machine_untouched):
+    cell = ("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same")
+    how = ("--rounds", "50", "--seconds", "1", "--peer", "iperf3", "--out", str(tmp_path))
+    argv = (*NETLAB, "bench", *cell, *how)
+    with subprocess.Popen(argv, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (files := list(tmp_path.glob("*/transfers.jsonl"))) or (
+            files[0].read_text().count("\n") < 3
+        ):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        message = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    transfers = [json.loads(line) for line in files[0].read_text().splitlines()]
+    assert {one["contender"] for one in transfers} <= {"gensink", "iperf3", "plain"}
+    assert [one["error"] for one in transfers] == [""] * len(transfers)
+    assert f"{len(transfers)} transfers were made before that, see {files[0]}" in message
+    assert [path.name for path in files[0].parent.iterdir()] == ["transfers.jsonl"]
 
 
 def test_calibrate_holds_core_and_emulator_to_what_is_known_and_leaves_nothing(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -65,6 +64,7 @@ def run_bench(
     matrix: Matrix,
     peers: Sequence[Installed],
     *,
+    started_at: str,
     progress: Callable[[Turn | Heat, dict | None, int], None] = lambda *_told: None,
 ) -> Bench:
     """Run a benchmark on a lab of its own.
@@ -75,6 +75,8 @@ def run_bench(
         Cells, rounds, seconds and seed.
     peers : sequence of Installed
         The other tools.
+    started_at : str
+        UTC.
     progress : callable
         Called after each heat and each turn with it, its sample (None if skipped) and the total
         number of heats and turns.
@@ -91,7 +93,6 @@ def run_bench(
     """
     if not peers:
         raise NetlabError("no tool to compare with is installed", code="E-BENCH-016")
-    started_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     stages, unfit = schedule(matrix, contenders(peers))
     total = sum(len(stage.heats) + len(stage.turns) for stage in stages)
     left_out = list(unfit)
