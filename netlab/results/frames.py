@@ -72,7 +72,8 @@ def checked(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
         if not column.nullable and values.isna().any():
             raise _misfit(f"column {column.name!r} lacks a value", code="E-RESULTS-003")
         try:
-            converted[column.name] = values.astype(column.dtype)
+            converts = values.dtype != pd.api.types.pandas_dtype(column.dtype)
+            converted[column.name] = values.astype(column.dtype) if converts else values
         except (ValueError, TypeError, OverflowError) as error:
             reason = " ".join(str(error).split())[:200]
             raise _misfit(f"column {column.name!r}: {reason}", code="E-RESULTS-004") from None
