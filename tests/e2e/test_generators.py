@@ -215,7 +215,9 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
         "mute": ("right", "echo no server today; exit 3", "does not listen: no server today"),
         "server killed": (
             "right",
-            '"$0" "$@" & sleep 0.4; kill -9 $!; wait $!',
+            # as data flow: beside other tests it may take long to listen
+            '"$0" "$@" & until grep -q " 01 " /proc/net/tcp /proc/net/tcp6; do sleep 0.05; done\n'
+            "sleep 0.2; kill -9 $!; wait $!",
             r"iperf3's (client on left: exit status 1|server on right: was ended by signal 9)",
         ),
         "refused": ("left", 'exec "$0" --such-an-option-there-is-not', "exit status 1"),

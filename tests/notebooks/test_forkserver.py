@@ -17,6 +17,8 @@ from netlab.errors import NetlabError
 from netlab.notebooks import forkserver
 from netlab.notebooks.forkserver import ForkedProcess, fork_server, running
 
+pytestmark = pytest.mark.slow
+
 BEGIN = """
 import os, signal, sys, time
 from pathlib import Path

@@ -17,6 +17,8 @@ from netlab.report.kept import RenderedPages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
 
+pytestmark = pytest.mark.slow
+
 LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
 
 
