@@ -15,7 +15,8 @@ browser are as fast as the other guests allow.
 
 A test with the marker ``study`` has netlab measure a study, and wants every run to be valid. Other
 work on the CPUs can flag a run more often than netlab measures it again. The share of a test's time
-in which work waited for a CPU is measured; only if it is above a tenth may a failed test run again.
+in which work waited for a CPU is measured. Only if it is above a tenth, and the error names a run
+that netlab flagged for other work, may a failed test run again.
 
 Every other failure is final, and so are more than a few of them: a second run could hide a race.
 
@@ -27,6 +28,7 @@ need not hold up a change that has nothing to do with it. ``make test`` sets not
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -41,6 +43,10 @@ TIMING = "timing"
 STUDY = "study"
 CONTENDED = "contended"
 """Property of a test: share of its time in which work waited for a CPU, or a guest took it."""
+DISTURBED = re.compile(
+    r"^E .*(interference|emulator_late|foreign|steal|noisy|flagged)", re.MULTILINE
+)
+"""A line of an error that names a run with other work on its CPUs."""
 MOST_AGAIN = 6
 UNSTABLE = "NETLAB_TESTS_UNSTABLE"
 """Environment variable: how many other tests of a part may fail and pass three times after that."""
@@ -110,7 +116,8 @@ class Failures:
         """Note a test that failed in its set-up, call or teardown."""
         if report.failed:
             share = dict(report.user_properties).get(CONTENDED, 0.0)
-            if TIMING in report.keywords or (STUDY in report.keywords and share > LITTLE):
+            disturbed = share > LITTLE and DISTURBED.search(report.longreprtext)
+            if TIMING in report.keywords or (STUDY in report.keywords and disturbed):
                 self.again[report.nodeid] = share
             elif report.nodeid not in self.others:
                 self.others.append(report.nodeid)

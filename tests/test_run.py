@@ -117,18 +117,26 @@ def test_study(number, record_property):
     path = Path(__file__).with_name(f"done-{{number}}")
     there = path.exists()
     path.touch()
-    assert there
+    assert there, "{error}"  # a flagged run is named in the error, not only in the test
 """
 
 
 @pytest.mark.parametrize(
-    ("share", "count", "second"),
-    [(0.3, 1, True), (0.05, 1, False), (0.3, 6, True), (0.3, 7, False)],
+    ("share", "count", "error", "second"),
+    [
+        (0.3, 1, "1 run flagged: interference", True),
+        (0.05, 1, "1 run flagged: interference", False),
+        (0.3, 6, "{'', 'interference'}", True),
+        (0.3, 7, "{'', 'interference'}", False),
+        (0.3, 1, "the server was killed", False),
+        (0.3, 1, "", False),
+    ],
 )
-def test_few_failed_studies_on_contended_cpus_are_run_again_and_named(
-    pytester, share, count, second, monkeypatch
+def test_few_failed_studies_with_a_flagged_run_on_contended_cpus_are_run_again_and_named(
+    pytester, share, count, error, second, monkeypatch
 ):
-    path = pytester.makepyfile(test_it=STUDY_FILE.format(share=share, count=count))
+    text = STUDY_FILE.format(share=share, count=count, error=error)
+    path = pytester.makepyfile(test_it=text)
     pytester.makeini("[pytest]\nmarkers =\n  study: measures a study\n")
     monkeypatch.delenv(run.UNSTABLE, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
