@@ -68,6 +68,11 @@ LONGEST = (
     "e2e/test_face_on_a_lab.py",
     "e2e/test_nothing_stays_changed.py",
     "vm/test_vm_power.py",
+    "vm/test_vm_architectures.py",
+    "fleet/test_fleet_faults.py",
+    "report/test_bundle.py",
+    "fleet/test_fleet_simulated.py",
+    "vm/test_vm_init.py",
 )
 """Files that take minutes: they begin first, so that no CPU waits for the last of them."""
 STUDIES = {

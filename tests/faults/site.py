@@ -93,7 +93,7 @@ def disturbed(code: int, complaint: str) -> bool:
 
     A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
     """
-    signs = ("foreign CPU load", "no byte for 0.2", LATE_WATCH)
+    signs = ("foreign CPU load", "no byte for 0.2", "no byte for 0.3", LATE_WATCH)
     return code == 1 and any(sign in complaint for sign in signs)
 
 
