@@ -9,9 +9,17 @@ from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
 INTERFERENCE = "interference"
 
 
+IMPLAUSIBLE = "implausible"
+
+
 def disturbed(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs whose only flag is ``interference``."""
-    return runs["flags"] == INTERFERENCE
+    """Mask of the runs with no other flag than ``interference``.
+
+    ``implausible`` may stand beside it: the load that disturbs a run lowers the ceiling that was
+    measured before it.
+    """
+    flags = runs["flags"].str.split(",").map(set)
+    return flags.map(lambda some: INTERFERENCE in some and some <= {INTERFERENCE, IMPLAUSIBLE})
 
 
 def held_up(runs: pd.DataFrame) -> pd.Series:
