@@ -54,8 +54,9 @@ class KnownKeysOnly(paramiko.MissingHostKeyPolicy):
 class Connection(fabric.Connection):
     """A fabric connection that checks host keys, at its gateways too.
 
-    A proxy command runs in a session of its own on one end of a socket pair. Its end is detected
-    at once, and a Ctrl-C at the terminal does not close the connection that clean-up needs.
+    A proxy command, also one of a jump host, runs in a session of its own on one end of a socket
+    pair. Its end is detected at once (paramiko would wait for more in a loop that takes a whole
+    CPU), and a Ctrl-C at the terminal does not close the connection that clean-up needs.
 
     Parameters
     ----------
@@ -74,6 +75,10 @@ class Connection(fabric.Connection):
             self.connect_kwargs.setdefault("allow_agent", False)
             self.connect_kwargs.setdefault("look_for_keys", False)
         only_known_keys(self, known_hosts)
+
+    def get_gateway(self) -> Connection | str | None:
+        """Return the jump host or the proxy command that the SSH configuration names."""
+        return _own(super().get_gateway())
 
     def open_gateway(self) -> socket.socket | paramiko.Channel:
         """Open the transport of the connection: a channel of a jump host or a proxy command."""
@@ -129,7 +134,7 @@ class Connection(fabric.Connection):
 def only_known_keys(
     connection: fabric.Connection, known_hosts: tuple[str, ...] | None = None
 ) -> None:
-    """Make a connection and its gateways refuse unknown keys (fabric accepts any)."""
+    """Make a connection refuse unknown keys (fabric accepts any)."""
     client = connection.client
     client.set_missing_host_key_policy(KnownKeysOnly())
     config = connection.ssh_config
@@ -140,8 +145,19 @@ def only_known_keys(
     for name in files:
         with contextlib.suppress(OSError):
             client.load_system_host_keys(os.path.expanduser(name))
-    if isinstance(connection.gateway, fabric.Connection):
-        only_known_keys(connection.gateway)
+
+
+def _own(gateway: fabric.Connection | str | None) -> Connection | str | None:
+    """The same jump hosts, made from this module's class."""
+    if not isinstance(gateway, fabric.Connection):
+        return gateway
+    return Connection(
+        gateway.original_host,
+        user=gateway.user,
+        port=gateway.port,
+        config=gateway.config.clone(),
+        gateway=_own(gateway.gateway),
+    )
 
 
 class ChannelPipe:

@@ -259,8 +259,63 @@ def test_a_jump_host_with_an_unknown_key_is_refused(lab, tmp_path, monkeypatch):
         f"Host gate\n IdentityFile {lab.host('a').identity_file}\n"
         f" User {lab.host('a').user}\n ProxyCommand {lab.host('a').proxy_command}\n",
     )
+    before = set(threading.enumerate())
     with pytest.raises(HostError, match="key of gate is not known"):
         SshHost("target", "target").open()
+    assert _all_ended(before)
+
+
+def _all_ended(before):
+    """True once no thread is left that was not there before."""
+    end = time.monotonic() + 5
+    while set(threading.enumerate()) - before and time.monotonic() < end:
+        time.sleep(0.02)
+    return not set(threading.enumerate()) - before
+
+
+def _served_jump(lab, home, port):
+    """A server of host a's keys that forwards: by itself on a port, and behind a proxy command."""
+    shown = (lab.state / "hosts" / "a" / "sshd_config").read_text()
+    (home / "sshd_config").write_text(
+        shown.replace("AllowTcpForwarding no", "AllowTcpForwarding yes")
+    )
+    _, key = lab.host("a").known_hosts.read_text().splitlines()[0].split(" ", 1)
+    (home / "known").write_text(f"gate {key}\n[127.0.0.1]:{port} {key}\n")
+    serve = ("/usr/sbin/sshd", "-f", str(home / "sshd_config"))
+    _ssh_config(
+        home,
+        f"Host *\n IdentityFile {lab.host('a').identity_file}\n User {lab.host('a').user}\n"
+        f" UserKnownHostsFile {home / 'known'}\n"
+        f"Host target\n HostName 127.0.0.1\n Port {port}\n ProxyJump gate\n"
+        f"Host gate\n ProxyCommand {shlex.join((*serve, '-i'))}\n",
+    )
+    return subprocess.Popen((*serve, "-D", "-p", str(port), "-o", "ListenAddress=127.0.0.1"))
+
+
+def test_a_jump_host_behind_a_proxy_command_that_ends_is_a_lost_host(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = set(threading.enumerate())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with _served_jump(lab, tmp_path, port) as served:
+        try:
+            listening = f"127.0.0.1:{port} "
+            while listening not in subprocess.check_output(("ss", "-Htln"), text=True):
+                assert served.poll() is None
+                time.sleep(0.05)
+            with SshHost("target", "target") as host:
+                assert host.run(("echo", "here")).stdout == "here\n"
+                proxy = host.connection.gateway._proxy
+                os.killpg(proxy.pid, signal.SIGKILL)
+                proxy.wait()
+                used_s = time.process_time()
+                time.sleep(1)
+                assert time.process_time() - used_s < 0.5, "nothing waits in a busy loop"
+                with pytest.raises(HostError):
+                    host.run(("echo", "here"))
+        finally:
+            served.terminate()
+    assert _all_ended(before)
 
 
 def test_a_name_that_does_not_resolve_is_a_clear_error():
