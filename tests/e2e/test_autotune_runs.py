@@ -21,7 +21,7 @@ from tests.e2e.conftest import run_netlab
 
 pytestmark = pytest.mark.e2e
 
-BUDGET_S = 30
+BUDGET_S = 16
 
 
 def study_of(tmp_path, **group):
