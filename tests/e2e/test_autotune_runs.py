@@ -63,6 +63,7 @@ def test_records_of_1_KiB_lose_against_128_KiB(tmp_path, machine_untouched):
     assert "round 1" in done.stderr and "out: " in done.stderr
 
 
+@pytest.mark.beside
 def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_untouched):
     levels = ("--record-length", "65536", "--buffer", "262144", "--streams", "1")
     how = ("--for", "cpu", "--engines", "all", "--tuning", "openlab-2003-normal", "--mtu", "9000")

@@ -64,6 +64,7 @@ def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, m
     assert all(label in done.stdout for label in chosen.values())
 
 
+@pytest.mark.beside
 def test_a_benchmark_that_is_interrupted_keeps_its_transfers(tmp_path, machine_untouched):
     cell = ("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same")
     how = ("--rounds", "50", "--seconds", "1", "--peer", "iperf3", "--out", str(tmp_path))

@@ -91,6 +91,7 @@ def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
         assert seen.confirmed, (cell, seen)
 
 
+@pytest.mark.beside
 def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
     store = measured(study_of(streams=(4,), warmup_s=0.4), tmp_path)
     runs = store.runs()
