@@ -440,7 +440,7 @@ def best_MBps(streams: int) -> float:
     return float(np.max(np.diff(bytes_) / np.diff(t_ns))) * 1e3
 
 
-@pytest.mark.timing
+@pytest.mark.alone
 def test_1000_streams_keep_most_of_the_goodput_of_20():
     """Interleaved, and again while other work on this machine may be why they do not.
 
