@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from netlab.measure.flags import LATE_CLOSE, LATE_WATCH
+from netlab.measure.flags import INTERFERENCE, LATE_CLOSE, LATE_WATCH
 
-INTERFERENCE = "interference"
-
-
-IMPLAUSIBLE = "implausible"
+EXPLAINED = frozenset({INTERFERENCE, "implausible"})
+"""Flags that a load explains: it disturbs a run, and lowers the ceiling measured before it."""
 
 
 def disturbed(runs: pd.DataFrame) -> pd.Series:
-    """Mask of the runs with no other flag than ``interference``.
-
-    ``implausible`` may stand beside it: the load that disturbs a run lowers the ceiling that was
-    measured before it.
-    """
+    """Mask of the runs flagged ``interference``, and nothing that a load does not explain."""
     flags = runs["flags"].str.split(",").map(set)
-    return flags.map(lambda some: INTERFERENCE in some and some <= {INTERFERENCE, IMPLAUSIBLE})
+    return flags.map(lambda some: INTERFERENCE in some and some <= EXPLAINED)
 
 
 def held_up(runs: pd.DataFrame) -> pd.Series:
