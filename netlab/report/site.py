@@ -82,6 +82,7 @@ def build_site(
     wait: Callable[[Path], None] = lambda notebook: None,
     kept: RenderedPages | None = None,
     guide: bool = False,
+    own: RenderedPages | None = None,
     calibrations: Path | None = None,
     author: str = "",
 ) -> Path:
@@ -114,6 +115,8 @@ def build_site(
         Rendered notebooks and other pages that may be reused.
     guide : bool
         Add the pages of the guide.
+    own : RenderedPages, optional
+        Has the pages of the guide, if they were made of the same package.
     calibrations : Path, optional
         Directory of stored calibrations; their page is added if there are any.
     author : str
@@ -138,7 +141,7 @@ def build_site(
         study.make(pdf=pdf, kept=kept, author=author, calibrations=calibrations)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
-        chapters = guide_pages(kept) if guide else []
+        chapters = guide_pages(own) if guide else []
         for notebook, file in files.items():
             if notebook not in made:
                 wait(notebook.path)
