@@ -46,6 +46,8 @@ RATIO_COLUMNS = (
     *("cpu_ratio", "cpu_low", "cpu_high"),
 )
 
+_FIGURES, _DISTURBED = ("goodput_MBps", "cpu_s_per_GB"), "disturbed"
+
 
 @dataclass(frozen=True)
 class ComparisonRule:
@@ -131,12 +133,11 @@ class ComparisonRule:
             of the CPU time hold at once in the same way, in a family of their own.
         """
         good = samples[samples["goodput_MBps"].notna()]
-        cells: dict[tuple, dict[str, pd.DataFrame]] = {
-            key: {
-                name: some.set_index("round") for name, some in part.groupby("contender", sort=True)
-            }
-            for key, part in good.groupby(list(CELL), sort=False)
-        }
+        figures = good.set_index("round")[[*_FIGURES]].astype(float)
+        figures[_DISTURBED] = _disturbed(good).to_numpy()
+        cells: dict[tuple, dict[str, pd.DataFrame]] = {}
+        for (*key, name), rows in good.reset_index().groupby([*CELL, "contender"]).indices.items():
+            cells.setdefault(tuple(key), {})[name] = figures.iloc[rows]
         compared = self._compared(samples, cells)
         rows = []
         for key, others in compared.items():
@@ -205,7 +206,7 @@ class _Pair:
             return cls(pd.DataFrame(), pd.DataFrame(), 0)
         common = own.index.intersection(other.index)
         own, other = own.loc[common], other.loc[common]
-        disturbed = _disturbed(own).to_numpy() | _disturbed(other).to_numpy()
+        disturbed = own[_DISTURBED].to_numpy() | other[_DISTURBED].to_numpy()
         return cls(other[~disturbed], own[~disturbed], int(disturbed.sum()))
 
     @property
@@ -217,7 +218,7 @@ class _Pair:
         return self.rounds < COMMON_ROUNDS
 
     def series(self, column: str) -> tuple[pd.Series, pd.Series]:
-        return self.other[column].astype(float), self.own[column].astype(float)
+        return self.other[column], self.own[column]
 
     def noise_percent(self) -> float:
         other, own = (side.to_numpy() for side in self.series("goodput_MBps"))
