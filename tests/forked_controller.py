@@ -5,6 +5,7 @@ the process that forks them."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import json
@@ -14,12 +15,19 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
+
+from apart import CLONE_NEWNET, CLONE_NEWNS
+
+from netlab.lab.reaper import NAMESPACES
 
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTED = ("netlab.cli", "netlab.experiment.campaign", "netlab.face.block")
 REQUEST_B = 65536
+# from <linux/mount.h> and <sys/mount.h>
+MS_REC, MS_SLAVE, MNT_DETACH = 0x4000, 0x80000, 2
 START_S = 60.0
 
 
@@ -59,6 +67,11 @@ class Controller:
         self.wait(timeout)
         return self.stdout.read(), self.stderr.read()
 
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
     def _waited(self, timeout: float | None) -> int | None:
         if self.returncode is None and select.select([self._ended], [], [], timeout)[0]:
             self.returncode = int(os.read(self._ended, 16) or -signal.SIGKILL)
@@ -71,40 +84,54 @@ class Controllers:
 
     Parameters
     ----------
+    state : Path
+        Directory of their log.
     prefix : sequence of str
-        Words before a command that run it on the controller's machine.
-    home : Path
-        Home directory of its user.
+        Words before a command that run it on the controllers' machine.
     """
 
-    def __init__(self, prefix: Sequence[str], *, home: Path):
-        self._prefix, self._home = prefix, home
+    def __init__(self, state: Path, prefix: Sequence[str] = ()):
+        self._state, self._prefix = state, prefix
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._number = 0
+        self._lock = threading.Lock()
 
-    def start(self, words: Sequence[str], *, cwd: Path) -> Controller:
-        """Start netlab in a session of its own, with a working directory."""
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            self._begin()
-        self._number += 1
-        outputs = [cwd / f"controller-{self._number}.{name}" for name in ("out", "err")]
-        ended, end = os.pipe()
-        given = [*(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in outputs), end]
-        request = json.dumps([str(cwd), *words]).encode()
-        socket.send_fds(self._channel, [request], given)
-        for descriptor in given:
-            os.close(descriptor)
-        return Controller(int(self._channel.recv(REQUEST_B)), ended, outputs)
+    def start(
+        self, words: Sequence[str], *, home: Path, cwd: Path, namespace: str = ""
+    ) -> Controller:
+        """Start netlab in a session of its own.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Its arguments.
+        home, cwd : Path
+            Home directory of its user, and the working directory.
+        namespace : str
+            Network namespace to enter as ``ip netns exec`` does.
+        """
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self.close()
+                self._begin()
+            self._number += 1
+            outputs = [cwd / f"controller-{self._number}.{name}" for name in ("out", "err")]
+            ended, end = os.pipe()
+            given = [*(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in outputs), end]
+            request = json.dumps([str(home), str(cwd), namespace, *words]).encode()
+            socket.send_fds(self._channel, [request], given)
+            for descriptor in given:
+                os.close(descriptor)
+            return Controller(int(self._channel.recv(REQUEST_B)), ended, outputs)
 
     def _begin(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.settimeout(START_S)
-        with theirs, (self._home / "controllers.log").open("ab") as log:
+        with theirs, (self._state / "controllers.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._prefix, sys.executable, __file__, str(theirs.fileno())],
-                env={**os.environ, "HOME": str(self._home), "PYTHONPATH": str(ROOT)},
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -150,13 +177,30 @@ def forked(channel: socket.socket) -> list[str] | None:
             for descriptor in (*given, *running.values(), wakeup, signalled):
                 os.close(descriptor)
             channel.close()
-            directory, *words = json.loads(request)
+            os.environ["HOME"], directory, namespace, *words = json.loads(request)
+            if namespace:
+                enter(namespace)
             os.chdir(directory)
             return words
         os.close(out)
         os.close(error)
         running[pid] = end
         channel.send(str(pid).encode())
+
+
+def enter(namespace: str) -> None:
+    """Move into a network namespace, with a mount namespace that shows its devices in /sys."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(NAMESPACES / namespace) as place:
+        done = [libc.setns(place.fileno(), CLONE_NEWNET)]
+    done += [
+        libc.unshare(CLONE_NEWNS),
+        libc.mount(b"", b"/", b"none", MS_REC | MS_SLAVE, None),
+        libc.umount2(b"/sys", MNT_DETACH),
+        libc.mount(namespace.encode(), b"/sys", b"sysfs", 0, None),
+    ]
+    if any(done):
+        raise OSError(ctypes.get_errno(), "cannot enter a network namespace", namespace)
 
 
 def report(running: dict[int, int]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 from controller_process import start_controller
+from forked_controller import Controller, Controllers
 from sshd_config import SSHD, config_with
 
 from netlab.measure.flags import LATE_WATCH
@@ -98,14 +99,23 @@ def disturbed(code: int, complaint: str) -> bool:
 
 
 class Site:
-    """The controller, the hosts a and b, their links, and the study of both."""
+    """The controller, the hosts a and b, their links, and the study of both.
 
-    def __init__(self, state: Path):
+    Parameters
+    ----------
+    state : Path
+        Directory of its files.
+    forks : Controllers, optional
+        Forks netlab; without it netlab is a new interpreter each time.
+    """
+
+    def __init__(self, state: Path, forks: Controllers | None = None):
+        self.forks = forks
         self.state, self.study = state, state / "faulty.yml"
         tag = f"nf{os.getpid()}-{next(_counter)}"
         self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
         self.servers: dict[str, subprocess.Popen[bytes]] = {}
-        self.controllers: list[subprocess.Popen[str]] = []
+        self.controllers: list[subprocess.Popen[str] | Controller] = []
         self.study.write_text(STUDY.format(state=state))
 
     def up(self) -> None:
@@ -181,22 +191,30 @@ class Site:
 
     # --- the controller ---
 
-    def start(self, *words: str, prefix: str = "exec") -> subprocess.Popen[str]:
-        """Start netlab on the controller, in a session of its own."""
-        script = f'{prefix} "$@"'
-        netlab = [sys.executable, "-m", "netlab", *words]
-        argv = self.inside("ctl", "sh", "-c", script, "sh", *netlab)
-        process = start_controller(argv, home=self.state / "home", cwd=self.state)
+    def start(self, *words: str, prefix: str = "") -> subprocess.Popen[str] | Controller:
+        """Start netlab on the controller, in a session of its own, after a shell's words."""
+        place = {"home": self.state / "home", "cwd": self.state}
+        process: subprocess.Popen[str] | Controller
+        if prefix or not self.forks:
+            netlab = [sys.executable, "-m", "netlab", *words]
+            argv = self.inside("ctl", "sh", "-c", f'{prefix or "exec"} "$@"', "sh", *netlab)
+            process = start_controller(argv, **place)
+        else:
+            process = self.forks.start(words, **place, namespace=self.namespaces["ctl"])
         self.controllers.append(process)
         return process
 
-    def measure(self, *, seconds: float = SECONDS, prefix: str = "exec") -> subprocess.Popen[str]:
+    def measure(
+        self, *, seconds: float = SECONDS, prefix: str = ""
+    ) -> subprocess.Popen[str] | Controller:
         """Start a run of the study with one round."""
         results = ("--results", str(self.results))
         options = ("--rounds", "1", "--seconds", f"{seconds:g}")
         return self.start("run", str(self.study), *results, *options, prefix=prefix)
 
-    def finished(self, process: subprocess.Popen[str], timeout_s: float = 150) -> tuple[int, str]:
+    def finished(
+        self, process: subprocess.Popen[str] | Controller, timeout_s: float = 150
+    ) -> tuple[int, str]:
         """Exit code and standard error."""
         _, complaint = process.communicate(timeout=timeout_s)
         return process.returncode, complaint
@@ -325,9 +343,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def standing(state: Path) -> Iterator[Site]:
+def standing(state: Path, forks: Controllers | None = None) -> Iterator[Site]:
     """A site that is up."""
-    site = Site(state)
+    site = Site(state, forks)
     try:
         site.up()
         yield site

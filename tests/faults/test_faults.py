@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forked_controller import Controllers
 from promises import promised
 
 from .causes import FAULTS, GONE_S
@@ -27,10 +28,10 @@ def test_a_fault_ends_as_promised_leaves_nothing_and_the_next_run_completes(faul
     endured[fault].result()
 
 
-def endure(fault: str, state: Path, before: Path) -> None:
+def endure(fault: str, state: Path, before: Path, forks: Controllers) -> None:
     """Cause a fault on a site of its own, with results from before, and hold it to its promise."""
     exit_code, sentence = PROMISES[fault]
-    with standing(state) as site:
+    with standing(state, forks) as site:
         shutil.copytree(before, site.results)
         tables, settings = site.tables(), site.dump()
         code, complaint = FAULTS[fault](site)

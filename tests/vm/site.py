@@ -78,7 +78,7 @@ class Machines(Site):
             name: Guest(name, number, address, state, controller, image, state, **MORE[name])
             for number, (name, (address, _, _)) in enumerate(ADDRESSES.items(), 1)
         }
-        self.forks = Controllers(controller, home=state / "home")
+        self.forks = Controllers(state, controller)
         self.write_study([{"name": "big", "mtus_B": [9000], "knobs": KNOBS[:3]}])
 
     def up(self) -> None:
@@ -132,10 +132,10 @@ class Machines(Site):
         super().down()
         self.forks.close()
 
-    def start(self, *words: str, prefix: str = "exec") -> Controller:
+    def start(self, *words: str, prefix: str = "") -> Controller:
         """Start netlab on the controller, in a session of its own."""
-        assert prefix == "exec"
-        process = self.forks.start(words, cwd=self.state)
+        assert not prefix
+        process = self.forks.start(words, home=self.state / "home", cwd=self.state)
         self.controllers.append(process)
         return process
 
