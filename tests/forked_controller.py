@@ -24,7 +24,10 @@ from apart import CLONE_NEWNET, CLONE_NEWNS
 from netlab.lab.reaper import NAMESPACES
 
 ROOT = Path(__file__).resolve().parents[1]
-IMPORTED = ("netlab.cli", "netlab.experiment.campaign", "netlab.face.block")
+IMPORTED = (
+    *("netlab.cli", "netlab.experiment.campaign", "netlab.face.block"),
+    *("ipykernel.kernelapp", "ipykernel.zmqshell", "pandas.io.formats.style", "scipy.special"),
+)
 REQUEST_B = 65536
 # from <linux/mount.h> and <sys/mount.h>
 MS_REC, MS_SLAVE, MNT_DETACH = 0x4000, 0x80000, 2

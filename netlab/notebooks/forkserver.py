@@ -310,6 +310,8 @@ def _become_kernel(
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = ["ipykernel_launcher", *arguments]
+        # no editor debugs this kernel, and ipykernel does without what cannot be imported
+        sys.modules["debugpy"] = None  # type: ignore[assignment]
         from ipykernel.kernelapp import IPKernelApp
 
         with suppress(SystemExit):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -28,6 +29,14 @@ LAST = "inputs"
 
 MOST_AT_ONCE = 2
 
+SHARED = (
+    *("ipykernel.kernelapp", "ipykernel.zmqshell", "pandas.io.formats.style", "scipy.special"),
+    *("netlab.charts.views", "netlab.charts.then_and_now", "netlab.face.charts"),
+    *("netlab.report.agreement", "netlab.report.beside", "netlab.report.front"),
+    *("netlab.report.kept", "netlab.report.provenance", "netlab.report.tables"),
+)
+"""Modules that a kernel of a report imports sooner or later."""
+
 
 def prepare(directory: str = "", study: str = "") -> None:
     """Do in a kernel what most notebooks need: import modules, and load results if they are known.
@@ -39,9 +48,8 @@ def prepare(directory: str = "", study: str = "") -> None:
     study : str
         Their study.
     """
-    import netlab.charts.views
-    import netlab.report.front
-    import netlab.report.tables  # noqa: F401
+    for module in SHARED:
+        importlib.import_module(module)
     from netlab.analysis.measured import load_measured, reuse_loaded
 
     reuse_loaded()
