@@ -88,7 +88,7 @@ def execute(
                 kernel_name="python3",
                 progress_bar=False,
                 log_output=False,
-                request_save_on_cell_execute=True,
+                request_save_on_cell_execute=False,  # nobody sees the copy before its end
                 kernel=running,
                 on_progress=_with_watch(watch, on_progress),
             )
