@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -86,8 +87,7 @@ class MeasuredBlock:
     @property
     def cells(self) -> Table:
         """The cells: groups as rows, stream counts as columns, flagged runs left out."""
-        runs = self.runs
-        cells = Cells.of(self.study)(runs, self.intervals)
+        runs, cells = self.runs, self._cells
         rows = {}
         for group in printed.group_names(cells):
             part = cells[cells["group"] == group].sort_values("streams")
@@ -134,8 +134,11 @@ class MeasuredBlock:
     @property
     def _known(self) -> pd.DataFrame:
         """Cells of the block that have a valid run."""
-        cells = Cells.of(self.study)(self.runs, self.intervals)
-        return cells[cells["goodput_MBps"].notna()]
+        return self._cells[self._cells["goodput_MBps"].notna()]
+
+    @cached_property
+    def _cells(self) -> pd.DataFrame:
+        return Cells.of(self.study)(self.runs, self.intervals)
 
     def __repr__(self) -> str:
         return repr(self.cells)

@@ -64,6 +64,17 @@ def alike(line: str, other: str) -> bool:
     return all(abs(int(a) - int(b)) <= 0.001 * int(a) for a, b in pairs)
 
 
+def unlike(some: str, others: str) -> list[str]:
+    """Lines of a text that no line of another is like."""
+    known = others.splitlines()
+    equal = set(known)
+    return [
+        line
+        for line in some.splitlines()
+        if line not in equal and not any(alike(line, other) for other in known)
+    ]
+
+
 class Machines(Site):
     """The controller and the machines a, of two CPUs, and b, which has a disk and another clock."""
 
@@ -264,9 +275,7 @@ class Machines(Site):
                 f"{sign}{name}: {line}"
                 for name, text in self.as_found.items()
                 for sign, some, others in (("-", text, now[name]), ("+", now[name], text))
-                for line in some.splitlines()
-                if line not in others.splitlines()
-                and not any(alike(line, other) for other in others.splitlines())
+                for line in unlike(some, others)
             ]
             return not differing
 
