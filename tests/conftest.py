@@ -79,6 +79,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if apart.is_wanted():
         for group in apart.move():
             config.add_cleanup(group.leave)
+        import kernel_server  # here: other workers need not import netlab
+
+        config.add_cleanup(kernel_server.start().close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -252,7 +252,7 @@ def _started() -> ForkServer:
     if pid == 0:
         try:
             ours.close()
-            _serve(theirs)
+            serve(theirs)
         finally:
             os._exit(1)
     theirs.close()
@@ -266,8 +266,14 @@ def _fork() -> int:
         return os.fork()
 
 
-def _serve(connection: Connection) -> NoReturn:
-    """Answer requests until the other end of the pipe is closed."""
+def serve(connection: Connection) -> NoReturn:
+    """Answer requests until the other end of the pipe is closed; the process ends then.
+
+    Parameters
+    ----------
+    connection : Connection
+        The other end has the :class:`ForkServer`.
+    """
     global _running
     _running = None
     os.setsid()

@@ -184,6 +184,7 @@ def test_a_kernel_starts_before_the_notebooks_are_known(tmp_path, monkeypatch, k
 
 
 def test_one_cpu_of_each_machine_is_left_for_the_pages(monkeypatch):
+    monkeypatch.setattr(execution, "running", lambda: None)
     for cpus, kernels in ((1, 1), (2, 1), (3, 2), (64, 2)):
         monkeypatch.setattr(execution.os, "sched_getaffinity", lambda _pid, n=cpus: set(range(n)))
         assert execution.at_once() == kernels
