@@ -19,6 +19,13 @@ from netlab.notebooks.forkserver import ForkedProcess, fork_server, running
 
 pytestmark = pytest.mark.slow
 
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins without one, that of the worker neither."""
+    monkeypatch.setattr(forkserver, "_running", None)
+
+
 BEGIN = """
 import os, signal, sys, time
 from pathlib import Path
