@@ -316,10 +316,9 @@ def _become_kernel(
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = ["ipykernel_launcher", *arguments]
-        # no editor debugs this kernel, and ipykernel does without what cannot be imported
-        sys.modules["debugpy"] = None  # type: ignore[assignment]
         from ipykernel.kernelapp import IPKernelApp
 
+        _do_without_debugger()
         with suppress(SystemExit):
             IPKernelApp.launch_instance(
                 argv=[*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]
@@ -331,6 +330,13 @@ def _become_kernel(
         traceback.print_exc()
     finally:
         os._exit(0)
+
+
+def _do_without_debugger() -> None:
+    """Let ipykernel find none: no editor debugs this kernel, and it takes long to import."""
+    sys.modules["debugpy"] = None  # type: ignore[assignment]
+    importlib.import_module("ipykernel.debugger")
+    del sys.modules["debugpy"]
 
 
 def _redirect(path: str, flags: int, target: int) -> None:

@@ -124,6 +124,18 @@ def test_a_forked_kernel_is_as_one_of_its_own(tmp_path: Path) -> None:
     assert (tmp_path / "ran").read_text() == "x"
 
 
+def test_a_forked_kernel_loads_no_debugger_and_a_notebook_may(tmp_path: Path) -> None:
+    out = run(
+        """
+        with fork_server(), Kernel() as kernel:
+            seen = "[name for name in ('debugpy', 'pydevd') if name in sys.modules]"
+            print(text(kernel, f"import sys; print({seen})", f"import debugpy; print({seen})"))
+        """,
+        tmp_path,
+    )
+    assert out.splitlines()[:2] == ["[]", "['debugpy']"]
+
+
 def test_without_a_server_each_kernel_runs_the_code(tmp_path: Path) -> None:
     out = run(
         f"""
