@@ -41,8 +41,7 @@ def unreachable(site: Site, *names: str) -> Result:
     for name in names:
         site.ip(name, "link set mgmt down")
     result = site.finished(site.measure())
-    for name in names:
-        site.ip(name, "link set mgmt up")
+    site.find(*names)
     return result
 
 
@@ -72,7 +71,7 @@ def links_cut(site: Site) -> Result:
     result = site.finished(process)
     for name in ADDRESSES:
         until(lambda name=name: not site.processes(name), GONE_S)
-        site.ip(name, "link set mgmt up")
+    site.find(*ADDRESSES)
     return result
 
 
@@ -81,7 +80,7 @@ def cut_off(site: Site, process: subprocess.Popen[str]) -> Result:
     site.ip("b", "link set mgmt down")
     result = site.finished(process)
     until(lambda: not site.processes("b"), GONE_S)
-    site.ip("b", "link set mgmt up")
+    site.find("b")
     return result
 
 

@@ -292,6 +292,14 @@ class Site:
         counters = devices.partition("data0:")[2].split()
         return int(counters[8]) > SENT_B
 
+    def find(self, *names: str) -> None:
+        """Take management links up, and wait until the controller has found the hosts again."""
+        for name in names:
+            self.ip(name, "link set mgmt up")
+        for name in names:
+            ping = self.inside("ctl", "ping", "-c", "1", "-W", "1", ADDRESSES[name][0])
+            until(lambda ping=ping: "1 received" in run(*ping, check=False))
+
     def dump(self) -> dict[str, str]:
         """Every setting of both hosts."""
         seen = {}
