@@ -6,7 +6,6 @@ cannot be forked itself. Run as a program, this file is the process that forks t
 from __future__ import annotations
 
 import importlib
-import os
 import socket
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 from netlab.notebooks import forkserver
 from netlab.report.execution import SHARED
 
-ROOT = Path(__file__).resolve().parents[1]
 IMPORTED = (
     *("netlab.cli", "netlab.experiment.campaign", "netlab.face.block"),
     *("netlab.report.publish", *SHARED),
@@ -29,8 +27,6 @@ def start() -> forkserver.ForkServer:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, __file__, str(theirs.fileno())],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )

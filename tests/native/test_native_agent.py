@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 from ledger import assert_ledger_closes
-from noise import contended_s
 
 from netlab import core
 
@@ -442,18 +441,16 @@ def test_an_output_without_a_reader_ends_it(start_agent):
     agent.process.wait(3)
 
 
-@pytest.mark.timing
-@pytest.mark.beside
+@pytest.mark.alone
 def test_a_full_output_does_not_keep_it_alive(start_agent):
-    """Its answers take time of a CPU, for which it may wait."""
+    """Its answers take time of a CPU, for which it does not wait here."""
     agent = start_agent()
     agent.process.stdin.write(b"meter\n" * 2000)  # far more than a pipe holds
     agent.process.stdin.flush()
-    start_s, before_s = time.monotonic(), contended_s()
+    start = time.monotonic()
     agent.process.stdin.close()
-    agent.process.wait(15)
-    waited_s = contended_s() - before_s
-    assert time.monotonic() - start_s < 3.5 + waited_s, waited_s
+    agent.process.wait(5)
+    assert time.monotonic() - start < 3.5
 
 
 def test_quit_ends_it(start_agent):

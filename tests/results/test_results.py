@@ -29,7 +29,6 @@ from netlab.results import (
     frame_of,
     read,
 )
-from netlab.results.columns import Column
 
 EXAMPLES = {
     "int64": 3,
@@ -177,21 +176,6 @@ def test_a_checked_frame_has_the_types_and_the_index_of_before():
     again = checked(frame.astype(object), RUN_COLUMNS)
     assert list(again.index) == [5, 3]
     assert again.dtypes.astype(str).to_dict() == {c.name: c.dtype for c in RUN_COLUMNS}
-
-
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA], ids=["None", "NaN", "NA"])
-@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
-def test_what_is_missing_is_so_whatever_stands_for_it(missing, dtype):
-    columns = (Column("a", dtype, "", "", nullable=True),)
-    objects = pd.DataFrame({"a": pd.Series([missing], dtype=object)})
-    for frame in (frame_of([{"a": missing}], columns), checked(objects, columns)):
-        assert frame["a"].isna().all() and str(frame["a"].dtype) == dtype
-
-
-@pytest.mark.parametrize("dtype", ["Int64", "float64", "string", "boolean"])
-def test_a_time_that_is_missing_stands_for_no_other_value(dtype):
-    with refused(NetlabError, "E-RESULTS-002"):
-        frame_of([{"a": pd.NaT}], (Column("a", dtype, "", "", nullable=True),))
 
 
 def test_no_records_are_an_empty_frame_of_the_same_types():
