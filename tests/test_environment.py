@@ -265,25 +265,36 @@ def set_up(tmp_path):
         (programs / name).write_text(f"#!/bin/sh\n{body}\n")
         (programs / name).chmod(0o755)
 
-    program("uv", "echo building; mkdir -p .venv")
+    program("uv", 'echo building; echo "with ${UV_PYTHON:-any}"; mkdir -p .venv')
     program("find", "echo pyproject.toml")
     for name in ("cc", "make", "python3", "clang-14"):
         program(name, "exit 0")
 
     def run(
-        user_id: int, *installed: str, what: str = "study", unshare: str = "true"
+        user_id: int,
+        *installed: str,
+        what: str = "study",
+        unshare: str = "true",
+        system_python: str = "exit 0",
+        **environment: str,
     ) -> subprocess.CompletedProcess:
         program("id", f"echo {user_id}")
         for name in installed:
             program(name, unshare if name == "unshare" else "exit 0")
         text = (tree / ".ci" / "setup").read_text()
         # the machine's own programs stay out of it
-        assert "PATH=$PATH:/usr/sbin:/sbin\n" in text
-        (tree / ".ci" / "setup").write_text(text.replace("PATH=$PATH:/usr/sbin:/sbin\n", ""))
+        program("system-python", system_python)
+        for own, instead in (
+            ("PATH=$PATH:/usr/sbin:/sbin\n", ""),
+            ("=/usr/bin/python3\n", "=system-python\n"),
+        ):
+            assert text.count(own) == 1
+            text = text.replace(own, instead)
+        (tree / ".ci" / "setup").write_text(text)
         return subprocess.run(
             [str(programs / "sh"), ".ci/setup", what],
             cwd=tree,
-            env={"PATH": str(programs)},
+            env={"PATH": str(programs), **environment},
             capture_output=True,
             text=True,
             timeout=60,
@@ -334,3 +345,36 @@ def test_as_root_what_the_lab_needs_is_asked_for(set_up):
     assert done.returncode == 1
     assert "traceroute" in done.stderr
     assert "building" not in done.stdout
+
+
+NO_HEADERS = 'case "$2" in *Python.h*) exit 1;; esac'
+OLD = 'case "$2" in *version_info*) exit 1;; esac'
+
+
+def test_the_set_up_takes_the_python_of_the_distribution(set_up):
+    done = set_up(0, *LAB)
+    assert done.returncode == 0, done.stderr
+    assert "building\nwith system-python\n" in done.stdout
+
+
+def test_the_set_up_takes_another_python_if_the_distributions_is_too_old(set_up):
+    done = set_up(0, *LAB, system_python=OLD)
+    assert "building\nwith any\n" in done.stdout
+
+
+def test_the_set_up_takes_the_python_that_the_environment_names(set_up):
+    done = set_up(0, *LAB, UV_PYTHON="3.13")
+    assert "building\nwith 3.13\n" in done.stdout
+
+
+def test_the_set_up_asks_for_the_headers_of_the_distributions_python(set_up):
+    """Installed as root where there is apt, which this machine has not."""
+    done = set_up(0, *LAB, system_python=NO_HEADERS)
+    assert done.returncode == 1
+    assert "install the equivalent of these Debian packages: python3-dev" in done.stderr
+
+
+def test_without_root_the_set_up_prefers_a_python_that_has_headers(set_up):
+    done = set_up(1000, *LAB, system_python=NO_HEADERS)
+    assert done.returncode == 0, done.stderr
+    assert "building\nwith any\n" in done.stdout
