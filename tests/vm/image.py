@@ -193,7 +193,10 @@ def _unpack(package: Path, root: Path) -> None:
             if member.isfile() and (
                 member.name.startswith("./boot/vmlinuz") or MODULES.fullmatch(member.name)
             ):
-                files.extract(member, root, filter="data")
+                target = root / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as unpacked:
+                    shutil.copyfileobj(files.extractfile(member), unpacked)
     if unpacking.returncode:
         raise OSError(f"{package} cannot be unpacked")
 
