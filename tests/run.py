@@ -19,10 +19,6 @@ in which work waited for a CPU is measured. Only if it is above a tenth, and the
 that netlab flagged for other work, may a failed test run again.
 
 Every other failure is final, and so are more than a few of them: a second run could hide a race.
-
-``NETLAB_TESTS_UNSTABLE=2``, as ``.ci/run`` sets it, lets up to two other tests of a part fail, each
-of which must then pass three times in a row. They are named as unstable: a race to be mended, which
-need not hold up a change that has nothing to do with it. ``make test`` sets nothing of the kind.
 """
 
 from __future__ import annotations
@@ -32,7 +28,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import apart
@@ -48,9 +43,6 @@ DISTURBED = re.compile(
 )
 """A line of an error that names a run with other work on its CPUs."""
 MOST_AGAIN = 6
-UNSTABLE = "NETLAB_TESTS_UNSTABLE"
-"""Environment variable: how many other tests of a part may fail and pass three times after that."""
-IN_A_ROW = 3
 LONG = "e2e or native or root or slow or timing or alone"
 """Markers of tests that `make check` leaves out."""
 ALONE = "(e2e or timing or alone) and not beside"
@@ -124,7 +116,8 @@ class Failures:
     def __init__(self) -> None:
         self.again: dict[str, float] = {}
         """Name -> contended share of its time."""
-        self.others: list[str] = []
+        self.final = False
+        """Whether any other test failed."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note a test that failed in its set-up, call or teardown."""
@@ -133,8 +126,8 @@ class Failures:
             disturbed = share > LITTLE and DISTURBED.search(report.longreprtext)
             if TIMING in report.keywords or (STUDY in report.keywords and disturbed):
                 self.again[report.nodeid] = share
-            elif report.nodeid not in self.others:
-                self.others.append(report.nodeid)
+            else:
+                self.final = True
 
 
 def main(argv: list[str]) -> int:
@@ -164,26 +157,13 @@ def tried(argv: list[str]) -> int:
     code = int(pytest.main(argv, plugins=[failures]))
     if code != pytest.ExitCode.TESTS_FAILED:
         return code
-    if len(failures.again) > MOST_AGAIN or len(failures.others) > int(os.environ.get(UNSTABLE, 0)):
+    if failures.final or not 0 < len(failures.again) <= MOST_AGAIN:
         return code
-    codes = []
-    if failures.again:
-        print("\nTests that depend on CPU time failed. They are run once more:")
-        for name, share in failures.again.items():
-            print(f"  {name}\n    work waited for a CPU in {share:.0%} of its time")
-        codes.append(passes(failures.again))
-    if failures.others:
-        print(f"\nUnstable, to be mended: failed above, and are run {IN_A_ROW} times more:")
-        for name in failures.others:
-            print(f"  {name}")
-        codes += [passes(failures.others) for _ in range(IN_A_ROW)]
-    return max(codes, default=code)
-
-
-def passes(names: Iterable[str]) -> int:
-    """Run these tests in a process of their own; return its exit code."""
+    print("\nTests that depend on CPU time failed. They are run once more:")
+    for name, share in failures.again.items():
+        print(f"  {name}\n    work waited for a CPU in {share:.0%} of its time")
     sys.stdout.flush()
-    return subprocess.run((sys.executable, "-m", "pytest", *names)).returncode
+    return subprocess.run((sys.executable, "-m", "pytest", *failures.again)).returncode
 
 
 if __name__ == "__main__":

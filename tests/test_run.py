@@ -1,7 +1,4 @@
-"""Failed tests that depend on the time of a CPU are run a second time; others are final.
-
-But for a few unstable ones, if asked for.
-"""
+"""Failed tests that depend on the time of a CPU are run a second time; others are final."""
 
 from __future__ import annotations
 
@@ -55,55 +52,12 @@ def test_only_a_failed_timing_test_is_run_again_and_named(
     path = pytester.makepyfile(test_it=textwrap.dedent(FILE).format(timing=timing, other=other))
     pytester.makeini("[pytest]\nmarkers =\n  timing: measures time\n")
     script = f"import run, sys; sys.exit(run.main([{path.name!r}]))"
-    monkeypatch.delenv(run.UNSTABLE, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # loading them takes most of the time
     done = pytester.runpython_c(script)
     assert done.ret == code
     assert ("run once more:" in done.stdout.str()) is second
     assert ("\n  test_it.py::test_timing" in done.stdout.str()) is second
-
-
-UNSTABLE_FILE = """
-import pytest
-from pathlib import Path
-
-@pytest.mark.parametrize("number", range({count}))
-def test_other(number):
-    path = Path(__file__).with_name(f"tries-{{number}}")
-    tries = path.read_text() if path.exists() else ""
-    path.write_text(tries + "+")
-    assert len(tries) not in {fails_in}
-"""
-
-
-@pytest.mark.parametrize(
-    ("fails_in", "count", "allowed", "code", "again"),
-    [
-        ((), 2, "2", 0, False),
-        ((0,), 2, "2", 0, True),
-        ((0,), 3, "2", 1, False),
-        ((0, 3), 1, "2", 1, True),
-        ((0, 1, 2, 3), 1, "2", 1, True),
-        ((0,), 1, "", 1, False),
-    ],
-    ids=["none", "two", "too many", "a second failure", "always", "not allowed"],
-)
-def test_few_unstable_tests_may_be_allowed_if_they_pass_three_times_and_are_named(
-    pytester, fails_in, count, allowed, code, again, monkeypatch
-):
-    path = pytester.makepyfile(test_it=UNSTABLE_FILE.format(fails_in=fails_in, count=count))
-    monkeypatch.setenv("PYTHONPATH", str(TESTS))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv(run.UNSTABLE, raising=False)
-    if allowed:
-        monkeypatch.setenv(run.UNSTABLE, allowed)
-    done = pytester.runpython_c(f"import run, sys; sys.exit(run.main([{path.name!r}]))")
-    assert done.ret == code
-    assert ("\nUnstable, to be mended:" in done.stdout.str()) is again
-    assert ("\n  test_it.py::test_other[0]" in done.stdout.str()) is again
-    tries = path.with_name("tries-0").read_text()
-    assert len(tries) == (1 + run.IN_A_ROW if again else 1)
 
 
 STUDY_FILE = """
@@ -138,7 +92,6 @@ def test_few_failed_studies_with_a_flagged_run_on_contended_cpus_are_run_again_a
     text = STUDY_FILE.format(share=share, count=count, error=error)
     path = pytester.makepyfile(test_it=text)
     pytester.makeini("[pytest]\nmarkers =\n  study: measures a study\n")
-    monkeypatch.delenv(run.UNSTABLE, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     done = pytester.runpython_c(f"import run, sys; sys.exit(run.main([{path.name!r}]))")
