@@ -72,7 +72,7 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, lock, dir, journal;
+	int pipe, go, lock, dir, journal;
 	struct nl_host_lock session;
 	const char *file;
 };
@@ -87,8 +87,8 @@ static void close_others(const struct child *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
-		if (fd != c->pipe && fd != c->lock && fd != c->dir && fd != c->journal &&
-		    fd != c->session.fd)
+		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->dir &&
+		    fd != c->journal && fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
@@ -198,11 +198,16 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file,
 		pid = fork();
 	if (pid == 0) {
 		c.pipe = ends[0];
-		/* Leave the parent's group and session before the parent writes a knob. */
-		if (setsid() < 0 || write(go[1], &byte, 1) != 1)
+		c.go = go[1];
+		/* Leave the parent's group and session, and reserve the files of a revert, before
+		 * the parent writes a knob. */
+		if (setsid() < 0)
 			_exit(1);
 		close_others(&c);
 		nl_revert_reserve_child();
+		if (write(c.go, &byte, 1) != 1)
+			_exit(1);
+		close(c.go);
 		child_main(&c);
 	}
 	if (pid < 0)
