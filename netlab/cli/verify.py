@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from netlab.cli.exitcodes import guarded
+from netlab.cli.report import PUBLISHING
 
 if TYPE_CHECKING:
     from netlab.report.verify import Deviation
@@ -29,6 +30,7 @@ def verify_command(bundle: Path) -> None:
     printed as file, cell, was, is. Exit code 0: none, 1: some, 2: not a bundle.
     """
     from netlab.files.scratch import Scratch
+    from netlab.notebooks.forkserver import fork_server
     from netlab.report.bundle import unpacked
     from netlab.report.verify import changed_files, other_figures, other_versions
 
@@ -37,7 +39,8 @@ def verify_command(bundle: Path) -> None:
             click.echo(f"netlab: {version}", err=True)
         changed = changed_files(directory)
         _list(changed)
-        figures = other_figures(directory, work)
+        with fork_server(*PUBLISHING):
+            figures = other_figures(directory, work)
         _list(figures)
     click.echo(f"{_counted(changed, 'file')}, {_counted(figures, 'figure')}")
     sys.exit(1 if changed or figures else 0)
