@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import settings
 from noise import contended_s
 from run import CONTENDED, LONGEST, STUDIES
+
+from netlab.__main__ import OBJECTS
 
 if TYPE_CHECKING:
     from netlab.analysis.longpath_study import LongPath
@@ -76,12 +79,18 @@ def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Move a worker that runs beside others apart from them."""
+    gc.set_threshold(OBJECTS, 30, 30)
     if apart.is_wanted():
         for group in apart.move():
             config.add_cleanup(group.leave)
         import kernel_server  # here: other workers need not import netlab
 
         config.add_cleanup(kernel_server.start().close)
+
+
+def pytest_collection_finish() -> None:
+    """Spare Python to look for cycles among what all tests share."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
