@@ -9,7 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -47,17 +47,19 @@ def own_network() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def build() -> Callable[..., Path]:
-    """Build a variant of the native tree under build/; returns its directory."""
+    """Build a variant of the native tree under build/, or some targets; returns its directory."""
     done: dict[str, Path] = {}
 
-    def make(name: str, *options: str) -> Path:
+    def make(name: str, *options: str, targets: Sequence[str] = ("all",)) -> Path:
         if name not in done:
             where = ROOT / "build" / f"native-{name}"
             common = ("-DNL_PYTHON=OFF", "-DNL_DEVELOP=ON", f"-DPython_EXECUTABLE={sys.executable}")
             configure = ("cmake", "-S", ROOT / "native", "-B", where, *common, *options)
             subprocess.run(configure, check=True, capture_output=True, text=True)
             compiled = subprocess.run(
-                ("cmake", "--build", where, "-j", "2"), capture_output=True, text=True
+                ("cmake", "--build", where, "-j", "2", "--target", *targets),
+                capture_output=True,
+                text=True,
             )
             assert compiled.returncode == 0, compiled.stdout[-4000:]
             done[name] = where

@@ -36,7 +36,7 @@ def address_build(build) -> Path:
 
 @pytest.fixture(scope="module")
 def thread_build(build) -> Path:
-    return build("thread", "-DNL_TESTS=ON", "-DNL_SANITIZE=thread")
+    return build("thread", "-DNL_TESTS=ON", "-DNL_SANITIZE=thread", targets=("gensink", "storm"))
 
 
 @pytest.fixture(autouse=True)
@@ -91,7 +91,8 @@ def test_fuzz(build, tmp_path, target):
     if clang is None:
         pytest.skip("no clang here, and gcc has no libFuzzer; the corpus is replayed all the same")
     where = build("fuzz", f"-DCMAKE_C_COMPILER={clang}", "-DNL_FUZZERS=ON",
-                  "-DNL_SANITIZE=address,undefined")  # fmt: skip
+                  "-DNL_SANITIZE=address,undefined",
+                  targets=[f"fuzz_{name}" for name in FUZZ_TARGETS])  # fmt: skip
     run(where / "tests" / f"fuzz_{target}", "-max_total_time=4", "-max_len=4200",
         f"-artifact_prefix={tmp_path}/", tmp_path, HERE / "corpus" / target)  # fmt: skip
 
