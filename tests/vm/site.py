@@ -15,9 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
-from faults.site import ADDRESSES, ATTEMPTS, SECONDS, Site, disturbed, run, until
+from faults.site import ADDRESSES, Site, run, until
 from forked_controller import Controller, Controllers
-from noise import LITTLE, contended_s
 
 from .guest import CARDS, Guest
 from .image import Image
@@ -149,17 +148,6 @@ class Machines(Site):
         process = self.forks.start(words, home=self.state / "home", cwd=self.state)
         self.controllers.append(process)
         return process
-
-    def completed(self, seconds: float = SECONDS) -> None:
-        """Run the study to its end; again if it stalled while work of this machine waited."""
-        for _ in range(ATTEMPTS):
-            began_s, before_s = time.monotonic(), contended_s()
-            code, complaint = self.finished(self.measure(seconds=seconds))
-            contended = (contended_s() - before_s) / (time.monotonic() - began_s) > LITTLE
-            stalled = code == 1 and "no byte for " in complaint and contended
-            if not (stalled or disturbed(code, complaint)):
-                break
-        assert code == 0, complaint
 
     def write_study(self, tunings: list[dict], *cards: str, **more) -> None:
         """The study of the machines: a path for each card, and a group on it."""
