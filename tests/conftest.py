@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from run import CONTENDED, LONGEST, STUDIES
 from netlab.__main__ import OBJECTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netlab.analysis.longpath_study import LongPath
 
 pytest_plugins = ("pytester",)
@@ -67,6 +70,15 @@ SLOW = {
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
+
+
+@pytest.fixture(autouse=True)
+def no_open_figure() -> Iterator[None]:
+    """Close the figures that a test leaves open, so that the next one starts without any."""
+    yield
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")
 
 
 @pytest.fixture(scope="session")

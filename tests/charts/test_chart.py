@@ -55,7 +55,6 @@ def test_described_axes_are_shown_with_their_words():
     _, bare = _figure()
     with pytest.raises(BadInput, match="alt text"):
         show(bare)
-    plt.close("all")
 
 
 def test_a_gallery_shows_its_charts():

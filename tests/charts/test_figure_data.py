@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import synthetic
@@ -25,12 +24,6 @@ GROUP = "Linux64 -> Linux64"
 def m():
     study = synthetic.openlab()
     return from_frames(study, synthetic.runs_of(study), None, None)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def test_lines_with_bars_carry_values_and_intervals(m):

@@ -29,7 +29,6 @@ def test_a_legend_is_below_a_figure_of_its_own_or_on_shared_axes():
     legend_below(left)
     legend_below(right)
     assert not shared.legends and left.get_legend() is not None and right.get_legend() is None
-    plt.close("all")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,6 @@ def test_a_line_that_ends_early_or_in_a_gap_is_named_at_its_last_value():
     gap, whole = label_lines(ax)
     assert gap.xy == (2.0, 2.0) and gap.get_text() == "gap"
     assert whole.xy == (1, 3.0) and whole.xycoords == ("axes fraction", "data")
-    plt.close("all")
 
 
 def test_labels_of_another_length_are_refused():

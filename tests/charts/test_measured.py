@@ -29,12 +29,6 @@ def cells(runs, study):
     return Cells()(runs, study=study)
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
-
-
 def one_tuning(cells, group, tuning, *, study) -> Axes:
     """The axes of one tuning in the panel of a group."""
     fig = charts.panels(cells, group, study=study).figure
@@ -176,7 +170,6 @@ def test_a_tuning_has_no_colour_of_an_mtu(cells, runs, study):
     dots = charts.drift(runs, study=study).get_lines()
     mtus = {c.lines[0].get_color() for c in lines}
     assert len(mtus) == 3 and not mtus & {line.get_color() for line in dots}
-    plt.close("all")
 
 
 def test_a_chart_without_intervals_does_not_speak_of_bars(runs, study):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import pandas as pd
-import pytest
 
 from netlab.analysis.cells import CELL_KEYS
 from netlab.charts import rows
@@ -26,12 +24,6 @@ STUDY = Study.model_validate(
         "factors": {"send": ["copy", "zerocopy"]},
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def runs(sends=("copy", "zerocopy"), streams=(1, 4), rounds=3) -> pd.DataFrame:

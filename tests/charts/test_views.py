@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,12 +26,6 @@ def m():
         return row["streams"] != 20 or row["tuning"] != "none"
 
     return from_frames(study, synthetic.runs_of(study, change=change), None, None)
-
-
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    plt.close("all")
 
 
 def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(m):

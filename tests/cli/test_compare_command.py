@@ -122,4 +122,3 @@ def test_the_forest_plot_has_every_cell_and_takes_axes(places):
     assert len(ax.get_yticklabels()) == 2
     (chart,) = panels(found.compared).charts
     assert "64 streams: -30" in chart.alt and "slower" in chart.alt and "the same" in chart.alt
-    plt.close("all")

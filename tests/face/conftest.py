@@ -9,12 +9,8 @@ import netlab
 
 @pytest.fixture(autouse=True)
 def no_window():
-    """Draw without a display, and leave no figure open."""
-    import matplotlib.pyplot as plt
-
+    """Draw without a display."""
     matplotlib.use("Agg")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

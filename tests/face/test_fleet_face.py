@@ -60,19 +60,15 @@ def test_the_report_is_a_site_of_the_plan_and_its_runs(fleet, tmp_path, monkeypa
 
 def test_charts_are_of_every_link_and_draw_on_given_axes(fleet):
     figure, ax = plt.subplots()
-    try:
-        assert fleet.spread(ax) is ax
-        assert ax.get_yticklabels()[0].get_text() == "h03"
-        assert [len(line.get_xdata()) for line in ax.lines][:2] == [132, 132]
-        assert fleet.plot().figure is not figure
-    finally:
-        plt.close("all")
+    assert fleet.spread(ax) is ax
+    assert ax.get_yticklabels()[0].get_text() == "h03"
+    assert [len(line.get_xdata()) for line in ax.lines][:2] == [132, 132]
+    assert fleet.plot().figure is not figure
 
 
 def test_of_many_hosts_the_slowest_are_drawn_and_no_link_is_an_error():
     many = links(link_cells(fleet_runs(MOST + 5, 3)))
     assert len(host_spread(many).get_yticks()) == MOST
-    plt.close("all")
     with pytest.raises(BadInput) as caught:
         host_spread(many.head(0))
     assert caught.value.code == "E-CHARTS-011"
