@@ -53,7 +53,8 @@ def part_of(path: Path) -> str:
     return path.relative_to(ROOT / "netlab").parts[0].removesuffix(".py")
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Full names of all that a file imports, wherever in it; relative imports made absolute."""
     names: set[str] = set()
     package = list(path.relative_to(ROOT).parent.parts)
@@ -64,7 +65,7 @@ def imported(path: Path) -> set[str]:
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *filter(None, [node.module])])
             names |= {f"{module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 @cache
