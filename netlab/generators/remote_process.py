@@ -48,6 +48,8 @@ if [ "$hold" = 1 ]; then say ready; read -r _ || exit 0; fi
 timeout -k "$kill" "$limit" "$@" </dev/null >out 2>&1 3<&- &
 tool=$!
 (
+  nap=
+  trap 'kill "$nap"; exit' TERM
   while read -r word; do
     case $word in
       report) say printed ",\"size\":$(wc -c <out),\"output\":\"$(printed)\"" ;;
@@ -55,7 +57,9 @@ tool=$!
     esac
   done <&3
   kill -TERM "$tool"
-  sleep "$kill"
+  sleep "$kill" &
+  nap=$!
+  wait "$nap"
   kill -KILL -- "-$tool"
   rm -rf "$dir"
 ) &

@@ -9,6 +9,7 @@ import pytest
 from local_host import LocalHost
 
 from netlab.errors import RunError
+from netlab.generators import remote_process
 from netlab.generators.remote_process import MAX_OUTPUT_B, RemoteProcess
 
 PATIENCE_S = 8.0
@@ -67,6 +68,14 @@ def test_a_tool_is_ended_when_the_block_is_left(host, temporary, tmp_path):
         wait_until(lambda: is_running(tmp_path / "pid"))
         assert tool.wait(0.1) is None
     wait_until(lambda: not is_running(tmp_path / "pid"))
+
+
+def test_a_block_is_left_as_soon_as_its_tool_has_ended(host, temporary, tmp_path, monkeypatch):
+    monkeypatch.setattr(remote_process, "KILL_S", 2 * int(PATIENCE_S))
+    with started(host, WAITS, str(tmp_path / "pid")):
+        wait_until(lambda: is_running(tmp_path / "pid"))
+        began = time.monotonic()
+    assert time.monotonic() - began < PATIENCE_S
 
 
 def test_a_tool_that_will_not_end_is_killed(host, temporary, tmp_path):
