@@ -176,7 +176,18 @@ def at_levels(
                     value=level,
                     code="E-ANALYSIS-032",
                 )
-        wide = wide[[any(same(level, one) for level in listed(given)) for one in wide[name]]]
+        wide = rows_at(wide, {name: given}, study)
+    return wide
+
+
+def rows_at(
+    frame: pd.DataFrame, levels: Mapping[str, object], study: Study | None = None
+) -> pd.DataFrame:
+    """Cells or runs at some levels, as :func:`at_levels`, of which there may be none."""
+    wide = expanded(frame, study)
+    for name, given in levels.items():
+        wanted = [any(same(level, one) for level in listed(given)) for one in wide[name]]
+        wide = wide[pd.Series(wanted, wide.index, dtype=bool)]
     return wide
 
 

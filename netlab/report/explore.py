@@ -214,7 +214,7 @@ def _view(
     if chosen is None:
         return ExplorerView(levels, title, None, None, m.runs.head(0))
     table = of_two(m, hue, x, levels, "both") if hue else of_two(m, x, "group", levels, "both")
-    runs = factors.at_levels(m.runs, levels, m.study).sort_values(["round", "started_at"])
+    runs = factors.rows_at(m.runs, levels, m.study).sort_values(["round", "started_at"])
     view = ExplorerView(levels, title, None, table, runs)
     if view.empty_because or not draw:
         return view

@@ -76,6 +76,18 @@ def test_a_view_of_flagged_runs_alone_says_so_in_words_and_has_no_empty_chart():
     assert len(re.findall(r'<img role="img"', found._repr_html_())) == 1
 
 
+@pytest.mark.parametrize("count", [0, 1, 30])
+def test_views_that_an_interrupted_study_did_not_reach_say_so(m, count):
+    begun = m.runs.sort_values("order").head(count)
+    found = explore(from_frames(m.study, begun, None, None))
+    reached = [view for view in found.views if len(view.runs)]
+    assert sum(len(view.runs) for view in reached) == count
+    assert len(found.views) > len(reached)
+    for view in found.views:
+        assert (view.empty_because == module.NO_RUN) == (view not in reached)
+        assert list(view.runs) == list(m.runs)
+
+
 def test_its_text_has_every_table(explorer):
     text = repr(explorer)
     assert text.startswith("openlab-2003")
