@@ -16,11 +16,13 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import calibrated, conditions
+from netlab.analysis.factors import levels_of
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.results.campaigns import read_log, study_file
 from netlab.study import QUICK
+from netlab.study.factors import level_text
 
 FLAGGED_LIMIT = 0.05
 """Largest share of flagged runs that raises no concern."""
@@ -120,7 +122,7 @@ def _empty(m: Measured) -> Concern | None:
         EMPTY,
         _of(len(empty), len(m.cells), "cell", IS) + " empty",
         "; ".join(f"{reason}: {count}" for reason, count in reasons.items()),
-        command(m, "study", quick=_is_short(m)),
+        command(m, "study", *_outer(m, empty), quick=_is_short(m)),
     )
 
 
@@ -128,12 +130,12 @@ def _flagged(m: Measured) -> Concern | None:
     flagged = conditions.flagged(m.runs)
     if len(flagged) <= FLAGGED_LIMIT * len(m.runs):
         return None
-    share = 100 * len(flagged) / len(m.runs)
+    share, at = 100 * len(flagged) / len(m.runs), m.runs["run_id"].isin(flagged["run_id"])
     return Concern(
         FLAGGED,
         f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)",
         flags_in_words(m.runs) + "; quiet the hosts, then measure these runs again",
-        command(m, "study", quick=_is_short(m)),
+        command(m, "study", *_outer(m, m.runs[at]), quick=_is_short(m)),
     )
 
 
@@ -150,17 +152,18 @@ def _imprecise(m: Measured) -> Concern | None:
         return None
     needed = m.cells["rounds_needed"]
     wide = ~(m.cells["half_width_percent"] <= asked.half_width_percent)
+    measured = m.cells["n_valid"] > 0
     finite = needed[wide & needed.notna() & (needed != math.inf)]
     most = MOST_ROUNDS_FACTOR * asked.max_rounds
     rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
-    beyond = int((wide & ~(needed <= most) & (m.cells["n_valid"] > 0)).sum())
+    beyond = int((wide & ~(needed <= most) & measured).sum())
     reason = f"{asked.half_width_percent:g} % was asked"
     if not math.isnan(seen.widest_percent):
         reason += f", the widest cell reached {seen.widest_percent:.3g} %"
     if beyond:
         verb = ("scatters", "scatter")
         reason += f"; {counted(beyond, 'cell', verb)} too much for {most} rounds: quiet the hosts"
-    options = ["--max-rounds", str(rounds)]
+    options = [*_outer(m, m.cells[wide & measured]), "--max-rounds", str(rounds)]
     if asked.budget is not None:
         options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
     return Concern(
@@ -187,8 +190,37 @@ def _short(m: Measured) -> Concern | None:
         SHORT,
         "Short form of the study",
         f"{counted(rounds, 'round')} of {timing.seconds:g} s a run: a first look, not a result",
-        command(m, "study"),
+        _whole(m),
     )
+
+
+def _outer(m: Measured, rows: pd.DataFrame) -> list[str]:
+    """Options for some cells or runs: the levels of outer factors of the latest run or a row."""
+    outer = sorted(m.study.outer)
+    texts = [*rows["factors"], *m.runs["factors"]]
+    if not outer or not texts:
+        return []
+    now = m.runs.sort_values("started_at")["factors"].tail(1)
+    levels = [{name: levels_of(text)[name] for name in outer} for text in [*now, *texts]]
+    chosen = levels[0] if levels[0] in levels[1 : 1 + len(rows)] else levels[len(now)]
+    pairs = [f"{name}={level_text(level)}" for name, level in chosen.items()]
+    return [word for pair in pairs for word in ("--outer", pair)]
+
+
+def _whole(m: Measured) -> str:
+    """The command for the whole study of a short form; its results are not those of the form."""
+    name = m.study.name.removesuffix(QUICK)
+    words = ["netlab", "study", name if _is_known(name) else f"{name}.yml"]
+    return shlex.join([*words, *_outer(m, m.runs)])
+
+
+def _is_known(name: str) -> bool:
+    """True if netlab finds the study by its name."""
+    try:
+        paths.study_file(name)
+    except BadInput:
+        return False
+    return True
 
 
 def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
@@ -207,11 +239,9 @@ def command(m: Measured, verb: str, *options: str, quick: bool = False) -> str:
     """
     name = m.study.name.removesuffix(QUICK)
     words = ["netlab", verb]
-    try:
-        paths.study_file(name)
-        words.append(name)
-        words += ["--quick"] if quick else []
-    except BadInput:
+    if _is_known(name):
+        words += [name, "--quick"] if quick else [name]
+    else:
         # The copy of a short form is the short form itself.
         words.append(_short_path(study_file(m.results, m.campaign)) if m.results else f"{name}.yml")
     if m.results and m.results != paths.results_dir(m.study.name):

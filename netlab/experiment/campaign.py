@@ -14,7 +14,7 @@ import pandas as pd
 from netlab.analysis.cells import valid
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
-from netlab.experiment.record import CampaignRecord, exclusive, open_record
+from netlab.experiment.record import CampaignRecord, check_study, exclusive, open_record
 from netlab.experiment.retries import disturbed, failed, held_up
 from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
@@ -110,7 +110,8 @@ def run_study(
     Raises
     ------
     BadInput
-        An outer factor without a level, or with an unknown one.
+        An outer factor without a level, or with an unknown one; the directory has results of
+        another study.
     NetlabError
         A visit failed. Earlier results are kept, and a second call resumes.
     Stopped
@@ -122,6 +123,7 @@ def run_study(
     try:
         with ExitStack() as stack:
             stack.enter_context(exclusive(directory))
+            check_study(study, directory)
             lab = stack.enter_context(study_lab(study))
             record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
             campaign = _Rounds(record, lab, watcher or Watcher(), clock, levels)

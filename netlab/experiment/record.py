@@ -12,7 +12,7 @@ from pathlib import Path
 
 import netlab
 from netlab import core
-from netlab.errors import NetlabError
+from netlab.errors import BadInput, NetlabError
 from netlab.experiment.endpoint import host_facts
 from netlab.experiment.path_bus import contradiction
 from netlab.experiment.visit import context_of, stable_facts
@@ -80,6 +80,29 @@ def exclusive(directory: Path) -> Iterator[None]:
                 f"another netlab is measuring into {directory}: {holder}", code="E-RUN-002"
             )
         yield
+
+
+def check_study(study: Study, directory: Path) -> None:
+    """Refuse a directory with results of another study, such as the short form of this one.
+
+    Raises
+    ------
+    BadInput
+        The directory's latest campaign measured a study of another name.
+    NetlabError
+        The log of that campaign cannot be read.
+    """
+    last = campaigns.latest(directory)
+    if last is None:
+        return
+    there = campaigns.read_log(directory, last).study
+    if there != study.name:
+        raise BadInput(
+            f"holds results of {there!r}; choose another directory for those of {study.name!r}",
+            where=str(directory),
+            key="results",
+            code="E-RUN-016",
+        )
 
 
 def open_record(
@@ -157,9 +180,12 @@ def open_visit(
 
     Raises
     ------
+    BadInput
+        The directory has results of another study.
     HostError
         A host of the visit cannot be reached.
     """
+    check_study(study, directory)
     facts = host_facts(study, lab=lab, only=visit.link)
     record = open_record(study, directory, facts, lab, outer=visit.outer)
     return record, visit.only({run.run_id for run in visit.runs} - record.kept)

@@ -231,7 +231,8 @@ class Study:
         Raises
         ------
         BadInput
-            An outer factor without a level, or with an unknown one.
+            An outer factor without a level, or with an unknown one; the directory has results of
+            another study.
         NetlabError
             A block failed; what was measured before is kept.
         KeyboardInterrupt

@@ -91,6 +91,37 @@ def test_a_short_form_says_so_and_names_the_whole_study():
     assert "2 rounds of 0.2 s" in concern.reason
 
 
+def test_the_whole_study_of_a_short_form_has_results_of_its_own(tmp_path):
+    study = load(synthetic.openlab_file(), quick=True)
+    (concern,) = trust.gate(measured(study, synthetic.runs_of(study), tmp_path / "short"))
+    assert concern.command == "netlab study openlab-2003"
+
+
+def test_a_short_form_that_netlab_does_not_know_names_the_file_that_it_is_of(tmp_path):
+    study = synthetic.foreign(tmp_path)
+    study = study.model_copy(update={"name": f"{study.name}-quick"})
+    runs = synthetic.runs_of(study)
+    concerns = trust.gate(measured(study, runs, tmp_path / "short"))
+    assert concerns[-1].kind == trust.SHORT
+    assert concerns[-1].command == "netlab study two-racks.yml"
+
+
+def test_a_command_states_an_outer_factor_that_its_cells_have():
+    study = load(synthetic.openlab_file().with_name("sc-2003.yml"))
+    runs = synthetic.runs_of(study, noise=0.2)
+    single = runs["factors"].str.contains('"up"')
+    empty, wide = trust.gate(measured(study, runs[~single]))
+    assert (empty.kind, wide.kind) == (trust.EMPTY, trust.IMPRECISE)
+    assert empty.command == "netlab study sc-2003 --outer kernel=up"
+    assert wide.command.startswith("netlab study sc-2003 --outer kernel=smp --max-rounds ")
+    runs.loc[single, ["flags", "message"]] = ["stalled", "nothing for 0.4 s"]
+    _, flagged, _ = trust.gate(measured(study, runs))
+    assert flagged.kind == trust.FLAGGED
+    assert flagged.command == "netlab study sc-2003 --outer kernel=up"
+    (none,) = trust.gate(measured(study, runs.head(0)))
+    assert none.command.startswith("netlab study sc-2003 --outer kernel=")
+
+
 def test_the_command_names_results_elsewhere_and_a_study_that_netlab_does_not_know(tmp_path):
     study = synthetic.foreign(tmp_path)
     m = measured(study, synthetic.runs_of(study), tmp_path / "other results")

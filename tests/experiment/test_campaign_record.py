@@ -9,8 +9,9 @@ import pytest
 import synthetic
 
 from netlab.analysis.measured import load_measured
-from netlab.experiment.campaign import _Rounds
-from netlab.experiment.record import open_record
+from netlab.errors import BadInput
+from netlab.experiment.campaign import _Rounds, run_study
+from netlab.experiment.record import open_record, open_visit
 from netlab.experiment.visit import context_of
 from netlab.experiment.watcher import Watcher
 from netlab.files.yaml_file import read_yaml, validated
@@ -77,6 +78,21 @@ def test_a_campaign_goes_on_under_the_same_conditions(tmp_path, file):
     measure(again)
     assert len(again.store.runs()) == 4 and not again.store.records()["superseded"].any()
     assert len(again.store.parts()) == 3
+
+
+def test_results_of_another_study_are_refused_before_a_host_is_reached(tmp_path, file):
+    short = load(file, quick=True)
+    measure(open_at(tmp_path / "r", short))
+    files = sorted(path for path in (tmp_path / "r").rglob("*") if path.name != ".lock")
+    study = load(file)
+    for begin in (
+        lambda: run_study(study, directory=tmp_path / "r"),
+        lambda: open_visit(study, visits(study)[0], tmp_path / "r"),
+    ):
+        with pytest.raises(BadInput, match="holds results of 'two-racks-quick'") as caught:
+            begin()
+        assert caught.value.code == "E-RUN-016"
+    assert files == sorted(path for path in (tmp_path / "r").rglob("*") if path.name != ".lock")
 
 
 def test_a_flagged_run_is_measured_again_and_stays_on_record(tmp_path, file):
