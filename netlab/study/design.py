@@ -416,9 +416,11 @@ class Study(Model):
     def digest(self) -> str:
         """SHA-256 of the study's content, independent of layout and comments of the file.
 
-        It covers the knobs and values of every tuning the hosts take, wherever it is defined.
+        It covers the knobs and values of every tuning the hosts take, wherever it is defined. The
+        copy beside results, :func:`netlab.study.frozen.freeze`, has the digest of its study.
         """
         content = self.model_dump(mode="json", exclude={"profiles", "published", "report"})
+        content["quick"] = None  # another study, named for this one
         # Studies that have none of these keep the digests they had before there were such keys.
         for name in ("factors", "exclude", "outer", "policy"):
             if not content[name]:

@@ -11,6 +11,7 @@ from openlab import CONTENT, OPENLAB, changed, study_with
 from netlab.errors import BadInput
 from netlab.files.paths import data_dir
 from netlab.study import Study, load, slug
+from netlab.study.frozen import freeze
 
 # The committed design of the 2003 report.
 
@@ -142,6 +143,13 @@ def test_the_digest_does_not_depend_on_layout_comments_or_the_order_of_keys(tmp_
     text = yaml.safe_dump(turned, sort_keys=False, default_flow_style=True, width=10_000)
     path.write_text(f"# a comment\n{text}\n# another\n")
     assert load(path).digest() == load(OPENLAB, rounds=3).digest()
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("file", sorted(OPENLAB.parent.glob("*.yml")), ids=lambda file: file.stem)
+def test_the_copy_beside_results_has_the_digest_of_its_study(file, quick, tmp_path):
+    study = load(file, quick=quick)
+    assert load(freeze(study, tmp_path)).digest() == study.digest()
 
 
 def test_the_digest_takes_1_and_1_0_seconds_for_the_same():
