@@ -26,6 +26,23 @@ def shown(value: object) -> str:
     return _cut(text)
 
 
+def why(error: BaseException) -> str:
+    """Reason of an error that Python raised, on one line, for a message that names the file.
+
+    Examples
+    --------
+    >>> why(FileNotFoundError(2, "No such file or directory", "plan.json"))
+    'No such file or directory'
+    >>> why(KeyError("hosts"))
+    "it lacks 'hosts'"
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, KeyError):
+        return f"it lacks {error}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def _one_line(text: str) -> str:
     """Escape what is not printable: a key may hold any character."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

@@ -12,7 +12,7 @@ import pytest
 
 from netlab import errors
 from netlab.cli.exitcodes import guarded
-from netlab.errors import BadInput, HostError, Mistakes, NetlabError, RunError, shown
+from netlab.errors import BadInput, HostError, Mistakes, NetlabError, RunError, shown, why
 
 ALL = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)
@@ -58,6 +58,23 @@ def test_a_message_stays_on_one_line():
 
 def test_an_integer_that_python_refuses_to_print_is_described():
     assert shown(1 << 100_000) == "a int too large to print"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory", "plan.json"),
+            "No such file or directory",
+        ),
+        (OSError("no number"), "no number"),
+        (KeyError("hosts"), "it lacks 'hosts'"),
+        (ValueError("2 mistakes\n  one\n  two"), "2 mistakes one two"),
+        (TypeError(), "TypeError"),
+    ],
+)
+def test_the_reason_of_an_error_of_python_is_one_line_without_its_file(error, reason):
+    assert why(error) == reason
 
 
 def test_host_error_says_command_status_and_the_last_ten_lines():

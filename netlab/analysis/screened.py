@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from netlab.analysis.compare import CANNOT_TELL, FASTER, SAME, SLOWER
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, why
 from netlab.files.json_file import write_json
 
 VERSION = 2
@@ -209,7 +209,7 @@ def read_screen(path: Path) -> ScreenRecord:
         return _record(content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise NetlabError(
-            f"{path} cannot be read as a screen: {error}", code="E-ANALYSIS-041"
+            f"{path} cannot be read as a screen: {why(error)}", code="E-ANALYSIS-041"
         ) from None
 
 

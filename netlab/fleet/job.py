@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 
-from netlab.errors import HostError, NetlabError
+from netlab.errors import HostError, NetlabError, why
 from netlab.files.json_file import write_json
 from netlab.fleet.asides import failures, forgive, note_failure
 from netlab.fleet.events import log_event
@@ -118,7 +118,7 @@ def read_campaign(folder: Path) -> dict:
         return {key: content[key] for key in ("controller", "number", "aside_after")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NetlabError(
-            f"{folder / CAMPAIGN}: no campaign ({error}); start one with `netlab fleet run`",
+            f"{folder / CAMPAIGN}: no campaign ({why(error)}); start one with `netlab fleet run`",
             code="E-FLEET-029",
         ) from None
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import netlab
-from netlab.errors import BadInput, NetlabError
+from netlab.errors import BadInput, NetlabError, why
 from netlab.files.json_file import write_json
 from netlab.fleet.inventory import FleetHost, Inventory
 from netlab.fleet.pairs import Pair
@@ -238,7 +238,7 @@ def read_plan(directory: Path) -> FleetPlan:
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise NetlabError(
-            f"{path} cannot be read as the plan of a fleet: {error}; run `netlab fleet plan`",
+            f"{path} cannot be read as the plan of a fleet: {why(error)}; run `netlab fleet plan`",
             code="E-FLEET-028",
         ) from None
 

@@ -23,7 +23,7 @@ from netlab.analysis.measured import Measured, load_measured
 from netlab.analysis.screened import DOCUMENT
 from netlab.analysis.screened import FOLDER as SCREENS
 from netlab.analysis.trust import Concern
-from netlab.errors import BadInput
+from netlab.errors import BadInput, why
 from netlab.files import paths
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.json_file import write_json, write_text
@@ -287,7 +287,9 @@ def stated_versions(directory: Path) -> dict[str, str]:
         stated = json.loads(file.read_text(encoding="utf-8"))["reported_with"]
         return {str(name): str(version) for name, version in stated.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(f"cannot be read: {error}", where=PROVENANCE, code="E-REPORT-010") from None
+        raise BadInput(
+            f"cannot be read: {why(error)}", where=PROVENANCE, code="E-REPORT-010"
+        ) from None
 
 
 def keep_records(directory: Path, target: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, why
 from netlab.notebooks.format import nbformat
 from netlab.report.page import anchor
 
@@ -96,9 +96,8 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     try:
         return nbformat.read(path, as_version=4)
     except (OSError, ValueError, KeyError, AttributeError, nbformat.ValidationError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise BadInput(
-            f"cannot be read as a notebook: {reason}", where=str(path), code="E-REPORT-002"
+            f"cannot be read as a notebook: {why(error)}", where=str(path), code="E-REPORT-002"
         ) from None
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, why
 from netlab.files.archive import names_in
 from netlab.report import crate
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
@@ -101,7 +101,9 @@ def _other_metadata(directory: Path, there: dict[str, str]) -> list[Deviation]:
         files = [one for one in content["@graph"] if one.get("@type") == "File"]
         stated = {unquote(one["@id"]): one["sha256"] for one in files if "sha256" in one}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return [Deviation(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {error}")]
+        return [
+            Deviation(crate.METADATA, "", "metadata of an RO-Crate", f"unreadable: {why(error)}")
+        ]
     there = {name: digest for name, digest in there.items() if name != crate.METADATA}
     return [
         Deviation(crate.METADATA, name, stated.get(name, ABSENT), there.get(name, ABSENT))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, why
 from netlab.files.json_file import write_text
 
 FOLDER = "campaigns"
@@ -110,7 +110,7 @@ def read_log(directory: Path, campaign: str) -> CampaignLog:
         return CampaignLog(**{**content, "adopted": adopted, "looks": tuple(content["looks"])})
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise NetlabError(
-            f"{path} cannot be read as a campaign: {error}", code="E-RESULTS-011"
+            f"{path} cannot be read as a campaign: {why(error)}", code="E-RESULTS-011"
         ) from None
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from netlab.errors import BadInput
+from netlab.errors import BadInput, why
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import Model
 from netlab.study.factors import Level
@@ -97,7 +97,9 @@ def _cells(path: Path, columns: Mapping[str, str]) -> list[dict[str, Level]]:
         with open(path, encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"cannot be read: {error}", where=str(path), code="E-STUDY-078") from None
+        raise BadInput(
+            f"cannot be read: {why(error)}", where=str(path), code="E-STUDY-078"
+        ) from None
     heads = [columns.get(head.strip(), head.strip()) for head in rows[0]] if rows else []
     rates = [head for head in heads if head in RATES]
     if len(rates) != 1 or len(set(heads)) < len(heads):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from netlab.errors import NetlabError
+from netlab.errors import NetlabError, why
 
 FILE = "manifest.json"
 FORMAT = 1
@@ -159,8 +159,8 @@ def read_manifest(directory: Path) -> Manifest:
         return Manifest(**content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise NetlabError(
-            f"{path} cannot be read as the manifest of an archive: {error}; make the archive with "
-            "`netlab fleet compact`",
+            f"{path} cannot be read as the manifest of an archive: {why(error)}; make the archive "
+            "with `netlab fleet compact`",
             code="E-FLEET-049",
         ) from None
 
