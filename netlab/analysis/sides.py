@@ -18,7 +18,7 @@ from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
 from netlab.results import Store, campaigns
-from netlab.study import Study
+from netlab.study import QUICK, Study
 
 FACTORS = (*BASE, *MORE)
 
@@ -111,7 +111,17 @@ def _loaded(given: str) -> Measured:
     """Load results by their directory or by the name of their study."""
     if "/" not in given and paths.results_dir(given).is_dir():
         return load_measured("", given)
-    return load_measured(given) if paths.given_path(given).is_dir() else load_measured("", given)
+    if paths.given_path(given).is_dir():
+        return load_measured(given)
+    try:
+        paths.study_file(given.removesuffix(QUICK))
+    except BadInput:
+        raise BadInput(
+            "no such directory of results, and no study of this name",
+            value=given,
+            code="E-ANALYSIS-043",
+        ) from None
+    return load_measured("", given)
 
 
 def _side(label: str, m: Measured) -> ComparedSide:

@@ -110,7 +110,8 @@ def test_results_are_found_by_name_and_a_directory_may_contain_an_at(tmp_path, s
         (["STORE"], "streams=1", "E-ANALYSIS-028"),
         (["STORE"], "streams=1,1", "E-ANALYSIS-028"),
         (["STORE"], "streams=1,2", "E-ANALYSIS-028"),
-        (["STORE", "nowhere"], "", "E-FILES-006"),
+        (["STORE", "nowhere"], "", "E-ANALYSIS-043"),
+        (["STORE", "openlab-2003-quick"], "", "E-ANALYSIS-014"),
     ],
 )
 def test_incomparable_sides_are_refused_with_their_code(store, given, by, code):
