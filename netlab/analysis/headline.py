@@ -38,10 +38,10 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
-def span(values: Sequence[int], unit: str) -> str:
+def span(values: Sequence[int], noun: str) -> str:
     """``1 to 20 streams`` of numbers that are all in the study."""
-    low, high = min(values), max(values)
-    return f"{low} {unit}" if low == high else f"{low} to {high} {unit}"
+    low, high = int(min(values)), int(max(values))
+    return counted(low, noun) if low == high else f"{low} to {high} {noun}s"
 
 
 def _design(m: Measured) -> str:
@@ -57,7 +57,7 @@ def _design(m: Measured) -> str:
     frames = f"MTU {listed([str(v) for v in mtus])} B" if mtus else "an unknown MTU"
     return (
         f"{counted(len(cells), 'cell')} in {counted(len(m.groups), 'group')} of host pairs: "
-        f"{tunings}, {frames}, {span(cells['streams'], 'TCP streams')}; "
+        f"{tunings}, {frames}, {span(cells['streams'], 'TCP stream')}; "
         f"{counted(len(runs), 'run')} of {m.study.timing.seconds:g} s in up to "
         f"{counted(int(rounds.max()), 'round')}, measured on {when}."
     )

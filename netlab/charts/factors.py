@@ -85,12 +85,15 @@ def over_factor(
         ax.set_ylabel(axis_label(part, y, study))
         bus(ax, part, y, study)
         ax.set_ylim(bottom=0)
-        ax.set_title(_title(at or {}, labels))
+        title = _title(at or {}, labels)
+        ax.set_title(title)
         if hue:
             label_lines(ax)
     alt = f"Line chart of {axis_label(part, y, study)} over {factors.unit_of(x)}"
     if hue:
         alt += f", a line for each {factors.unit_of(hue)}"
+    if title:
+        alt += f", at {title}"
     return describe(ax, f"{alt}. {'; '.join(filter(None, words))}.", caption(part, study))
 
 

@@ -66,11 +66,16 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
 
 
 def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
-    """A chart of the two factors with the most levels for each combination of the others."""
+    """A chart of the two factors with the most levels for each combination of the others.
+
+    A combination without a valid run has no chart; the first has one if none has a valid run.
+    """
     axis, lines, each = pages(m)
     y = QUANTITIES[quantity]
+    valid = m.cells[m.cells["n_valid"] > 0]
+    shown = [at for at in each if len(factors.rows_at(valid, at, m.study))] or each[:1]
     return Gallery.of(
-        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in each[:most])
+        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in shown[:most])
     )
 
 

@@ -62,14 +62,18 @@ def answer(m: Measured) -> Answer:
 
 
 def picture(m: Measured) -> Chart | Gallery:
-    """Panel of the group with a target, else of the first; on a long path the summary."""
+    """Panel of the group with a target, else of the first; on a long path the summary.
+
+    A group without a valid run is taken only if no group has one.
+    """
     if on_long_path(m):
         return longpath_charts.opening(samples_of(m))
     if has_factors(m):
         return factor_charts(m, most=1)
     wanted = [g.name for g in m.study.groups if g.target_percent_of_bus is not None]
-    names = [name for name in wanted if name in m.groups] or m.groups
-    return panel(m, names[0])
+    names = [*(name for name in wanted if name in m.groups), *m.groups]
+    with_value = set(m.cells.loc[m.cells["n_valid"] > 0, "group"])
+    return panel(m, next((name for name in names if name in with_value), names[0]))
 
 
 def panel(m: Measured, group: str) -> Chart:
