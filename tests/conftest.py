@@ -38,13 +38,19 @@ SLOW = {
     "analysis/test_outliers.py",
     "analysis/test_stability.py",
     "analysis/test_trend.py",
+    "charts/test_autotune_charts.py",
     "charts/test_axes_functions.py",
     "charts/test_chart_words.py",
+    "charts/test_longpath_charts.py",
+    "charts/test_measured.py",
     "charts/test_palette.py",
+    "charts/test_then_and_now_charts.py",
     "cli/test_cli.py",
     "docs/test_guide.py",
     "face/test_face_views.py",
     "fleet/test_archive_cells.py",
+    "fleet/test_archive_compaction.py",
+    "fleet/test_archive_comparison.py",
     "fleet/test_archive_scale.py",
     "generators/test_remote_process.py",
     "generators/test_trial.py",
@@ -53,11 +59,13 @@ SLOW = {
     "notebooks/test_format.py",
     "notebooks/test_parameters.py",
     "notebooks/test_published_notebooks.py",
+    "qualify/calibration/test_calibration_aa.py",
     "report/guide/test_guide_pages.py",
     "report/test_bundle.py",
     "report/test_crate.py",
     "report/test_document.py",
     "report/test_explore.py",
+    "report/test_front.py",
     "report/test_kept_pages.py",
     "report/test_nothing_is_lost.py",
     "report/test_publish.py",
@@ -66,7 +74,8 @@ SLOW = {
     "report/test_report_precision.py",
     "report/test_site_of_a_study.py",
 }
-"""Tests that execute notebooks, make sites or PDFs, wait, simulate, or validate RDF."""
+"""Tests that execute notebooks, make sites or PDFs, draw many charts, archive, wait, simulate, or
+validate RDF."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}
 """Fixtures of tests/tuning that compile the C core."""
