@@ -259,6 +259,14 @@ class Cells:
         return row
 
 
+def reached_percent(cells: pd.DataFrame) -> pd.Series:
+    """Half width of the cells' intervals over rounds, in per cent of the mean, else NaN.
+
+    An interval within one run does not count: it does not see how much rounds differ.
+    """
+    return cells["half_width_percent"].where(cells["interval_from"] == FROM_ROUNDS)
+
+
 _FLOATS = (
     *(c for c in CELL_COLUMNS if c.endswith("_MBps") or c.startswith("percent_")),
     *("spread_percent", "half_width_percent", "rounds_needed"),

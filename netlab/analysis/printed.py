@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING
+from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, reached_percent
 from netlab.analysis.intervals import LEAST, is_symmetric
 from netlab.errors import BadInput
 from netlab.study import Study, TuningLevel
@@ -271,10 +271,10 @@ def missing(cells: pd.DataFrame) -> pd.DataFrame:
 def best(cells: pd.DataFrame, study: Study | None = None) -> pd.DataFrame:
     """The cell with the highest goodput of each group, in the groups' order.
 
-    Cells that are less precise than the study asks are not ranked.
+    Cells that are less precise than the study asks over their rounds are not ranked.
     """
     if study is not None and study.precision is not None:
-        cells = cells[cells["half_width_percent"] <= study.precision.half_width_percent]
+        cells = cells[reached_percent(cells) <= study.precision.half_width_percent]
     rows = []
     for group in group_names(cells):
         part = cells[(cells["group"] == group) & cells["goodput_MBps"].notna()]

@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import calibrated, conditions
+from netlab.analysis.cells import reached_percent
 from netlab.analysis.factors import levels_of
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
@@ -65,7 +66,8 @@ class PrecisionReached:
     asked_percent : float
         Half width that the study asks; NaN where it asks none.
     within, wide, none : int
-        Cells within it, wider, and without an interval. Without a limit no cell is wide.
+        Cells within it, wider, and without an interval over rounds. Without a limit no cell is
+        wide.
     median_percent, widest_percent : float
         NaN where no cell has an interval.
     """
@@ -80,7 +82,7 @@ class PrecisionReached:
 
 def precision(m: Measured) -> PrecisionReached:
     """Precision of the cells that have a valid run."""
-    half = m.cells.loc[m.cells["n_valid"] > 0, "half_width_percent"]
+    half = reached_percent(m.cells[m.cells["n_valid"] > 0])
     asked = math.nan if m.study.precision is None else m.study.precision.half_width_percent
     limit = math.inf if math.isnan(asked) else asked
     return PrecisionReached(
@@ -151,7 +153,7 @@ def _imprecise(m: Measured) -> Concern | None:
     if asked is None or not open_cells:
         return None
     needed = m.cells["rounds_needed"]
-    wide = ~(m.cells["half_width_percent"] <= asked.half_width_percent)
+    wide = ~(reached_percent(m.cells) <= asked.half_width_percent)
     measured = m.cells["n_valid"] > 0
     finite = needed[wide & needed.notna() & (needed != math.inf)]
     most = MOST_ROUNDS_FACTOR * asked.max_rounds

@@ -93,5 +93,5 @@ def _precision(m: Measured) -> str:
         text += f"; half of the interval {seen.median_percent:.3g} % at the median"
         text += f", {seen.widest_percent:.3g} % at most"
     if seen.none:
-        text += f"; {counted(seen.none, 'cell')} without an interval"
+        text += f"; {counted(seen.none, 'cell')} without an interval over rounds"
     return text

@@ -14,7 +14,7 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, reached_percent
 from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured, computed_once
 from netlab.files.tables import Table
@@ -308,11 +308,11 @@ WITHIN_PERCENT = (5, 10, 15)
 def precision(m: Measured) -> Tables:
     """Precision of the cells: counts, and each cell that is less precise than asked."""
     cells = m.cells[m.cells["n_valid"] > 0]
-    half, asked = cells["half_width_percent"], m.study.precision
+    half, asked = reached_percent(cells), m.study.precision
     rows = [(f"within {limit} %", int((half <= limit).sum())) for limit in WITHIN_PERCENT]
     rows += [
         ("wider", int((half > WITHIN_PERCENT[-1]).sum())),
-        ("without an interval", int(half.isna().sum())),
+        ("without an interval over rounds", int(half.isna().sum())),
         ("without a valid run", len(m.cells) - len(cells)),
     ]
     rounds = cells["n_valid"]
@@ -326,7 +326,7 @@ def precision(m: Measured) -> Tables:
     )
     if asked is None:
         return Tables((counts,))
-    wide = cells[~(half <= asked.half_width_percent)]
+    wide = cells.assign(half_width_percent=half)[~(half <= asked.half_width_percent)]
     if wide.empty:
         return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
     frame = wide.sort_values("half_width_percent", na_position="last")[
@@ -354,7 +354,7 @@ def wide_cells(m: Measured) -> int:
     if asked is None:
         return 0
     cells = m.cells[m.cells["n_valid"] > 0]
-    return int((~(cells["half_width_percent"] <= asked.half_width_percent)).sum())
+    return int((~(reached_percent(cells) <= asked.half_width_percent)).sum())
 
 
 def _rounds(value: float) -> str:

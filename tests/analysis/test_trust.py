@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import synthetic
 
-from netlab.analysis import trust
+from netlab.analysis import headline, printed, trust
+from netlab.analysis.cells import FROM_BATCHES
 from netlab.analysis.measured import from_frames
 from netlab.files import paths
 from netlab.files.dated import new_directory
@@ -77,6 +78,22 @@ def test_a_precision_that_was_not_reached_proposes_rounds_and_a_budget():
     rounds = int(words[words.index("--max-rounds") + 1])
     assert words[:3] == ["netlab", "study", "openlab-2003"] and 4 < rounds <= 16
     assert words[words.index("--budget") + 1] == f"{math.ceil(20 * rounds / 4)}min"
+
+
+def test_an_interval_within_one_run_reaches_no_precision_and_no_rank():
+    study = load(synthetic.openlab_file(), max_rounds=4)
+    runs = synthetic.runs_of(study)
+    runs = runs[runs["round"] == 1]
+    m = from_frames(study, runs, synthetic.intervals_of(runs, study), None)
+    assert (m.cells["interval_from"] == FROM_BATCHES).all()
+    assert (m.cells["half_width_percent"] < 5).sum() > 100
+    seen = trust.precision(m)
+    assert (seen.within, seen.wide, seen.none) == (0, 0, 140)
+    assert math.isnan(seen.median_percent) and math.isnan(seen.widest_percent)
+    (concern,) = trust.gate(m)
+    assert concern.text == "140 of 140 cells are less precise than asked"
+    assert printed.best(m.cells, study).empty and len(printed.best(m.cells)) == 5
+    assert headline.best(m) == "No cell is precise enough to be called the best."
 
 
 def test_a_study_that_asks_no_precision_has_no_concern_for_it(openlab):
