@@ -105,7 +105,7 @@ def _of(part: int, whole: int, noun: str, verb: tuple[str, str]) -> str:
     return f"{part:,} of {counted(whole, noun)} {verb[0] if part == 1 else verb[1]}"
 
 
-IS = ("is", "are")
+IS, HAS = ("is", "are"), ("has", "have")
 
 
 @computed_once
@@ -152,22 +152,24 @@ def _imprecise(m: Measured) -> Concern | None:
     open_cells = seen.wide + seen.none
     if asked is None or not open_cells:
         return None
-    needed = m.cells["rounds_needed"]
-    wide = ~(reached_percent(m.cells) <= asked.half_width_percent)
-    measured = m.cells["n_valid"] > 0
-    finite = needed[wide & needed.notna() & (needed != math.inf)]
-    most = MOST_ROUNDS_FACTOR * asked.max_rounds
-    rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
-    beyond = int((wide & ~(needed <= most) & measured).sum())
+    cells = m.cells[m.cells["n_valid"] > 0]
+    wide = cells[~(reached_percent(cells) <= asked.half_width_percent)]
     reason = f"{asked.half_width_percent:g} % was asked"
     if not math.isnan(seen.widest_percent):
         reason += f", the widest cell reached {seen.widest_percent:.3g} %"
-    if beyond:
-        verb = ("scatters", "scatter")
-        reason += f"; {counted(beyond, 'cell', verb)} too much for {most} rounds: quiet the hosts"
-    options = [*_outer(m, m.cells[wide & measured]), "--max-rounds", str(rounds)]
-    if asked.budget is not None:
-        options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
+    if seen.none:
+        reason += f"; {counted(seen.none, 'cell', HAS)} no interval over rounds"
+    needed = wide["rounds_needed"].dropna()
+    options = _outer(m, wide)
+    if len(needed):  # else the study's own rounds are still to come
+        finite, most = needed[needed != math.inf], MOST_ROUNDS_FACTOR * asked.max_rounds
+        rounds = max(asked.max_rounds + 1, min(most, int(finite.max()) if len(finite) else most))
+        if beyond := int((needed > most).sum()):
+            scatter = counted(beyond, "cell", ("scatters", "scatter"))
+            reason += f"; {scatter} too much for {most} rounds: quiet the hosts"
+        options += ["--max-rounds", str(rounds)]
+        if asked.budget is not None:
+            options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
     return Concern(
         IMPRECISE,
         _of(open_cells, len(m.cells), "cell", IS) + " less precise than asked",
