@@ -95,6 +95,14 @@ def precision(m: Measured) -> PrecisionReached:
     )
 
 
+def less_precise(m: Measured) -> pd.DataFrame:
+    """Cells with a valid run that are less precise over their rounds than the study asks."""
+    cells, asked = m.cells[m.cells["n_valid"] > 0], m.study.precision
+    if asked is None:
+        return cells.head(0)
+    return cells[~(reached_percent(cells) <= asked.half_width_percent)]
+
+
 def counted(count: int, noun: str, verb: tuple[str, str] | None = None) -> str:
     """``1 cell``, ``1,120 runs``; with `verb` the form that agrees: ``1 cell is``."""
     text = f"{count:,} {noun}" + ("" if count == 1 else "s")
@@ -148,12 +156,9 @@ def flags_in_words(runs: pd.DataFrame) -> str:
 
 
 def _imprecise(m: Measured) -> Concern | None:
-    seen, asked = precision(m), m.study.precision
-    open_cells = seen.wide + seen.none
-    if asked is None or not open_cells:
+    seen, asked, wide = precision(m), m.study.precision, less_precise(m)
+    if asked is None or wide.empty:
         return None
-    cells = m.cells[m.cells["n_valid"] > 0]
-    wide = cells[~(reached_percent(cells) <= asked.half_width_percent)]
     reason = f"{asked.half_width_percent:g} % was asked"
     if not math.isnan(seen.widest_percent):
         reason += f", the widest cell reached {seen.widest_percent:.3g} %"
@@ -172,7 +177,7 @@ def _imprecise(m: Measured) -> Concern | None:
             options += ["--budget", _duration(asked.budget * rounds / asked.max_rounds)]
     return Concern(
         IMPRECISE,
-        _of(open_cells, len(m.cells), "cell", IS) + " less precise than asked",
+        _of(len(wide), len(m.cells), "cell", IS) + " less precise than asked",
         reason,
         command(m, "study", *options),
     )
@@ -199,15 +204,14 @@ def _short(m: Measured) -> Concern | None:
 
 
 def _outer(m: Measured, rows: pd.DataFrame) -> list[str]:
-    """Options for some cells or runs: the levels of outer factors of the latest run or a row."""
+    """Options with levels of outer factors: of the latest run if a row has them, else of a row."""
     outer = sorted(m.study.outer)
-    texts = [*rows["factors"], *m.runs["factors"]]
-    if not outer or not texts:
-        return []
-    now = m.runs.sort_values("started_at")["factors"].tail(1)
-    levels = [{name: levels_of(text)[name] for name in outer} for text in [*now, *texts]]
-    chosen = levels[0] if levels[0] in levels[1 : 1 + len(rows)] else levels[len(now)]
-    pairs = [f"{name}={level_text(level)}" for name, level in chosen.items()]
+    now, concerned = (
+        [{name: levels_of(text)[name] for name in outer} for text in frame["factors"]]
+        for frame in (m.runs.sort_values("started_at").tail(1), rows)
+    )
+    found = [*(one for one in now if one in concerned), *concerned, *now]
+    pairs = [f"{name}={level_text(level)}" for one in found[:1] for name, level in one.items()]
     return [word for pair in pairs for word in ("--outer", pair)]
 
 

@@ -10,6 +10,7 @@ from netlab.analysis.conditions import flagged
 from netlab.analysis.longpath_study import on_long_path, samples_of
 from netlab.analysis.measured import Measured
 from netlab.analysis.then_and_now import comparable
+from netlab.analysis.trust import less_precise
 from netlab.report import cards, tables
 from netlab.report import longpath as longpath_tables
 from netlab.report.factors import has_factors
@@ -96,7 +97,7 @@ def _precision(m: Measured) -> Page:
         [
             Section(
                 "Precision",
-                folded("Cells and how precise they are", tables.wide_cells(m), tables.precision(m)),
+                folded("Cells and how precise they are", len(less_precise(m)), tables.precision(m)),
             ),
             Section("Order effects", as_html(tables.stability(m))),
             Section("Flagged runs", folded("Flagged runs", n_flagged, tables.flagged(m))),

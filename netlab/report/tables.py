@@ -17,6 +17,7 @@ from netlab.analysis import stability as stable
 from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, reached_percent
 from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured, computed_once
+from netlab.analysis.trust import less_precise
 from netlab.files.tables import Table
 from netlab.units import arrows
 
@@ -326,7 +327,8 @@ def precision(m: Measured) -> Tables:
     )
     if asked is None:
         return Tables((counts,))
-    wide = cells.assign(half_width_percent=half)[~(half <= asked.half_width_percent)]
+    wide = less_precise(m)
+    wide = wide.assign(half_width_percent=reached_percent(wide))
     if wide.empty:
         return Tables((counts, Sentence(f"Every cell is within {asked.half_width_percent:g} %.")))
     frame = wide.sort_values("half_width_percent", na_position="last")[
@@ -346,15 +348,6 @@ def precision(m: Measured) -> Tables:
             ),
         )
     )
-
-
-def wide_cells(m: Measured) -> int:
-    """Number of cells that are less precise than the study asks; 0 without a requirement."""
-    asked = m.study.precision
-    if asked is None:
-        return 0
-    cells = m.cells[m.cells["n_valid"] > 0]
-    return int((~(reached_percent(cells) <= asked.half_width_percent)).sum())
 
 
 def _rounds(value: float) -> str:

@@ -9,6 +9,7 @@ import pytest
 import synthetic
 
 from netlab.analysis.measured import from_frames
+from netlab.analysis.trust import less_precise
 from netlab.report import tables
 from netlab.study import load
 
@@ -32,14 +33,14 @@ def test_narrow_cells_are_counted_and_none_is_listed(study):
     counts = shown.tables[0].frame.set_index("half of the interval")["cells"]
     assert counts["within 5 %"] == counts["within 15 %"] == 140 and counts["wider"] == 0
     assert "Every cell is within 5 %" in repr(shown) and "4 to 4 valid runs" in shown._repr_html_()
-    assert tables.wide_cells(measured(study)) == 0
+    assert len(less_precise(measured(study))) == 0
 
 
 def test_wide_cells_are_listed_with_the_rounds_they_would_take(study):
     m = measured(study, wide="Linux64 -> Linux64")
     shown = tables.precision(m)
     listed = shown.tables[1].frame
-    assert set(listed["group"]) == {"Linux64 -> Linux64"} and len(listed) == tables.wide_cells(m)
+    assert set(listed["group"]) == {"Linux64 -> Linux64"} and len(listed) == len(less_precise(m))
     assert (listed["rounds_needed"] > 4).all() and (listed["half_width_percent"] > 5).all()
     assert "rounds for 5 %" in shown._repr_html_()
 
@@ -55,7 +56,7 @@ def test_a_cell_less_precise_than_asked_is_not_ranked(study):
 
 def test_a_study_with_fixed_rounds_only_counts():
     m = from_frames(synthetic.openlab(), synthetic.runs_of(synthetic.openlab()), None, Path("."))
-    assert len(tables.precision(m).tables) == 1 and tables.wide_cells(m) == 0
+    assert len(tables.precision(m).tables) == 1 and len(less_precise(m)) == 0
 
 
 def test_stability_is_stated_in_three_sentences(study):
