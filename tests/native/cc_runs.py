@@ -89,7 +89,7 @@ def trace_of(
                 congestion=congestion,
                 buffer_B=6 << 20,
                 window_ms=round(seconds * 1000),
-                tail_ms=50,
+                tail_ms=200,
                 interval_ms=10,
                 trace=1,
             )

@@ -477,7 +477,8 @@ def test_50_runs_leave_no_files_or_threads_behind(agent):
 
     def one_run(run: int) -> None:
         port, token = agent.sink(run=run, streams=5, window_ms=20, interval_ms=10)
-        agent.gen(port, token, run=run, streams=5, window_ms=20, tail_ms=50, interval_ms=10)
+        paced = {"pacing_Bps": 50_000_000, "tail_ms": 300}  # a sink may be late; a tail is cheap
+        agent.gen(port, token, run=run, streams=5, window_ms=20, interval_ms=10, **paced)
         assert_ledger_closes(*(r for _, r in sorted(agent.receive_results().items(), reverse=True)))
 
     one_run(0)
