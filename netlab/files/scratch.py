@@ -35,12 +35,13 @@ class Scratch:
         remove_abandoned(self._prefix)
         while True:
             self.path = Path(tempfile.mkdtemp(prefix=self._prefix))
-            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            # another start may have removed it before it was locked
-            if os.fstat(self._lock).st_nlink:
-                return self.path
-            os.close(self._lock)
+            # until it is locked, another start may remove it as abandoned
+            with contextlib.suppress(FileNotFoundError):
+                self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                if os.fstat(self._lock).st_nlink:
+                    return self.path
+                os.close(self._lock)
 
     def __exit__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -10,7 +12,7 @@ import tempfile
 
 import pytest
 
-from netlab.files.scratch import Scratch
+from netlab.files.scratch import Scratch, remove_abandoned
 
 KEEP = "from netlab.files.scratch import Scratch; import time\n"
 KEEP += "with Scratch('t') as path: print(path, flush=True); time.sleep(60)"
@@ -49,6 +51,48 @@ def test_the_directory_of_a_killed_process_is_removed_by_the_next_start(place):
     with Scratch("t") as path:
         assert os.listdir(place) == [path.name]
     assert os.listdir(place) == []
+
+
+@pytest.mark.parametrize("moment", ["open", "flock"])
+def test_a_start_survives_another_that_removes_its_new_directory(place, monkeypatch, moment):
+    """The other start comes just before this call, when the directory is not locked yet."""
+    module = os if moment == "open" else fcntl
+    call, removed = getattr(module, moment), []
+
+    def late(*args):
+        if not removed:
+            removed.extend(os.listdir(place))
+            monkeypatch.undo()
+            monkeypatch.setattr(tempfile, "tempdir", str(place))
+            remove_abandoned("netlab-t-")
+        return call(*args)
+
+    monkeypatch.setattr(module, moment, late)
+    with Scratch("t") as path:
+        assert len(removed) == 1 and removed != [path.name]
+        assert os.listdir(place) == [path.name]
+    assert os.listdir(place) == []
+
+
+def test_many_starts_at_once_have_a_directory_each(place):
+    """Each start looks for abandoned directories while others make theirs."""
+    forked = multiprocessing.get_context("fork")
+    together = forked.Barrier(4)
+    workers = [forked.Process(target=starts, args=(together, 300)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert os.listdir(place) == []
+
+
+def starts(together, count):
+    together.wait()
+    for _ in range(count):
+        with Scratch("t") as path:
+            (path / "file").touch()
+            assert os.listdir(path) == ["file"]
 
 
 def test_links_and_directories_that_others_can_enter_stay(place, tmp_path_factory):
