@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import os
 import shutil
 import stat
 import zipfile
@@ -12,6 +10,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from netlab.errors import BadInput, NetlabError
+from netlab.files.atomic import replaced
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Time stamp of every entry: the earliest that the format can hold."""
@@ -44,21 +43,20 @@ def pack(directory: Path, target: Path) -> Path:
     NetlabError
         The file cannot be written.
     """
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
-            for path in sorted(directory.rglob("*"), key=lambda path: path.as_posix()):
-                _pack(path, path.relative_to(directory).as_posix(), archive)
-        os.replace(partial, target)
+        with replaced(target) as partial:
+            _pack_all(directory, partial)
     except OSError as error:
         raise NetlabError(
             f"cannot write {target}: {error.strerror or error}", code="E-FILES-007"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
     return target
+
+
+def _pack_all(directory: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+        for path in sorted(directory.rglob("*"), key=lambda path: path.as_posix()):
+            _pack(path, path.relative_to(directory).as_posix(), archive)
 
 
 def _pack(path: Path, name: str, archive: zipfile.ZipFile) -> None:

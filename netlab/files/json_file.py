@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
+
+from netlab.files.atomic import replaced
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
@@ -23,20 +24,8 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> Path:
     Path
         The file written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with open(partial, "w", encoding="utf-8") as sink:
-        sink.write(text)
-        if durable:
-            sink.flush()
-            os.fsync(sink.fileno())
-    os.replace(partial, path)
-    if durable:
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+    with replaced(path, durable=durable) as partial:
+        partial.write_text(text, encoding="utf-8")
     return path
 
 

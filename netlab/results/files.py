@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
@@ -14,6 +13,7 @@ import pyarrow
 import pyarrow.parquet
 
 from netlab.errors import NetlabError, shown
+from netlab.files.atomic import replaced
 from netlab.results.columns import READABLE_VERSIONS, SCHEMA_VERSION, Column
 from netlab.results.frames import checked, completed, with_defaults
 
@@ -56,27 +56,14 @@ def write_atomically(frame: pd.DataFrame, path: Path, columns: tuple[Column, ...
             b"netlab.columns": json.dumps(units).encode(),
         }
     )
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(path)
-        with open(partial, "wb") as sink:
+        with replaced(path, durable=True) as partial, open(partial, "wb") as sink:
             pyarrow.parquet.write_table(table, sink, write_page_checksum=True)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(partial, path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
     except OSError as error:
         raise NetlabError(
             f"cannot write {path}: {error.strerror or error}", code="E-RESULTS-006"
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
 
 
 def _remove_abandoned(path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Files that are replaced at once: a reader sees the old content or the new one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replaced(path: Path, *, durable: bool = False) -> Iterator[Path]:
+    """A hidden file beside another one, which takes its place at the end.
+
+    A failure leaves the old file as it is, and no other.
+
+    Parameters
+    ----------
+    path : Path
+        The file to replace or make; its directory is made if it is missing.
+    durable : bool
+        Flush the file and its directory to the disk, so that it outlasts a crash of the machine.
+
+    Yields
+    ------
+    Path
+        Where to write the new content.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        if durable:
+            _flush(partial)
+        os.replace(partial, path)
+        if durable:
+            _flush(path.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def _flush(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
