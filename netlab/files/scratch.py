@@ -18,27 +18,33 @@ class Scratch:
     """A directory that only this user can enter; a context manager.
 
     It is under flock as long as its process lives. Entering removes directories of this user and
-    purpose that no process has locked.
+    purpose that no process has locked. A file system without locks keeps them.
 
     Parameters
     ----------
     purpose : str
         A word in its name. Names stay short, since paths of sockets are.
+    beside : Path, optional
+        File or directory that its content will be part of: it is in the same directory, hidden.
+        Without one it is where the system has its temporary files.
     """
 
-    def __init__(self, purpose: str):
-        self._prefix = f"{PREFIX}{purpose}-"
+    def __init__(self, purpose: str, beside: Path | None = None):
+        hidden = f".{beside.name}." if beside else ""
+        self._prefix = f"{hidden}{PREFIX}{purpose}-"
+        self._parent = beside.parent if beside else Path(tempfile.gettempdir())
         self._lock = -1
         self.path = Path()
 
     def __enter__(self) -> Path:
-        remove_abandoned(self._prefix)
+        remove_abandoned(self._parent, self._prefix)
         while True:
-            self.path = Path(tempfile.mkdtemp(prefix=self._prefix))
+            self.path = Path(tempfile.mkdtemp(prefix=self._prefix, dir=self._parent))
             # until it is locked, another start may remove it as abandoned
             with contextlib.suppress(FileNotFoundError):
                 self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._lock, fcntl.LOCK_EX)
                 if os.fstat(self._lock).st_nlink:
                     return self.path
                 os.close(self._lock)
@@ -53,16 +59,21 @@ class Scratch:
         os.close(self._lock)
 
 
-def remove_abandoned(prefix: str) -> None:
+def remove_abandoned(parent: Path, prefix: str) -> None:
     """Remove directories with this prefix whose process was killed; never those of other users."""
-    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with contextlib.suppress(OSError):
-            directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                found = os.fstat(directory)
-                if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != 0o700:
-                    continue
-                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(directory)
+    with contextlib.suppress(OSError):
+        for name in os.listdir(parent):
+            if name.startswith(prefix):
+                with contextlib.suppress(OSError):
+                    _remove_abandoned(parent / name)
+
+
+def _remove_abandoned(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(directory)
+        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(directory)

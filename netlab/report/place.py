@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from netlab import __version__
 from netlab.errors import BadInput, NetlabError
+from netlab.files.scratch import Scratch
 
 MARKER = ".netlab-site"
 """Marker file of a site, so that building may replace the directory."""
@@ -20,7 +20,7 @@ MARKER = ".netlab-site"
 def replacing(target: Path) -> Iterator[Path]:
     """Directory to build a site in, which takes the place of `target` at the end.
 
-    A failure leaves the old one unchanged.
+    A failure leaves the old one unchanged. What a killed process left is removed.
 
     Parameters
     ----------
@@ -35,24 +35,25 @@ def replacing(target: Path) -> Iterator[Path]:
         It cannot be written.
     """
     _check(target)
+    scratch = Scratch("site", beside=target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        work = scratch.__enter__()
     except OSError as error:
         raise NetlabError(
             f"cannot write a site beside {target}: {error.strerror}", code="E-REPORT-003"
         ) from None
     try:
-        work.chmod(0o755)
         yield work
         (work / MARKER).write_text(f"{__version__}\n", encoding="utf-8")
+        work.chmod(0o755)
         _swap(work, target)
     except OSError as error:
         raise NetlabError(
             f"cannot write {target}: {error.strerror or error}", code="E-REPORT-004"
         ) from None
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        scratch.__exit__()
 
 
 def _check(target: Path) -> None:
@@ -74,7 +75,7 @@ def _swap(work: Path, target: Path) -> None:
     if not target.exists():
         os.rename(work, target)
         return
-    old = work.with_name(work.name + ".old")
+    old = work.with_name(f".{target.name}.{os.getpid()}.old")
     os.rename(target, old)
     try:
         os.rename(work, target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import multiprocessing
 import os
@@ -14,8 +15,10 @@ import pytest
 
 from netlab.files.scratch import Scratch, remove_abandoned
 
-KEEP = "from netlab.files.scratch import Scratch; import time\n"
-KEEP += "with Scratch('t') as path: print(path, flush=True); time.sleep(60)"
+KEEP = "from netlab.files.scratch import Scratch; import sys, time; from pathlib import Path\n"
+KEEP += (
+    "with Scratch('t', *map(Path, sys.argv[1:])) as path: print(path, flush=True); time.sleep(60)"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +27,9 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def another(place):
+def another(place, *beside):
     process = subprocess.Popen(
-        [sys.executable, "-c", KEEP],
+        [sys.executable, "-c", KEEP, *beside],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "TMPDIR": str(place)},
@@ -53,6 +56,32 @@ def test_the_directory_of_a_killed_process_is_removed_by_the_next_start(place):
     assert os.listdir(place) == []
 
 
+def test_what_a_killed_process_left_beside_a_directory_is_removed_by_the_next_start(place):
+    """Not what is hidden there for another purpose or another directory."""
+    for name in ("site", ".site.mine", ".site-2.netlab-t-x", ".site.netlab-x", "netlab-t-x"):
+        (place / name).mkdir(mode=0o700)
+    others = set(os.listdir(place))
+    process, left = another(place, place / "site")
+    with Scratch("t", beside=place / "site") as path:
+        assert path.parent == place and path.name.startswith(".site.netlab-t-")
+        assert os.path.isdir(left)  # its process lives
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with Scratch("t", beside=place / "site"):
+        assert not os.path.isdir(left)
+    assert set(os.listdir(place)) == others
+
+
+def test_a_file_system_without_locks_has_directories_too(place, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    with Scratch("t") as first, Scratch("t") as second:
+        assert first.is_dir() and second.is_dir() and first != second
+    assert os.listdir(place) == []
+
+
 @pytest.mark.parametrize("moment", ["open", "flock"])
 def test_a_start_survives_another_that_removes_its_new_directory(place, monkeypatch, moment):
     """The other start comes just before this call, when the directory is not locked yet."""
@@ -64,7 +93,7 @@ def test_a_start_survives_another_that_removes_its_new_directory(place, monkeypa
             removed.extend(os.listdir(place))
             monkeypatch.undo()
             monkeypatch.setattr(tempfile, "tempdir", str(place))
-            remove_abandoned("netlab-t-")
+            remove_abandoned(place, "netlab-t-")
         return call(*args)
 
     monkeypatch.setattr(module, moment, late)

@@ -1,8 +1,11 @@
 """The site is complete, escaped, without network access, and replaced atomically."""
 
 import hashlib
+import os
 import re
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -277,6 +280,18 @@ def test_a_failure_leaves_the_old_site_and_no_rubbish(notebook, tmp_path):
             build_site([ExecutedNotebook(bad)], target, pdf=False)
     assert _digests(target) == before
     assert {p.name for p in tmp_path.iterdir()} == {"site", "01-first.ipynb", "torn.ipynb"}
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next_one(notebook, tmp_path):
+    target = tmp_path / "out" / "site"
+    build = "import os, sys; from pathlib import Path; from netlab.report.place import replacing\n"
+    build += "with replacing(Path(sys.argv[1])) as work:\n"
+    build += "    (work / 'page').touch(); os.kill(os.getpid(), 9)"
+    subprocess.run((sys.executable, "-c", build, target), check=False)
+    (left,) = target.parent.iterdir()
+    assert (left / "page").is_file()
+    build_site([ExecutedNotebook(notebook)], target, pdf=False)
+    assert os.listdir(target.parent) == ["site"]
 
 
 def test_a_directory_of_other_files_is_never_replaced(tmp_path):
