@@ -396,7 +396,7 @@ struct nl_copy_report {
 	uint64_t cold_Bps; /* both far larger than the cache */
 };
 
-/* Memory copy rate of one thread; takes about budget_ms. */
+/* Memory copy rate of one thread, per second of its CPU time; takes about budget_ms of that. */
 NL_API int nl_copy_rate(uint64_t budget_ms, struct nl_copy_report *out, struct nl_err *err);
 
 /* cffi: end */

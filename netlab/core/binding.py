@@ -261,7 +261,10 @@ def transfer(address: str = "127.0.0.1", **settings: object) -> tuple[RunReport,
 
 @dataclass(frozen=True)
 class CopyRate:
-    """Memory copy rate of one thread, in 10^6 B/s: within the cache, and far beyond it."""
+    """Memory copy rate of one thread, in 10^6 B per second of its CPU time.
+
+    Within the cache, and far beyond it.
+    """
 
     hot_MBps: float
     cold_MBps: float
@@ -273,7 +276,7 @@ def memory_copy_MBps(budget_ms: int = 200) -> CopyRate:
     Parameters
     ----------
     budget_ms : int, optional
-        Time to spend copying; set-up comes on top.
+        CPU time to spend copying; set-up comes on top.
     """
     out, err = ffi.new("struct nl_copy_report *"), ffi.new("struct nl_err *")
     if not 0 <= budget_ms < 2**64:

@@ -302,6 +302,25 @@ def test_the_copy_rate_is_a_line_of_json_within_its_budget(gensink):
     assert found["event"] == "copyrate" and found["hot_Bps"] > 1e8 and found["cold_Bps"] > 1e8
 
 
+def test_the_copy_rate_is_as_high_while_others_use_the_cpu(gensink):
+    """Three others on its CPU leave it a quarter of the time, in which it copies as fast."""
+    pinned = ("taskset", "-c", str(min(os.sched_getaffinity(0))))
+
+    def best_Bps():
+        command = (*pinned, gensink, "copyrate", "--budget-ms", "60")
+        tries = [subprocess.run(command, capture_output=True, check=True) for _ in range(3)]
+        return max(json.loads(one.stdout)["cold_Bps"] for one in tries)
+
+    alone_Bps = best_Bps()
+    others = [subprocess.Popen((*pinned, "sh", "-c", "while :; do :; done")) for _ in range(3)]
+    try:
+        assert best_Bps() > 0.5 * alone_Bps
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
 def test_meter_as_json_has_cpu_and_ends_on_interrupt(gensink):
     meter = start(gensink, "meter", "lo", "--json")
     time.sleep(0.3)

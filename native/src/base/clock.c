@@ -3,12 +3,22 @@
 #include <errno.h>
 #include <limits.h>
 
-uint64_t nl_now_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * NL_NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t nl_now_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t nl_thread_cpu_ns(void)
+{
+	return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int nl_poll_ms(uint64_t t_ns)

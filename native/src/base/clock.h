@@ -16,6 +16,9 @@ static inline struct timespec nl_timespec(uint64_t t_ns)
 				 .tv_nsec = (long)(t_ns % NL_NS_PER_S)};
 }
 
+/* CPU time of the calling thread so far. */
+uint64_t nl_thread_cpu_ns(void);
+
 /* Milliseconds from now until t_ns, rounded up, for poll(); 0 when it is past. */
 int nl_poll_ms(uint64_t t_ns);
 

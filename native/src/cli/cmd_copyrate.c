@@ -32,7 +32,7 @@ int nl_copyrate_main(int argc, char **argv)
 	enum { MAX_MS = 60000 };
 	uint64_t budget_ms;
 	const struct nl_argument row[] = {
-		{.name = "budget-ms", .value = "N", .initial = "200", .help = "approximate duration in ms",
+		{.name = "budget-ms", .value = "N", .initial = "200", .help = "approximate CPU time in ms",
 		 .min = 1, .max = MAX_MS, .count = &budget_ms},
 	};
 	const struct nl_command_line line = {

@@ -390,20 +390,11 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	return NL_OK;
 }
 
-/* CPU time of the calling thread, which only takes samples and meters. */
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * NL_NS_PER_S + (uint64_t)used.tv_nsec;
-}
-
 int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 {
 	struct nl_worker *worker = calloc(run->report.threads, sizeof(*worker));
 	struct watch watch = {.run = run, .worker = worker, .phase = WARMING};
-	uint64_t started = 0, cpu_ns = thread_cpu_ns();
+	uint64_t started = 0, cpu_ns = nl_thread_cpu_ns();
 	int code;
 
 	watch.meter = calloc(SNAPSHOTS, sizeof(*watch.meter));
@@ -421,7 +412,7 @@ int nl_run_measure(struct nl_run *run, uint64_t deadline_ns, struct nl_err *err)
 	nl_workers_join(&run->transfer, worker, started);
 	if (run->report.t_go_ns) {
 		conclude(&watch);
-		run->report.watch_cpu_ns = thread_cpu_ns() - cpu_ns;
+		run->report.watch_cpu_ns = nl_thread_cpu_ns() - cpu_ns;
 	}
 	nl_process_scan_free(&watch.others);
 	nl_card_scan_free(&watch.card);
