@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from netlab import __version__
@@ -57,11 +58,13 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def _check(target: Path) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
+    if target.exists() and not target.is_dir():
         raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
-    if any(target.iterdir()) and not (target / MARKER).is_file():
+    try:
+        names = os.listdir(target)
+    except (FileNotFoundError, NotADirectoryError):  # the latter of a directory above it
+        return
+    if names and MARKER not in names:
         raise BadInput(
             "contains files but is not a netlab site; choose another or empty it",
             key="out_dir",
@@ -71,15 +74,21 @@ def _check(target: Path) -> None:
 
 
 def _swap(work: Path, target: Path) -> None:
-    """Move the finished site into place; restore the old one on failure."""
-    if not target.exists():
-        os.rename(work, target)
-        return
+    """Move the finished site into place; restore the old one on failure.
+
+    Another report into the same directory may do so at the same moment: the later one stays.
+    """
     old = work.with_name(f".{target.name}.{os.getpid()}.old")
-    os.rename(target, old)
-    try:
-        os.rename(work, target)
-    except OSError:
-        os.rename(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
+    while True:
+        with suppress(FileNotFoundError):
+            os.rename(target, old)
+        try:
+            os.rename(work, target)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                if old.exists():
+                    os.rename(old, target)
+                raise
+        finally:
+            shutil.rmtree(old, ignore_errors=True)

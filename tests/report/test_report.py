@@ -1,6 +1,7 @@
 """The site is complete, escaped, without network access, and replaced atomically."""
 
 import hashlib
+import multiprocessing
 import os
 import re
 import stat
@@ -22,6 +23,7 @@ from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput, NetlabError
 from netlab.report import render, tables
 from netlab.report.downloads import write_downloads
+from netlab.report.place import replacing
 from netlab.report.site import ExecutedNotebook, build_site
 
 PNG = (
@@ -292,6 +294,25 @@ def test_what_a_killed_build_left_is_removed_by_the_next_one(notebook, tmp_path)
     assert (left / "page").is_file()
     build_site([ExecutedNotebook(notebook)], target, pdf=False)
     assert os.listdir(target.parent) == ["site"]
+
+
+def test_two_reports_into_one_directory_at_once_both_succeed(tmp_path):
+    """Each is replaced as a whole, and the later one stays."""
+    target = tmp_path / "site"
+    forked = multiprocessing.get_context("fork")
+    workers = [forked.Process(target=replace_often, args=(target, 100)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert os.listdir(tmp_path) == ["site"] and len(os.listdir(target)) == 2
+
+
+def replace_often(target, count):
+    for number in range(count):
+        with replacing(target) as work:
+            (work / f"{os.getpid()}-{number}").touch()
 
 
 def test_a_directory_of_other_files_is_never_replaced(tmp_path):
