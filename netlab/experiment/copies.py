@@ -19,7 +19,7 @@ from netlab.study import Study
 from netlab.study.schedule import Run
 
 BUDGET_MS, OWN_BUDGET_MS = 100, 60
-TIMEOUT_S = 5.0
+TIMEOUT_S = 15.0
 """For a host that is busy or slow; with 100 ms of copying it takes about 0.2 s."""
 
 LEAST_MEMORY_kB = 1 << 20

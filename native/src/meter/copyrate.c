@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOT_B = 64 * 1024, COLD_B = 64 * 1024 * 1024, STEP_B = 1024 * 1024 };
+enum { HOT_B = 64 * 1024, COLD_B = 64 * 1024 * 1024, STEP_B = 1024 * 1024, PATIENCE = 4 };
 
-/* Copy len bytes in steps until the thread has had so much time of a CPU; returns bytes per second
- * of that time. While it waits for a CPU it copies nothing, and its memory is no slower for it. */
+/* Copy len bytes in steps until the thread has had so much time of a CPU, or has waited for it for
+ * long; returns bytes per second of that time. While it waits it copies nothing, and its memory is
+ * no slower for it. */
 static uint64_t rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, uint64_t budget_ns)
 {
-	uint64_t start_ns = nl_thread_cpu_ns(), due_ns = nl_now_ns() + budget_ns;
-	uint64_t now_ns, used_ns = 0, bytes = 0;
+	uint64_t start_ns = nl_thread_cpu_ns(), now_ns = nl_now_ns();
+	uint64_t due_ns = now_ns + budget_ns, last_ns = now_ns + PATIENCE * budget_ns;
+	uint64_t used_ns = 0, bytes = 0;
 	size_t at = 0;
 
 	do {
@@ -30,7 +32,8 @@ static uint64_t rate(uint8_t *to, const uint8_t *from, size_t len, size_t step, 
 			used_ns = nl_thread_cpu_ns() - start_ns;
 			due_ns = now_ns + budget_ns - used_ns;
 		}
-	} while (used_ns < budget_ns);
+	} while (used_ns < budget_ns && now_ns < last_ns);
+	used_ns = nl_thread_cpu_ns() - start_ns;
 	return (uint64_t)((double)bytes * 1e9 / (double)used_ns);
 }
 

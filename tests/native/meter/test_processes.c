@@ -125,28 +125,46 @@ static void the_largest_are_listed(void)
 		CHECK(others.top[i].cpu_us == (19 - i) * TICK_US);
 }
 
+static uint64_t read_us(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Its time is between what its own clock says within the scans and around them. */
 static void a_busy_process_of_this_machine_is_found(void)
 {
+	enum { BUSY_US = 100000, UNSURE_US = 3 * TICK_US };
 	struct nl_process_scan a, b;
+	uint64_t found_us = 0, at_us[4], began_us = read_us(CLOCK_MONOTONIC);
 	pid_t child = fork();
-	uint64_t found_us = 0;
+	clockid_t clock;
 
 	if (child == 0) {
 		for (;;)
 			;
 	}
-	CHECK(child > 0);
+	CHECK(child > 0 && clock_getcpuclockid(child, &clock) == 0);
+	at_us[0] = read_us(clock);
 	CHECK(nl_process_scan(&a) == 0 && a.count > 1);
-	usleep(300000);
+	at_us[1] = read_us(clock);
+	while (read_us(clock) - at_us[1] < BUSY_US)
+		usleep(5000);
+	at_us[2] = read_us(clock);
 	CHECK(nl_process_scan(&b) == 0);
+	at_us[3] = read_us(clock);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	nl_process_diff(&a, &b, (int32_t)getpid(), TICK_US, &others);
 	for (uint64_t i = 0; i < others.top_count; i++)
 		if (others.top[i].pid == child)
 			found_us = others.top[i].cpu_us;
-	CHECK(found_us >= 30000 && found_us <= 330000);
-	CHECK(others.t1_ns - others.t0_ns >= 300 * NL_NS_PER_MS);
+	CHECK(found_us + UNSURE_US >= at_us[2] - at_us[1]);
+	CHECK(found_us <= at_us[3] - at_us[0] + UNSURE_US);
+	CHECK(others.t1_ns - others.t0_ns >= BUSY_US * UINT64_C(1000));
+	CHECK(others.t1_ns - others.t0_ns <= (read_us(CLOCK_MONOTONIC) - began_us) * 1000);
 	nl_process_scan_free(&a);
 	nl_process_scan_free(&b);
 }
