@@ -58,13 +58,18 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def _check(target: Path) -> None:
-    if target.exists() and not target.is_dir():
-        raise BadInput("not a directory", key="out_dir", value=str(target), code="E-REPORT-005")
+    names: list[str] = []
     try:
         names = os.listdir(target)
-    except (FileNotFoundError, NotADirectoryError):  # the latter of a directory above it
-        return
-    if names and MARKER not in names:
+    except FileNotFoundError:
+        pass
+    except NotADirectoryError:  # it, or a directory above it, which making it will say
+        if target.parent.is_dir():
+            raise BadInput(
+                "not a directory", key="out_dir", value=str(target), code="E-REPORT-005"
+            ) from None
+    # looked for again, as another report may have replaced and removed what was listed
+    if names and MARKER not in names and not (target / MARKER).is_file():
         raise BadInput(
             "contains files but is not a netlab site; choose another or empty it",
             key="out_dir",
@@ -79,16 +84,16 @@ def _swap(work: Path, target: Path) -> None:
     Another report into the same directory may do so at the same moment: the later one stays.
     """
     old = work.with_name(f".{target.name}.{os.getpid()}.old")
-    while True:
+    taken = True
+    while taken:
         with suppress(FileNotFoundError):
             os.rename(target, old)
         try:
             os.rename(work, target)
-            return
+            taken = False
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 if old.exists():
                     os.rename(old, target)
                 raise
-        finally:
-            shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

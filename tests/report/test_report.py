@@ -1,5 +1,6 @@
 """The site is complete, escaped, without network access, and replaced atomically."""
 
+import errno
 import hashlib
 import multiprocessing
 import os
@@ -294,6 +295,27 @@ def test_what_a_killed_build_left_is_removed_by_the_next_one(notebook, tmp_path)
     assert (left / "page").is_file()
     build_site([ExecutedNotebook(notebook)], target, pdf=False)
     assert os.listdir(target.parent) == ["site"]
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+def test_a_site_that_cannot_take_its_place_never_costs_the_old_one(tmp_path, monkeypatch, failures):
+    """Two: nor can the old one be moved back, and it stays beside its place."""
+    target, rename, refused = tmp_path / "site", os.rename, []
+    with replacing(target) as work:
+        (work / "old").touch()
+
+    def failing(source, to):
+        if Path(to) == target and len(refused) < failures:
+            refused.append(source)
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, to)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(NetlabError, match="Input/output error"), replacing(target) as work:
+        (work / "new").touch()
+    (left,) = tmp_path.iterdir()
+    assert len(refused) == failures and (left / "old").is_file()
+    assert (left == target) == (failures == 1)
 
 
 def test_two_reports_into_one_directory_at_once_both_succeed(tmp_path):
