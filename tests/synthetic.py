@@ -94,7 +94,7 @@ def record(study, digest, block, run, rng, kind_and_goodput):
     goodput, kind = kind_and_goodput
     group = run.group
     both = group.direction == "<->"
-    window_s, warmup_s = study.timing.seconds, study.timing.warmup_s
+    window_s, warmup_s = study.timing.seconds, study.timing.warmup_at()
     mss_B = block.mtu_B - 52.0
     total_B = int(goodput * 1e6 * (window_s + warmup_s))
     bus = study.bus_of_group_MBps(group)
@@ -201,7 +201,7 @@ def record(study, digest, block, run, rng, kind_and_goodput):
 def samples(run, study, rng, noise=0.02):
     """Interval samples that fit a record: every stream of every direction, warm-up included."""
     step = study.timing.interval_ms / 1000
-    count = round((study.timing.warmup_s + study.timing.seconds) / step)
+    count = round((study.timing.warmup_at() + study.timing.seconds) / step)
     directions = ["forward", "reverse"] if run["direction"] == "<->" else ["forward"]
     rows = []
     for direction in directions:
@@ -209,7 +209,7 @@ def samples(run, study, rng, noise=0.02):
         for stream in range(run["streams"]):
             for i in range(1, count + 1):
                 amount = int(per_stream * (1 + noise * rng.standard_normal()))
-                inside = (i - 1) * step >= study.timing.warmup_s - 1e-9
+                inside = (i - 1) * step >= study.timing.warmup_at() - 1e-9
                 rows.append((run["run_id"], direction, stream, i * step, step, amount, inside))
     return rows
 

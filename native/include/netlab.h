@@ -289,6 +289,7 @@ struct nl_tcp {
 	uint64_t bytes_acked, bytes_received, bytes_sent, bytes_retransmitted;
 	uint64_t segs_out, segs_in;
 	uint64_t delivery_rate_Bps, rcv_space_B;
+	uint64_t snd_wscale, rcv_wscale; /* shifts of the peer's window and of the own one */
 	uint64_t options; /* bits of linux/tcp.h TCPI_OPT_* */
 };
 
@@ -301,7 +302,8 @@ struct nl_stream_report {
 	 * never */
 	uint64_t t_first_ns, t_end_ns;
 	uint64_t t_last_ns; /* after the call that moved the last bytes; 0 in a timed run */
-	uint64_t sndbuf_B, rcvbuf_B;   /* effective, from getsockopt */
+	uint64_t sndbuf_start_B, rcvbuf_start_B; /* effective, from getsockopt, at the start */
+	uint64_t sndbuf_B, rcvbuf_B;             /* the same at the end: the kernel may size them */
 	uint64_t pacing_Bps, dscp, mss_B, nodelay, busy_poll_us; /* effective, at the start */
 	int32_t cpu, incoming_cpu; /* the thread's, -1: not pinned; the last packet's */
 	uint32_t moves;            /* moves of the thread to the CPU of its packets */
@@ -309,6 +311,8 @@ struct nl_stream_report {
 	uint64_t has_tcp, has_tcp_t1;
 	struct nl_tcp tcp;    /* after the end of data, before close */
 	struct nl_tcp tcp_t1; /* timed gen: at the end of the window */
+	/* gen: at go, at the start of the window, in the last sample, and the most of all samples */
+	uint64_t cwnd_start_segments, cwnd_t0_segments, cwnd_segments, cwnd_max_segments;
 	char congestion[NL_NAME_MAX];
 };
 

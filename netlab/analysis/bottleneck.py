@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, valid
-from netlab.measure.bottleneck import LIMITED_SHARE, VERDICTS, bottleneck, evidence
+from netlab.measure.bottleneck import ASKED, LIMITED_SHARE, VERDICTS, bottleneck, evidence
 
 
 def explain(row: Mapping) -> str:
@@ -32,17 +32,19 @@ def explain(row: Mapping) -> str:
             else f"; softirq takes {seen.softirq_percent:.0f} % of all cores"
         )
         return f"CPU: one core was {seen.busiest_core_percent:.0f} % busy{softirq}"
-    if verdict == "send buffer":
+    if verdict == "send buffer" or (
+        verdict == ASKED and seen.sndbuf_limited_share >= LIMITED_SHARE
+    ):
         share = 100 * seen.sndbuf_limited_share
-        return f"send buffer: it was the limit in {share:.0f} % of the busy time"
-    if verdict == "window":
+        return f"{verdict}: the send buffer was the limit in {share:.0f} % of the busy time"
+    if verdict in ("window", ASKED):
         if seen.rwnd_limited_share >= LIMITED_SHARE:
             return (
-                "window: the receiver's was the limit in "
+                f"{verdict}: the receiver's was the limit in "
                 f"{100 * seen.rwnd_limited_share:.0f} % of the busy time"
             )
         return (
-            f"window: {100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
+            f"{verdict}: {100 * seen.window_fill:.0f} % of the smaller socket buffer was in flight "
             f"(bound {seen.window_bound_MBps:.0f} MB/s)"
         )
     if verdict == "loss":

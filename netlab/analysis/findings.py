@@ -18,6 +18,7 @@ from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
 from netlab.analysis.cells import valid
 from netlab.analysis.effects import Ratio, effects, paired_ratio
+from netlab.measure.bottleneck import ASKED
 from netlab.study import Study
 
 AGREEMENT = 2 / 3
@@ -107,7 +108,7 @@ def _bound_by(part: pd.DataFrame, words: set[str]) -> AnswerCounts:
 def _untuned_single(m: Material) -> AnswerCounts:
     b = m.bottlenecks
     part = b[(b.tuning == m.tunings[0]) & (b.streams == min(m.study.streams))]
-    return _bound_by(part, {"window", "send buffer"})
+    return _bound_by(part, {"window", ASKED, "send buffer"})
 
 
 def _more_streams_lift(m: Material) -> AnswerCounts:

@@ -110,7 +110,7 @@ class PathUnderTest:
     @property
     def run_s(self) -> float:
         """Expected time of a run."""
-        return self.timing.warmup_s + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
+        return self.timing.warmup_at() + self.timing.seconds + TAIL_MS / 1e3 + ROUND_TRIP_S
 
     def scout(self, start: Candidate) -> PathLimits:
         """Probe the path with one short run: round-trip time, granted buffers and limits.
@@ -223,7 +223,7 @@ def lengthened(timing: Timing, rtt_s: float) -> Timing:
     return timing.model_copy(
         update={
             "seconds": max(timing.seconds, 5 * rtt_s),
-            "warmup_s": max(timing.warmup_s, 10 * rtt_s),
+            "warmup_s": max(timing.warmup_at(), 10 * rtt_s),
         }
     )
 

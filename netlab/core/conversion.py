@@ -57,8 +57,10 @@ def _stream(row: Any) -> dict[str, Any]:
         **{
             name: int(getattr(row, name))
             for name in ("stream", "errnum", "bytes", "window_bytes", "calls", "t_first_ns",
-                         "t_last_ns", "t_end_ns", "sndbuf_B", "rcvbuf_B", "pacing_Bps", "dscp",
-                         "mss_B", "nodelay", "busy_poll_us", "cpu", "incoming_cpu", "moves")
+                         "t_last_ns", "t_end_ns", "sndbuf_start_B", "rcvbuf_start_B", "sndbuf_B",
+                         "rcvbuf_B", "cwnd_start_segments", "cwnd_t0_segments",
+                         "cwnd_max_segments", "pacing_Bps", "dscp", "mss_B", "nodelay",
+                         "busy_poll_us", "cpu", "incoming_cpu", "moves")
         },
         "congestion": text_of(row.congestion),
         "tcp": fields_of(row.tcp) if row.has_tcp else None,

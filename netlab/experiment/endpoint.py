@@ -95,6 +95,8 @@ class Endpoint:
     may_force : bool
         Whether socket buffers may exceed the host's limits where the study asks for it. On a host
         that is not of the lab a run without the right fails instead.
+    is_privileged : bool
+        Whether the agent has CAP_NET_ADMIN: larger buffers than the limits, and busy polling.
     """
 
     def __init__(
@@ -106,7 +108,7 @@ class Endpoint:
         self.interface = interface(study, path, name)
         self.facts = facts_of(host, self.interface, study, path)
         self.link: dict = {}
-        self.may_force = True
+        self.may_force = self.is_privileged = True
         groups = study.run_groups(study.groups) if study.force_buffer else ()
         self._forced_B = max((max(g.buffer_B, g.receive_buffer_B or 0) for g in groups), default=0)
         self.binary = push_agent(host, core.gensink_path(), source_dir=core.source_dir())
@@ -134,7 +136,8 @@ class Endpoint:
             raise HostError(
                 self.name, f"its agent has another protocol version: {ready}", code="E-RUN-007"
             )
-        self.may_force = bool(ready.get("may_force_buffers")) or not self.software_deferral
+        self.is_privileged = bool(ready.get("may_force_buffers"))
+        self.may_force = self.is_privileged or not self.software_deferral
         if ready.get("digest") != core.source_digest():
             raise HostError(
                 self.name,

@@ -83,7 +83,7 @@ def side_of(
         interface=endpoint.interface,
         sndbuf_B=min(buffer_B, send_max_B or buffer_B),
         rcvbuf_B=min(buffer_B, receive_max_B or buffer_B),
-        congestion=None if congestion is None else endpoint.kernel_names(congestion),
+        congestion=endpoint.kernel_names(congestion) if congestion else None,
         cpus=cpus,
         may_force=endpoint.may_force,
     )
@@ -133,6 +133,7 @@ def request_of(
     streams: int,
     record_length_B: int,
     congestion: str,
+    rtt_s: float = 0.0,
     both: bool = False,
     **options: object,
 ) -> Request:
@@ -144,6 +145,8 @@ def request_of(
         Source of the options.
     timing : Timing
         Warm-up, window, interval and drain.
+    rtt_s : float
+        RTT of the path, which the warm-up follows where the study does not state it.
     streams, record_length_B, congestion, both
         As in :class:`~netlab.measure.exchange.Request`.
     **options
@@ -157,7 +160,7 @@ def request_of(
         "receive": study.receive,
         "socket": study.socket,
         "policy": study.policy,
-        "warmup_ms": round(1e3 * timing.warmup_s),
+        "warmup_ms": round(1e3 * timing.warmup_at(rtt_s)),
         "window_ms": round(1e3 * timing.seconds),
         "interval_ms": timing.interval_ms,
         "drain_ms": round(1e3 * timing.drain_s),

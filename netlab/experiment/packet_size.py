@@ -86,6 +86,12 @@ def packet_size(sender: RunEnd, receiver: RunEnd, request: Request) -> PacketSiz
     return PacketSize(sender.host, receiver.host, probe.packet_B(full_B), probe.packet_B(passed_B))
 
 
+def tcp_rtt_s(sender: RunEnd, receiver: RunEnd, request: Request) -> float:
+    """RTT of a connection that carries one byte, s, for a path that answers no ping; 0 if lost."""
+    probe = _Probe(sender, receiver, request)
+    return probe.rtt_us / 1e6 if probe.arrives(1) else 0.0
+
+
 def _largest(probe: _Probe, lost_B: int) -> int:
     """Payload of the largest segment that arrives, below one that does not."""
     passed_B = 1

@@ -9,14 +9,18 @@ from pathlib import Path
 
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.measurement import probe_request, side_of
+from netlab.experiment.measurement import link_MBps, probe_request, side_of
 from netlab.experiment.packet_size import packet_size
 from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.files import paths
 from netlab.generators import missing
+from netlab.hosts.pathcheck import ping
 from netlab.study import Group, Study, Timing
 from netlab.study.factors import path_of_link
+from netlab.study.levels import study_at
 from netlab.study.schedule import visits
+from netlab.study.tunings import asked_buffers_B, fixed_buffer_text, moot_knobs
+from netlab.units import HEADERS_B, payload_share
 
 RESULT_B_PER_RUN = 400_000
 """Upper estimate of the Parquet rows and the executed notebook of one run."""
@@ -118,6 +122,8 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         names = study.congestions(study.run_groups(_groups(study, path)))
         if names:
             yield _controls(study, names, endpoint)
+        yield from _permissions(study, path, endpoint)
+    yield from _buffers(study, path, endpoints)
     for mtu_B in sorted(
         {mtu for level in study.tunings for mtu in level.mtus},
         key=lambda mtu_B: mtu_B or 0,
@@ -125,11 +131,81 @@ def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[C
         yield _mtu(study, path, endpoints, mtu_B)
 
 
+def _permissions(study: Study, path: str, endpoint: Endpoint) -> Iterator[Check]:
+    """Check that the host's user may set the socket options that runs ask for."""
+    groups = _groups(study, path)
+    studies = [
+        study_at(study, group, one.of_run) for group in groups for one in study.combinations(group)
+    ]
+    polls = any(each.socket.busy_poll_us for each in studies)
+    forces = any(each.force_buffer for each in studies)
+    asked_B = max(max(map(max, asked_buffers_B(study, group))) for group in groups)
+    if polls:
+        yield _right("busy polling", endpoint, endpoint.is_privileged)
+    if asked_B and forces:
+        what = f"buffers of {asked_B} B whatever its limits"
+        yield _right(what, endpoint, endpoint.is_privileged or endpoint.software_deferral)
+    if asked_B and not forces:
+        for name, index in (("wmem_max", 0), ("rmem_max", 1)):
+            limit = endpoint.host.run(("cat", f"/proc/sys/net/core/{name}"), check=False).stdout
+            most_B = max(max(asked_buffers_B(study, group)[index]) for group in groups)
+            if limit.strip().isdigit() and most_B > int(limit):
+                text = f"grants {limit.strip()} B of buffer_B {most_B} (net.core.{name})"
+                yield Check("warn", endpoint.name, text)
+
+
+def _right(what: str, endpoint: Endpoint, may: bool) -> Check:
+    """Check of a right that an agent has only as root, or with CAP_NET_ADMIN."""
+    text = f"may use {what}" if may else f"may not use {what}: log in as root, or leave it out"
+    return Check("ok" if may else "fail", endpoint.name, text)
+
+
+def _buffers(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
+    """Check that no buffer that the study fixes limits a stream below the rate of the path.
+
+    Linux doubles what a socket asks for; the whole of it in flight is the most that can be.
+    """
+    groups = [group for group in _groups(study, path) if any(asked_buffers_B(study, group)[0])]
+    if not groups:
+        return
+    for level in study.tunings:
+        profile = study.tuning_profile(groups[0].sender, level.name)
+        if moot := moot_knobs(study, groups[0], profile):
+            text = fixed_buffer_text(study, groups[0], moot)
+            yield Check("warn", f"tuning {level.name}", text)
+    one, other = endpoints.values()
+    rtt_ms = ping(one.host, one.address, other.address, count=3, interval_s=0.2).avg_ms
+    card_MBps = min(end.facts.get("link_speed_Mbps") or 0 for end in endpoints.values()) / 8
+    rate_MBps = link_MBps(study, path) or card_MBps
+    if not rtt_ms or not rate_MBps:
+        return
+    mtu_B = min(end.mtu_B() for end in endpoints.values())
+    payload_MBps = rate_MBps * payload_share(mtu_B, mtu_B - HEADERS_B)
+    for group in groups:
+        size_B = min(
+            size_B for sizes in asked_buffers_B(study, group) for size_B in sizes if size_B
+        )
+        bound_MBps = 2 * size_B / rtt_ms / 1e3
+        if bound_MBps < payload_MBps:
+            yield Check(
+                "warn",
+                f"group {group.name}",
+                f"buffer_B {size_B} limits one stream to {bound_MBps:.1f} MB/s of "
+                f"{payload_MBps:.1f} at {rtt_ms:.3g} ms",
+            )
+
+
 def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check:
     """Check that the host has every congestion control."""
     try:
         with endpoint.congestion_controls(study, names) as session:
             texts = [f"{name}: {control.text()}" for name, control in session.controls.items()]
+            if session.knobs and not (endpoint.host.is_root or endpoint.host.can_sudo):
+                needed = ", ".join(f"{knob.label} = {knob.value}" for knob in session.knobs)
+                text = (
+                    f"its user may not choose {', '.join(names)}: that needs {needed}, set as root"
+                )
+                return Check("fail", endpoint.name, text)
     except Unsupported as error:
         return Check("fail", endpoint.name, str(error))
     return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,16 +24,18 @@ from netlab.experiment.measurement import (
     probe_request,
     request_of,
     setting_of,
+    side_of,
     sides_of,
 )
-from netlab.experiment.packet_size import packet_size
+from netlab.experiment.packet_size import packet_size, tcp_rtt_s
 from netlab.generators import TrialResult, run_trial, tool_named, version_text
 from netlab.hosts.pathcheck import PathCheck, probe_path
 from netlab.measure import RunEnd, trace_rows
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Request
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
-from netlab.study import OWN, Study
+from netlab.study import OWN, Group, Study, Timing
+from netlab.study.groups import WARMUP_RTTS
 from netlab.study.schedule import Run, Visit, provenance_key
 
 
@@ -57,6 +60,8 @@ class Trials:
         Congestion controls of each host.
     path_check : PathCheck or None
         Output of ping and traceroute from before the runs.
+    rtt_s : float
+        RTT of the path from before the runs, which warm-ups follow.
     packet_faults : dict of tuple to str
         Sender and receiver of runs that moved no byte, and what a probe of the path found.
     """
@@ -70,19 +75,28 @@ class Trials:
     campaign: str = ""
     controls: dict[str, CcSession] = field(default_factory=dict)
     path_check: PathCheck | None = None
+    rtt_s: float = 0.0
     packet_faults: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def check_path(self) -> None:
-        """Ping and trace the path from the sender of its first group."""
+        """Ping and trace the path from the sender of its first group; a path may ignore pings."""
         group = next(group for group in self.study.groups if group.path == self.visit.path)
         sender, receiver = (
             self.endpoints[name] for name in (group.sender, self.study.receiver(group))
         )
         self.path_check = probe_path(sender.host, sender.address, receiver.address)
+        if self.path_check.avg_ms is not None:
+            self.rtt_s = self.path_check.avg_ms / 1e3
+            return
+        request = probe_request(self.study, self.study.timing)
+        with suppress(RunError):  # the first run fails for the same reason, and is recorded
+            self.rtt_s = tcp_rtt_s(side_of(sender), side_of(receiver), request)
 
     def _congestion_source(self, run: Run) -> str:
         """Source of the congestion control on each sending host; once if all agree."""
         congestion = self.study.congestion_of(run.group)
+        if not congestion:
+            return "as found"
         senders = [run.group.sender]
         if run.group.direction == "<->":
             senders.append(self.study.receiver(run.group))
@@ -131,6 +145,7 @@ class Trials:
             streams=run.streams,
             record_length_B=group.record_length_B,
             congestion=study.congestion_of(group),
+            rtt_s=self.rtt_s,
             both=group.direction == "<->",
             trace=study.trace,
             **({"bytes_per_stream": amount_B, "warmup_ms": 0, "window_ms": 0} if amount_B else {}),
@@ -154,6 +169,7 @@ class Trials:
             named=lambda result: self._named(run, result),
         )
         row, flows = made.row, made.outcome.flows
+        row["congestion"] = row["congestion"] or row["congestion_in_force"] or ""
         if any(not flow.sink.get("total_bytes", 1) for flow in flows):
             fault = self._packet_fault(sender, receiver)
             row["message"] = "; ".join(text for text in (fault, row["message"]) if text)
@@ -239,7 +255,7 @@ class Trials:
             "engine": f"{study.engine}:{study.send}/{study.engine}:{study.receive}"
             if group.generator == OWN
             else group.generator,
-            "warmup_s": 0.0 if group.records else study.timing.warmup_s,
+            **self._warmup(study.timing, group),
             **(self.path_check.columns() if self.path_check else {}),
             "unsupported": json.dumps(
                 [line for endpoint in self.endpoints.values() for line in endpoint.unsupported()]
@@ -262,6 +278,15 @@ class Trials:
                 sort_keys=True,
             ),
         }
+
+    def _warmup(self, timing: Timing, group: Group) -> dict[str, float | str | None]:
+        """Warm-up of a run, and its rule."""
+        if group.records:
+            return {"warmup_s": 0.0, "warmup_rule": None}
+        least_s, warmup_s = timing.warmup_at(), timing.warmup_at(self.rtt_s)
+        follows = f"{WARMUP_RTTS} RTTs" if warmup_s > least_s else "default"
+        rule = "stated" if timing.warmup_s is not None else follows
+        return {"warmup_s": warmup_s, "warmup_rule": rule}
 
     def failed_row(self, run: Run, flag: str, message: str) -> dict:
         """The record of a failed run: named, flagged, and otherwise empty."""

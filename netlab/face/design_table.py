@@ -36,8 +36,7 @@ def design_table(design: Design) -> Table:
     timing = design.timing
     note = (
         f"{levels}. Streams {', '.join(map(str, design.streams))}; {_rounds_text(design)} of "
-        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each {timing.seconds:g} s "
-        f"after {timing.warmup_s:g} s of warm-up: "
+        f"{counted(len(todo), 'run')} in {counted(len(each), 'block')}, each {timing.text()}: "
         f"{_time_text(schedule.measuring_s(design, todo))} of measuring a round."
     )
     if further := _further_text(design):

@@ -68,7 +68,7 @@ def parse_answers(
             f"{tool.name} did not print its receiver's count", reason="peer", code="E-TOOL-001"
         )
     sent = sent or got
-    if sent.congestion not in (None, asked.congestion):
+    if asked.congestion and sent.congestion not in (None, asked.congestion):
         raise RunError(
             f"{tool.name} ran {sent.congestion} in place of {asked.congestion}",
             reason="peer",
@@ -209,7 +209,15 @@ def flow_of(
         "t_go_ns": 0,
         "total_bytes": sent.forward.sent_B,
         "interval_sum_bytes": None,
-        "per_stream": [{"stream": 0, "t_end_ns": 0, "sndbuf_B": sent.sndbuf_B, "tcp": tcp}],
+        "per_stream": [
+            {
+                "stream": 0,
+                "t_end_ns": 0,
+                "sndbuf_B": sent.sndbuf_B,
+                "congestion": sent.congestion,
+                "tcp": tcp,
+            }
+        ],
         "losses_unknown": again_B is None,
         "own_cpu_whole": True,
         "trace": None,

@@ -147,6 +147,8 @@ class Tool:
         True if its client prints the sender's count when asked for the result alone.
     reads_all : bool
         True if its receiver reads until the sender has ended, so that both counts are equal.
+    congestion : tuple of str
+        Arguments of its client for a congestion control.
     sets_congestion : bool
         True if it has an option for congestion control.
     variants : tuple of Variant
@@ -170,6 +172,7 @@ class Tool:
     records: Callable[[str, TransferRequest], tuple[Record, ...]]
     client_counts: bool = True
     reads_all: bool = True
+    congestion: tuple[str, ...] = ()
     sets_congestion: bool = True
     brief_server: tuple[str, ...] = ()
     brief_client: tuple[str, ...] = ()
@@ -189,13 +192,14 @@ class Tool:
         self, transfer: TransferRequest, variant: Variant | None = None
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Arguments of server and client: of a variant for the result alone, else in full."""
+        own = self.congestion * bool(transfer.congestion) + self.client
         if variant is not None:
             server = self.server + self.brief_server + variant.server
-            client = self.brief_client + variant.client + self.client
+            client = self.brief_client + variant.client + own
         else:
             full, snd, rcv = self.reporting, transfer.sndbuf_B > 0, transfer.rcvbuf_B > 0
             server = self.server + full.server + full.server_rcvbuf * rcv
-            client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + self.client
+            client = full.client + full.client_sndbuf * snd + full.client_rcvbuf * rcv + own
         return _filled(server, transfer), _filled(client, transfer)
 
 
@@ -239,8 +243,9 @@ TOOLS = (
         server=("-s", "-1", "-B", "{address}", "-p", "{port}"),
         client=(
             *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
-            *("-l", "{record_length_B}", "-C", "{congestion}"),
+            *("-l", "{record_length_B}"),
         ),
+        congestion=("-C", "{congestion}"),
         reads="client",
         records=_printed(iperf3.parse),
         reads_all=False,
@@ -270,8 +275,9 @@ TOOLS = (
         server=(*("-s", "-B", "{address}", "-p", "{port}", "-l", "{record_length_B}"),),
         client=(
             *("-c", "{address}", "-p", "{port}", "-P", "{streams}", "-t", "{seconds}"),
-            *("-l", "{record_length_B}", "-Z", "{congestion}"),
+            *("-l", "{record_length_B}"),
         ),
+        congestion=("-Z", "{congestion}"),
         reads="server",
         records=_printed(iperf2.parse),
         brief_server=("-f", "b"),
@@ -326,8 +332,8 @@ TOOLS = (
         client=(
             *("-c", "-H", "{address}", "-C", "{port}", "-P", "{data_port}", "-F", "{streams}"),
             *("-T", "{threads}", "-l", "{seconds}", "-B", "{record_length_B}", "--nolog"),
-            "--congestion-control={congestion}",
         ),
+        congestion=("--congestion-control={congestion}",),
         reads="server",
         records=_neper,
         client_counts=False,

@@ -121,7 +121,7 @@ def run_trial(
     draw = ports or random.Random()
     with ExitStack() as stack:
         if not tool.sets_congestion:
-            for of, to in ways:
+            for of, to in ways if request.congestion else ():
                 stack.enter_context(
                     congestion_route(
                         hosts[of.host],

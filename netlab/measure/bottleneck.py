@@ -9,7 +9,8 @@ The rules apply in a fixed order; the first one that holds decides:
    reads late and closes its window, and queues in front of a busy core stretch the RTT from which
    the window bound is computed.
 4. ``window`` or ``send buffer``: the kernel counted the limited time, or the bytes in flight
-   (goodput times RTT, Little's law) fill the socket buffers.
+   (goodput times RTT, Little's law) fill the socket buffers. Where the study asked for that
+   buffer and the kernel granted it, the verdict is ``window, asked for by the study``.
 5. ``loss``: segments were retransmitted or dropped, and no rule above explains the rate.
 6. ``unknown``: none of these, or the fields are missing.
 """
@@ -24,7 +25,8 @@ import pandas as pd
 
 from netlab.units import HEADERS_B, payload_share
 
-VERDICTS = ("bus", "link", "pacing", "window", "send buffer", "CPU", "loss", "unknown")
+ASKED = "window, asked for by the study"
+VERDICTS = ("bus", "link", "pacing", "window", ASKED, "send buffer", "CPU", "loss", "unknown")
 
 NEAR_CEILING = 0.95
 """Share of the payload that the ceiling carries. A token bucket that refills in ticks and the ramp
@@ -191,6 +193,23 @@ def _verdict(seen: Evidence, goodput: float) -> str:
     return "unknown"
 
 
+def _granted(row: Mapping, seen: Evidence) -> bool:
+    """True if the buffer that limits a run is the one that the study asked for."""
+    sender_B = _number(row, "buffer_B")
+    receiver_B = _number(row, "receive_buffer_B")
+    receiver_B = sender_B if math.isnan(receiver_B) else receiver_B
+    sndbuf_B, rcvbuf_B = _number(row, "sndbuf_B"), _number(row, "rcvbuf_B")
+    if seen.sndbuf_limited_share >= LIMITED_SHARE:
+        at_sender = True
+    elif seen.rwnd_limited_share >= LIMITED_SHARE:
+        at_sender = False
+    else:
+        at_sender = not sndbuf_B > rcvbuf_B
+    asked_B, effective_B = (sender_B, sndbuf_B) if at_sender else (receiver_B, rcvbuf_B)
+    # Linux reports twice the size that it grants; less is a limit of the host or its tuning
+    return asked_B > 0 and not effective_B < 2 * asked_B
+
+
 def bottleneck(row: Mapping) -> str:
     """Name the bottleneck of a run: one of :data:`VERDICTS`.
 
@@ -199,4 +218,6 @@ def bottleneck(row: Mapping) -> str:
     row : mapping
         One record of the runs table; missing fields are ignored.
     """
-    return _verdict(evidence(row), _number(row, "goodput_MBps"))
+    seen = evidence(row)
+    verdict = _verdict(seen, _number(row, "goodput_MBps"))
+    return ASKED if verdict in ("window", "send buffer") and _granted(row, seen) else verdict

@@ -88,8 +88,8 @@ class RunEnd:
     may_force: bool = True
 
     def congestion_of(self, request: Request) -> str:
-        """Return the names in the agent's format, separated by commas."""
-        return (self.congestion or request.congestion).replace("+", ",")
+        """Return the names in the agent's format: separated by commas, ``-`` for the host's own."""
+        return (self.congestion or request.congestion or "-").replace("+", ",")
 
 
 KERNELS_OWN = Socket()

@@ -18,6 +18,8 @@ from netlab.measure.throttling import throttling
 from netlab.measure.transfer import transfer_of
 from netlab.units import HEADERS_B, payload_share
 
+CWND_COLUMNS = ("cwnd_start_segments", "cwnd_t0_segments", "cwnd_max_segments")
+
 
 @dataclass(frozen=True)
 class RunSetting:
@@ -150,6 +152,10 @@ def _cpu(meter: dict | None) -> dict[str, float | None]:
 def _most(values: list) -> float | None:
     known = [value for value in values if value is not None]
     return max(known) if known else None
+
+
+def _least(values: list) -> int | None:
+    return min((value for value in values if value is not None), default=None)
 
 
 def _foreign_percent(
@@ -330,11 +336,19 @@ def record(
         "rtt_us": _mean(_tcp(senders, "rtt_us")),
         "min_rtt_us": float(min(min_rtts)) if min_rtts else None,
         "cwnd_segments": _mean(_tcp(senders, "cwnd_segments")),
+        **{name: _mean([one.get(name) for one in senders]) for name in CWND_COLUMNS},
+        "congestion_in_force": "+".join(
+            dict.fromkeys(one["congestion"] for one in senders if one.get("congestion"))
+        )
+        or None,
+        "window_scale": _least(_tcp(senders, "snd_wscale")),
         "mss_B": mss_B,
         "retransmits": _sum(_tcp(senders, "retransmits")),
         "busy_share": _share(senders, "busy_us", window_us),
         "rwnd_limited_share": _share(senders, "rwnd_limited_us", busy_us),
         "sndbuf_limited_share": _share(senders, "sndbuf_limited_us", busy_us),
+        "sndbuf_start_B": _mean([stream.get("sndbuf_start_B") for stream in senders]),
+        "rcvbuf_start_B": _mean([stream.get("rcvbuf_start_B") for stream in sinks]),
         "sndbuf_B": _mean([stream.get("sndbuf_B") for stream in senders]),
         "rcvbuf_B": _mean([stream.get("rcvbuf_B") for stream in sinks]),
         "sender_cpu_percent": cpus[0]["busy"],

@@ -41,11 +41,11 @@ class Preformatted:
 def form(lp: LongPath) -> Sentence:
     """Sentence on the form of the study: whole or short, and the length of its runs."""
     timing = lp.measured.study.timing
-    total_s = timing.warmup_s + timing.seconds
     path = (
         lp.part("comparison")["path"].iloc[0] if lp.has("comparison") else lp.runs["path"].iloc[0]
     )
     rtt_ms = lp.rtt_ms(path)
+    total_s = timing.warmup_at(rtt_ms / 1e3) + timing.seconds
     trips = 1e3 * total_s / rtt_ms
     if not lp.short:
         return Sentence(f"Runs of {total_s:g} s: {trips:,.0f} round trips of {rtt_ms:.0f} ms.")

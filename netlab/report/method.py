@@ -50,7 +50,7 @@ def settings(m: Measured) -> Table:
         *([("recorded by", recorded_by(m))] if m.campaign else []),
         ("order", f"shuffled in every round, seed {study.seed}"),
         ("measured rounds of a cell", f"up to {int(m.runs['round'].max())}"),
-        ("warm-up and window of a run", f"{timing.warmup_s:g} s and {timing.seconds:g} s"),
+        ("window of a run", timing.text()),
         ("samples within a run", f"every {timing.interval_ms:g} ms"),
         ("level of the intervals", f"{100 * study.confidence:g} %"),
     ]

@@ -74,7 +74,7 @@ def summary(m: Measured) -> Table:
     timing = m.study.timing
     rounds = m.runs["round"].max()
     rows.append(("rounds", str(rounds) if m.study.precision is None else f"up to {rounds}"))
-    rows.append(("each run", f"{timing.seconds:g} s after {timing.warmup_s:g} s of warm-up"))
+    rows.append(("each run", timing.text()))
     best = printed.best(m.cells, m.study)
     if len(best):
         cell = best.loc[best["goodput_MBps"].idxmax()]

@@ -85,7 +85,7 @@ RUN_COLUMNS = _columns(
     ("round", "int64", "", "round of the schedule, from 1"),
     ("seed", "int64", "", "seed of the study"),
     ("record_length_B", "int64", "B", "bytes of one send() or recv()"),
-    ("buffer_B", "int64", "B", "requested socket buffer; 0: the kernel's default"),
+    ("buffer_B", "int64", "B", "requested socket buffer; 0: none, the kernel sizes it"),
     (
         "buffer_clamp_sender_B",
         "Int64",
@@ -107,7 +107,12 @@ RUN_COLUMNS = _columns(
         "requested socket buffer of the receiver, if it differs",
         "null",
     ),
-    ("congestion", "string", "", "congestion control, by its name in the study"),
+    (
+        "congestion",
+        "string",
+        "",
+        "congestion control, by its name in the study; of a host as found, in the kernel",
+    ),
     (
         "congestion_source",
         "string",
@@ -136,6 +141,13 @@ RUN_COLUMNS = _columns(
     ("wall_s", "float64", "s", "wall time of the run, from request to result"),
     ("overhead_s", "float64", "s", "wall time less warm-up and window"),
     ("warmup_s", "float64", "s", "duration of the warm-up, before the window"),
+    (
+        "warmup_rule",
+        "string",
+        "",
+        "stated by the study, a number of RTTs, or the default of a short path",
+        "null",
+    ),
     (
         "window_s",
         "float64",
@@ -173,6 +185,17 @@ RUN_COLUMNS = _columns(
     ("rtt_us", "float64", "us", "smoothed RTT at the sender, mean of streams", "null"),
     ("min_rtt_us", "float64", "us", "minimum RTT at the sender, minimum of streams", "null"),
     ("cwnd_segments", "float64", "", "congestion window at the end, mean of streams", "null"),
+    ("cwnd_start_segments", "float64", "", "congestion window at the start, likewise", "null"),
+    ("cwnd_t0_segments", "float64", "", "congestion window as the window begins, likewise", "null"),
+    ("cwnd_max_segments", "float64", "", "largest congestion window sampled, likewise", "null"),
+    (
+        "congestion_in_force",
+        "string",
+        "",
+        "congestion control of the senders' sockets, by its name in the kernel",
+        "null",
+    ),
+    ("window_scale", "Int64", "", "shift of the receiver's window, the least of streams", "null"),
     ("mss_B", "float64", "B", "sender's maximum segment size, mean of streams", "null"),
     ("retransmits", "Int64", "", "retransmitted segments, all streams", "null"),
     (
@@ -196,8 +219,10 @@ RUN_COLUMNS = _columns(
         "share of the busy time limited by the send buffer",
         "null",
     ),
-    ("sndbuf_B", "float64", "B", "effective SO_SNDBUF at the sender", "null"),
-    ("rcvbuf_B", "float64", "B", "effective SO_RCVBUF at the receiver", "null"),
+    ("sndbuf_start_B", "float64", "B", "SO_SNDBUF at the sender, before the first byte", "null"),
+    ("rcvbuf_start_B", "float64", "B", "SO_RCVBUF at the receiver, before the first byte", "null"),
+    ("sndbuf_B", "float64", "B", "SO_SNDBUF at the sender, at the end", "null"),
+    ("rcvbuf_B", "float64", "B", "SO_RCVBUF at the receiver, at the end", "null"),
     ("sender_cpu_percent", "float64", "%", "busy share of the sending machine's cores", "null"),
     ("receiver_cpu_percent", "float64", "%", "busy share of the receiving machine's cores", "null"),
     (
@@ -349,7 +374,8 @@ RUN_COLUMNS = _columns(
         "bottleneck",
         "string",
         "",
-        "bus, link, pacing, window, send buffer, CPU, loss, or unknown",
+        "bus, link, pacing, window, send buffer, CPU, loss or unknown; `window, asked for by the "
+        "study` where the study fixes the buffer",
         "null",
     ),
     ("flags", "string", "", "flags of the run, joined by commas; empty when valid"),

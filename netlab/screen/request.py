@@ -13,7 +13,7 @@ from netlab.screen.design import DESIGNS, Design
 from netlab.study import Group, Study
 from netlab.study.base import MAX_NAME
 from netlab.study.schedule import slug
-from netlab.study.tunings import resolved
+from netlab.study.tunings import fixed_buffer_text, is_moot, moot_knobs, resolved
 from netlab.tuning.knobs import Choice, Knob
 from netlab.tuning.profiles import Profile
 
@@ -91,6 +91,16 @@ class ScreenRequest:
                 key="tuning",
                 value=self.tuning,
                 code="E-SCREEN-008",
+            )
+
+        if is_moot(self.study, self.group, self.profile):
+            moot = moot_knobs(self.study, self.group, self.profile)
+            raise BadInput(
+                fixed_buffer_text(self.study, self.group, moot),
+                where=self.study.name,
+                key="tuning",
+                value=self.tuning,
+                code="E-SCREEN-012",
             )
 
     def _refuse_factors(self) -> None:

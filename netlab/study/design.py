@@ -45,7 +45,14 @@ from netlab.study.precision import Precision
 from netlab.study.published import Published
 from netlab.study.socket import Engine, Policy, Receive, Send, Socket, Threads
 from netlab.study.stacks import Stack, check_congestions
-from netlab.study.tunings import OwnTuning, TuningLevel, check_tunings, contents, resolved
+from netlab.study.tunings import (
+    OwnTuning,
+    TuningLevel,
+    check_moot,
+    check_tunings,
+    contents,
+    resolved,
+)
 from netlab.tuning.profiles import AS_FOUND, Profile
 
 
@@ -57,8 +64,9 @@ class Study(Model):
     ``threads`` that serve them all (``epoll``; 0: one a CPU); ``auto`` depends on the number of
     streams. ``socket`` holds options of sockets and threads, ``policy`` those of batches, yields
     and placement. ``trace`` records RTT, congestion window and retransmits of every stream at
-    every interval. ``stacks`` are the study's own
-    congestion controls, named in runs like the kernel's.
+    every interval. Without ``congestion`` each host
+    uses its own. ``stacks`` are the study's own congestion controls, named in runs like the
+    kernel's.
     ``precision`` measures each cell until its interval is narrow enough, in place of
     ``timing.rounds``; ``noise`` limits how much a host may be disturbed meanwhile.
     ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
@@ -86,7 +94,7 @@ class Study(Model):
     published: Published | None = None
     report: ReportPages | None = None
     streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
-    congestion: Congestion = "cubic"
+    congestion: Congestion | None = None
     stacks: dict[StackName, Stack] = Field(default_factory=dict)
     force_buffer: bool = False
     engine: Engine = "auto"
@@ -141,6 +149,7 @@ class Study(Model):
             with found.mistakes():
                 self._levels_are_there(group)
         found.refuse()
+        check_moot(self, found)
         check_factors(self)
         for group in self.groups:
             with found.mistakes():
@@ -249,10 +258,9 @@ class Study(Model):
             return
         quick = group.quick.over(self.quick or self.timing) if group.quick else self.quick
         for timing in filter(None, (study_at(self, group, ()).timing, quick)):
-            if group.force_loss_at_s >= timing.warmup_s + timing.seconds:
-                raise ValueError(
-                    f"{where}: a run is over after {timing.warmup_s + timing.seconds:g} s"
-                )
+            over_s = timing.warmup_at(self.rtt_s(group.path)) + timing.seconds
+            if group.force_loss_at_s >= over_s:
+                raise ValueError(f"{where}: a run is over after {over_s:g} s")
 
     def check_run(self, group: Group) -> None:
         """Refuse options that the engine or the group's generator does not support."""
@@ -361,15 +369,24 @@ class Study(Model):
             if group.streams is None or streams in group.streams
         )
 
+    def rtt_s(self, path: str) -> float:
+        """RTT that a path's emulator adds, s; 0 without one."""
+        link = self.path(path).link
+        emulator = link.emulator if link is not None else None
+        return sum(emulator.each_way_ms) / 1e3 if emulator is not None else 0.0
+
     def congestion_of(self, group: Group) -> str:
-        """Congestion control of a group's runs, as the study names it."""
-        return group.congestion or self.congestion
+        """Congestion control of a group's runs, as the study names it; empty: the host's own."""
+        return group.congestion or self.congestion or ""
 
     def congestions(self, groups: Iterable[Group] | None = None) -> tuple[str, ...]:
-        """Every congestion control that groups of runs name, sorted; of all runs unless given."""
+        """Every congestion control that groups of runs name, sorted; of all runs unless given.
+
+        Empty where the hosts use their own.
+        """
         groups = self.run_groups() if groups is None else groups
         named = {self.congestion_of(group) for group in groups}
-        return tuple(sorted({name for names in named for name in names.split("+")}))
+        return tuple(sorted({name for names in named for name in names.split("+") if name}))
 
     def generators(self, path: str) -> tuple[str, ...]:
         """Tools besides netlab that the groups of a path send with, in their order."""

@@ -29,6 +29,9 @@ Seconds = Annotated[float, Field(ge=0.05, le=3600, allow_inf_nan=False)]
 WarmUp = Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)]
 Interval = Annotated[int, Field(ge=10, le=60_000)]
 Drain = Annotated[float, Field(ge=1, le=600, allow_inf_nan=False)]
+LEAST_WARMUP_S = 0.3
+WARMUP_RTTS = 20
+"""Slow start doubles the congestion window each round trip: 20 of them fill any path."""
 
 
 class Timing(Model):
@@ -36,13 +39,13 @@ class Timing(Model):
 
     ``rounds`` is how often every cell is measured; left out, it follows from the study's
     ``precision``, and is :data:`ROUNDS` without one. ``seconds`` is the measured window; warm-up
-    comes before it. ``drain_s`` is the timeout for data in flight to arrive after it; a full
-    buffer drains slowly over a slow path.
+    comes before it and follows the path's RTT where ``warmup_s`` is left out. ``drain_s`` is the
+    timeout for data in flight to arrive after it; a full buffer drains slowly over a slow path.
     """
 
     rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
     seconds: Seconds = 1.0
-    warmup_s: WarmUp = 0.3
+    warmup_s: WarmUp | None = None
     interval_ms: Interval = 100
     drain_s: Drain = 5.0
 
@@ -52,6 +55,18 @@ class Timing(Model):
         if isinstance(content, dict) and "repeats" in content:
             raise ValueError("repeats: is called `rounds` now: every round measures each cell once")
         return content
+
+    def warmup_at(self, rtt_s: float = 0.0) -> float:
+        """Warm-up on a path of that RTT, s: as stated, else :data:`WARMUP_RTTS` round trips."""
+        if self.warmup_s is not None:
+            return self.warmup_s
+        return max(LEAST_WARMUP_S, round(WARMUP_RTTS * rtt_s, 3))
+
+    def text(self) -> str:
+        """Window and warm-up of a run, for tables."""
+        warmup_s = self.warmup_at()
+        longer = f", {WARMUP_RTTS} RTTs where that is more" if self.warmup_s is None else ""
+        return f"{self.seconds:g} s after {warmup_s:g} s of warm-up{longer}"
 
 
 class GroupTiming(Model):
@@ -86,7 +101,7 @@ class Group(Model):
         Bytes of one send() or recv().
     buffer_B, receive_buffer_B : int
         Socket buffers requested at both ends, or at the sender alone where `receive_buffer_B`
-        gives the receiver's; 0 leaves the kernel's.
+        gives the receiver's; 0 requests none, and the kernel sizes them.
     congestion : str, optional
         Congestion control, in place of the study's.
     generator : str
@@ -120,7 +135,7 @@ class Group(Model):
     direction: Direction = "->"
     table: Annotated[int, Field(ge=1, le=9999)] | None = None
     record_length_B: RecordLength = 65536
-    buffer_B: Buffer = 262144
+    buffer_B: Buffer = 0
     receive_buffer_B: Buffer | None = None
     congestion: Congestion | None = None
     generator: Generator = "netlab"

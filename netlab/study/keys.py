@@ -48,7 +48,8 @@ STUDY: dict[str, Key] = {
     "report": ("Further pages of the report.", {"notebooks": ["mine.ipynb"]}),
     "streams": ("Numbers of TCP streams.", [1, 4, 12]),
     "congestion": (
-        "Congestion control; several joined by `+` are dealt to the streams in turn.",
+        "Congestion control, the host's own if left out; several joined by `+` are dealt to the "
+        "streams in turn.",
         "cubic",
     ),
     "stacks": (
@@ -145,7 +146,7 @@ GROUP: dict[str, Key] = {
     "direction": ("One way or both at once.", "<->"),
     "table": ("Number of the table in a source document.", 2),
     "record_length_B": ("Bytes of one send() or recv().", 65536),
-    "buffer_B": ("Socket buffer requested; 0: the kernel's.", 262144),
+    "buffer_B": ("Socket buffer requested; left out, the kernel sizes it.", 262144),
     "receive_buffer_B": ("Socket buffer of the receiver, where it differs.", 134217728),
     "congestion": ("Congestion control, in place of the study's.", "reno"),
     "generator": ("Program that sends and receives.", "iperf3"),
@@ -171,7 +172,7 @@ GROUP: dict[str, Key] = {
 TIMING: dict[str, Key] = {
     "rounds": ("Rounds; each measures every cell once. Default 3, or as `precision` needs.", 5),
     "seconds": ("Measured window of a run, s.", 1.0),
-    "warmup_s": ("Warm-up before the window, s.", 0.3),
+    "warmup_s": ("Warm-up before the window, s. Default 0.3, or 20 RTTs if that is more.", 0.3),
     "interval_ms": ("Length of the interval samples, ms.", 100),
     "drain_s": ("Timeout for data in flight after the window, s.", 5.0),
 }

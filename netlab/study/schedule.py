@@ -210,8 +210,10 @@ RUN_OVERHEAD_S = 0.11
 
 def run_s(study: Study, run: Run | None = None) -> float:
     """Estimated time of a run, s; of a run with the study's own timing unless given."""
-    timing = study.timing if run is None else run.study(study).timing
-    return timing.warmup_s + timing.seconds + RUN_OVERHEAD_S
+    if run is None:
+        return study.timing.warmup_at() + study.timing.seconds + RUN_OVERHEAD_S
+    timing = run.study(study).timing
+    return timing.warmup_at(study.rtt_s(run.group.path)) + timing.seconds + RUN_OVERHEAD_S
 
 
 def measuring_s(study: Study, runs: Iterable[Run]) -> float:
@@ -264,7 +266,7 @@ def provenance_key(study: Study, visit: Visit, run: Run, context: dict) -> str:
         "warmup_s": study.timing.warmup_s,
         "interval_ms": study.timing.interval_ms,
         "drain_s": study.timing.drain_s,
-        "congestion": study.congestion_of(run.group),
+        "congestion": study.congestion_of(run.group) or None,
         "stacks": {
             name: study.stacks[name].model_dump(mode="json")
             for name in study.congestions((run.group,))

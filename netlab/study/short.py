@@ -28,7 +28,7 @@ def derived_timing(study: Study) -> Timing:
     for group in study.groups:
         own = group.records is not None or group.timing is not None or not group.short
         loss_s = None if own else group.force_loss_at_s
-        if loss_s is not None and loss_s >= timing.warmup_s + seconds:
+        if loss_s is not None and loss_s >= timing.warmup_at() + seconds:
             seconds = timing.seconds
     interval_ms = max(10, min(timing.interval_ms, int(seconds * 1000 / SAMPLES)))
     return timing.model_copy(

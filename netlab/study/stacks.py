@@ -94,7 +94,7 @@ def check_congestions(study: Study, found: MistakesFound) -> None:
         known names.
     """
     known = {*LINUX, *(law for law in KEYS if law != KERNEL), *study.stacks}
-    named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion)]
+    named: list[tuple[tuple[str | int, ...], str]] = [(("congestion",), study.congestion or "")]
     at: tuple[str | int, ...] = ("factors", "congestion")
     named += [((*at, i), level) for i, level in enumerate(study.factors.congestion or ())]
     for number, group in enumerate(study.groups):
@@ -105,7 +105,7 @@ def check_congestions(study: Study, found: MistakesFound) -> None:
         named += [((*place, *at, i), level) for i, level in enumerate(levels)]
     for where, congestion in named:
         for name in congestion.split("+"):
-            if name in known:
+            if not name or name in known:
                 continue
             with found.mistakes():
                 raise misplaced(

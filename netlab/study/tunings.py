@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netlab.errors import BadInput
 from netlab.study.base import MTU, Model, Name, misplaced
 from netlab.study.mistakes import MistakesFound
-from netlab.tuning.knobs import Item
+from netlab.tuning.knobs import Item, Knob
 from netlab.tuning.profiles import (
     AS_FOUND,
     Content,
@@ -23,6 +23,7 @@ from netlab.tuning.profiles import (
 
 if TYPE_CHECKING:
     from netlab.study.design import Study
+    from netlab.study.groups import Group
 
 OWN_SOURCE = "the study"
 """Source of a knob for which the study names none."""
@@ -162,6 +163,67 @@ def complete(study: Study) -> dict[str, dict[str, Any]]:
                 content = tuning.model_dump(mode="json", exclude={"name"}, exclude_none=True)
                 needed[tuning.name] = content
     return needed
+
+
+SIZES_BUFFERS = {
+    *("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_moderate_rcvbuf"),
+}
+"""Knobs of buffers that the kernel sizes; a buffer that a socket asks for ignores them."""
+LIMITS_BUFFERS = {"net.core.rmem_max", "net.core.wmem_max"}
+"""Limits of what a socket may ask for, which ``force_buffer`` exceeds."""
+
+
+def asked_buffers_B(study: Study, group: Group) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Levels of the buffers that a group asks for, of its sender and of its receiver; 0: none."""
+    factors = group.factors.over(study.factors)
+    sender_B = factors.buffer_B or (group.buffer_B,)
+    own_B = () if group.receive_buffer_B is None else (group.receive_buffer_B,)
+    return sender_B, factors.receive_buffer_B or own_B or sender_B
+
+
+def moot_knobs(study: Study, group: Group, profile: Profile) -> tuple[str, ...]:
+    """Names of a tuning's knobs that change nothing, as the group fixes all its buffers."""
+    if not all(size_B for levels in asked_buffers_B(study, group) for size_B in levels):
+        return ()
+    moot = SIZES_BUFFERS | (LIMITS_BUFFERS if study.force_buffer else set())
+    return tuple(
+        item.label for item in profile.items if isinstance(item, Knob) and item.label in moot
+    )
+
+
+def is_moot(study: Study, group: Group, profile: Profile) -> bool:
+    """True if a tuning has knobs, and all of them are moot."""
+    return bool(profile.items) and len(moot_knobs(study, group, profile)) == len(profile.items)
+
+
+def fixed_buffer_text(study: Study, group: Group, knobs: tuple[str, ...]) -> str:
+    """Sentence on a tuning of moot knobs, and the line of the study to take out."""
+    size_B = min(asked_buffers_B(study, group)[0])
+    factor = "factors." if group.factors.over(study.factors).buffer_B else ""
+    return (
+        f"sets {', '.join(knobs)}, which change nothing while {group.name!r} fixes its socket "
+        f"buffers; take out its `{factor}buffer_B` ({size_B}), and the kernel sizes them"
+    )
+
+
+def check_moot(study: Study, found: MistakesFound) -> None:
+    """Find tunings of which every knob is moot for every group that takes them."""
+    for index, level in enumerate(study.tunings):
+        taken = [
+            (group, study.tuning_profile(host, level.name))
+            for group in study.groups
+            if group.tunings is None or level.name in group.tunings
+            for host in (group.sender, study.receiver(group))
+        ]
+        if level.mtus_B is None and all(is_moot(study, *one) for one in taken):
+            group, profile = taken[0]
+            with found.mistakes():
+                raise misplaced(
+                    fixed_buffer_text(study, group, moot_knobs(study, group, profile)),
+                    ("tunings", index),
+                    level.name,
+                    code="E-STUDY-088",
+                )
 
 
 def check_tunings(study: Study, found: MistakesFound) -> None:

@@ -24,7 +24,7 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
         ),
         (
             {"sndbuf_limited_share": 0.7},
-            "send buffer: it was the limit in 70 % of the busy time",
+            "send buffer: the send buffer was the limit in 70 % of the busy time",
         ),
         (
             {"rwnd_limited_share": 0.8},
@@ -33,6 +33,24 @@ RUN = {"goodput_MBps": 500.0, "direction": "->", "streams": 1, "mtu_B": 9000, "m
         (
             {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5},
             "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
+        ),
+        (
+            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 50_000},
+            "window, asked for by the study: 50 % of the smaller socket buffer was in flight "
+            "(bound 1000 MB/s)",
+        ),
+        (  # the host granted less: its limit is the bottleneck
+            {"rtt_us": 100.0, "sndbuf_B": 4e6, "rcvbuf_B": 1e5, "buffer_B": 60_000},
+            "window: 50 % of the smaller socket buffer was in flight (bound 1000 MB/s)",
+        ),
+        (
+            {"sndbuf_limited_share": 0.7, "sndbuf_B": 1e5, "buffer_B": 50_000},
+            "window, asked for by the study: the send buffer was the limit in 70 % of the busy "
+            "time",
+        ),
+        (  # the receiver's buffer is the kernel's
+            {"rwnd_limited_share": 0.8, "buffer_B": 50_000, "receive_buffer_B": 0},
+            "window: the receiver's was the limit in 80 % of the busy time",
         ),
         (
             {"retransmits": 200, "sent_B": 6e8, "interface_drops": 3, "softnet_drops": 0},

@@ -18,7 +18,7 @@ def test_the_window_of_a_timeline_is_what_cells_use(runs, openlab):
         inside = line.loc[line["in_window"], "goodput_MBps"].to_numpy()
         assert inside == pytest.approx(window_rates(part))
         timing = openlab.timing
-        samples_each = round(1000 * (timing.warmup_s + timing.seconds) / timing.interval_ms)
+        samples_each = round(1000 * (timing.warmup_at() + timing.seconds) / timing.interval_ms)
         assert len(line) == samples_each and line["t_s"].is_monotonic_increasing
 
 

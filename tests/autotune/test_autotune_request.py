@@ -48,14 +48,14 @@ def test_an_invalid_request_is_bad_input(case):
 
 def test_the_present_setting_is_the_groups_with_the_first_stream_count():
     start = SearchRequest(study(), "a-b").start
-    assert (start.record_length_B, start.buffer_B, start.streams) == (1000, 262144, 4)
+    assert (start.record_length_B, start.buffer_B, start.streams) == (1000, 0, 4)
     assert dict(start.words)["receive"] == "copy"
     assert dict(SearchRequest(study(receive="discard"), "a-b").start.words)["receive"] == "discard"
 
 
 def test_a_group_may_have_its_own_streams_and_another_receivers_buffer():
     content = study().model_dump(mode="python")
-    own = {"streams": (1,), "receive_buffer_B": 99, "congestion": "reno"}
+    own = {"streams": (1,), "buffer_B": 262144, "receive_buffer_B": 99, "congestion": "reno"}
     content["groups"][0].update(own)
     start = SearchRequest(Study.model_validate(content), "a-b").start
     assert (start.streams, start.buffer_B, start.receive_buffer_B) == (1, 262144, 99)

@@ -63,7 +63,7 @@ def test_a_run_of_a_candidate_is_a_sample_with_goodput_and_cost():
     (gen,) = endpoints["a"].agent.asked("gen")
     for words in (sink, gen):
         assert (words["record_B"], words["streams"], words["buffer_B"]) == (131072, 2, 1 << 20)
-        assert words["congestion"] == STUDY.congestion
+        assert words["congestion"] == "-"  # the host's own
     assert sink["receive"] == "copy"
 
 

@@ -53,3 +53,9 @@ def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
         (line,) = [line for line in sysctls if line.startswith(f"{name} = ")]
         assert knobs["ours"][name] == " ".join(line.partition(" = ")[2].split())
     assert json.loads(row.unsupported) == []
+    assert (row.buffer_B, row.warmup_rule, row.congestion_source) == (0, "stated", "as found")
+    (line,) = [line for line in sysctls if line.startswith("net.ipv4.tcp_congestion_control = ")]
+    assert row.congestion == row.congestion_in_force == line.split()[2]
+    assert 0 < row.cwnd_start_segments <= row.cwnd_t0_segments <= row.cwnd_max_segments
+    assert row.rcvbuf_start_B == int(knobs["theirs"]["net.ipv4.tcp_rmem"].split()[1])
+    assert row.window_scale > 0

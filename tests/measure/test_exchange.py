@@ -286,6 +286,12 @@ def test_streams_are_dealt_the_congestion_controls_and_a_trace_is_asked_of_the_s
     assert "trace" not in b.asked("sink")[0]
 
 
+def test_the_host_chooses_where_no_congestion_control_is_named(clock):
+    a, b = good_agent(clock), good_agent(clock)
+    measure(side("a", a), side("b", b), replace(request(), congestion=""), now=clock)
+    assert (a.asked("gen")[0]["congestion"], b.asked("sink")[0]["congestion"]) == ("-", "-")
+
+
 PLAIN_SINK = {
     *("run", "bind", "from", "token", "buffer_B", "interface", "receive", "accept_ms", "drain_ms"),
     *("streams", "record_B", "force_buffer", "congestion"),

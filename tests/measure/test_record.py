@@ -105,9 +105,15 @@ def test_one_direction_has_no_reverse():
 def test_tcps_figures_are_those_of_the_senders_streams():
     of = outcome()
     first, second = (stream["tcp"] for stream in of.flows[0].gen["per_stream"])
-    first.update(rtt_us=100, min_rtt_us=30, cwnd_segments=10, retransmits=2)
-    second.update(rtt_us=300, min_rtt_us=40, cwnd_segments=30, retransmits=3)
+    first.update(rtt_us=100, min_rtt_us=30, cwnd_segments=10, retransmits=2, snd_wscale=7)
+    second.update(rtt_us=300, min_rtt_us=40, cwnd_segments=30, retransmits=3, snd_wscale=9)
+    for stream, cwnd in zip(of.flows[0].gen["per_stream"], (10, 20), strict=True):
+        stream.update(cwnd_start_segments=cwnd, cwnd_t0_segments=2 * cwnd)
+        stream.update(cwnd_max_segments=3 * cwnd, sndbuf_start_B=1000 * cwnd)
     row = recorded(of)
+    assert [row[f"cwnd_{at}_segments"] for at in ("start", "t0", "max")] == [15.0, 30.0, 45.0]
+    assert (row["sndbuf_start_B"], row["rcvbuf_start_B"]) == (15000.0, None)
+    assert (row["window_scale"], row["congestion_in_force"]) == (7, "cubic")
     assert row["rtt_us"] == 200.0
     assert row["min_rtt_us"] == 30.0
     assert row["cwnd_segments"] == 20.0

@@ -101,7 +101,12 @@ def test_samples_every_10_ms_sum_to_the_total_and_carry_a_trace(agent):
     for name in ("rtt_us", "cwnd_segments", "retransmits"):
         assert [len(row) for row in gen["trace"][name]] == shape
     assert max(gen["trace"]["cwnd_segments"][0]) > 0
-    assert gen["per_stream"][0]["tcp_t1"]["bytes_acked"] > 0
+    stream = gen["per_stream"][0]
+    assert stream["tcp_t1"]["bytes_acked"] > 0
+    trace = gen["trace"]["cwnd_segments"][0]
+    assert (stream["cwnd_start_segments"], stream["cwnd_max_segments"]) == (trace[0], max(trace))
+    assert stream["cwnd_start_segments"] <= stream["cwnd_t0_segments"] <= max(trace)
+    assert stream["tcp"]["snd_wscale"] == sink["per_stream"][0]["tcp"]["rcv_wscale"] > 0
 
 
 def test_buffers_are_as_asked_and_reported(agent):
@@ -111,6 +116,7 @@ def test_buffers_are_as_asked_and_reported(agent):
     for end in results.values():  # the kernel doubles the requested size
         assert end["per_stream"][0]["sndbuf_B"] == 100_000
         assert end["per_stream"][0]["rcvbuf_B"] == 100_000
+        assert end["per_stream"][0]["sndbuf_start_B"] == 100_000
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="forcing buffers takes CAP_NET_ADMIN")

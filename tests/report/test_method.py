@@ -35,8 +35,7 @@ def test_the_settings_are_those_of_the_study(m):
     shown = dict(settings(m).frame.to_numpy())
     assert shown["order"] == f"shuffled in every round, seed {m.study.seed}"
     assert shown["level of the intervals"] == "95 %"
-    window = f"{m.study.timing.warmup_s:g} s and {m.study.timing.seconds:g} s"
-    assert shown["warm-up and window of a run"] == window
+    assert shown["window of a run"] == m.study.timing.text()
     assert "steal above 5 %" in shown["flagged as interference"]
     assert ("precision asked" in shown) == (m.study.precision is not None)
 

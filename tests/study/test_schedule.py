@@ -7,12 +7,12 @@ import random
 from collections import Counter
 
 import pytest
-from openlab import CONTENT, OPENLAB, study_with
+from openlab import CONTENT, OPENLAB, changed, study_with
 
 from netlab.errors import BadInput
 from netlab.files.yaml_file import validated
-from netlab.study import Study, load
-from netlab.study.schedule import measuring_s, provenance_key, rounds, visit, visits
+from netlab.study import Study, Timing, load
+from netlab.study.schedule import measuring_s, provenance_key, rounds, run_s, visit, visits
 
 CONTEXT = {"version": "0.1.0", "hosts": {"linux64-a": {"kernel": "6.1"}}}
 
@@ -322,3 +322,19 @@ def test_a_run_depends_on_the_version_of_its_own_generator_and_of_no_other():
     before, after = keys(found), keys(newer)
     assert before["netlab"] == after["netlab"] and before["nuttcp"] == after["nuttcp"]
     assert not before["iperf3"] & after["iperf3"]
+
+
+def test_a_warm_up_that_is_not_stated_follows_the_rtt():
+    expected_s = {0: 0.3, 0.01: 0.3, 0.05: 1.0, 0.183: 3.66}
+    assert {rtt_s: Timing().warmup_at(rtt_s) for rtt_s in expected_s} == expected_s
+    assert Timing(warmup_s=0.1).warmup_at(0.183) == 0.1
+    content = changed("paths", "64-64", "link", {"emulator": {"rtt_ms": 50.0, "rate_Mbps": 1000}})
+    del content["timing"]["warmup_s"]
+    long = validated(Study, content, "my.yml")
+    (s64, s32) = (
+        next(
+            run_s(long, run) for each in visits(long) for run in each.runs if run.group.path == path
+        )
+        for path in ("64-64", "32-64")
+    )
+    assert s64 - s32 == pytest.approx(1.0 - 0.3)

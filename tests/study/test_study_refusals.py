@@ -147,6 +147,37 @@ def test_a_bad_value_is_named_with_its_key(name):
     assert type(error.value) is type(value)
 
 
+def test_a_tuning_of_buffer_limits_needs_buffers_that_the_kernel_sizes():
+    group = {"name": "one", "path": "cable", "sender": "left"}
+    limits = [
+        {"kind": "sysctl", "name": f"net.ipv4.tcp_{name}", "value": "4096 131072 67108864"}
+        for name in ("rmem", "wmem")
+    ]
+    more = {"kind": "sysctl", "name": "net.ipv4.tcp_sack", "value": 0}
+
+    def study(knobs: list, **options: object) -> dict:
+        return {
+            **{"netlab": 1, "name": "two", "title": "Two hosts", "streams": [1]},
+            "hosts": {"left": {"kind": "lab"}, "right": {"kind": "lab"}},
+            "paths": {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
+            "groups": [{**group, **options}],
+            "tunings": [{"name": "as-found"}, {"name": "larger", "knobs": knobs}],
+        }
+
+    error = refusal(study(limits, buffer_B=4096))
+    assert (error.code, error.key) == ("E-STUDY-088", "tunings.1")
+    assert "take out its `buffer_B` (4096)" in str(error)
+    error = refusal(study(limits, factors={"buffer_B": [4096, 8192]}))
+    assert "take out its `factors.buffer_B` (4096)" in str(error)
+    for allowed in (
+        study(limits),
+        study([*limits, more], buffer_B=4096),
+        study(limits, factors={"buffer_B": [0, 4096]}),
+        study(limits, buffer_B=4096, receive_buffer_B=0),
+    ):
+        assert Study.model_validate(allowed).groups
+
+
 @pytest.mark.parametrize("place", [("timing", "seconds"), ("confidence",)])
 def test_nan_is_refused(place):
     error = refusal(changed(*place, math.nan))

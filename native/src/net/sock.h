@@ -33,7 +33,7 @@ int nl_sock_listen(const struct nl_run_opts *opts, int backlog, int *fd, uint32_
 
 int nl_sock_blocking(int fd); /* make it blocking. 0, or -1 with errno */
 
-/* Read the values in force into sndbuf_B, rcvbuf_B and congestion. */
+/* Read the values in force at the end into sndbuf_B, rcvbuf_B and congestion. */
 void nl_sock_describe(int fd, struct nl_stream_report *out);
 
 #endif

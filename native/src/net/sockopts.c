@@ -207,6 +207,8 @@ void nl_sockopts_describe(int fd, struct nl_stream_report *out)
 		{IPPROTO_TCP, TCP_MAXSEG, &out->mss_B},
 		{IPPROTO_TCP, TCP_NODELAY, &out->nodelay},
 		{SOL_SOCKET, SO_BUSY_POLL, &out->busy_poll_us},
+		{SOL_SOCKET, SO_SNDBUF, &out->sndbuf_start_B},
+		{SOL_SOCKET, SO_RCVBUF, &out->rcvbuf_start_B},
 	};
 	int value;
 

@@ -9,7 +9,8 @@
  * because the C library's header may be older than the kernel; the kernel copies as many bytes as
  * both have. */
 struct kernel_tcp_info {
-	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, flags;
+	uint8_t state, ca_state, retransmits, probes, backoff, options;
+	uint8_t snd_wscale : 4, rcv_wscale : 4, flags;
 	uint32_t rto, ato, snd_mss, rcv_mss;
 	uint32_t unacked, sacked, lost, retrans, fackets;
 	uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
@@ -56,6 +57,8 @@ void nl_tcpinfo_parse(const void *info, size_t len, struct nl_tcp *out)
 		.segs_in = k.segs_in,
 		.delivery_rate_Bps = k.delivery_rate,
 		.rcv_space_B = k.rcv_space,
+		.snd_wscale = k.snd_wscale,
+		.rcv_wscale = k.rcv_wscale,
 		.options = k.options,
 	};
 }

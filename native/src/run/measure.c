@@ -93,9 +93,12 @@ static void open_window(struct watch *watch, uint64_t t_ns)
 	uint64_t k = report->sample_count - 1;
 
 	report->window_t0_ns = t_ns;
-	for (uint64_t i = 0; i < report->streams; i++)
-		report->per_stream[i].window_bytes =
-			report->sample_bytes[i * report->sample_capacity + k];
+	for (uint64_t i = 0; i < report->streams; i++) {
+		struct nl_stream_report *row = &report->per_stream[i];
+
+		row->window_bytes = report->sample_bytes[i * report->sample_capacity + k];
+		row->cwnd_t0_segments = row->cwnd_segments;
+	}
 	watch->phase = IN_WINDOW;
 }
 

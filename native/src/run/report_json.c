@@ -24,7 +24,8 @@ static void put_tcp(struct nl_json *j, const char *key, const struct nl_tcp *tcp
 		    {"bytes_received", tcp->bytes_received}, {"bytes_sent", tcp->bytes_sent},
 		    {"bytes_retransmitted", tcp->bytes_retransmitted}, {"segs_out", tcp->segs_out},
 		    {"segs_in", tcp->segs_in}, {"delivery_rate_Bps", tcp->delivery_rate_Bps},
-		    {"rcv_space_B", tcp->rcv_space_B}, {"options", tcp->options});
+		    {"rcv_space_B", tcp->rcv_space_B}, {"snd_wscale", tcp->snd_wscale},
+		    {"rcv_wscale", tcp->rcv_wscale}, {"options", tcp->options});
 	nl_json_close(j);
 }
 
@@ -43,7 +44,11 @@ static void put_stream(struct nl_json *j, const struct nl_stream_report *row)
 		    {"window_bytes", row->window_bytes}, {"calls", row->calls},
 		    {"t_first_ns", row->t_first_ns}, {"t_last_ns", row->t_last_ns},
 		    {"t_end_ns", row->t_end_ns},
+		    {"sndbuf_start_B", row->sndbuf_start_B}, {"rcvbuf_start_B", row->rcvbuf_start_B},
 		    {"sndbuf_B", row->sndbuf_B}, {"rcvbuf_B", row->rcvbuf_B},
+		    {"cwnd_start_segments", row->cwnd_start_segments},
+		    {"cwnd_t0_segments", row->cwnd_t0_segments},
+		    {"cwnd_max_segments", row->cwnd_max_segments},
 		    {"pacing_Bps", row->pacing_Bps}, {"dscp", row->dscp}, {"mss_B", row->mss_B},
 		    {"nodelay", row->nodelay}, {"busy_poll_us", row->busy_poll_us},
 		    {"moves", row->moves});

@@ -108,13 +108,21 @@ static void thin(struct nl_report *report)
 	report->interval_ms *= 2;
 }
 
-static void take_trace(struct nl_report *report, struct nl_stream *stream, uint64_t k)
+static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_t k)
 {
 	for (uint64_t i = 0; i < report->streams; i++) {
+		struct nl_stream_report *row = &report->per_stream[i];
 		uint64_t at = i * report->sample_capacity + k;
 		struct nl_tcp tcp = {0};
 
 		nl_tcpinfo_read(stream[i].fd, &tcp);
+		row->cwnd_segments = tcp.cwnd_segments;
+		if (!row->cwnd_start_segments)
+			row->cwnd_start_segments = tcp.cwnd_segments;
+		if (tcp.cwnd_segments > row->cwnd_max_segments)
+			row->cwnd_max_segments = tcp.cwnd_segments;
+		if (!report->trace_rtt_us)
+			continue;
 		report->trace_rtt_us[at] = (uint32_t)tcp.rtt_us;
 		report->trace_cwnd_segments[at] = (uint32_t)tcp.cwnd_segments;
 		report->trace_retransmits[at] = (uint32_t)tcp.retransmits;
@@ -139,7 +147,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;
-	if (report->trace_rtt_us)
-		take_trace(report, stream, k);
+	if (report->role == NL_GEN || report->trace_rtt_us)
+		take_tcp(report, stream, k);
 	return report->sample_t_ns[k];
 }
