@@ -273,7 +273,7 @@ def _design(
     """The study as the campaign measured it, else from its file."""
     kept = study_file(directory, campaign)
     if kept.is_file():
-        design = studies.load(kept)
+        design = studies.load_stored(kept)
         if not name or design.name in _forms(name):
             return design
         if file is None:

@@ -138,7 +138,7 @@ def _of_campaign(label: str, m: Measured, campaign: str) -> ComparedSide:
             value=campaign,
             code="E-ANALYSIS-025",
         )
-    design = studies.load(campaigns.folder(m.results, campaign) / "study.yml")
+    design = studies.load_stored(campaigns.folder(m.results, campaign) / "study.yml")
     runs = Store(m.results).runs(campaign=campaign)
     if runs.empty:
         raise NetlabError(f"campaign {campaign} in {m.results} has no runs", code="E-ANALYSIS-026")

@@ -10,7 +10,7 @@ import click
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import author_option, quick_option, results_option, study_argument
 from netlab.cli.report import PUBLISHING, gate_code
-from netlab.cli.validation import load_study
+from netlab.cli.validation import load_study, notebooks_of
 
 
 @click.command("bundle")
@@ -44,6 +44,11 @@ def bundle_command(
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
     with fork_server(*PUBLISHING), Progress() as progress:
-        made = bundle(directory, target, progress.step, licence=licence, author=author)
+        made = bundle(
+            *(directory, target, progress.step),
+            notebooks=notebooks_of(loaded, study),
+            licence=licence,
+            author=author,
+        )
     click.echo(made.file)
     sys.exit(gate_code(made.concerns))

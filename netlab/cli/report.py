@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from netlab.cli.options import (
     site_option,
     study_argument,
 )
-from netlab.cli.validation import load_study
+from netlab.cli.validation import load_study, notebooks_of
 
 if TYPE_CHECKING:
     from netlab.analysis.trust import Concern
@@ -52,11 +52,12 @@ def report_command(
     gate: cells are empty or less precise than asked, or more than 5 % of the runs are flagged.
     """
     loaded = load_study(study, quick=quick)
+    notebooks = notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
     from netlab.notebooks.forkserver import fork_server
 
     with fork_server(*PUBLISHING), Progress() as progress:
-        published = publish_site(loaded, results, site, progress, against, author)
+        published = publish_site(loaded, notebooks, results, site, progress, against, author)
     click.echo(published.index)
     sys.exit(gate_code(published.concerns))
 
@@ -77,26 +78,36 @@ def gate_code(found: Iterable[Concern]) -> int:
 
 def publish_site(
     loaded: Study,
+    notebooks: Sequence[Path] | None,
     results: Path | None,
     site: Path | None,
     progress: Progress,
     against: str = "",
     author: str = "",
 ) -> PublishedReport:
-    """Write the site of a measured study."""
+    """Write the site of a measured study, and say which notebooks of its own it executes."""
     from netlab.files import paths
     from netlab.report.execution import begun
+    from netlab.study.pages import is_own
+
+    if own := [str(file) for file in notebooks or () if is_own(file)]:
+        progress.note(f"runs the study's own notebooks: {', '.join(own)}")
 
     directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
-    step, report = progress.step, loaded.report
     with begun(directory) as running:
         from netlab.report.publish import publish  # seconds, in which a kernel starts
 
-        return publish(
-            *(directory, target, step),
+        published = publish(
+            *(directory, target, progress.step),
             against=against,
-            report=report,
+            notebooks=notebooks,
             author=author,
             running=running,
         )
+    if published.left_out:
+        progress.note(
+            f"left out {', '.join(map(repr, published.left_out))}: notebooks of a study's own run "
+            f"with its own file, `netlab report FILE --results {directory}`"
+        )
+    return published

@@ -11,7 +11,7 @@ import click
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import outer_option, results_option
 from netlab.cli.run import MEASURING, exit_code, measure
-from netlab.cli.validation import asked_outer, load_measurable
+from netlab.cli.validation import asked_outer, check_tunings
 from netlab.errors import NetlabError
 
 
@@ -31,6 +31,7 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
     from netlab.files import paths
     from netlab.report.bundle import STUDY, keep_records, unpacked
     from netlab.report.verify import changed_files
+    from netlab.study import load_stored
 
     with unpacked(bundle) as directory:
         changed = changed_files(directory)
@@ -38,7 +39,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
             raise NetlabError(
                 f"{bundle} was changed: {changed[0]}; `netlab verify` lists all", code="E-CLI-023"
             )
-        loaded = load_measurable(str(directory / STUDY))
+        loaded = load_stored(directory / STUDY)
+        check_tunings(loaded)
         levels = asked_outer(loaded, outer)
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))

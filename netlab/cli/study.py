@@ -18,7 +18,7 @@ from netlab.cli.options import (
 )
 from netlab.cli.report import gate_code, publish_site
 from netlab.cli.run import MEASURING, exit_code, measure
-from netlab.cli.validation import asked_outer, load_measurable
+from netlab.cli.validation import asked_outer, load_measurable, notebooks_of
 
 
 @click.command("study")
@@ -37,13 +37,13 @@ def study_command(
     a cell has no valid run; 4: the report is below the quality gate, see `netlab report`.
     """
     loaded = load_measurable(study, **timing)
-    outer = asked_outer(loaded, outer)
+    notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
     from netlab.notebooks.forkserver import fork_server
 
     with fork_server(*MEASURING), Progress() as progress:
         campaign = measure(loaded, results, progress, outer)
-        published = publish_site(loaded, campaign.directory, site, progress)
+        published = publish_site(loaded, notebooks, campaign.directory, site, progress)
     click.echo(published.index)
     below = gate_code(published.concerns)
     sys.exit(exit_code(campaign) or below)

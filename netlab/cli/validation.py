@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,11 +25,31 @@ def load_study(given: str, *, quick: bool = False, **timing: float | int | str |
     """
     from netlab.files import paths
     from netlab.study import load
-    from netlab.study.pages import report_notebooks
 
     study = load(paths.study_file(given), quick=quick, **timing)
-    report_notebooks(study.report)
+    notebooks_of(study, given)
     return study
+
+
+def notebooks_of(study: Study, given: str) -> tuple[Path, ...] | None:
+    """Notebooks that the study's file names for its report, those beside it included.
+
+    None if it names none, or if it came with results: then it is not its user's.
+
+    Raises
+    ------
+    BadInput
+        A notebook that does not exist.
+    """
+    from netlab.files import paths
+    from netlab.study.pages import report_notebooks
+
+    file = paths.study_file(given)
+    return (
+        None
+        if study.report is None or paths.is_stored(file)
+        else report_notebooks(study.report, file)
+    )
 
 
 def load_measurable(
@@ -42,11 +63,16 @@ def load_measurable(
         As of :func:`load_study`, or a tuning that does not exist or has a mistake.
     """
     study = load_study(given, quick=quick, **timing)
+    check_tunings(study)
+    return study
+
+
+def check_tunings(study: Study) -> None:
+    """Refuse a study with a tuning that does not exist or has a mistake."""
     for path in study.paths.values():
         for end in path.ends:
             for level in study.tunings:
                 study.tuning_profile(end.host, level.name)
-    return study
 
 
 def asked_outer(study: Study, given: Mapping[str, str]) -> dict[str, str]:

@@ -267,6 +267,9 @@ class Results(ShownResults):
     def report(self, site: str | Path = "site", *, progress: bool = False) -> Site:
         """Write the report: the analysis notebooks, executed, as a static site.
 
+        Of the notebooks that the study named, those that come with netlab are executed;
+        ``netlab report FILE`` with the study's own file executes those beside it as well.
+
         Parameters
         ----------
         site : path-like

@@ -177,6 +177,14 @@ def study_file(given: str | Path) -> Path:
     )
 
 
+def is_stored(study: str | Path) -> bool:
+    """True for the file of a study inside results or a bundle: it is data that came with them."""
+    place = Path(study).absolute().parent
+    if place.parent.name == "campaigns":
+        place = place.parent.parent
+    return any((place / runs).is_dir() for runs in ("runs", "results/runs"))
+
+
 def results_root() -> Path:
     """Directory that holds the results of every study.
 

@@ -234,6 +234,7 @@ def _popen(argv: Sequence[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONSAFEPATH": "1"},  # the plan's folder may be somebody else's
         start_new_session=True,  # a Ctrl-C is for this process, which ends the others
         preexec_fn=lambda: end_with_parent(signal.SIGKILL, parent),
     )

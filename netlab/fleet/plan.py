@@ -15,7 +15,7 @@ from netlab.files.json_file import write_json
 from netlab.fleet.inventory import FleetHost, Inventory
 from netlab.fleet.pairs import Pair
 from netlab.fleet.template import PairEnds, check_template
-from netlab.study import Study, load
+from netlab.study import Study, load_stored
 from netlab.study.frozen import freeze, frozen_text
 from netlab.study.schedule import rounds, run_s
 
@@ -100,7 +100,7 @@ class FleetPlan:
 
     def study(self) -> Study:
         """The study that the pairs share."""
-        return load(self.folder / "study.yml")
+        return load_stored(self.folder / "study.yml")
 
     @cached_property
     def jobs(self) -> tuple[FleetJob, ...]:

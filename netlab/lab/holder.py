@@ -5,6 +5,7 @@ a new user namespace, and a notebook's kernel has many.
 
     python -I -S holder.py hold STATE BUSY
     python -I -S holder.py run PROGRAM [ARGUMENT]...
+    python -I -S holder.py read DIRECTORY PROGRAM [ARGUMENT]...
 
 `hold` starts two processes and returns when both are ready:
 
@@ -18,7 +19,8 @@ The file `holders` in STATE gets their process ids, and is locked as long as the
 locked descriptor, closed when both are ready. The inner process ends with the outer one, and the
 namespaces with the last process inside.
 
-`run` runs a program as root of nameless namespaces of the same kind, which end with it.
+`run` runs a program as root of nameless namespaces of the same kind, which end with it; `read` as
+well, and it can only read DIRECTORY. They have no network.
 
 A failure is printed on standard error as ``STEP: ERROR``, with exit status 3.
 """
@@ -43,7 +45,8 @@ CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
-MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG = 1
 
 
@@ -163,9 +166,14 @@ def hold(state: Path, busy: int) -> int:
     os._exit(0)
 
 
-def run(argv: list[str]) -> None:
+def run(argv: list[str], read_only: str = "") -> None:
     """Run a program as root of nameless namespaces; its exit status is this process's."""
     _enter_outer(None)
+    if read_only:
+        # the namespaces below may not undo it; what is forbidden already has to stay so
+        kept = os.statvfs(read_only).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        _mount("mount", read_only, read_only, None, MS_BIND)
+        _mount("mount", "none", read_only, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
     _enter(0, 0, CLONE_NEWNET | CLONE_NEWUTS)
     os.execvp(argv[0], argv)
 
@@ -175,6 +183,8 @@ def main(argv: list[str]) -> int:
     try:
         if argv[0] == "hold":
             return hold(Path(argv[1]), int(argv[2]))
+        if argv[0] == "read":
+            run(argv[2:], argv[1])
         run(argv[1:])
     except OSError as error:
         sys.stderr.write(str(error.strerror or error))

@@ -36,6 +36,11 @@ def nameless() -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", holder.__file__, "run")
 
 
+def reading(directory: Path) -> tuple[str, ...]:
+    """Command prefix as of :func:`nameless`, for a program that can only read a directory."""
+    return (*nameless()[:-1], "read", str(directory))
+
+
 def check() -> None:
     """Check that this user can make user namespaces, if a lab needs one.
 

@@ -32,6 +32,8 @@ CODE_S = 120.0
 """Time for code outside a notebook, such as imports from a slow disk."""
 INTERRUPT_S = 20.0
 """Time for an interrupted notebook to revert its hosts before its kernel is killed."""
+IMPORTS = ["--IPKernelApp.ignore_cwd=True"]
+"""A kernel imports nothing from the current directory, which may hold files of others."""
 BACKEND = """
 import sys
 if "matplotlib.pyplot" in sys.modules:
@@ -44,13 +46,15 @@ elif "matplotlib" in sys.modules:
 
 def local_manager(directory: str) -> AsyncKernelManager:
     """A manager of a kernel whose sockets are files in a directory of this user, not TCP ports."""
-    return AsyncKernelManager(
+    manager = AsyncKernelManager(
         kernel_name="python3",
         # that of this interpreter: a kernel of the same name in the user's directory is another
         kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
         transport="ipc",
         ip=f"{directory}/kernel",
     )
+    manager.kernel_spec.argv.insert(1, "-P")  # type: ignore[union-attr]
+    return manager
 
 
 def _provisioner(manager: AsyncKernelManager, server: ForkServer, log: Path) -> ForkProvisioner:
@@ -89,7 +93,7 @@ class Kernel:
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
             # and jupyter_client cannot end a kernel whose start was cut in the middle
             with open(sockets / "log", "wb") as log, interrupts_wait():
-                run_sync(self.manager.start_kernel)(stderr=log)
+                run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS)
             self.client = self.manager.client()
             self.client.start_channels()
             run_sync(self.client.wait_for_ready)(timeout=START_S)

@@ -7,7 +7,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata as distributions
@@ -33,9 +33,8 @@ from netlab.report.executed import copy_plain
 from netlab.report.place import MARKER
 from netlab.report.publish import last_visit, publish, report_of
 from netlab.results import TABLES, campaigns
-from netlab.study import load
-from netlab.study.frozen import freeze, frozen_text
-from netlab.study.pages import own_notebooks, without_own
+from netlab.study.frozen import frozen_text
+from netlab.study.pages import is_own, report_notebooks
 from netlab.study.schedule import rounds
 from netlab.study.tunings import own_tunings, used_names
 from netlab.tuning.profiles import lineage
@@ -63,6 +62,7 @@ def bundle(
     target: Path,
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
+    notebooks: Sequence[Path] | None = None,
     licence: str = "",
     author: str = "",
 ) -> Bundled:
@@ -76,6 +76,9 @@ def bundle(
         The ZIP file; replaced if it exists.
     step : callable
         Progress callback of :func:`netlab.report.publish.publish`.
+    notebooks : sequence of Path, optional
+        As of :func:`netlab.report.publish.publish`. Those of the study's own are files of the
+        bundle and no pages: they may read any file, so that nobody could compute them again.
     licence, author : str
         URL of the licence of the results, and name of the person who measured; may be empty.
 
@@ -96,20 +99,21 @@ def bundle(
     directory = directory.absolute()
     with Scratch("bundle") as work:
         measured = load_measured(directory)
-        netlabs = without_own(report_of(measured.study))
+        if notebooks is None:
+            notebooks = report_notebooks(report_of(measured.study))
         _copy_calibration(work / CALIBRATION)
         published = publish(
             directory,
             work / SITE,
             step,
             dated=False,
-            report=netlabs,
+            notebooks=[file for file in notebooks if not is_own(file)],
             author=author,
             calibrations=work / CALIBRATION,
         )
         (work / SITE / MARKER).unlink()
         _copy_results(measured, work / RESULTS)
-        _copy_own_notebooks(measured, work)
+        _copy_own_notebooks(notebooks, work)
         _copy_study(measured, work)
         write_json(work / PROVENANCE, provenance(measured))
         for name in ("uv.lock", "CITATION.cff"):
@@ -149,18 +153,10 @@ def _copy_calibration(target: Path) -> None:
         shutil.copyfile(part.file, copy)
 
 
-def _copy_own_notebooks(m: Measured, work: Path) -> None:
-    """Copy the study's own notebooks, and take them out of the copied studies.
-
-    They may read any file, so that nobody could compute them again from the bundle.
-    """
-    for source in own_notebooks(m.study.report):
+def _copy_own_notebooks(notebooks: Sequence[Path], work: Path) -> None:
+    for source in filter(is_own, notebooks):
         (work / OWN).mkdir(exist_ok=True)
         copy_plain(source, work / OWN / source.name)
-    for file in (work / RESULTS).rglob(STUDY):
-        study = load(file)
-        if own_notebooks(study.report):
-            freeze(study.model_copy(update={"report": without_own(study.report)}), file.parent)
 
 
 def _copy_study(m: Measured, work: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from netlab.report.kept import RenderedPages, own_pages
 from netlab.report.site import ExecutedNotebook, build_site, links_of, page_files
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.pages import ReportPages, report_notebooks
+from netlab.study.pages import SUFFIX, ReportPages, is_own, report_notebooks
 from netlab.study.schedule import rounds
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
@@ -88,10 +88,13 @@ class PublishedReport:
         Its first page.
     concerns : tuple of Concern
         From :func:`netlab.analysis.trust.gate`; empty if the report passes the quality gate.
+    left_out : tuple of str
+        Notebooks that the study named when it was measured and that were not executed.
     """
 
     index: Path
     concerns: tuple[Concern, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def publish(
@@ -100,7 +103,8 @@ def publish(
     step: Callable[[str, float], None] = lambda text, share: None,
     *,
     against: str = "",
-    report: ReportPages | None = None,
+    notebooks: Sequence[Path] | None = None,
+    executed: Path | None = None,
     dated: bool = True,
     author: str = "",
     data_only: bool = False,
@@ -121,8 +125,11 @@ def publish(
     against : str
         Other results, for a page that compares these with them: a directory, the name of a study,
         or ``DIR@CAMPAIGN``.
-    report : ReportPages, optional
-        Further notebooks; by default those that the study named when it was measured.
+    notebooks : sequence of Path, optional
+        Further notebooks; by default those that come with netlab and that the study named when it
+        was measured. Those of its own are files beside results, which may be anybody's.
+    executed : Path, optional
+        Folder of the executed notebooks; by default below `directory`.
     dated : bool
         State the time of publishing in the footer; without it the same results give the same bytes.
     author : str
@@ -162,8 +169,11 @@ def publish(
     with nullcontext(running) if running else begun(directory, reuse=reuse) as running:
         measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
-        named = report or report_of(measured.study)
-        jobs = list(_jobs(measured, frozen, against, named, package, records))
+        if notebooks is None:
+            notebooks = report_notebooks(report_of(measured.study))
+        folder = executed or directory / EXECUTED
+        jobs = list(_jobs(measured, frozen, against, notebooks, package, records, folder))
+        left_out = _left_out(measured.study, jobs)
         waiting = [job for job in jobs if not (reuse and job.is_made)]
         share = NOTEBOOKS_SHARE / len(jobs)
         pages = [
@@ -189,6 +199,7 @@ def publish(
             pdf=not data_only,
             png=not data_only,
             author=author,
+            left_out=left_out,
             guide=not data_only,
             calibrations=calibrations or paths.results_dir("calibration"),
             wait=running.wait,
@@ -198,7 +209,15 @@ def publish(
     if reuse:
         write_text(pages_folder / LAST, digest_of(package, records))
     step("site", 1 - NOTEBOOKS_SHARE)
-    return PublishedReport(index, gate(measured))
+    return PublishedReport(index, gate(measured), left_out)
+
+
+def _left_out(study: Study, jobs: Sequence[Job]) -> tuple[str, ...]:
+    """Notebooks that a measured study names and that no job executes."""
+    names = study.report.notebooks if study.report is not None else ()
+    executed = {job.source.stem for job in jobs}
+    shown = (Path(name).name for name in names)
+    return tuple(name for name in shown if name.removesuffix(SUFFIX) not in executed)
 
 
 def report_of(study: Study) -> ReportPages | None:
@@ -230,10 +249,15 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
 
 
 def _jobs(
-    m: Measured, frozen: Path, against: str, report: ReportPages | None, package: str, records: str
+    m: Measured,
+    frozen: Path,
+    against: str,
+    named: Sequence[Path],
+    package: str,
+    records: str,
+    folder: Path,
 ) -> Iterator[Job]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
-    folder = m.results / EXECUTED
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
 
     def of_results(source: Path, parameters: dict[str, object], summary: str) -> Job:
@@ -249,13 +273,13 @@ def _jobs(
         taken.add(name)
         sides: dict[str, object] = {"a": against, "b": str(m.results)}
         yield Job(paths.notebook(name), folder / name, sides, summary)
-    for source in report_notebooks(report):
+    for source in named:
         if source.name in taken:
             continue
         known = declared(source)
         parameters = {name: value for name, value in given.items() if name in known}
         summary = SUMMARIES.get(source.name, "named by the study")
-        if source.parent != paths.notebooks_dir():  # it may read other files
+        if is_own(source):  # it may read other files
             yield Job(source, folder / source.name, parameters, summary)
         elif parameters:
             yield of_results(source, parameters, summary)

@@ -85,6 +85,7 @@ def build_site(
     own: RenderedPages | None = None,
     calibrations: Path | None = None,
     author: str = "",
+    left_out: Sequence[str] = (),
 ) -> Path:
     """Build the site and replace the old one.
 
@@ -121,6 +122,8 @@ def build_site(
         Directory of stored calibrations; their page is added if there are any.
     author : str
         Name of the person who measured, for the title page of the PDF.
+    left_out : sequence of str
+        Names of notebooks of the study's own that were not executed; the index says so.
 
     Returns
     -------
@@ -147,7 +150,8 @@ def build_site(
                 wait(notebook.path)
                 made[notebook] = _page(notebook, file, files, rendered)
         _copy_notebooks(files, work)
-        _write(study, [made[notebook] for notebook in files], chapters, built_at)
+        pages = [made[notebook] for notebook in files]
+        _write(study, pages, chapters, built_at, left_out)
         if kept:
             kept.tidy()
     return target / "index.html"
@@ -273,7 +277,11 @@ def _opening(m: Measured) -> Page:
 
 
 def _write(
-    study: _StudyPages, notebooks: list[Page], guide: list[Page], built_at: datetime | None
+    study: _StudyPages,
+    notebooks: list[Page],
+    guide: list[Page],
+    built_at: datetime | None,
+    left_out: Sequence[str],
 ) -> None:
     """Write every page around its content."""
     measured, own = study.measured, study.own
@@ -303,6 +311,7 @@ def _write(
         no_pdf=study.no_pdf,
         citation=_citation(measured) if measured else None,
         parts=_parts(pages),
+        left_out=left_out,
     )
 
 

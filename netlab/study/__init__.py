@@ -7,7 +7,7 @@ file, the key and the value.
 from netlab.study.base import INTERFACE, MAX_NAME, MAX_RUNS, QUICK, Name, is_name, slug
 from netlab.study.design import Study
 from netlab.study.factors import Factors
-from netlab.study.file import load
+from netlab.study.file import load, load_stored
 from netlab.study.generators import OWN
 from netlab.study.groups import Group, GroupTiming, Timing
 from netlab.study.hosts import Bus, End, StudyHost
@@ -43,5 +43,6 @@ __all__ = [
     "TuningLevel",
     "is_name",
     "load",
+    "load_stored",
     "slug",
 ]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from netlab.errors import BadInput
+from netlab.files import paths
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import NAME
 from netlab.study.design import Study
-from netlab.study.pages import with_notebooks
 from netlab.study.published import with_published
 from netlab.study.short import short_form
 from netlab.study.tunings import OwnTuning
@@ -31,7 +31,8 @@ def load(
 
     A tuning is searched for in this order: inline in its level, under the study's ``profiles``,
     in ``tunings/NAME.yml`` beside the study's file, in ``NAME.yml`` beside it, and last among
-    those that netlab brings. ``as-found`` is always netlab's.
+    those that netlab brings. ``as-found`` is always netlab's. A study inside results or a bundle
+    stands alone, see :func:`load_stored`.
 
     Parameters
     ----------
@@ -54,9 +55,10 @@ def load(
     if isinstance(path, Mapping):
         content, where = dict(path), "study"
     else:
-        content, where = with_wad_conf(read_yaml(path), Path(path)), str(path)
-        content = with_published(_with_neighbours(content, Path(path)), Path(path))
-        content = with_notebooks(content, Path(path))
+        content, where = read_yaml(path), str(path)
+        if not paths.is_stored(path):
+            content = with_wad_conf(content, Path(path))
+            content = with_published(_with_neighbours(content, Path(path)), Path(path))
     study = validated(Study, content, where)
     if quick:
         study = short_form(study, where)
@@ -68,6 +70,15 @@ def load(
                 f"no such timing; there are {', '.join(sorted(known))}", key=key, code="E-STUDY-001"
             )
     return validated(Study, _with_timing(study, given), where) if given else study
+
+
+def load_stored(file: Path) -> Study:
+    """Load the study that stands beside results, in a bundle or in the plan of a fleet.
+
+    It is data, whoever made it: it stands alone (:func:`netlab.study.frozen.freeze`), and no file
+    that it names is read.
+    """
+    return validated(Study, read_yaml(file), str(file))
 
 
 def _with_timing(study: Study, given: dict[str, float | int | str]) -> dict[str, Any]:

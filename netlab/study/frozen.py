@@ -30,4 +30,7 @@ def _content(study: Study) -> dict:
     content["profiles"] = complete(study)
     if content["report"] is None:
         del content["report"]
+    else:  # names alone, to say which are left out
+        names = [Path(name).name for name in content["report"]["notebooks"]]
+        content["report"]["notebooks"] = names
     return content

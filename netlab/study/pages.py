@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -31,41 +30,16 @@ class ReportPages(Model):
     ] = ()
 
 
-def own_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
-    """Files of the notebooks that do not come with netlab."""
-    names = report.notebooks if report is not None else ()
-    return tuple(Path(name) for name in names if Path(name).is_absolute())
-
-
-def without_own(report: ReportPages | None) -> ReportPages | None:
-    """The notebooks that come with netlab alone."""
-    if report is None:
-        return None
-    kept = tuple(name for name in report.notebooks if not Path(name).is_absolute())
-    return ReportPages(notebooks=kept)
-
-
-def with_notebooks(content: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Make the paths of a study's own notebooks absolute, from the directory of its file.
-
-    The content is not validated yet; anything unexpected stays as it is.
-    """
-    given = content.get("report")
-    names = given.get("notebooks") if isinstance(given, Mapping) else None
-    if not isinstance(given, Mapping) or not isinstance(names, list):
-        return content
-    found = [_beside(name, file) if isinstance(name, str) else name for name in names]
-    return {**content, "report": {**given, "notebooks": found}}
-
-
-def _beside(name: str, file: Path) -> str:
-    """The absolute path of a notebook beside the study's file, else the name."""
-    path = file.absolute().parent / name
-    return str(path) if name.endswith(SUFFIX) and path.is_file() else name
-
-
-def report_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
+def report_notebooks(report: ReportPages | None, study: Path | None = None) -> tuple[Path, ...]:
     """Files of the notebooks that a study names.
+
+    Parameters
+    ----------
+    report : ReportPages, optional
+    study : Path, optional
+        The study's file, as a user named it: notebooks beside it are his own. Without one, only
+        notebooks that come with netlab are meant, and other names are left out: a study that came
+        with results is data.
 
     Raises
     ------
@@ -74,9 +48,10 @@ def report_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
     """
     found: dict[str, Path] = {}
     for name in report.notebooks if report is not None else ():
-        own = paths.notebooks_dir() / (name if name.endswith(SUFFIX) else name + SUFFIX)
-        file = Path(name) if Path(name).is_absolute() else own
-        if not file.is_file():
+        file = _beside(name, study) or _of_netlab(name)
+        if file is None and study is None:
+            continue
+        if file is None:
             raise BadInput(
                 "no such notebook beside the study's file, and none of this name comes with netlab",
                 where="study",
@@ -94,3 +69,19 @@ def report_notebooks(report: ReportPages | None) -> tuple[Path, ...]:
             )
         found[file.stem] = file
     return tuple(found.values())
+
+
+def is_own(notebook: Path) -> bool:
+    """True for a notebook that does not come with netlab."""
+    return notebook.parent != paths.notebooks_dir()
+
+
+def _beside(name: str, study: Path | None) -> Path | None:
+    file = study.absolute().parent / name if study else None
+    return file if file and name.endswith(SUFFIX) and file.is_file() else None
+
+
+def _of_netlab(name: str) -> Path | None:
+    name = name.removesuffix(SUFFIX) + SUFFIX
+    file = paths.notebooks_dir() / name
+    return file if file.name == name and file.is_file() else None

@@ -8,6 +8,7 @@ import sys
 import pytest
 from jupyter_client.manager import AsyncKernelManager
 
+from netlab.errors import NetlabError
 from netlab.notebooks.kernel import Kernel, local_manager
 
 
@@ -20,9 +21,18 @@ def test_a_kernel_of_the_same_name_in_the_users_directory_is_not_taken(tmp_path,
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     argv = local_manager(str(tmp_path)).kernel_spec.argv
-    assert argv[1:3] == ["-m", "ipykernel_launcher"]
+    assert argv[1:4] == ["-P", "-m", "ipykernel_launcher"]
     with Kernel(f"import sys; assert sys.prefix == {sys.prefix!r}") as kernel:
         kernel.execute("assert sys.prefix")
+
+
+def test_a_kernel_imports_nothing_from_the_current_directory(tmp_path, monkeypatch):
+    """It may hold files of others; pandas imports a `numexpr` wherever there is one."""
+    for name in ("numexpr", "ipykernel_launcher"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('executed')")
+    monkeypatch.chdir(tmp_path)
+    with Kernel() as kernel, pytest.raises(NetlabError, match="No module named 'numexpr'"):
+        kernel.execute("import numexpr")
 
 
 def test_an_interrupt_while_a_kernel_starts_is_an_interrupt_and_leaves_no_process(monkeypatch):

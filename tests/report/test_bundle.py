@@ -23,7 +23,7 @@ from netlab.cli import main
 from netlab.errors import BadInput
 from netlab.files.archive import names_in, pack, unpack
 from netlab.files.json_file import write_json
-from netlab.files.paths import own_file
+from netlab.files.paths import notebook, own_file
 from netlab.report import crate
 from netlab.report.bundle import (
     bundle,
@@ -354,7 +354,8 @@ def test_the_studys_own_notebooks_are_files_of_the_bundle_and_no_pages(tmp_path,
         study = load(file)
         report = ReportPages(notebooks=(str(own), "14-claims"))
         freeze(study.model_copy(update={"report": report}), file.parent)
-    file = bundle(results, tmp_path / "own.zip").file
+    named = (own, notebook("14-claims.ipynb"))
+    file = bundle(results, tmp_path / "own.zip", notebooks=named).file
     own.unlink()
     with zipfile.ZipFile(file) as made:
         names = made.namelist()

@@ -18,7 +18,6 @@ from netlab.report import execution, kept, publish, site
 from netlab.report.execution import Executions, Job
 from netlab.study import load
 from netlab.study.frozen import freeze
-from netlab.study.pages import ReportPages
 from netlab.study.schedule import rounds
 
 
@@ -31,13 +30,19 @@ def foreign(tmp_path):
     return publish.load_measured(tmp_path / "store")
 
 
+def jobs_of(measured, named=(), package="p", records="r"):
+    folder = measured.results / execution.EXECUTED
+    study = measured.results / "study.yml"
+    return list(publish._jobs(measured, study, "", named, package, records, folder))
+
+
 def names(jobs):
     return [job.source.name for job in jobs]
 
 
 def test_a_study_without_2003_has_no_page_of_2003(foreign, tmp_path):
     assert publish.report_of(foreign.study) is None
-    jobs = list(publish._jobs(foreign, tmp_path / "study.yml", "", None, "p", "r"))
+    jobs = jobs_of(foreign)
     assert names(jobs) == ["03-openlab-measured.ipynb"]
 
 
@@ -50,8 +55,8 @@ def test_results_from_before_a_study_could_name_notebooks_take_those_of_its_file
 def test_a_notebook_gets_the_parameters_that_it_has(foreign, tmp_path):
     cells = [v4.new_code_cell('results = ""', metadata={"tags": ["parameters"]})]
     nbformat.write(v4.new_notebook(cells=cells), tmp_path / "mine.ipynb")
-    report = ReportPages(notebooks=(str(tmp_path / "mine.ipynb"), "14-claims"))
-    own, claims = list(publish._jobs(foreign, tmp_path / "study.yml", "", report, "p", "r"))[1:]
+    named = (tmp_path / "mine.ipynb", paths.notebook("14-claims.ipynb"))
+    own, claims = jobs_of(foreign, named)[1:]
     assert own.parameters == {"results": str(tmp_path / "store")} and not own.inputs
     assert own.output == tmp_path / "store" / "notebooks" / "mine.ipynb"
     assert claims.inputs and claims.parameters == {}
@@ -67,7 +72,7 @@ def test_a_notebook_is_made_again_when_its_inputs_change(foreign, tmp_path, monk
         output.write_text("{}")
 
     def job(package="p", records="r"):
-        (found,) = publish._jobs(foreign, tmp_path / "study.yml", "", None, package, records)
+        (found,) = jobs_of(foreign, (), package, records)
         return found
 
     monkeypatch.setattr(execution, "execute", execute)

@@ -218,7 +218,7 @@ def _asked(directory: Path, campaign: str) -> list[float | None]:
     file = campaigns.study_file(directory, campaign or None)
     if not file.is_file():
         return [kept.NO_STUDY_LEVEL, None]
-    study = studies.load(file)
+    study = studies.load_stored(file)
     half = None if study.precision is None else study.precision.half_width_percent
     return [nominal_level(study), half]
 

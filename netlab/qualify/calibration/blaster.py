@@ -52,7 +52,7 @@ class Blaster:
     """
 
     def __init__(self, namespace: str, address: str) -> None:
-        self._argv = inside(namespace, (sys.executable, "-m", __name__, address))
+        self._argv = inside(namespace, (sys.executable, "-P", "-m", __name__, address))
         self._process: subprocess.Popen | None = None
 
     def __enter__(self) -> Blaster:

@@ -60,7 +60,7 @@ class CpuLoad:
     @contextmanager
     def _on(self, cpu: int) -> Iterator[subprocess.Popen]:
         numbers = (cpu, self.on_s, self.off_s, self.duty_percent)
-        argv = (sys.executable, "-m", __name__, *map(str, numbers))
+        argv = (sys.executable, "-P", "-m", __name__, *map(str, numbers))
         process = subprocess.Popen(argv, stdin=subprocess.PIPE)
         try:
             yield process
@@ -83,7 +83,7 @@ class Bursts:
         return list(self._processes)
 
     def __enter__(self) -> Bursts:
-        argv = (sys.executable, "-m", __name__)
+        argv = (sys.executable, "-P", "-m", __name__)
         for cpu in sorted(os.sched_getaffinity(0)):
             self._processes[cpu] = subprocess.Popen(
                 (*argv, str(cpu)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
