@@ -11,11 +11,13 @@ import pytest
 from click.testing import CliRunner
 from nbformat import v4
 
-from netlab.cli import main
+from netlab.cli import main, rerun
+from netlab.errors import NetlabError
 from netlab.files.archive import pack, unpack
 from netlab.files.json_file import write_json
 from netlab.report import crate, verify
 from netlab.report.bundle import bundle
+from netlab.study.pages import report_notebooks
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -129,3 +131,23 @@ def test_report_of_ones_own_study_says_which_notebooks_it_executes(home, tmp_pat
     said = f"runs the study's own notebooks: {tmp_path / 'own.ipynb'}"
     assert done.output.index(said) < done.output.index("Done") and "left out" not in done.output
     assert trap.sprung.read_text() == "own.ipynb" and (tmp_path / "site" / "own.html").is_file()
+
+
+def test_rerun_takes_the_study_of_a_bundle_without_any_file_that_it_names(
+    whole, tmp_path, monkeypatch
+):
+    forged = shutil.copytree(whole, tmp_path / "forged")
+    trap_beside = forged / "evil.ipynb"
+    nbformat.write(v4.new_notebook(), trap_beside)
+    naming(forged / "study.yml", "evil.ipynb", str(trap_beside))
+    measured = []
+
+    def measure(study, *_given):
+        measured.append(study)
+        raise NetlabError("not measured here")
+
+    monkeypatch.setattr(rerun, "measure", measure)
+    file = sealed(forged, tmp_path / "forged.zip")
+    done = netlab("rerun", file, "--results", tmp_path / "again")
+    assert done.exit_code == 1 and "not measured here" in done.output
+    assert report_notebooks(measured[0].report) == ()

@@ -52,9 +52,14 @@ def test_a_study_inside_results_or_a_bundle_reads_no_other_file(study_of, tmp_pa
     (results / "runs").mkdir(parents=True)
     file = results / place / "study.yml"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"{mine.read_text()}published: theirs.yml\n")
-    (file.parent / "theirs.yml").write_text("title: Theirs\nsource: a file\n")
-    assert paths.is_stored(file) and not paths.is_stored(mine)
+    text = f"{mine.read_text()}published: theirs.yml\n"
+    for one in (mine, file):
+        one.write_text(text)
+        theirs = "title: Theirs\nsource: a file\nfile: theirs.csv\n"
+        (one.parent / "theirs.yml").write_text(theirs)
+        (one.parent / "theirs.csv").write_text("streams,goodput_MBps\n1,98.5\n")
+    assert load(mine).published is not None and not paths.is_stored(mine)
+    assert paths.is_stored(file)
     with pytest.raises(BadInput, match="published"):
         load(file)
 
