@@ -57,14 +57,25 @@ CELL_COLUMNS = (
     "percent_of_bus",
     "percent_low",
     "percent_high",
+    "disturbed_MBps",
+    "disturbed",
     "missing_because",
 )
+
+BROKEN = frozenset({"failed", "lost_host"})
+"""Flags of a run that did not end; its goodput, if it has one, is of a part of its window."""
 
 
 def valid(runs: pd.DataFrame) -> pd.DataFrame:
     """Runs without a flag and with a finite goodput."""
     good = runs["goodput_MBps"].notna() & np.isfinite(runs["goodput_MBps"].astype(float))
     return runs[(runs["flags"].fillna("") == "") & good]
+
+
+def ended(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs that went on to their end, flagged ones included."""
+    whole = ~runs["flags"].fillna("").str.split(",").map(BROKEN.intersection).astype(bool)
+    return runs[whole & np.isfinite(runs["goodput_MBps"].astype(float))]
 
 
 def mean_interval(values: np.ndarray, confidence: float) -> tuple[float, float]:
@@ -195,12 +206,14 @@ class Cells:
         -------
         DataFrame
             One row a cell with :data:`CELL_COLUMNS`. Rates in MB/s = 10^6 B/s. A cell without
-            a valid run has NaN and says why in ``missing_because``.
+            a valid run has NaN and says why in ``missing_because``. If runs of it ended, it is
+            disturbed: ``disturbed_MBps`` is their median, ``disturbed`` their flags. It has no
+            goodput, so that nothing ranks, compares or judges it.
         """
         usable = runs if self.keep_flagged else valid(runs)
         usable = usable[usable["goodput_MBps"].notna()]
         parts = _by_cell(usable, "goodput_MBps", "bus_MBps", "run_id")
-        everything = _by_cell(runs, "flags")
+        everything = _by_cell(runs, "flags", "goodput_MBps", "bus_MBps")
         described = _described(runs, study)
         keys = list(dict.fromkeys(_design(study, everything)))
         known = set(keys)
@@ -219,12 +232,16 @@ class Cells:
         n_all = 0 if every is None else len(every)
         n = 0 if part is None else len(part)
         row |= {"n_valid": n, "n_flagged": n_all - n, "interval_from": FROM_NOTHING}
+        row["disturbed"] = ""
         if n == 0:
-            return row | {
-                "missing_because": missing_reason(
-                    None if every is None else every["flags"].fillna("")
-                )
-            }
+            if every is None:
+                return row | {"missing_because": missing_reason(None)}
+            part = ended(every)
+            if len(part):
+                row["disturbed"] = ", ".join(flags_in(part["flags"]))
+                row["disturbed_MBps"] = float(part["goodput_MBps"].median())
+                row["bus_MBps"] = _bus(part, described)
+            return row | {"missing_because": missing_reason(every["flags"].fillna(""))}
         values = part["goodput_MBps"].to_numpy(dtype=float)
         found = log_interval(values, self.confidence)
         mean = found.mean
@@ -249,14 +266,28 @@ class Cells:
         }
         if self.target_percent is not None:
             row["rounds_needed"] = rounds_needed(values, self.target_percent, self.confidence)
-        measured_bus = part["bus_MBps"].dropna()
-        bus = float(measured_bus.iloc[0]) if len(measured_bus) else described["bus_MBps"]
-        row["bus_MBps"] = bus
+        row["bus_MBps"] = bus = _bus(part, described)
         if bus is not None and bus > 0:
             row["percent_of_bus"] = 100 * mean / bus
             row["percent_low"] = 100 * row["low_MBps"] / bus
             row["percent_high"] = 100 * row["high_MBps"] / bus
         return row
+
+
+def _bus(runs: pd.DataFrame, described: dict) -> float | None:
+    measured = runs["bus_MBps"].dropna()
+    return float(measured.iloc[0]) if len(measured) else described["bus_MBps"]
+
+
+def disturbed(cells: pd.DataFrame, quantity: str = "goodput_MBps") -> pd.Series:
+    """Medians of the disturbed cells in MB/s, or ``percent_of_bus``; NaN for all others."""
+    rates = cells["disturbed_MBps"]
+    return 100 * rates / cells["bus_MBps"] if quantity == "percent_of_bus" else rates
+
+
+def empty(cells: pd.DataFrame) -> pd.Series:
+    """Mask of the cells of which no run ended: they have neither a goodput nor a median."""
+    return cells["goodput_MBps"].isna() & cells["disturbed_MBps"].isna()
 
 
 def reached_percent(cells: pd.DataFrame) -> pd.Series:
@@ -339,8 +370,13 @@ def missing_reason(all_flags: Sequence[str | None] | pd.Series | None) -> str:
     """Reason why a cell has no valid run, from the flags of all its runs."""
     if all_flags is None or not len(all_flags):
         return "not measured"
-    flags = sorted({flag for text in all_flags for flag in (text or "").split(",") if flag})
+    flags = flags_in(all_flags)
     count = f"{len(all_flags)} run" + ("s" if len(all_flags) > 1 else "")
     if not flags:
         return f"{count} without a goodput"
     return f"{count}, all flagged: {', '.join(flags)}"
+
+
+def flags_in(texts: Iterable[str | None]) -> list[str]:
+    """Every flag of some runs once, from their column ``flags``."""
+    return sorted({flag for text in texts for flag in (text or "").split(",") if flag})

@@ -102,6 +102,8 @@ def _without_root(found: Machines) -> str:
 def best(m: Measured) -> str:
     """The highest goodput in each direction, and where it was reached."""
     highest = printed.best(m.cells, m.study)
+    if m.cells["goodput_MBps"].isna().all():
+        return "No cell has a valid run, so none is called the best."
     if highest.empty:
         return "No cell is precise enough to be called the best."
     labels = printed.tuning_labels(m.cells, m.study)

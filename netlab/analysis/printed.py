@@ -11,6 +11,7 @@ import pandas as pd
 from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, reached_percent
 from netlab.analysis.intervals import LEAST, is_symmetric
 from netlab.errors import BadInput
+from netlab.files.tables import HOLLOW
 from netlab.study import Study, TuningLevel
 from netlab.study.factors import level_text
 from netlab.study.schedule import slug
@@ -83,6 +84,15 @@ def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> 
     words = f"{100 * confidence:g} % interval."
     notes = [f"Mean ± half width of the {words}" if sign == "±" else f"{sign.title()}: {words}"]
     return [*notes, f"No {sign}: too few samples for an interval."] if without.any() else notes
+
+
+def disturbed_note(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
+    """A sentence on the disturbed cells, with their flags; none without such a cell."""
+    counts = cells.loc[cells["disturbed"] != "", "disturbed"].value_counts()
+    if counts.empty:
+        return []
+    cells_of = (f"{flags}: {n} cell{'s' if n > 1 else ''}" for flags, n in counts.items())
+    return [f"{mark}: median of disturbed runs, not a result ({'; '.join(cells_of)})."]
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:
@@ -244,6 +254,8 @@ def _texts(cells: pd.DataFrame, quantity: str) -> list[str]:
 
 
 def _text(row: dict, quantity: str) -> str:
+    if row["disturbed"]:
+        return _disturbed(row, quantity)
     goodput = with_interval(row["goodput_MBps"], row["low_MBps"], row["high_MBps"])
     share = percent(row["percent_of_bus"], row["percent_low"], row["percent_high"])
     if quantity == "goodput":
@@ -251,6 +263,15 @@ def _text(row: dict, quantity: str) -> str:
     if quantity == "percent":
         return share
     return goodput if share == MISSING else f"{goodput} ({percent(row['percent_of_bus'])})"
+
+
+def _disturbed(row: dict, quantity: str) -> str:
+    """A disturbed cell as text: ``○ 512``, its median after the mark."""
+    rate, share = row["disturbed_MBps"], percent(100 * row["disturbed_MBps"] / row["bus_MBps"])
+    if quantity == "percent":
+        return share if share == MISSING else f"{HOLLOW} {share}"
+    both = quantity == "both" and share != MISSING
+    return f"{HOLLOW} {number(rate)}" + (f" ({share})" if both else "")
 
 
 def where(cell: dict, labels: dict[str, str]) -> str:
@@ -262,7 +283,7 @@ def where(cell: dict, labels: dict[str, str]) -> str:
 
 def missing(cells: pd.DataFrame) -> pd.DataFrame:
     """Cells without a valid run, and why."""
-    columns = ["group", "tuning", "mtu_B", "streams", "missing_because"]
+    columns = ["group", "tuning", "mtu_B", "streams", "disturbed_MBps", "missing_because"]
     if (cells["factors"] != "").any():
         columns.insert(4, "factors")
     return cells.loc[cells["n_valid"] == 0, columns].reset_index(drop=True)

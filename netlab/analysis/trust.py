@@ -1,6 +1,6 @@
 """Trust in results: precision, flags, empty cells, order effects; the quality gate.
 
-The gate names what a reader must know before any figure: cells without a valid run, a share of
+The gate names what a reader must know before any figure: empty and disturbed cells, a share of
 flagged runs above :data:`FLAGGED_LIMIT`, cells less precise than the study asks, and a short form.
 Each concern comes with its counts, the reason and the command that mends it.
 """
@@ -16,11 +16,12 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import calibrated, conditions
-from netlab.analysis.cells import reached_percent
+from netlab.analysis.cells import empty, reached_percent
 from netlab.analysis.factors import levels_of
 from netlab.analysis.measured import Measured, computed_once
 from netlab.errors import BadInput
 from netlab.files import paths
+from netlab.measure.flags import INTERFERENCE
 from netlab.results.campaigns import read_log, study_file
 from netlab.study import QUICK
 from netlab.study.factors import level_text
@@ -31,8 +32,9 @@ FLAGGED_LIMIT = 0.05
 MOST_ROUNDS_FACTOR = 4
 """A proposed number of rounds is at most this many times the study's."""
 
-EMPTY, FLAGGED, IMPRECISE, SHORT = "empty cells", "flagged runs", "precision", "short form"
-KINDS = (EMPTY, FLAGGED, IMPRECISE, SHORT)
+EMPTY, DISTURBED, FLAGGED = "empty cells", "disturbed cells", "flagged runs"
+IMPRECISE, SHORT = "precision", "short form"
+KINDS = (EMPTY, DISTURBED, FLAGGED, IMPRECISE, SHORT)
 
 
 @dataclass(frozen=True)
@@ -119,20 +121,37 @@ IS, HAS = ("is", "are"), ("has", "have")
 @computed_once
 def gate(m: Measured) -> tuple[Concern, ...]:
     """All concerns of a measured study, in the order of :data:`KINDS`; empty if it passes."""
-    found = (_empty(m), _flagged(m), _imprecise(m), _short(m))
+    found = (_empty(m), _disturbed(m), _flagged(m), _imprecise(m), _short(m))
     return tuple(concern for concern in found if concern is not None)
 
 
 def _empty(m: Measured) -> Concern | None:
-    empty = m.cells[m.cells["n_valid"] == 0]
-    if empty.empty:
+    cells = m.cells[empty(m.cells)]
+    if cells.empty:
         return None
-    reasons = empty["missing_because"].str.replace(r"^\d+ runs?, ", "", regex=True).value_counts()
+    reasons = cells["missing_because"].str.replace(r"^\d+ runs?, ", "", regex=True)
     return Concern(
         EMPTY,
-        _of(len(empty), len(m.cells), "cell", IS) + " empty",
-        "; ".join(f"{reason}: {count}" for reason, count in reasons.items()),
-        command(m, "study", *_outer(m, empty), quick=_is_short(m)),
+        _of(len(cells), len(m.cells), "cell", IS) + " empty",
+        _counts(reasons),
+        command(m, "study", *_outer(m, cells), quick=_is_short(m)),
+    )
+
+
+def _counts(texts: pd.Series) -> str:
+    return "; ".join(f"{text}: {count}" for text, count in texts.value_counts().items())
+
+
+def _disturbed(m: Measured) -> Concern | None:
+    cells = m.cells[m.cells["disturbed"] != ""]
+    if cells.empty:
+        return None
+    return Concern(
+        DISTURBED,
+        _of(len(cells), len(m.cells), "cell", HAS) + " only disturbed runs",
+        f"{_counts(cells['disturbed'])}; shown hollow with their median, never ranked or compared; "
+        "end what else uses the hosts, then measure these cells again",
+        command(m, "study", *_outer(m, cells), quick=_is_short(m)),
     )
 
 
@@ -144,9 +163,18 @@ def _flagged(m: Measured) -> Concern | None:
     return Concern(
         FLAGGED,
         f"{_of(len(flagged), len(m.runs), 'run', IS)} flagged ({share:.0f} %)",
-        flags_in_words(m.runs) + "; quiet the hosts, then measure these runs again",
+        f"{flags_in_words(m.runs)}{_foreign(m)}; quiet the hosts, then measure these runs again",
         command(m, "study", *_outer(m, m.runs[at]), quick=_is_short(m)),
     )
+
+
+def _foreign(m: Measured) -> str:
+    """How much of the CPUs other work took from the runs flagged for it; empty without one."""
+    of_load = m.runs["flags"].fillna("").str.contains(INTERFERENCE)
+    taken = m.runs.loc[of_load, "foreign_cpu_percent"].dropna()
+    if taken.empty:
+        return ""
+    return f"; other work took {taken.median():.0f} % of the CPUs, at the median of those disturbed"
 
 
 def flags_in_words(runs: pd.DataFrame) -> str:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from netlab.charts.figure_data import keep_interval
-from netlab.charts.palette import CEILING_COLOUR, CEILING_DASH
+from netlab.charts.figure_data import keep_interval, keep_name
+from netlab.charts.palette import CEILING_COLOUR, CEILING_DASH, HOLLOW_COLOUR
 
 LINEAR_UP_TO = 32
 """Stream counts that span more than this factor go on a logarithmic axis."""
@@ -92,6 +92,35 @@ def line_with_bars(
     )
     keep_interval(bars, np.asarray(ends[0], dtype=float), np.asarray(ends[1], dtype=float))
     return bars
+
+
+def hollow_points(
+    ax: Axes, x: Any, values: Any, *, label: str, style: dict[str, Any], alone: bool
+) -> None:
+    """Draw the medians of disturbed cells: the marks of their line, hollow, grey and not joined.
+
+    Parameters
+    ----------
+    ax : Axes
+        Axes to draw on.
+    x, values : array-like of float
+        Points; those of NaN are left out.
+    label : str
+        Name of the line that they would be on.
+    style : dict
+        From :mod:`netlab.charts.palette`.
+    alone : bool
+        The line has no other points, so that these carry its name.
+    """
+    x, values = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
+    some = ~np.isnan(values)
+    if not some.any():
+        return
+    (points,) = ax.plot(
+        x[some], values[some], linestyle="none", marker=style["marker"], markerfacecolor="none",
+        color=HOLLOW_COLOUR, markeredgewidth=1.2, label=label if alone else "_hollow",
+    )  # fmt: skip
+    keep_name(points, f"{label}, disturbed".lstrip(", "))
 
 
 def ceiling_line(ax: Axes, value: float, name: str, *, written: bool = True) -> None:

@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
+from netlab.analysis.cells import disturbed
+from netlab.charts.bounds import ceiling_line, hollow_points, line_with_bars, stream_axis
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines
 from netlab.charts.palette import mtu_styles, tuning_dashes
@@ -26,6 +27,7 @@ QUANTITIES = {
 """Column of the cells -> ends of its interval, and the axis label."""
 
 SIZE_IN = (7.2, 4.2)
+HOLLOW = "Hollow and grey"
 HEADROOM = 1.1
 """Room above the bus for its name, as a factor."""
 
@@ -63,7 +65,7 @@ def over_streams(
     -------
     Axes
         Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
-        it is in reach.
+        it is in reach. Hollow grey marks are disturbed cells.
 
     Raises
     ------
@@ -114,7 +116,10 @@ def chosen_label(labels: Mapping[str, str], tuning: str) -> str:
 
 def _line(ax: Axes, line: pd.DataFrame, y: str, label: str, style: dict) -> str:
     """Draw the cells of one tuning and MTU that have a value; return them in words."""
-    line = line[line[y].notna()].sort_values("streams")
+    line = line.sort_values("streams")
+    hollow, alone = disturbed(line, y), line[y].isna().all()
+    hollow_points(ax, line["streams"], hollow, label=label, style=style, alone=alone)
+    line = line[line[y].notna()]
     if line.empty:
         return f"{label}: no valid cell"
     low, high, _ = QUANTITIES[y]
@@ -146,6 +151,7 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
 def caption(cells: pd.DataFrame, study: Study | None) -> str:
     """Meaning of the bars, and of a share where both directions are summed."""
     notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
+    notes += printed.disturbed_note(cells, HOLLOW)
     if printed.both_ways(cells, study):
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return " ".join(notes)
@@ -159,6 +165,6 @@ def bus(ax: Axes, cells: pd.DataFrame, y: str, study: Study | None) -> None:
     name = printed.bus_name(cells, study)
     text = f"{name}, {printed.number(known)} MB/s"
     at = 100.0 if y == "percent_of_bus" else known
-    if at < IN_REACH * cells[y].max():
+    if at < IN_REACH * cells[y].fillna(disturbed(cells, y)).max():
         ceiling_line(ax, at, text)
         ax.set_ylim(top=max(ax.get_ylim()[1], HEADROOM * at))

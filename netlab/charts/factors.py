@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from netlab.analysis import factors, printed
-from netlab.charts.bounds import LINEAR_UP_TO, line_with_bars
+from netlab.analysis.cells import disturbed
+from netlab.charts.bounds import LINEAR_UP_TO, hollow_points, line_with_bars
 from netlab.charts.cells import QUANTITIES, SIZE_IN, axis_label, bus, caption, ceiling_of
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines
@@ -55,7 +56,7 @@ def over_factor(
     -------
     Axes
         Bars are the cells' intervals, cut at zero and at the bus; the grey line is the bus where
-        all cells have the same.
+        all cells have the same. Hollow grey marks are disturbed cells.
 
     Raises
     ------
@@ -115,10 +116,12 @@ def _line(
     style: dict,
 ) -> str:
     """Draw the cells of one line that have a value; return its range in words."""
+    line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
+    hollow, alone = disturbed(line, y), line[y].isna().all()
+    hollow_points(ax, line["place"], hollow, label=label, style=style, alone=alone)
     line = line[line[y].notna()]
     if line.empty:
         return f"{label or 'the line'}: no valid cell"
-    line = line.assign(place=[places[level] for level in line[x]]).sort_values("place")
     values = line[y].to_numpy(dtype=float)
     low, high, _ = QUANTITIES[y]
     line_with_bars(

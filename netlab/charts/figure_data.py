@@ -49,6 +49,11 @@ def keep_interval(bars: ErrorbarContainer, low: np.ndarray, high: np.ndarray) ->
     bars.netlab_interval = ends  # type: ignore[attr-defined]
 
 
+def keep_name(line: Line2D, name: str) -> None:
+    """Name a line in the data of its figure that has no name in the figure itself."""
+    line.netlab_name = name  # type: ignore[attr-defined]
+
+
 def _lines(ax: Axes) -> Iterator[tuple[Line2D, str, np.ndarray, np.ndarray]]:
     with_bars = {}
     for container in ax.containers:
@@ -59,8 +64,8 @@ def _lines(ax: Axes) -> Iterator[tuple[Line2D, str, np.ndarray, np.ndarray]]:
         blank = np.full(points, np.nan)
         if line in with_bars:
             yield line, str(with_bars[line].get_label()), *_interval(with_bars[line], blank)
-        elif not str(line.get_label()).startswith("_"):
-            yield line, str(line.get_label()), blank, blank
+        elif not (name := getattr(line, "netlab_name", str(line.get_label()))).startswith("_"):
+            yield line, name, blank, blank
 
 
 def _interval(container: ErrorbarContainer, blank: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,10 +11,10 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, valid
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, disturbed, empty, valid
 from netlab.analysis.conditions import OVERHEAD_LIMIT_S, outside_s
-from netlab.charts.bounds import ceiling_line, line_with_bars, stream_axis
-from netlab.charts.cells import chosen_label
+from netlab.charts.bounds import ceiling_line, hollow_points, line_with_bars, stream_axis
+from netlab.charts.cells import HOLLOW, chosen_label
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines, legend_below
 from netlab.charts.palette import (
@@ -35,7 +35,7 @@ cut off, so that one cell with two different values does not flatten all others.
 
 
 def _top(part: pd.DataFrame) -> float:
-    means = part["goodput_MBps"].max()
+    means = part["goodput_MBps"].fillna(disturbed(part)).max()
     bus = part["bus_MBps"].max()
     highest = min(part["high_MBps"].fillna(0).max(), CLIP_ABOVE_MEAN * means)
     known = [v for v in (means, bus, highest) if not math.isnan(v)]
@@ -45,9 +45,13 @@ def _top(part: pd.DataFrame) -> float:
 def _draw(ax: Axes, part: pd.DataFrame, styles: dict[int, dict], top: float) -> None:
     for mtu_B in sorted(part["mtu_B"].unique()):
         line = part[part["mtu_B"] == mtu_B].sort_values("streams")
+        label, alone = f"MTU {mtu_B} B", line["goodput_MBps"].isna().all()
+        hollow_points(
+            *(ax, line["streams"], disturbed(line)), label=label, style=styles[mtu_B], alone=alone
+        )
         line_with_bars(
             *(ax, line["streams"], line["goodput_MBps"], (line["low_MBps"], line["high_MBps"])),
-            label=f"MTU {mtu_B} B",
+            label=label,
             style=styles[mtu_B],
             ceiling=line["bus_MBps"],
         )
@@ -96,6 +100,8 @@ def _words(part: pd.DataFrame, study: Study | None) -> str:
         values = ", ".join(
             f"{printed.number(row.goodput_MBps)} with {row.streams}"
             if not math.isnan(row.goodput_MBps)
+            else f"{printed.number(row.disturbed_MBps)}, disturbed, with {row.streams}"
+            if row.disturbed
             else f"nothing valid with {row.streams}"
             for row in line.itertuples()
         )
@@ -118,9 +124,9 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
         notes.append("Some run off the chart.")
     if printed.both_ways(part, study):
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
-    missing = int((part["n_valid"] == 0).sum())
-    if missing:
-        notes.append(f"Cells without a valid run: {missing}.")
+    notes += printed.disturbed_note(part, HOLLOW)
+    if missing := int(empty(part).sum()):
+        notes.append(f"Empty cells: {missing}.")
     return " ".join(notes)
 
 

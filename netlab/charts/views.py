@@ -11,14 +11,21 @@ import seaborn as sns
 from matplotlib.axes import Axes
 
 from netlab.analysis import printed
-from netlab.analysis.cells import valid
+from netlab.analysis.cells import disturbed, valid
 from netlab.charts.bounds import ratio_axis, stream_axis
 from netlab.charts.cells import chosen_label
 from netlab.charts.chart import describe
 from netlab.charts.labels import label_lines, legend_below
-from netlab.charts.palette import CEILING_COLOUR, mtu_styles, other_style, tuning_dashes
+from netlab.charts.palette import (
+    CEILING_COLOUR,
+    HOLLOW_COLOUR,
+    mtu_styles,
+    other_style,
+    tuning_dashes,
+)
 from netlab.charts.panels import Panels
 from netlab.charts.theme import CHART_SIZE_IN, new_axes, theme
+from netlab.files.tables import HOLLOW
 from netlab.study import Study
 from netlab.units import arrows
 
@@ -56,7 +63,8 @@ def ceiling(
     Returns
     -------
     Axes
-        The scale is 0 to 100 % in all groups; a cell without a valid run is blank.
+        The scale is 0 to 100 % in all groups. A disturbed cell has no colour, and a grey number
+        after a ring; an empty one is blank.
     """
     part = printed.of_group(cells, group)
     both = printed.both_ways(part, study)
@@ -64,8 +72,12 @@ def ceiling(
     labels = printed.tuning_labels(part, study)
     keys = sorted({(row.tuning, row.mtu_B) for row in part.itertuples()}, key=_by(labels))
     streams = sorted(part["streams"].unique())
-    share = part.set_index(["tuning", "mtu_B", "streams"])["percent_of_bus"]
-    values = np.array([[share.get((*key, n), math.nan) for n in streams] for key in keys])
+    part = part.assign(disturbed_percent=disturbed(part, "percent_of_bus"))
+    shares = part.set_index(["tuning", "mtu_B", "streams"])[["percent_of_bus", "disturbed_percent"]]
+    values, hollow = (
+        np.array([[share.get((*key, n), math.nan) for n in streams] for key in keys], dtype=float)
+        for _, share in shares.items()
+    )
     ax = ax or new_axes((6.4, 1.2 + ROW_IN * len(keys)))
     texts = np.array([["" if math.isnan(v) else f"{v:.0f}" for v in row] for row in values])
     sns.heatmap(
@@ -81,6 +93,10 @@ def ceiling(
         xticklabels=[str(n) for n in streams],
         yticklabels=[_row_label(labels, *key) for key in keys],
     )
+    ax.grid(visible=False)
+    for row, column in np.argwhere(~np.isnan(hollow)):  # the heat map writes on no blank field
+        ax.text(column + 0.5, row + 0.5, f"{HOLLOW} {hollow[row, column]:.0f}", ha="center",
+                va="center", color=HOLLOW_COLOUR)  # fmt: skip
     ax.tick_params(axis="y", rotation=0, length=0)
     ax.tick_params(axis="x", length=0)
     ax.set_xlabel("TCP streams")
@@ -88,13 +104,18 @@ def ceiling(
     words = "; ".join(
         f"{_row_label(labels, *key)}: "
         + ", ".join(
-            f"{value:.0f} with {n}" if not math.isnan(value) else f"no value with {n}"
-            for value, n in zip(row, streams, strict=True)
+            f"{value:.0f} with {n}"
+            if not math.isnan(value)
+            else f"no value with {n}"
+            if math.isnan(other)
+            else f"{other:.0f}, disturbed, with {n}"
+            for value, other, n in zip(row, others, streams, strict=True)
         )
-        for key, row in zip(keys, values, strict=True)
+        for key, row, others in zip(keys, values, hollow, strict=True)
     )
     alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
-    return describe(ax, alt, f"{printed.BOTH_WAYS.capitalize()}." if both else "")
+    notes = [f"{printed.BOTH_WAYS.capitalize()}."] if both else []
+    return describe(ax, alt, " ".join([*notes, *printed.disturbed_note(part)]))
 
 
 def _by(labels: dict[str, str]):

@@ -92,10 +92,8 @@ class MeasuredBlock:
         for group in printed.group_names(cells):
             part = cells[cells["group"] == group].sort_values("streams")
             rows[group] = {
-                printed.stream_label(int(row["streams"])): printed.with_interval(
-                    row["goodput_MBps"], row["low_MBps"], row["high_MBps"]
-                )
-                for row in part.to_dict("records")
+                printed.stream_label(int(streams)): text
+                for streams, text in zip(part["streams"], printed.texts(part), strict=True)
             }
         frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("group")
         flagged = runs[runs["flags"] != ""]

@@ -18,7 +18,8 @@ FACTORS = ("group", "path", "direction", "tuning", "mtu_B", "streams")
 CELL_COLUMNS = (
     *FACTORS,
     *("mean", "low", "high", "n", "n_flagged"),
-    *("percent_of_bus", "percent_low", "percent_high", "bottleneck", "missing_because"),
+    *("percent_of_bus", "percent_low", "percent_high", "bottleneck"),
+    *("disturbed_MBps", "disturbed", "missing_because"),
 )
 _TIDY = {"goodput_MBps": "mean", "low_MBps": "low", "high_MBps": "high", "n_valid": "n"}
 
@@ -80,7 +81,8 @@ class StoredResults:
         goodput and its interval in MB/s = 10^6 B/s. ``n`` counts the valid runs, ``n_flagged``
         those left out. ``percent_of_bus`` and its interval are missing without a known bus.
         ``bottleneck`` is what bound most of the runs, from :mod:`netlab.analysis.bottleneck`.
-        ``missing_because`` gives the reason for a cell without a valid run.
+        ``missing_because`` gives the reason for a cell without a valid run; ``disturbed_MBps`` is
+        the median of its runs that ended, ``disturbed`` their flags.
 
         Examples
         --------

@@ -28,7 +28,10 @@ _STYLE = {
     "cell": "border-bottom:1px solid #ccc;padding:0.2em 0.7em;text-align:{align};"
     "vertical-align:top",
     "note": "font-size:0.9em;margin:0.2em 0 0.8em;max-width:60em",
+    "hollow": "color:#6b6b6b",
 }
+HOLLOW = "○"
+"""Begins the text of a cell that is shown grey: a value that is not a result."""
 # Cells up to this length do not wrap; a table wider than the page scrolls.
 _WRAP_CHARS = 16
 _LATEX_WRAP_CHARS = 30
@@ -40,6 +43,7 @@ _LATEX = {
     "<": r"\textless{}", ">": r"\textgreater{}", "×": r"$\times$", "→": r"$\rightarrow$",
     "↔": r"$\leftrightarrow$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$", "–": "--",
     "≈": r"$\approx$", "µ": r"\textmu{}", "−": r"$-$",
+    HOLLOW: r"$\circ$",
 }  # fmt: skip
 
 
@@ -109,6 +113,9 @@ class Table:
             parts = []
             for at, (text, strong) in enumerate(zip(cells, bold, strict=True)):
                 inner = html.escape(text)
+                if text.startswith(HOLLOW):
+                    style = _STYLE["hollow"]
+                    inner = f'<span class="netlab-hollow" style="{style}">{inner}</span>'
                 if href := links[row][at]:
                     inner = f'<a href="{html.escape(href, quote=True)}">{inner}</a>'
                 inner = f"<strong>{inner}</strong>" if strong else inner

@@ -39,7 +39,9 @@ def write_downloads(measured: Measured, site: Path) -> list[Download]:
         return folder / name
 
     measured.cells.to_csv(
-        note("cells.csv", "every cell with its interval, unrounded"),
+        note(
+            "cells.csv", "every cell with its interval, disturbed ones with their flags, unrounded"
+        ),
         index=False,
         lineterminator="\n",
     )

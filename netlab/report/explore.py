@@ -17,7 +17,7 @@ from itertools import product
 import pandas as pd
 
 from netlab.analysis import factors, printed
-from netlab.analysis.cells import valid
+from netlab.analysis.cells import ended
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import counted
 from netlab.charts.chart import Chart, show
@@ -54,7 +54,7 @@ COLUMNS = (
 )
 NOT_MEASURED = "The study has no cell with these levels."
 NO_RUN = "None of these cells was measured."
-NOTHING_VALID = "No cell here has a value: none of {runs} is valid ({reasons}). They stand below."
+NOTHING_ENDED = "No cell here has a value: none of {runs} ended ({reasons}). They stand below."
 NOT_DRAWN = "Not drawn, as one of many: name levels in explore() to draw them."
 
 
@@ -69,7 +69,7 @@ class ExplorerView:
     title : str
         The levels for readers.
     chart : Chart or None
-        Cells over the axis; None without a valid run, or as one of many.
+        Cells over the axis; None without a run that ended, or as one of many.
     table : Table or None
         The same cells as a table; None if the study has no cell with these levels.
     runs : DataFrame
@@ -84,17 +84,17 @@ class ExplorerView:
 
     @property
     def empty_because(self) -> str:
-        """Sentence on a view without a value; empty if a run is valid."""
+        """Sentence on a view without a value; empty if a run ended."""
         if self.table is None:
             return NOT_MEASURED
         if self.runs.empty:
             return NO_RUN
-        if len(valid(self.runs)):
+        if len(ended(self.runs)):
             return ""
         flags = self.runs["flags"].fillna("").replace("", "no goodput")
         counts = Counter(flag for text in flags for flag in str(text).split(","))
         reasons = ", ".join(f"{name} {count}" for name, count in counts.most_common())
-        return NOTHING_VALID.format(runs=counted(len(self.runs), "run"), reasons=reasons)
+        return NOTHING_ENDED.format(runs=counted(len(self.runs), "run"), reasons=reasons)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from netlab.analysis import factors, printed
+from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.charts.chart import Gallery
 from netlab.charts.factors import over_factor
@@ -38,6 +39,7 @@ def of_two(
     caption = f"{factors.unit_of(rows)} by {factors.unit_of(columns)}"
     part = factors.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
+    notes += printed.disturbed_note(part)
     if printed.both_ways(part, m.study):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
@@ -68,14 +70,14 @@ def stack(m: Measured, quantity: str = "goodput") -> Tables:
 def charts(m: Measured, quantity: str = "goodput", *, most: int = MOST) -> Gallery:
     """A chart of the two factors with the most levels for each combination of the others.
 
-    A combination without a valid run has no chart; the first has one if none has a valid run.
+    A combination of empty cells has no chart; the first has one if all are empty.
     """
     axis, lines, each = pages(m)
     y = QUANTITIES[quantity]
-    valid = m.cells[m.cells["n_valid"] > 0]
-    shown = [at for at in each if len(factors.rows_at(valid, at, m.study))] or each[:1]
+    shown = m.cells[~empty(m.cells)]
+    drawn = [at for at in each if len(factors.rows_at(shown, at, m.study))] or each[:1]
     return Gallery.of(
-        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in shown[:most])
+        *(over_factor(m.cells, axis, lines, at=at, y=y, study=m.study) for at in drawn[:most])
     )
 
 

@@ -64,7 +64,7 @@ def answer(m: Measured) -> Answer:
 def picture(m: Measured) -> Chart | Gallery:
     """Panel of the group with a target, else of the first; on a long path the summary.
 
-    A group without a valid run is taken only if no group has one.
+    A group of disturbed or empty cells is taken only if no group has a valid run.
     """
     if on_long_path(m):
         return longpath_charts.opening(samples_of(m))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from netlab.analysis import conditions, trust
+from netlab.analysis.cells import empty
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, counted
 
@@ -58,7 +59,7 @@ def box(m: Measured) -> list[tuple[str, str]]:
     flagged = len(conditions.flagged(m.runs))
     share = 100 * flagged / len(m.runs) if len(m.runs) else 0.0
     flags = trust.flags_in_words(m.runs)
-    empty = int((m.cells["n_valid"] == 0).sum())
+    n_empty, n_disturbed = int(empty(m.cells).sum()), int((m.cells["disturbed"] != "").sum())
     effects = m.stability
     found = [str(text) for text in effects.loc[effects["found"], "text"]]
     wrong = trust.contradictions(m)
@@ -70,7 +71,8 @@ def box(m: Measured) -> list[tuple[str, str]]:
             f"{flagged:,} of {counted(len(m.runs), 'run')} ({share:.1f} %), left out of the cells"
             + (f": {flags}" if flags else ""),
         ),
-        ("Empty cells", f"{empty:,} of {len(m.cells):,}"),
+        *([("Disturbed cells", f"{n_disturbed:,} of {len(m.cells):,}")] if n_disturbed else []),
+        ("Empty cells", f"{n_empty:,} of {len(m.cells):,}"),
         ("Order effects", "; ".join(found) or _no_effects(effects)),
         (CALIBRATION, trust.calibration()),
     ]

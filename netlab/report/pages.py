@@ -68,17 +68,17 @@ def _tables(m: Measured) -> Page:
                 for group in m.groups
             ]
     lead = Section("In short", Markup("<p>{}</p>").format(note) + as_html(tables.summary(m)))
-    missing = folded("Cells without a valid run", n_missing, tables.missing(m))
+    missing = folded("Disturbed and empty cells", n_missing, tables.missing(m))
     return page_of(
         "tables.html",
         "Measured tables",
         "Tables",
-        "every cell with its interval, and the empty ones with the reason",
+        "every cell with its interval; disturbed and empty ones with the reason",
         [
             lead,
             Section("Target", as_html(tables.target(m))),
             *sections,
-            Section("Empty cells", missing),
+            Section("Disturbed and empty cells", missing, name="empty-cells"),
         ],
     )
 

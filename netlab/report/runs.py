@@ -86,12 +86,13 @@ def _links(group: str) -> Markup:
 
 
 def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str]) -> Markup:
-    value = printed.with_interval(cell["goodput_MBps"], cell["low_MBps"], cell["high_MBps"])
     if runs.empty:
         return Markup("<p>{}.</p>").format(cell["missing_because"] or "No run")
-    said = Markup("<p>Cell: {} MB/s from {}, {} left out.</p>").format(
-        value, counted(cell["n_valid"], "valid run"), counted(cell["n_flagged"], "flagged run")
-    )
+    n_flagged = counted(cell["n_flagged"], "flagged run")
+    (value,) = printed.texts(pd.DataFrame([cell]))
+    said = f"{value} MB/s from {counted(cell['n_valid'], 'valid run')}, {n_flagged} left out"
+    if cell["disturbed"]:
+        said = f"{value} MB/s, the median of {n_flagged} ({cell['disturbed']}), not a result"
     tops = [by_run[run]["goodput_MBps"].max() for run in runs["run_id"] if run in by_run]
     top = max(tops, default=0.0)
     rows = [
@@ -100,7 +101,7 @@ def _cell(cell: dict, runs: pd.DataFrame, by_run: dict, blocks: Mapping[str, str
     ]
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(text) for text in HEADS)
     caption = f"Runs of {cell['group']}, {printed.cell_address(cell)}"
-    return said + Markup(
+    return Markup("<p>Cell: {}.</p>").format(said) + Markup(
         '<div class="netlab-table runs" tabindex="0" role="region" aria-label="{}"><table>'
         "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
     ).format(arrows(caption), head, Markup("").join(rows))

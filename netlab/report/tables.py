@@ -14,11 +14,11 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, reached_percent
+from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, empty, reached_percent
 from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import less_precise
-from netlab.files.tables import Table
+from netlab.files.tables import HOLLOW, Table
 from netlab.units import arrows
 
 UNITS = {
@@ -69,8 +69,9 @@ def summary(m: Measured) -> Table:
     )
     n_flagged = len(conditions.flagged(m.runs))
     rows.append(("runs", f"{len(m.runs)}, of which {n_flagged} flagged and excluded"))
-    n_missing = int((m.cells["n_valid"] == 0).sum())
-    rows.append(("cells", f"{len(m.cells)}, of which {n_missing} without a valid run"))
+    n_missing, n_empty = int((m.cells["n_valid"] == 0).sum()), int(empty(m.cells).sum())
+    cells = f"{len(m.cells)}, of which {n_missing} without a valid run"
+    rows.append(("cells", cells + (f", {n_empty} of them empty" if n_missing else "")))
     timing = m.study.timing
     rounds = m.runs["round"].max()
     rows.append(("rounds", str(rounds) if m.study.precision is None else f"up to {rounds}"))
@@ -165,7 +166,8 @@ def of_group(
         notes += printed.interval_notes(part, m.study.confidence)
         if (part["interval_from"] == FROM_BATCHES).any():
             notes.append("Cells with one valid run: interval from batch means within it.")
-    if (part["n_valid"] == 0).any():
+        notes += printed.disturbed_note(part)
+    if empty(part).any() or (quantity == "bottleneck" and (part["n_valid"] == 0).any()):
         notes.append(f"{printed.MISSING}: no valid run.")
     unit = UNITS[quantity]
     if printed.both_ways(part, m.study) and quantity in ("percent", "both"):
@@ -194,8 +196,13 @@ def missing(m: Measured) -> Table | Sentence:
     frame = printed.missing(m.cells)
     if frame.empty:
         return Sentence("Every cell of the design has a valid run.")
-    heads = {"mtu_B": "MTU, B", "missing_because": "because"}
-    return Table(frame, "Cells without a valid run", heads=heads)
+    heads = {"mtu_B": "MTU, B", "disturbed_MBps": "median of disturbed runs, MB/s"}
+    return Table(
+        frame,
+        "Cells without a valid run",
+        heads=heads | {"missing_because": "because"},
+        formats={"disturbed_MBps": lambda value: f"{HOLLOW} {printed.number(value)}"},
+    )
 
 
 @computed_once

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from netlab.files.tables import Table
+from netlab.files.tables import HOLLOW, Table
 from netlab.units import arrows
 
 PREAMBLE = """\
@@ -91,7 +91,11 @@ def table(shown: Table) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return ", ".join(f"[#{string(_breakable(cell))}]" for cell in cells)
+    return ", ".join(
+        f"[#text(fill: luma(40%), {text})]" if cell.startswith(HOLLOW) else f"[#{text}]"
+        for cell in cells
+        for text in [string(_breakable(cell))]
+    )
 
 
 def _breakable(text: str) -> str:

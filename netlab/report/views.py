@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from netlab.analysis import printed
 from netlab.analysis.ceilings import ceilings_table
+from netlab.analysis.cells import empty
 from netlab.analysis.cost import cpu_cost
 from netlab.analysis.factors import unit_of
 from netlab.analysis.longpath_study import on_long_path
@@ -31,7 +32,7 @@ def view_pages(m: Measured) -> list[Page]:
     # These charts have a mark a tuning, MTU and stream count; further factors have a page.
     plain = not has_factors(m)
     made = [_streams(m)] if plain and not on_long_path(m) else []
-    if plain and m.cells["percent_of_bus"].notna().any():
+    if plain and (m.cells["bus_MBps"].notna() & ~empty(m.cells)).any():
         made.append(_ceiling(m))
     return [*made, _bottlenecks(m), *_effects(m), _repeats(m), *_cost(m), *_trend(m)]
 
@@ -62,7 +63,7 @@ def _streams(m: Measured) -> Page:
 
 
 def _ceiling(m: Measured) -> Page:
-    known = m.cells[m.cells["percent_of_bus"].notna()]["group"].unique()
+    known = m.cells[m.cells["bus_MBps"].notna() & ~empty(m.cells)]["group"].unique()
     sections = [
         Section(arrows(g), as_html(show(views.ceiling(m.cells, g, study=m.study))), name=slug(g))
         for g in m.groups

@@ -14,6 +14,8 @@ from netlab.analysis.cells import (
     FROM_ROUNDS,
     Cells,
     batch_interval,
+    disturbed,
+    empty,
     mean_interval,
     window_rates,
 )
@@ -89,10 +91,42 @@ def test_a_cell_whose_runs_are_all_flagged_is_missing_with_the_reason(openlab):
     assert (gone["interval_from"] == FROM_NOTHING).all()
 
 
-def test_every_run_flagged_still_gives_every_cell(openlab):
-    runs = synthetic.runs_of(openlab, change=lambda row: row.update(flags="failed"))
-    cells = Cells()(runs, study=openlab)
-    assert len(cells) == 140 and cells["n_valid"].sum() == 0
+def test_a_cell_of_flagged_runs_alone_has_their_median_and_flags_and_no_goodput(openlab):
+    def flag(row):
+        if row["streams"] == 20:
+            flags = "interference" if row["round"] < 3 else "interference,stalled"
+            row |= {"flags": flags, "goodput_MBps": 100.0 * row["round"] ** 2}
+
+    cells = Cells.of(openlab)(synthetic.runs_of(openlab, change=flag), study=openlab)
+    hollow, others = cells[cells.streams == 20], cells[cells.streams != 20]
+    assert set(hollow["disturbed"]) == {"interference, stalled"}
+    assert (hollow["disturbed_MBps"] == 400).all() and (hollow["n_flagged"] == 3).all()
+    assert (hollow["n_valid"] == 0).all() and not empty(hollow).any()
+    assert set(hollow["missing_because"]) == {"3 runs, all flagged: interference, stalled"}
+    results = ["goodput_MBps", "low_MBps", "high_MBps", "half_width_percent", "percent_of_bus"]
+    assert hollow[results].isna().all(axis=None)
+    assert (others["disturbed"] == "").all() and others["disturbed_MBps"].isna().all()
+    shares = disturbed(hollow, "percent_of_bus")
+    assert shares.tolist() == (100 * 400 / hollow["bus_MBps"]).tolist()
+
+
+def test_a_cell_is_not_disturbed_by_some_flagged_runs_and_is_empty_if_none_ended(openlab):
+    def flag(row):
+        if row["round"] == 1:
+            row |= {"flags": "interference"}
+        if row["streams"] == 20:
+            row |= {"flags": "failed,interference"}  # its goodput is of a part of the window
+        if row["streams"] == 12 and row["round"] > 1:
+            row |= {"flags": "failed", "goodput_MBps": math.nan}
+
+    cells = Cells()(synthetic.runs_of(openlab, change=flag), study=openlab)
+    by_streams = dict(list(cells.groupby("streams")))
+    for streams in (1, 4):
+        assert (by_streams[streams]["n_valid"] == 2).all()
+        assert (by_streams[streams]["disturbed"] == "").all()
+    assert set(by_streams[12]["disturbed"]) == {"interference"}, "of the one run that ended"
+    assert empty(by_streams[20]).all() and (by_streams[20]["disturbed"] == "").all()
+    assert len(cells) == 140 and empty(cells).sum() == 35
 
 
 def test_cells_that_were_never_measured_are_named_so(openlab):

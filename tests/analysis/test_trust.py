@@ -7,11 +7,13 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import synthetic
 
-from netlab.analysis import headline, printed, trust
+from netlab.analysis import effects, findings, headline, printed, then_and_now, trust
 from netlab.analysis.cells import FROM_BATCHES
+from netlab.analysis.cells import empty as is_empty
 from netlab.analysis.measured import from_frames
 from netlab.files import paths
 from netlab.files.dated import new_directory
@@ -43,16 +45,63 @@ def test_empty_cells_are_counted_by_reason(openlab):
         if row["streams"] == 20:
             return False
         if row["streams"] == 12:
-            row |= {"flags": "stalled", "message": "nothing for 0.4 s"}
+            row |= {"flags": "failed", "message": "no sink", "goodput_MBps": math.nan}
         return True
 
     m = measured(openlab, synthetic.runs_of(openlab, change=change))
     empty, flagged = trust.gate(m)
     assert (empty.kind, flagged.kind) == (trust.EMPTY, trust.FLAGGED)
     assert empty.text == "70 of 140 cells are empty"
-    assert "not measured: 35" in empty.reason and "all flagged: stalled: 35" in empty.reason
+    assert "not measured: 35" in empty.reason and "all flagged: failed: 35" in empty.reason
     assert empty.command == "netlab study openlab-2003"
-    assert flagged.text == "105 of 315 runs are flagged (33 %)" and "stalled 105" in flagged.reason
+    assert flagged.text == "105 of 315 runs are flagged (33 %)" and "failed 105" in flagged.reason
+
+
+def disturb(goodput_MBps):
+    """A change that has foreign load flag all runs with 20 streams."""
+
+    def change(row):
+        if row["streams"] == 20:
+            row |= {"flags": "interference", "message": "foreign load", "foreign_cpu_percent": 38.4}
+            row["goodput_MBps"] = goodput_MBps
+
+    return change
+
+
+def test_disturbed_cells_are_a_concern_of_their_own_that_says_how_much_load_there_was(openlab):
+    m = measured(openlab, synthetic.runs_of(openlab, change=disturb(50.0)))
+    cells, runs = trust.gate(m)
+    assert (cells.kind, runs.kind) == (trust.DISTURBED, trust.FLAGGED)
+    assert cells.text == "35 of 140 cells have only disturbed runs"
+    assert cells.reason.startswith("interference: 35; shown hollow with their median")
+    assert "end what else uses the hosts" in cells.reason
+    assert cells.command == "netlab study openlab-2003"
+    assert "interference 105; other work took 38 % of the CPUs" in runs.reason
+
+
+def test_a_disturbed_cell_is_to_every_analysis_what_an_empty_one_is(openlab):
+    """However high it is: nothing ranks, compares or judges it."""
+    ones = [
+        measured(openlab, synthetic.runs_of(openlab, change=disturb(goodput)))
+        for goodput in (1e6, math.nan)
+    ]
+    assert (ones[0].cells["disturbed"] != "").sum() == 35 and not is_empty(ones[0].cells).any()
+    assert (ones[1].cells["disturbed"] == "").all() and is_empty(ones[1].cells).sum() == 35
+    assert headline.headline(ones[0]) == headline.headline(ones[1])
+    assert trust.precision(ones[0]) == trust.precision(ones[1])
+    frames = (
+        lambda m: printed.best(m.cells, m.study)[["group", "tuning", "mtu_B", "streams"]],
+        lambda m: m.bottlenecks,
+        lambda m: m.findings,
+        lambda m: m.stability,
+        lambda m: findings.target(m.cells, m.study),
+        lambda m: effects.effects(m.runs, "streams"),
+        then_and_now.comparable,
+    )
+    for frame in frames:
+        disturbed, empty = map(frame, ones)
+        assert len(empty)
+        pd.testing.assert_frame_equal(disturbed, empty)
 
 
 @pytest.mark.parametrize(("count", "kinds"), [(21, []), (22, [trust.FLAGGED])])

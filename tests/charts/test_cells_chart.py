@@ -9,6 +9,9 @@ import synthetic
 
 from netlab.analysis.measured import from_frames
 from netlab.charts.cells import over_streams
+from netlab.charts.chart import show
+from netlab.charts.figure_data import data_of
+from netlab.charts.palette import HOLLOW_COLOUR
 
 GROUP = "Linux64 -> Linux64"
 
@@ -65,6 +68,33 @@ def test_a_group_without_a_bus_or_with_one_stream_count_far_above_is_drawn(tmp_p
     over_streams(m.cells, m.groups[0], study=study, ax=ax)
     assert ax.get_xscale() == "log" and len(lines(ax)) == 1
     over_streams(m.cells, m.groups[0], y="percent_of_bus", study=study, ax=ax)
+
+
+def test_disturbed_cells_are_hollow_grey_marks_that_no_line_joins(tmp_path, ax):
+    study = synthetic.openlab()
+
+    def change(row):
+        if row["path"] != "64-64":
+            return False
+        if row["streams"] == 12 and row["mtu_B"] == 1500:
+            row |= {"flags": "interference", "goodput_MBps": 111.0 + row["round"]}
+        return True
+
+    m = from_frames(study, synthetic.runs_of(study, change=change), None, tmp_path)
+    for y, value in (("goodput_MBps", 113.0), ("percent_of_bus", 100 * 113.0 / 2128.0)):
+        ax.clear()
+        over_streams(m.cells, GROUP, tuning="none", y=y, study=study, ax=ax)
+        joined = lines(ax)["No Tuning, 1500 B"]
+        assert joined.get_xdata().tolist() == [1, 4, 20]
+        (marks,) = [line for line in ax.get_lines() if line.get_label() == "_hollow"]
+        assert marks.get_xdata().tolist() == [12] and np.allclose(marks.get_ydata(), value)
+        assert marks.get_markerfacecolor() == "none" and marks.get_linestyle() == "None"
+        assert marks.get_markeredgecolor() == HOLLOW_COLOUR != joined.get_color()
+        assert marks.get_marker() == joined.get_marker()
+    drawn = data_of(ax.figure)
+    assert drawn.loc[drawn["series"] == "No Tuning, 1500 B, disturbed", "x"].tolist() == [12]
+    said = "Hollow and grey: median of disturbed runs, not a result (interference: 3 cells)."
+    assert said in show(ax).caption
 
 
 def test_only_new_axes_have_the_theme(m):

@@ -11,6 +11,7 @@ from netlab.analysis import printed
 from netlab.analysis.cells import Cells
 from netlab.charts import measured as charts
 from netlab.charts.chart import show
+from netlab.charts.palette import HOLLOW_COLOUR
 from netlab.errors import BadInput
 
 
@@ -103,7 +104,7 @@ def test_missing_cells_leave_gaps_and_are_counted(study):
     chart = show(charts.panels(cells, "Linux64 -> Linux64", study=study))
     assert "nothing valid with 12" in chart.alt
     missing = cells[(cells["group"] == "Linux64 -> Linux64") & (cells["n_valid"] == 0)]
-    assert f"Cells without a valid run: {len(missing)}." in chart.caption and len(missing) > 0
+    assert f"Empty cells: {len(missing)}." in chart.caption and len(missing) > 0
 
 
 def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
@@ -111,6 +112,15 @@ def test_a_group_without_any_valid_run_is_still_drawn(runs, study):
     assert (
         "nothing valid with 1" in show(charts.panels(cells, "Linux64 -> Linux64", study=study)).alt
     )
+    noisy = Cells()(runs.assign(flags="interference"), study=study)
+    fig = charts.panels(noisy, "Linux64 -> Linux64", study=study).figure
+    for ax in fig.axes:
+        marks = [line for line in ax.get_lines() if line.get_color() == HOLLOW_COLOUR]
+        assert marks and {"1500 B", "9000 B"} <= {text.get_text() for text in ax.texts}
+        assert all(max(line.get_ydata()) < ax.get_ylim()[1] for line in marks)
+    chart = show(fig)
+    assert ", disturbed, with 12" in chart.alt and "nothing valid" not in chart.alt
+    assert "not a result (interference: 28 cells)" in chart.caption
 
 
 def test_one_wild_interval_does_not_flatten_the_rest(study):

@@ -11,6 +11,7 @@ from netlab.analysis.cost import cpu_cost
 from netlab.analysis.measured import from_frames
 from netlab.charts import views
 from netlab.charts.chart import show
+from netlab.charts.palette import HOLLOW_COLOUR
 from netlab.report import tables
 
 GROUP = "Linux64 -> Linux64"
@@ -39,6 +40,19 @@ def test_the_heat_map_has_every_cell_on_a_scale_from_0_to_100(m):
     assert "per cent of the bus by" in (alt := show(ax).alt) and "no value with 20" in alt
     both = show(views.ceiling(m.cells, "Linux64 <-> Linux64", study=m.study))
     assert "per cent of twice the bus" in both.alt
+
+
+def test_the_heat_map_has_a_grey_number_after_a_ring_for_a_disturbed_cell(m):
+    runs = m.runs.assign(flags=m.runs["flags"].mask(m.runs["streams"] == 4, "interference"))
+    noisy = from_frames(m.study, runs, None, None)
+    ax = views.ceiling(noisy.cells, GROUP, study=m.study)
+    (mesh,) = ax.collections
+    values = np.ma.filled(mesh.get_array().astype(float), np.nan).reshape(7, 4)
+    assert np.isnan(values[:, 1]).all()
+    rings = [text for text in ax.texts if text.get_text().startswith("○ ")]
+    assert len(rings) == 7 and {text.get_color() for text in rings} == {HOLLOW_COLOUR}
+    chart = show(ax)
+    assert ", disturbed, with 4" in chart.alt and "(interference: 7 cells)" in chart.caption
 
 
 def test_the_forest_has_a_dot_and_an_interval_for_every_step(m):

@@ -51,29 +51,28 @@ def test_all_views_are_in_the_document_and_one_is_open(explorer):
     assert len(text) < 250_000
 
 
-def test_a_view_of_flagged_runs_alone_says_so_in_words_and_has_no_empty_chart():
+def test_a_view_of_disturbed_runs_is_drawn_and_one_where_none_ended_says_so_in_words():
     study = synthetic.openlab()
 
     def change(row):
         if row["tuning"] == "full":
             row["goodput_MBps"] = None
         elif row["tuning"] == "kernel":
-            row |= {"flags": "interference" if row["mtu_B"] == 1500 else "interference,stalled"}
+            row |= {"flags": "interference"}
 
     m = from_frames(study, synthetic.runs_of(study, change=change), None, None)
     found = explore(m, at={"group": "Linux64 -> Linux64"})
     fine, flagged, without = found.views
     assert fine.chart is not None and fine.empty_because == ""
-    assert flagged.chart is None and without.chart is None
-    said = (
-        "No cell here has a value: none of 24 runs is valid (interference 24, stalled 12). They "
-        "stand below."
-    )
-    assert flagged.empty_because == said
-    assert "none of 36 runs is valid (no goodput 36)" in without.empty_because
+    assert flagged.empty_because == "" and "Hollow and grey" in flagged.chart.caption
+    assert r"$\circ$ " in flagged.table.to_latex()
+    assert "(interference: 8 cells)" in flagged.table.note
+    assert without.chart is None
+    said = "No cell here has a value: none of 36 runs ended (no goodput 36). They stand below."
+    assert without.empty_because == said
     for text in (found._repr_html_(), repr(found)):
         assert text.count(said) == 1
-    assert len(re.findall(r'<img role="img"', found._repr_html_())) == 1
+    assert len(re.findall(r'<img role="img"', found._repr_html_())) == 2
 
 
 @pytest.mark.parametrize("count", [0, 1, 30])

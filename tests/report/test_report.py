@@ -205,7 +205,7 @@ def test_long_lists_are_folded(tmp_path):
     m = load_measured(tmp_path / "store", synthetic.openlab_file())
     site = build_site([], tmp_path / "s", measured=m, pdf=False).parent
     assert "<summary>Flagged runs: 42</summary>" in (site / "precision.html").read_text()
-    assert "<summary>Cells without a valid run: 98</summary>" in (site / "tables.html").read_text()
+    assert "<summary>Disturbed and empty cells: 98</summary>" in (site / "tables.html").read_text()
 
 
 def test_a_notebook_that_failed_says_so(tmp_path):

@@ -64,7 +64,8 @@ def test_the_first_screen_has_sentences_a_chart_and_the_box_of_trust(site):
     box = re.search(r'<section class="trust".*?</section>', first, re.DOTALL)[0]
     for item in ("Precision reached", "Flagged", "Empty cells", "Order effects", "Calibration"):
         assert f"<dt>{item}</dt>" in box
-    assert "<dd>122 of 140</dd>" in box and "no precision was asked" in box
+    assert "<dt>Disturbed cells</dt><dd>3 of 140</dd>" in re.sub(r">\s+<", "><", box)
+    assert "<dd>119 of 140</dd>" in box and "no precision was asked" in box
     assert first.count('<figure class="netlab-figure"') == 1
     assert "agent" not in text, "provenance has a page of its own"
 
@@ -74,9 +75,32 @@ def test_every_page_below_the_gate_says_so_with_reasons_and_commands(site):
     assert len(pages) == 19
     for page in pages:
         banner = re.search(r'<aside class="gate".*?</aside>', page.read_text(), re.DOTALL)[0]
-        assert "122 of 140 cells are empty" in banner and "not measured: 119" in banner
+        assert "119 of 140 cells are empty" in banner and "not measured: 119" in banner
+        assert "3 of 140 cells have only disturbed runs" in banner and "stalled: 3" in banner
         assert "netlab study openlab-2003 --results" in banner
         assert ("<details open>" in banner) == (page.name == "index.html")
+
+
+def test_a_disturbed_cell_is_grey_and_hollow_with_its_reason_in_pages_csv_and_latex(site, measured):
+    cells = measured.cells[measured.cells["disturbed"] != ""]
+    assert len(cells) == 3 and set(cells["disturbed"]) == {"stalled"}
+    page = (site / "tables.html").read_text()
+    hollow = re.findall(r'<span class="netlab-hollow"[^>]*>○\s(\d+)\s\(([\d.]+)\s%\)</span>', page)
+    assert sorted(int(rate) for rate, _ in hollow) == sorted(cells["disturbed_MBps"].round())
+    assert "○: median of disturbed runs, not a result (stalled: 3 cells)." in page
+    for name in ("index", "streams", "ceiling"):
+        text = (site / f"{name}.html").read_text()
+        assert "median of disturbed runs, not a result (stalled: 3 cells)." in text, name
+    runs = (site / "runs-linux64-to-linux64.html").read_text()
+    assert runs.count("the median of 3 flagged runs (stalled), not a result") == 3
+    (csv,) = (site / "downloads").glob("*linux64-to-linux64.csv")
+    for file, count in ((site / "downloads" / "cells.csv", 140), (csv, 28)):
+        rows = pd.read_csv(file)
+        found = rows[rows["disturbed"].notna()]
+        assert len(rows) == count and len(found) == 3 and set(found["disturbed"]) == {"stalled"}
+        assert found["disturbed_MBps"].tolist() == pytest.approx(cells["disturbed_MBps"].tolist())
+        assert found[["goodput_MBps", "low_MBps", "high_MBps"]].isna().all(axis=None)
+    assert csv.with_suffix(".tex").read_text().count(r"$\circ$") == 4, "three cells and the note"
 
 
 def test_a_study_that_passes_has_no_banner(tmp_path):

@@ -14,12 +14,14 @@ import pandas as pd
 
 from netlab.analysis import student
 from netlab.analysis.cells import (
+    BROKEN,
     CELL_COLUMNS,
     CELL_KEYS,
     FROM_BATCHES,
     FROM_NOTHING,
     FROM_ROUNDS,
     batch_interval,
+    flags_in,
     missing_reason,
 )
 from netlab.analysis.intervals import LEAST
@@ -44,10 +46,17 @@ _QUOTED = ", ".join(f'"{key}"' for key in KEYS)
 GOOD = "coalesce(flags, '') = '' AND goodput_MBps IS NOT NULL AND isfinite(goodput_MBps)"
 """A valid run, as :func:`netlab.analysis.cells.valid` has it."""
 
+ENDED = (
+    "isfinite(goodput_MBps) IS TRUE AND NOT list_has_any(string_split(coalesce(flags, ''), ','), "
+    f"{sorted(BROKEN)})"
+)
+"""A run that ended, as :func:`netlab.analysis.cells.ended` has it."""
+
 _CELLS = f"""
 WITH runs AS (
-  SELECT *, {GOOD} AS good, arg_min(bus_MBps, "order") FILTER (bus_MBps IS NOT NULL) OVER (
-    PARTITION BY source, "group") AS group_bus_MBps
+  SELECT *, {GOOD} AS good, {ENDED} AS ended,
+    arg_min(bus_MBps, "order") FILTER (bus_MBps IS NOT NULL) OVER (
+      PARTITION BY source, "group") AS group_bus_MBps
   FROM standing_runs
 )
 SELECT {_QUOTED},
@@ -64,6 +73,10 @@ SELECT {_QUOTED},
   coalesce(arg_min(bus_MBps, "order") FILTER (good AND bus_MBps IS NOT NULL),
     any_value(group_bus_MBps)) AS bus_MBps,
   any_value(record) FILTER (good) AS record,
+  CASE WHEN count(*) FILTER (good) = 0 THEN median(goodput_MBps) FILTER (ended) END
+    AS disturbed_MBps,
+  CASE WHEN count(*) FILTER (good) = 0 THEN coalesce(list(flags) FILTER (ended), []) ELSE [] END
+    AS ended_flags,
   CASE WHEN count(*) FILTER (good) = 0 THEN list(coalesce(flags, '')) END AS all_flags,
   min("order") AS first_order
 FROM runs GROUP BY {_QUOTED}
@@ -154,6 +167,7 @@ def _finished(found: pd.DataFrame) -> pd.DataFrame:
         percent_low=100 * found["low_MBps"] / bus,
         percent_high=100 * found["high_MBps"] / bus,
         rounds_needed=np.nan,
+        disturbed=[", ".join(flags_in(each)) for each in found["ended_flags"]],
         missing_because=[
             missing_reason(list(each)) if count == 0 else ""
             for each, count in zip(flags, found["n_valid"], strict=True)
