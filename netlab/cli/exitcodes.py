@@ -20,7 +20,7 @@ CONDITION_MET = 3
 """Exit code of ``netlab compare`` if a condition of ``--fail-if`` is met."""
 
 BELOW_GATE = 4
-"""Exit code of ``netlab report`` and ``netlab study`` if the report is below the quality gate."""
+"""Exit code of a command that has done its work, which is below the quality gate."""
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end a command as Ctrl-C does."""

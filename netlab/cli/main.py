@@ -1,8 +1,8 @@
 """The ``netlab`` command: the same studies from a shell, with exit codes.
 
 0: done. 1: a run, host or report failed. 2: bad input. 3: a condition of `compare --fail-if` is
-met. 4: the report is written and below the quality gate. 130: interrupted; 129 and 143 by SIGHUP
-and SIGTERM.
+met. 4: measured or written, and below the quality gate. 130: interrupted; 129 and 143 by SIGHUP and
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.
 
     Exit codes: 0 done, 1 a run, host or report failed, 2 bad input, 3 a condition of
-    `compare --fail-if` is met, 4 the report is below the quality gate, 130 interrupted.
+    `compare --fail-if` is met, 4 done, and below the quality gate, 130 interrupted.
     """
     end_on_signals()
 

@@ -48,8 +48,9 @@ def report_command(
     """Write the report of what STUDY has measured, and print its path.
 
     STUDY is the name of a study or the path of its file. The report is of the study as it was
-    measured last, whatever its file says by now. Exit code 4: it is written, and below the quality
-    gate: cells are empty or less precise than asked, or more than 5 % of the runs are flagged.
+    measured last, whatever its file says by now. Exit code 4: it is written, with a banner: below
+    the quality gate, cells are empty, disturbed or less precise than asked, or more than 5 % of the
+    runs are flagged.
     """
     loaded = load_study(study, quick=quick)
     notebooks = notebooks_of(loaded, study)

@@ -25,8 +25,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
 
     The study and its tunings are those of the bundle; its hosts are reached as the study says, or
     made by the lab. The records of the bundle are unpacked into a directory beside the new results,
-    whose name ends in -bundle. Exit code 1: a cell has no valid run, or a file of the bundle was
-    changed.
+    whose name ends in -bundle. Exit code 1: all runs of a cell failed, or a file of the bundle was
+    changed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
     from netlab.files import paths
     from netlab.report.bundle import STUDY, keep_records, unpacked

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from netlab.cli.exitcodes import guarded
+from netlab.cli.exitcodes import BELOW_GATE, guarded
 from netlab.cli.options import outer_option, results_option, study_argument, timing_options
 from netlab.cli.validation import asked_outer, load_measurable
 
@@ -31,7 +31,8 @@ MEASURING = ("netlab.experiment.campaign", "netlab.face.block")
 def run_command(study: str, results: Path | None, outer: dict[str, str], **timing: Any) -> None:
     """Measure every run of STUDY that has no valid record yet.
 
-    Print the directory of the results. STUDY is the name of a study or the path of its file.
+    Print the directory of the results. STUDY is the name of a study or the path of its file. Exit
+    code 1: all runs of a cell failed; 4: measured, and a cell has only disturbed runs, or none yet.
     """
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
@@ -45,16 +46,24 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
 
 
 def exit_code(campaign: Campaign) -> int:
-    """0, or 1 if a cell has no valid run; then say which and why on standard error."""
-    empty = campaign.empty_cells
-    if not empty:
+    """0 if every cell has a valid run; else say on standard error which has none, and why.
+
+    1 if all runs of a cell failed, 4 if they were disturbed or are still to come.
+    """
+    without = campaign.empty_cells
+    if not without:
         return 0
     click.echo(
-        f"netlab: {len(empty)} cell{'s have' if len(empty) > 1 else ' has'} no valid run, "
-        f"the first is {empty[0]}",
+        f"netlab: {len(without)} cell{'s have' if len(without) > 1 else ' has'} no valid run, "
+        f"the first is {without[0]}",
         err=True,
     )
-    return 1
+    from netlab.analysis.cells import empty
+    from netlab.analysis.measured import load_measured
+
+    cells = load_measured(campaign.directory).cells
+    failed = empty(cells) & (cells["n_flagged"] > 0)
+    return 1 if failed.any() else BELOW_GATE
 
 
 def summary(campaign: Campaign) -> str:

@@ -33,8 +33,9 @@ def study_command(
 ) -> None:
     """Measure STUDY and write its report: `run`, then `report`.
 
-    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 1:
-    a cell has no valid run; 4: the report is below the quality gate, see `netlab report`.
+    Print the path of the report. STUDY is the name of a study or the path of its file. Exit code 4:
+    the report is written, with a banner: below the quality gate, see `netlab report`; 1: all runs
+    of a cell failed.
     """
     loaded = load_measurable(study, **timing)
     notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)

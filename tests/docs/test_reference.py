@@ -10,6 +10,7 @@ import guide
 
 import netlab
 from netlab.analysis.cells import CELL_COLUMNS
+from netlab.cli.exitcodes import BELOW_GATE, CONDITION_MET
 from netlab.results import FLAGS, TABLES
 from netlab.study.schema import as_markdown
 from netlab.tuning.knobs import HOSTWIDE, NAMES
@@ -51,6 +52,12 @@ def flags_in_source() -> set[str]:
 
 def test_the_search_for_flags_finds_them():
     assert {"stalled", "lost_host", "failed", "emulator_late"} <= flags_in_source()
+
+
+def test_the_table_of_exit_codes_has_all_of_them():
+    codes = [2, CONDITION_MET, BELOW_GATE]
+    table = first_cells(section(page("commands.md"), "Exit codes"))
+    assert table == ["0", "1", *map(str, codes), "128 + n"]
 
 
 def test_every_flag_that_the_code_gives_is_listed():

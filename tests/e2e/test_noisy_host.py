@@ -37,7 +37,7 @@ def test_a_disturbed_run_is_tried_again_and_a_noisy_host_is_named(tmp_path, mach
         for burner in burners:
             burner.kill()
             burner.wait()
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 4, done.stderr
     assert "these hosts are noisy" in done.stderr and "no valid run" in done.stderr
     store = Store(tmp_path / "results")
     assert store.runs()["flags"].tolist() == ["interference"]

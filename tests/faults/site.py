@@ -96,7 +96,7 @@ def disturbed(code: int, complaint: str) -> bool:
     A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
     """
     signs = ("foreign CPU load", "no byte for 0.2", "no byte for 0.3", LATE_WATCH)
-    return code == 1 and any(sign in complaint for sign in signs)
+    return code in (1, 4) and any(sign in complaint for sign in signs)
 
 
 class Site:
