@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from netlab.analysis import printed
-from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.longpath_study import on_long_path
 from netlab.analysis.machines import Machines, machines
 from netlab.analysis.measured import Measured, computed_once
@@ -117,17 +116,10 @@ def best(m: Measured) -> str:
             f"{arrows(cell.group)}, {labels[cell.tuning]}, {cell.mtu_B} B, "
             f"{counted(int(cell.streams), 'stream')}"
         )
-        if _bottleneck(m, cell) == ASKED:
+        if cell.bottleneck == ASKED:
             where += f"; {ASKED}"
         parts.append(f"{words} {_goodput(m, cell)} ({where})")
     return f"Highest goodput: {'; '.join(parts)}."
-
-
-def _bottleneck(m: Measured, cell: pd.Series) -> str:
-    """Bottleneck of a cell; empty if none of its runs shows one."""
-    found = m.bottlenecks
-    same = (found[[*CELL_KEYS]] == cell[[*CELL_KEYS]]).all(axis=1)
-    return next(iter(found.loc[same, "bottleneck"]), "")
 
 
 def _goodput(m: Measured, cell: pd.Series) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from netlab import study as studies
 from netlab.analysis import printed
 from netlab.analysis.bottleneck import verdicts
-from netlab.analysis.cells import Cells
+from netlab.analysis.cells import CELL_KEYS, Cells
 from netlab.analysis.findings import findings
 from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
@@ -52,7 +52,7 @@ class Measured:
     runs : DataFrame
         All stored runs, flagged ones included.
     cells : DataFrame
-        From :class:`~netlab.analysis.cells.Cells`, flagged runs left out.
+        From :class:`~netlab.analysis.cells.Cells`, flagged runs left out; and ``bottleneck``.
     bottlenecks : DataFrame
         From :func:`~netlab.analysis.bottleneck.verdicts`.
     results : Path
@@ -116,8 +116,9 @@ def from_frames(
     campaign: str | None = None,
 ) -> Measured:
     """Make cells and bottlenecks of frames that are already in memory."""
-    cells = Cells.of(study)(runs, intervals, study)
-    return Measured(study, runs, cells, verdicts(runs), results, intervals, campaign)
+    cells, found = Cells.of(study)(runs, intervals, study), verdicts(runs)
+    cells = cells.merge(found[[*CELL_KEYS, "bottleneck"]], on=list(CELL_KEYS), how="left")
+    return Measured(study, runs, cells, found, results, intervals, campaign)
 
 
 def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:

@@ -12,6 +12,7 @@ from netlab.analysis.cells import CELL_KEYS, FROM_NOTHING, reached_percent
 from netlab.analysis.intervals import LEAST, is_symmetric
 from netlab.errors import BadInput
 from netlab.files.tables import HOLLOW
+from netlab.measure.bottleneck import ASKED
 from netlab.study import Study, TuningLevel
 from netlab.study.factors import level_text
 from netlab.study.schedule import slug
@@ -86,13 +87,17 @@ def interval_notes(cells: pd.DataFrame, confidence: float, sign: str = "±") -> 
     return [*notes, f"No {sign}: too few samples for an interval."] if without.any() else notes
 
 
-def disturbed_note(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
-    """A sentence on the disturbed cells, with their flags; none without such a cell."""
+def cell_notes(cells: pd.DataFrame, mark: str = HOLLOW) -> list[str]:
+    """Sentences on disturbed cells, and on those that the study's own buffers limit, if any."""
+    notes = []
     counts = cells.loc[cells["disturbed"] != "", "disturbed"].value_counts()
-    if counts.empty:
-        return []
-    cells_of = (f"{flags}: {n} cell{'s' if n > 1 else ''}" for flags, n in counts.items())
-    return [f"{mark}: median of disturbed runs, not a result ({'; '.join(cells_of)})."]
+    if len(counts):
+        cells_of = (f"{flags}: {n} cell{'s' if n > 1 else ''}" for flags, n in counts.items())
+        notes.append(f"{mark}: median of disturbed runs, not a result ({'; '.join(cells_of)}).")
+    asked = int((cells["bottleneck"] == ASKED).sum()) if "bottleneck" in cells else 0
+    if asked:
+        notes.append(f"Limited by the {ASKED}: {asked} cell{'s' if asked > 1 else ''}.")
+    return notes
 
 
 def group_names(cells: pd.DataFrame) -> list[str]:

@@ -151,7 +151,7 @@ def axis_label(cells: pd.DataFrame, y: str, study: Study | None) -> str:
 def caption(cells: pd.DataFrame, study: Study | None) -> str:
     """Meaning of the bars, and of a share where both directions are summed."""
     notes = printed.interval_notes(cells, study.confidence if study else 0.95, "bars")
-    notes += printed.disturbed_note(cells, HOLLOW)
+    notes += printed.cell_notes(cells, HOLLOW)
     if printed.both_ways(cells, study):
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
     return " ".join(notes)

@@ -124,7 +124,7 @@ def _caption(part: pd.DataFrame, study: Study | None) -> str:
         notes.append("Some run off the chart.")
     if printed.both_ways(part, study):
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")
-    notes += printed.disturbed_note(part, HOLLOW)
+    notes += printed.cell_notes(part, HOLLOW)
     if missing := int(empty(part).sum()):
         notes.append(f"Empty cells: {missing}.")
     return " ".join(notes)

@@ -115,7 +115,7 @@ def ceiling(
     )
     alt = f"Heat map of goodput in per cent of {bus} by streams, {group}. {words}."
     notes = [f"{printed.BOTH_WAYS.capitalize()}."] if both else []
-    return describe(ax, alt, " ".join([*notes, *printed.disturbed_note(part)]))
+    return describe(ax, alt, " ".join([*notes, *printed.cell_notes(part)]))
 
 
 def _by(labels: dict[str, str]):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from netlab.analysis import factors
-from netlab.analysis.cells import CELL_KEYS
 from netlab.analysis.measured import Measured, load_measured
 from netlab.face.parts import Run
 from netlab.face.selection import chosen, is_directory
@@ -95,9 +94,7 @@ class StoredResults:
         >>> bool(cells["low"].isna().all())  # two rounds carry no interval
         True
         """
-        keys = list(CELL_KEYS)
-        found = self.measured.bottlenecks[[*keys, "bottleneck"]]
-        whole = self.measured.cells.merge(found, on=keys, how="left").rename(columns=_TIDY)
+        whole = self.measured.cells.rename(columns=_TIDY)
         more = factors.names(whole, self.measured.study)
         whole = factors.expanded(whole, self.measured.study)
         return whole[[*FACTORS, *more, *(name for name in CELL_COLUMNS if name not in FACTORS)]]

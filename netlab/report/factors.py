@@ -39,7 +39,7 @@ def of_two(
     caption = f"{factors.unit_of(rows)} by {factors.unit_of(columns)}"
     part = factors.of_two(m.cells, rows, columns, at, m.study)
     unit, notes = UNITS[quantity], printed.interval_notes(part, m.study.confidence)
-    notes += printed.disturbed_note(part)
+    notes += printed.cell_notes(part)
     if printed.both_ways(part, m.study):
         unit = unit.replace("of bus", "of twice the bus")
         notes.append(f"{printed.BOTH_WAYS.capitalize()}.")

@@ -14,7 +14,7 @@ from netlab.analysis import effects as factor_effects
 from netlab.analysis import factors as further
 from netlab.analysis import findings as statements
 from netlab.analysis import stability as stable
-from netlab.analysis.cells import CELL_KEYS, FROM_BATCHES, empty, reached_percent
+from netlab.analysis.cells import FROM_BATCHES, empty, reached_percent
 from netlab.analysis.intervals import LEAST
 from netlab.analysis.measured import Measured, computed_once
 from netlab.analysis.trust import less_precise
@@ -166,7 +166,7 @@ def of_group(
         notes += printed.interval_notes(part, m.study.confidence)
         if (part["interval_from"] == FROM_BATCHES).any():
             notes.append("Cells with one valid run: interval from batch means within it.")
-        notes += printed.disturbed_note(part)
+        notes += printed.cell_notes(part)
     if empty(part).any() or (quantity == "bottleneck" and (part["n_valid"] == 0).any()):
         notes.append(f"{printed.MISSING}: no valid run.")
     unit = UNITS[quantity]
@@ -181,9 +181,7 @@ def of_group(
 
 def numbers(m: Measured, cells: pd.DataFrame) -> pd.DataFrame:
     """Cells as they are exported: unrounded numbers, and the bottleneck of each."""
-    found = m.bottlenecks[[*CELL_KEYS, "bottleneck"]]
-    whole = cells.merge(found, on=list(CELL_KEYS), how="left")
-    return whole.dropna(axis="columns", how="all")
+    return cells.dropna(axis="columns", how="all")
 
 
 def stack(m: Measured, quantity: str = "goodput") -> Tables:

@@ -9,8 +9,12 @@ import pytest
 import synthetic
 
 from netlab.analysis import findings
-from netlab.analysis.headline import arrows, headline, listed
+from netlab.analysis.headline import arrows, best, headline, listed
 from netlab.analysis.measured import from_frames
+from netlab.charts.cells import over_streams
+from netlab.charts.chart import show
+from netlab.measure.bottleneck import ASKED
+from netlab.report import tables
 from netlab.study import load
 
 
@@ -65,10 +69,25 @@ def test_cells_less_precise_than_asked_are_not_called_the_best():
 def test_no_valid_run_leaves_sentences_without_figures(openlab):
     runs = synthetic.runs_of(openlab, change=lambda row: row.update(flags="stalled"))
     said = headline(from_frames(openlab, runs, None, None))
-    assert "No cell is precise enough" in said[2] and "No cell shows" in said[3]
+    assert "No cell has a valid run" in said[2] and "No cell shows" in said[3]
     assert "nan" not in " ".join(said)
 
 
 def test_words_are_joined_and_arrows_drawn():
     assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
     assert arrows("a <-> b, a -> b") == "a ↔ b, a → b"
+
+
+def test_a_window_that_the_study_asked_for_is_named_in_headline_table_and_chart(openlab):
+    def asked(row):
+        row.update(rwnd_limited_share=0.9, rcvbuf_B=2 * 262144.0, busiest_core_percent=50.0)
+        row["goodput_MBps"] *= 0.5
+
+    m = from_frames(openlab, synthetic.runs_of(openlab, change=asked), None, None)
+    assert "(Linux64" in best(m) and "; window, asked for by the study)" in best(m)
+    group = m.groups[0]
+    count = (m.cells.loc[m.cells["group"] == group, "bottleneck"] == ASKED).sum()
+    sentence = f"Limited by the window, asked for by the study: {count} cells."
+    assert count and sentence in tables.of_group(m, group).note
+    chart = show(over_streams(m.cells, group, study=openlab))
+    assert sentence in chart.caption
