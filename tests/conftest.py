@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from user_state import HOME  # isort: skip  # before modules that read the environment
+
 import apart
 import pytest
 from hypothesis import settings
@@ -101,6 +103,7 @@ def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
 def pytest_configure(config: pytest.Config) -> None:
     """Move a worker that runs beside others apart from them."""
     gc.set_threshold(OBJECTS, 30, 30)
+    config.add_cleanup(HOME.cleanup)
     if apart.is_wanted():
         for group in apart.move():
             config.add_cleanup(group.leave)
