@@ -36,7 +36,9 @@ CONDA_NAMES = {
 CONDA_ONLY = {"python", "pip", "c-compiler", "cmake", "ninja", "make"}
 """Requirements that pip takes from the system."""
 
-REQUIREMENT = re.compile(r"(?P<name>[a-z0-9._-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+)?")
+REQUIREMENT = re.compile(
+    r"(?P<name>[a-z0-9._-]+)(\[(?P<extras>[a-z,]+)\])?(?P<bound>>=[0-9.]+(,<[0-9.]+)?)?"
+)
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:
@@ -44,7 +46,9 @@ def bounds(requirements: list[str]) -> dict[str, str]:
     found = {}
     for requirement in requirements:
         match = REQUIREMENT.fullmatch(requirement)
-        assert match, f"{requirement!r} is not a name with a lower bound"
+        assert match and "," not in (match["bound"] or ""), (
+            f"{requirement!r} is not a name with a lower bound"
+        )
         assert match["name"] not in found, f"{match['name']} is listed twice"
         found[match["name"]] = match["bound"] or ""
     return found
@@ -78,23 +82,29 @@ def test_conda_installs_the_checkout_itself_and_no_other_package_through_pip():
 
 def requirements_of(lock_entries: list[dict]) -> set[tuple]:
     return {
-        (entry["name"], entry["specifier"], tuple(entry.get("extras", ())))
+        (entry["name"], entry["specifier"], tuple(entry.get("extras", ())), entry.get("marker"))
         for entry in lock_entries
     }
 
 
-def parsed(requirements: list[str]) -> set[tuple]:
+def parsed(requirements: list[str], marker: str | None = None) -> set[tuple]:
     matches = [REQUIREMENT.fullmatch(requirement) for requirement in requirements]
     return {
-        (match["name"], match["bound"], tuple(filter(None, (match["extras"] or "").split(","))))
+        (
+            match["name"],
+            match["bound"],
+            tuple(filter(None, (match["extras"] or "").split(","))),
+            marker,
+        )
         for match in matches
     }
 
 
 def test_the_lock_is_of_this_pyproject():
     (own,) = (package for package in LOCK["package"] if package["name"] == "netlab")
-    assert requirements_of(own["metadata"]["requires-dist"]) == parsed(
-        PYPROJECT["project"]["dependencies"]
+    fleet = PYPROJECT["project"]["optional-dependencies"]["fleet"]
+    assert requirements_of(own["metadata"]["requires-dist"]) == (
+        parsed(PYPROJECT["project"]["dependencies"]) | parsed(fleet, "extra == 'fleet'")
     )
     assert requirements_of(own["metadata"]["requires-dev"]["dev"]) == parsed(
         PYPROJECT["dependency-groups"]["dev"]
@@ -276,11 +286,14 @@ def set_up(tmp_path):
         what: str = "study",
         unshare: str = "true",
         system_python: str = "exit 0",
+        absent: tuple[str, ...] = (),
         **environment: str,
     ) -> subprocess.CompletedProcess:
         program("id", f"echo {user_id}")
         for name in installed:
             program(name, unshare if name == "unshare" else "exit 0")
+        for name in absent:
+            (programs / name).unlink()
         text = (tree / ".ci" / "setup").read_text()
         # the machine's own programs stay out of it
         program("system-python", system_python)
@@ -331,6 +344,15 @@ def test_without_root_the_set_up_says_whether_this_machine_permits_the_lab(set_u
 def test_without_root_the_set_up_of_the_tests_says_that_some_will_fail(set_up):
     done = set_up(1000, what="test")
     assert "tests of the lab and of tuning" in done.stdout
+
+
+def test_without_clang_the_set_up_builds_and_names_what_is_missing_and_its_packages(set_up):
+    done = set_up(1000, absent=("clang-14",))
+    assert done.returncode == 0, done.stderr
+    before, after = done.stdout.split("\nbuilding\n")
+    assert "without BPF congestion controls, which slac-2003 needs" in before
+    assert "Missing packages: clang" in before and "for conda clang, libbpf, elfutils" in before
+    assert "ready" in after
 
 
 def test_as_root_the_set_up_says_nothing_of_it(set_up):

@@ -67,8 +67,8 @@ def require_engine() -> None:
     """
     if importlib.util.find_spec("snakemake") is None:
         raise NetlabError(
-            "a fleet runs on Snakemake 9, which is not installed: `uv sync --group fleet` in a "
-            "checkout, or `pip install 'snakemake>=9,<10'` into netlab's environment",
+            "a fleet runs on Snakemake 9, which is not installed: pip install 'netlab[fleet]', or "
+            "`uv sync --extra fleet` in a checkout",
             code="E-FLEET-032",
         )
 

@@ -251,6 +251,6 @@ def test_a_damaged_file_of_an_archive_is_reported(results, tmp_path):
 
 def test_a_missing_duckdb_is_reported(results, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(NetlabError, match="--group fleet") as caught:
+    with pytest.raises(NetlabError, match=r"pip install 'netlab\[fleet\]'") as caught:
         compact(tmp_path / "archive", stores_below(results))
     assert caught.value.code == "E-FLEET-040"

@@ -212,5 +212,5 @@ def test_the_workflow_has_a_limit_for_every_host_and_only_what_is_missing(tmp_pa
 
 def test_without_snakemake_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "snakemake", None)
-    with refused(NetlabError, "E-FLEET-032", match="uv sync --group fleet"):
+    with refused(NetlabError, "E-FLEET-032", match=r"pip install 'netlab\[fleet\]'"):
         require_engine()

@@ -36,8 +36,8 @@ def database(directory: Path) -> Iterator[DuckDBPyConnection]:
     """
     if importlib.util.find_spec("duckdb") is None:
         raise NetlabError(
-            "an archive needs DuckDB: `uv sync --group fleet` in a checkout, else "
-            "`pip install duckdb`",
+            "an archive needs DuckDB, which is not installed: pip install 'netlab[fleet]', or "
+            "`uv sync --extra fleet` in a checkout",
             code="E-FLEET-040",
         )
     import duckdb
