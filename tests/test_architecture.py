@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 FLOORS = (
-    {"errors", "units"},
+    {"errors", "units", "version"},
     {"files", "core", "bus"},
     {"tuning"},
     {"study", "results"},

@@ -1,5 +1,5 @@
 # Compile the congestion controls of src/congestion/bpf/ for BPF and embed them in gensink, with
-# libbpf to load them. A build without clang or libbpf works; `gensink cc` reports the lack.
+# libbpf to load them. A build without clang or libbpf works; nl_bpf_missing() reports the lack.
 
 set(NL_BPF AUTO CACHE STRING "BPF congestion controls in gensink: ON, OFF or AUTO (if possible)")
 
@@ -33,17 +33,22 @@ function(nl_find_bpf_tools)
       return()
     endif()
   endforeach()
-  set(NL_BPF_MISSING "libbpf, libelf and zlib to link with" PARENT_SCOPE)
+  set(NL_BPF_MISSING "libbpf, libelf and zlib (static libraries)" PARENT_SCOPE)
 endfunction()
 
 function(nl_add_bpf_cc target)
   if(NL_BPF STREQUAL "OFF")
+    target_compile_definitions(core PRIVATE NL_BPF_MISSING="it was switched off by NL_BPF=OFF")
     return()
   endif()
   nl_find_bpf_tools()
   if(NL_BPF_MISSING)
     if(NL_BPF STREQUAL "AUTO")
-      message(STATUS "gensink is built without BPF congestion controls: missing ${NL_BPF_MISSING}")
+      # netlab's own messages state it too: pip hides this one
+      string(CONCAT lack "the build found no ${NL_BPF_MISSING}: install clang libbpf-dev libelf-dev "
+             "zlib1g-dev (apt) or clang libbpf elfutils zlib (conda), and build netlab again")
+      message(WARNING "gensink is built without BPF congestion controls: ${lack}")
+      target_compile_definitions(core PRIVATE "NL_BPF_MISSING=\"${lack}\"")
       return()
     endif()
     message(FATAL_ERROR "NL_BPF is ON, but this machine lacks ${NL_BPF_MISSING}")
@@ -74,5 +79,6 @@ function(nl_add_bpf_cc target)
     COMMENT "Congestion controls as data")
   target_sources(${target} PRIVATE ${embedded})
   target_compile_definitions(${target} PRIVATE NL_BPF)
+  target_compile_definitions(core PRIVATE NL_BPF)
   target_link_libraries(${target} PUBLIC ${NL_BPF_LIBRARIES})
 endfunction()

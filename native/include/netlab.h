@@ -64,6 +64,10 @@ NL_API const char *nl_version(void);       /* static storage */
 NL_API const char *nl_source_digest(void); /* sha256 of the sources, hex; static storage */
 NL_API uint64_t nl_now_ns(void);           /* CLOCK_MONOTONIC */
 
+/* What the build lacked for BPF congestion controls, and its packages; NULL if gensink has them.
+ * Static storage. */
+NL_API const char *nl_bpf_missing(void);
+
 /* -- options: one table for the agent, the command line and Python ---------- */
 
 enum nl_role {

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-import netlab
 from netlab import core
 from netlab.autotune.candidates import Candidate, shown
 from netlab.autotune.race import (
@@ -29,6 +28,7 @@ from netlab.errors import BadInput
 from netlab.files.json_file import write_text
 from netlab.files.yaml_file import read_yaml, validated, yaml_text
 from netlab.study import Group, Study
+from netlab.version import version
 
 SCHEMA = 1
 COLUMNS = (
@@ -153,7 +153,7 @@ def as_json(tuned: Tuned) -> dict:
     return {
         "netlab_autotune": SCHEMA,
         "started_at": tuned.started_at,
-        "netlab": netlab.__version__,
+        "netlab": version(),
         "agent": core.source_digest(),
         "study": {"name": ask.study.name, "digest": ask.study.digest()},
         "asked": {**asked, "seed": ask.study.seed if ask.seed is None else ask.seed},
@@ -211,7 +211,7 @@ def fragment_text(tuned: Tuned, samples_file: str) -> str:
     """
     keys = yaml_text(_keys(tuned))
     comments = [
-        f"netlab {netlab.__version__} autotune, {tuned.started_at}, agent {core.source_digest()}",
+        f"netlab {version()} autotune, {tuned.started_at}, agent {core.source_digest()}",
         f"study {tuned.ask.study.name}, digest {tuned.ask.study.digest()}",
         conclusion(tuned),
         f"what you had: {tuned.start.label()}",

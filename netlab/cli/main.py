@@ -11,7 +11,6 @@ import sys
 
 import click
 
-import netlab
 from netlab.cli.autotune import autotune_command
 from netlab.cli.bench import bench_command
 from netlab.cli.bundle import bundle_command
@@ -43,8 +42,28 @@ from netlab.cli.verify import verify_command
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
+def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version with its commit, and what the build left out."""
+    if not wanted or context.resilient_parsing:
+        return
+    from netlab import core
+    from netlab.version import version
+
+    click.echo(f"netlab, version {version()}")
+    if lack := core.bpf_missing():
+        click.echo(f"built without BPF congestion controls: {lack}")
+    context.exit()
+
+
 @click.group(cls=CodedGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(netlab.__version__, prog_name="netlab")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
 def main() -> None:
     """Measure, tune and publish: reproducible throughput studies of a network path.
 

@@ -49,6 +49,12 @@ def gensink_path() -> Path:
     return Path(_core.__file__).parent / "_bin" / "gensink"
 
 
+def bpf_missing() -> str | None:
+    """What the build lacked for BPF congestion controls; None if ``gensink`` has them."""
+    text = lib.nl_bpf_missing()
+    return text_of(text) if text != ffi.NULL else None
+
+
 def source_dir() -> Path:
     """C sources of this library; the file ``BUILD`` there is the command that compiles them."""
     return Path(_core.__file__).parent / "_src"

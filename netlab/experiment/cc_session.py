@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from netlab.congestion.choice import CcChoice, choose
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.hosts.host import Host
 from netlab.hosts.lines import LineProcess
 from netlab.hosts.pulse import SILENCE_S
-from netlab.study import Stack
+from netlab.study import Stack, Study
 from netlab.tuning.profiles import Knob
 
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
@@ -153,6 +155,42 @@ def open_cc_session(
                 code="E-RUN-003",
             )
         sleep(POLL_S)
+
+
+def check_lab_controls(
+    study: Study, lack: str | None, *, available: Path = Path(AVAILABLE)
+) -> None:
+    """Refuse a study before its lab is made if this build cannot provide its congestion controls.
+
+    Parameters
+    ----------
+    study : Study
+        A study with lab hosts, which use this machine's kernel.
+    lack : str or None
+        What the build lacked for BPF congestion controls, :func:`netlab.core.bpf_missing`.
+    available : Path
+        The kernel's list.
+
+    Raises
+    ------
+    Unsupported
+        The message names them, the missing tool and its packages.
+    """
+    names = study.congestions(study.run_groups(study.groups)) if lack else ()
+    if not names:
+        return
+
+    def has_module(module: str) -> bool:
+        return subprocess.run(("sh", "-c", CAN_LOAD, "sh", module)).returncode == 0
+
+    chosen = choose("lab", names, study.stacks, available.read_text().split(), has_module)
+    ours = [choice.name for choice in chosen if choice.source == "bpf"]
+    if ours:
+        raise Unsupported(
+            f"{study.name} needs netlab's own congestion control {', '.join(ours)}, and this "
+            f"netlab is built without BPF: {lack}",
+            code="E-CONGESTION-002",
+        )
 
 
 def words_of(host: Host, path: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import netlab
 from netlab import core
 from netlab.errors import BadInput, HostError
-from netlab.experiment.cc_session import CcSession, open_cc_session
+from netlab.experiment.cc_session import CcSession, check_lab_controls, open_cc_session
 from netlab.experiment.inventory import data_address, interface, open_hosts
 from netlab.experiment.lab_limits import lab_limits
 from netlab.generators import versions
@@ -402,10 +402,13 @@ def study_lab(study: Study, *, lab_id: str = "") -> Iterator[labs.Lab | None]:
     ------
     BadInput
         No lab has the id, or it does not match the study.
+    Unsupported
+        This netlab or this machine cannot provide the lab; nothing was created.
     """
     if all(host.kind != "lab" for host in study.hosts.values()):
         yield None
         return
+    check_lab_controls(study, core.bpf_missing())
     if lab_id:
         if not labs.LAB_ID.fullmatch(lab_id):
             raise BadInput("is not a lab id", key="lab", value=lab_id, code="E-RUN-010")

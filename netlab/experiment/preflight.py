@@ -207,7 +207,7 @@ def _controls(study: Study, names: tuple[str, ...], endpoint: Endpoint) -> Check
                 )
                 return Check("fail", endpoint.name, text)
     except Unsupported as error:
-        return Check("fail", endpoint.name, str(error))
+        return Check("fail", endpoint.name, str(error).removeprefix(f"{endpoint.name}: "))
     return Check("ok", endpoint.name, "congestion control " + "; ".join(texts))
 
 

@@ -24,6 +24,7 @@ from netlab.study import Study
 from netlab.study.factors import Levels, id_part
 from netlab.study.frozen import freeze, frozen_text
 from netlab.study.schedule import Visit, provenance_key, visits
+from netlab.version import version
 
 
 @dataclass
@@ -157,7 +158,7 @@ def open_record(
             started_at=now.isoformat(timespec="seconds"),
             study=study.name,
             study_digest=study.digest(),
-            version=netlab.__version__,
+            version=version(),
         )
         freeze(study, campaigns.folder(directory, log.campaign))
     kept, adopted = _valid(study, store, log, facts, lab, outer)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-import netlab
 from netlab import core
 from netlab.errors import RunError
 from netlab.experiment.cc_session import CcSession
@@ -37,6 +36,7 @@ from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Group, Study, Timing
 from netlab.study.groups import WARMUP_RTTS
 from netlab.study.schedule import Run, Visit, provenance_key
+from netlab.version import version
 
 
 @dataclass
@@ -263,7 +263,7 @@ class Trials:
             "knobs": json.dumps({n: s.knobs() for n, s in self.endpoints.items()}, sort_keys=True),
             "provenance": json.dumps(
                 {
-                    "netlab": netlab.__version__,
+                    "netlab": version(),
                     "agent": core.source_digest(),
                     "hosts": facts,
                     "link": {n: s.link for n, s in self.endpoints.items()},

@@ -111,7 +111,11 @@ def check(*, shaped: bool, queues: int = 1, search_path: str = SEARCH_PATH) -> N
     )
     lacking = [MEANINGS[word] for word in done.stdout.split() if word in MEANINGS]
     if lacking:
-        raise Unsupported(f"this kernel lacks {'; '.join(lacking)}", code="E-LAB-021")
+        reported = "; ".join(dict.fromkeys(done.stderr.split("\n"))).strip("; ")
+        raise Unsupported(
+            f"the lab needs {'; '.join(lacking)}, which this machine refused: {reported}",
+            code="E-LAB-021",
+        )
     if done.returncode != 0 and "unshare" in done.stderr:
         raise Unsupported(
             "namespaces cannot be made here (a container needs --privileged): "

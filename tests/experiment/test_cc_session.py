@@ -9,14 +9,17 @@ import pytest
 from local_host import LocalHost
 
 from netlab import core
+from netlab import study as studies
 from netlab.errors import HostError, NetlabError, Unsupported
 from netlab.experiment.cc_session import (
     CcSession,
     CongestionControl,
     can_load,
+    check_lab_controls,
     open_cc_session,
     words_for,
 )
+from netlab.files import paths
 from netlab.study import Stack
 
 LISTS = Path("/proc/sys/net/ipv4")
@@ -205,3 +208,15 @@ def test_hosts_with_the_same_control_have_the_same_description():
     )
     assert one.text() == other.text() == "bpf fast 1, alpha 2"
     assert CcSession({"fast": one}).kernel_names("fast+fast") == "nl_fast_0+nl_fast_0"
+
+
+def test_a_lab_is_refused_before_it_is_made_if_the_build_lacks_bpf(tmp_path):
+    study = studies.load(paths.study_file("slac-2003"))
+    kernel = tmp_path / "available"
+    kernel.write_text("reno cubic\n")
+    check_lab_controls(study, None, available=kernel)
+    with pytest.raises(Unsupported, match=r"without BPF: no clang; install .*") as caught:
+        check_lab_controls(study, "no clang; install it", available=kernel)
+    assert caught.value.code == "E-CONGESTION-002"
+    plain = studies.load(paths.study_file("openlab-2003"))
+    check_lab_controls(plain, "no clang; install it", available=kernel)

@@ -11,6 +11,7 @@ import shutil
 import socket
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -26,6 +27,7 @@ LIST = {
     name: Path(f"/proc/sys/net/ipv4/tcp_{name}_congestion_control")
     for name in ("available", "allowed")
 }
+ROOT = Path(__file__).parents[2]
 CONTROLS = ("scalable", "highspeed", "aimd", "fast")
 GONE_S = 10.0
 BPF_SYSCALL = {"x86_64": 321, "aarch64": 280}[platform.machine()]
@@ -233,11 +235,37 @@ def without_bpf(tmp_path_factory) -> Path:
 def test_a_build_without_bpf_says_so(without_bpf):
     with cc_session(without_bpf) as holder:
         assert holder.ready["supported"] is False
-        assert holder.ready["reason"] == "unsupported: built without BPF"
+        reason = (
+            "unsupported: built without BPF: sources compiled on a host come without BPF programs"
+        )
+        assert holder.ready["reason"] == reason
         assert {cc["sha256"] for cc in holder.ready["controls"]} == {None}
         for cc in CONTROLS:
             event = holder.ask(request("load", {"cc": cc}))
-            assert event["message"] == "unsupported: built without BPF"
+            assert event["message"] == reason
+
+
+HIDE = """
+set -eu
+for part in clang libbpf. libelf.; do
+  find -L /usr/bin /usr/lib /usr/local -xdev -type f -name "$part*" 2>/dev/null
+done | while read -r file; do
+  mount --bind /dev/null "$file"
+done
+cmake -S "$1" -B "$2" -DNL_PYTHON=OFF -DPython_EXECUTABLE="$3"
+cmake --build "$2" -j 2 --target gensink
+"""
+
+
+def test_without_clang_libbpf_and_libelf_it_builds_and_names_the_packages(tmp_path):
+    argv = ("sh", "-c", HIDE, "hide", str(ROOT / "native"), str(tmp_path), sys.executable)
+    built = subprocess.run(("unshare", "--mount", "--", *argv), capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr[-4000:]
+    assert "built without BPF congestion controls: the build found no clang" in built.stderr
+    with cc_session(tmp_path / "gensink") as holder:
+        assert holder.ready["supported"] is False
+        for words in ("no clang", "libbpf-dev libelf-dev", "clang libbpf elfutils zlib (conda)"):
+            assert words in holder.ready["reason"]
 
 
 def test_a_sanitized_session_loads_and_frees_every_control(build):

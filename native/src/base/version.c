@@ -11,3 +11,14 @@ const char *nl_source_digest(void)
 {
 	return NL_SOURCE_DIGEST;
 }
+
+const char *nl_bpf_missing(void)
+{
+#ifdef NL_BPF
+	return NULL;
+#elif defined(NL_BPF_MISSING)
+	return NL_BPF_MISSING;
+#else
+	return "sources compiled on a host come without BPF programs";
+#endif
+}

@@ -7,10 +7,9 @@
 
 #ifndef NL_BPF
 
-/* Sources compiled on a host of another architecture come without compiled BPF programs. */
 int nl_cc_supported(char why[NL_MESSAGE_MAX])
 {
-	snprintf(why, NL_MESSAGE_MAX, "unsupported: built without BPF");
+	snprintf(why, NL_MESSAGE_MAX, "unsupported: built without BPF: %s", nl_bpf_missing());
 	return 0;
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import netlab
 from netlab import core
 from netlab.errors import NetlabError
 from netlab.experiment.endpoint import host_facts, study_lab
@@ -15,6 +14,7 @@ from netlab.qualify.bench.installed import Installed
 from netlab.qualify.bench.limits import CopyLimits, copy_limits
 from netlab.qualify.bench.path import SENDER, bench_study, open_path
 from netlab.qualify.bench.rounds import Heat, LeftOut, Matrix, Turn, schedule
+from netlab.version import version
 
 MAX_FAILURES = 2
 """Exclude a contender from a cell after this many consecutive failures."""
@@ -127,7 +127,7 @@ def run_bench(
     own = [sample["error"] for sample in samples if sample["contender"] == GENSINK]
     if all(own):
         raise NetlabError(f"all transfers of gensink failed: {own[-1]}", code="E-BENCH-017")
-    core_version = {"version": netlab.__version__, "program": core.source_digest()}
+    core_version = {"version": version(), "program": core.source_digest()}
     tools = dict.fromkeys(OWN, core_version)
     tools |= {peer.tool.name: {"version": peer.version, "program": peer.program} for peer in peers}
     return Bench(

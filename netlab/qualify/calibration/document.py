@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import netlab
 from netlab import core
 from netlab.analysis.calibrated import FILE
 from netlab.files.json_file import write_json
@@ -14,6 +13,7 @@ from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.interference import InterferenceResult
 from netlab.qualify.calibration.rate_run import Calibration
 from netlab.qualify.calibration.verdicts import WITHIN
+from netlab.version import version
 
 SCHEMA = 3
 
@@ -52,7 +52,7 @@ class CalibrationDocument:
         return {
             "netlab_calibration": SCHEMA,
             "started_at": self.started_at,
-            "netlab": netlab.__version__,
+            "netlab": version(),
             "agent": core.source_digest(),
             "machine": self._parts[0].machine,
             **({} if self.rates is None else self.rates.as_json()),

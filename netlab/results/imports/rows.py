@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-import netlab
 from netlab.errors import BadInput
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.results.imports.formats import ReadFile
 from netlab.results.imports.records import MAX_COUNT, Record
+from netlab.version import version
 
 UNKNOWN = "unknown"
 """Unknown tuning or congestion control; unknown bytes are 0."""
@@ -218,7 +218,7 @@ def row_of(
         message=f"imported from {named}",
         unsupported="[]",
         knobs="{}",
-        provenance=json.dumps({"netlab": netlab.__version__, "imported": imported}, sort_keys=True),
+        provenance=json.dumps({"netlab": version(), "imported": imported}, sort_keys=True),
     )
     return row
 
