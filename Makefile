@@ -9,7 +9,7 @@ NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench check test wheel notebook clean setup
+.PHONY: help study bench check test poisoned wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test: ## set up, then every test, the end-to-end ones included
 	@$(BIN)/mypy
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py $(PYTEST_ARGS)
 
+poisoned: ## the quick tests as a user with broken results, keys, programs and a German locale
+	@$(BIN)/python tests/poisoned.py
+
 wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on
 	@.ci/wheel dist
 
@@ -51,4 +54,7 @@ notebook: setup ## JupyterLab, opened on work/00-start-here.ipynb, a copy that g
 
 clean: ## remove what was built: .venv, build, dist, site, guide (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi
-	@rm -rf .venv .uv build dist site guide .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .uv build dist site guide .pytest_cache .ruff_cache .hypothesis .mypy_cache
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+	@# a worktree shares the filter with its repository
+	@[ ! -d .git ] || git config --local --remove-section filter.netlab-notebook 2>/dev/null || :
