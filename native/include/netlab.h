@@ -246,6 +246,7 @@ NL_API void nl_meter_diff(const struct nl_meter *before, const struct nl_meter *
 
 struct nl_process_use {
 	int32_t pid;
+	uint64_t born_ticks; /* since boot, the same in every PID namespace */
 	uint64_t cpu_us;
 	char name[NL_PROCESS_NAME];
 };
@@ -253,7 +254,8 @@ struct nl_process_use {
 struct nl_others {
 	uint32_t known; /* 0: the processes could not be read */
 	int32_t pid;    /* of the calling process, which does not count */
-	uint64_t t0_ns, t1_ns;
+	uint64_t born_ticks;
+	uint64_t t0_ns, t1_ns; /* from the start of the first scan to the end of the second */
 	uint64_t cpu_us;
 	uint64_t top_count;
 	struct nl_process_use top[NL_TOP_PROCESSES]; /* those that used most */

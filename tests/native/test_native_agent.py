@@ -466,13 +466,15 @@ def test_quit_ends_it(start_agent):
 
 
 def test_meter_and_ping(agent):
-    snapshot = agent.ask("meter interface=lo")
+    snapshot = agent.ask("meter interface=lo others=1")
     assert snapshot["event"] == "meter" and snapshot["interface"]["name"] == "lo"
     assert len(snapshot["cpu"]) == os.cpu_count()
     assert snapshot["context_switches"] > 0 and snapshot["interrupts"] > 0
     assert set(snapshot["softnet"]) == {"processed", "dropped", "time_squeeze"}
     assert set(snapshot["process"]) == {"user_us", "system_us"}
     assert agent.ask("meter")["interface"] is None
+    others = agent.ask("meter others=1")["others"]
+    assert snapshot["others"] is None and others["pid"] == agent.process.pid
     assert agent.ask("ping")["t_ns"] > snapshot["t_ns"]
 
 

@@ -9,6 +9,7 @@
 #include "base/fd_limit.h"
 #include "base/host_lock.h"
 #include "base/serve.h"
+#include "meter/processes.h"
 #include "netlab.h"
 #include "run/options.h"
 #include "run/meter_json.h"
@@ -29,6 +30,7 @@ struct agent {
 	struct nl_run_table *table;
 	struct nl_serve serve;
 	struct nl_host_lock lock;
+	struct nl_process_scan others; /* of the last request for them */
 };
 
 /* -- answers ------------------------------------------------------------------- */
@@ -131,8 +133,13 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	const char *interface = nl_request_get(request, "interface");
 	struct nl_meter *meter;
 	struct nl_meter_span *work;
-	int code = nl_request_only_known(request, err);
+	struct nl_others others;
+	uint64_t asked = 0;
+	int code;
 
+	if (nl_request_u64(request, "others", 0, 1, &asked) < 0)
+		return nl_fail_key(err, "others", "others: expected 0 or 1");
+	code = nl_request_only_known(request, err);
 	if (code)
 		return code;
 	meter = malloc(sizeof(*meter));
@@ -144,6 +151,12 @@ static int request_meter(void *context, struct nl_request *request, struct nl_er
 	if (!code) {
 		begin_event(agent, "meter");
 		nl_json_snapshot(&agent->json, meter, work);
+		if (asked) {
+			nl_process_since(&agent->others, &others);
+			nl_json_others(&agent->json, &others);
+			nl_process_scan_free(&agent->others);
+			nl_process_scan(&agent->others, NL_SCAN_FIRST);
+		}
 		end_event(agent);
 	}
 	free(meter);
@@ -271,6 +284,7 @@ int nl_agent_serve(int in_fd, int out_fd, uint64_t silence_ns)
 	nl_async_out_free(agent->out);
 	nl_json_free(&agent->json);
 	nl_run_table_free(agent->table);
+	nl_process_scan_free(&agent->others);
 	free(agent);
 	return code ? 1 : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */
 enum { DEPTH_MAX = 256 };
@@ -92,38 +93,64 @@ static int add(struct nl_process_scan *scan, const struct nl_process *process)
 	return 0;
 }
 
-int nl_process_scan(struct nl_process_scan *out)
+/* Add the processes of /proc to the scan, with nothing but their ids. */
+static int list(struct nl_process_scan *scan)
 {
-	char path[64], text[1024];
-	struct nl_process process;
+	struct nl_process process = {0};
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
 	int failed = proc ? 0 : -1, errnum;
 
-	memset(out, 0, sizeof(*out));
-	out->t_ns = nl_now_ns();
-	while (!failed && (entry = readdir(proc))) {
-		long len;
-
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || strlen(entry->d_name) > 10)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%.10s/stat", entry->d_name);
-		len = nl_file_read(path, text, sizeof(text));
-		if (len < 0 || nl_process_parse(text, (size_t)len, &process))
-			continue; /* it has ended, or is hidden */
-		if (!process.kernel)
-			failed = add(out, &process);
-	}
+	while (!failed && (entry = readdir(proc)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    strlen(entry->d_name) <= 10) {
+			process.pid = (int32_t)strtol(entry->d_name, NULL, 10);
+			failed = add(scan, &process);
+		}
 	errnum = errno;
 	if (proc)
 		closedir(proc);
-	if (failed) {
+	errno = errnum;
+	return failed;
+}
+
+static int read_process(struct nl_process *process)
+{
+	char path[64], text[1024];
+	long len;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
+	len = nl_file_read(path, text, sizeof(text));
+	return len < 0 ? -1 : nl_process_parse(text, (size_t)len, process);
+}
+
+int nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
+{
+	size_t kept = 0;
+	int errnum;
+
+	memset(out, 0, sizeof(*out));
+	out->t0_ns = nl_now_ns();
+	if (list(out)) {
+		errnum = errno;
 		nl_process_scan_free(out);
 		errno = errnum;
 		return -1;
 	}
 	if (out->count)
 		qsort(out->process, out->count, sizeof(*out->process), by_pid);
+	for (size_t i = 0; i < out->count; i++) {
+		size_t at = order == NL_SCAN_FIRST ? out->count - 1 - i : i;
+		struct nl_process *process = &out->process[at];
+
+		if (read_process(process) || process->kernel)
+			process->pid = 0; /* it has ended, or is hidden */
+	}
+	out->t1_ns = nl_now_ns();
+	for (size_t i = 0; i < out->count; i++)
+		if (out->process[i].pid)
+			out->process[kept++] = out->process[i];
+	out->count = kept;
 	return 0;
 }
 
@@ -217,14 +244,17 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 			take_from_heirs(before, after, &before->process[i], children);
 	out->known = 1;
 	out->pid = self;
-	out->t0_ns = before->t_ns;
-	out->t1_ns = after->t_ns;
+	/* all that counts was used between these, so that it is never more than the CPUs had */
+	out->t0_ns = before->t0_ns;
+	out->t1_ns = after->t1_ns;
 	for (size_t i = 0; i < after->count; i++) {
 		const struct nl_process *now = &after->process[i], *then = same(before, now);
-		struct nl_process_use use = {.pid = now->pid};
+		struct nl_process_use use = {.pid = now->pid, .born_ticks = now->born_ticks};
 		uint64_t own = grown(then ? then->own_ticks : 0, now->own_ticks);
 
 		use.cpu_us = (own + children[i]) * tick_us;
+		if (now->pid == self)
+			out->born_ticks = now->born_ticks;
 		if (now->pid == self || !use.cpu_us)
 			continue;
 		memcpy(use.name, now->name, sizeof(use.name));
@@ -232,4 +262,16 @@ void nl_process_diff(const struct nl_process_scan *before, const struct nl_proce
 		rank(out, &use);
 	}
 	free(children);
+}
+
+void nl_process_since(const struct nl_process_scan *first, struct nl_others *out)
+{
+	uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct nl_process_scan now;
+
+	memset(out, 0, sizeof(*out));
+	if (!first->count || nl_process_scan(&now, NL_SCAN_SECOND))
+		return;
+	nl_process_diff(first, &now, (int32_t)getpid(), tick_us, out);
+	nl_process_scan_free(&now);
 }

@@ -67,14 +67,8 @@ static void take_meter(struct watch *watch, int which)
 /* Scan before the warm-up and after the window: a scan of many processes takes some ms. */
 static void close_others(struct watch *watch)
 {
-	struct nl_process_scan now;
-	uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-
-	if (!watch->others.count || watch->run->report.others.known || nl_process_scan(&now))
-		return;
-	nl_process_diff(&watch->others, &now, (int32_t)getpid(), tick_us,
-			&watch->run->report.others);
-	nl_process_scan_free(&now);
+	if (!watch->run->report.others.known)
+		nl_process_since(&watch->others, &watch->run->report.others);
 }
 
 static void close_card(struct watch *watch)
@@ -363,7 +357,7 @@ static int begin(struct watch *watch, uint64_t deadline_ns, struct nl_err *err)
 	struct nl_run *run = watch->run;
 	int code = NL_OK;
 
-	nl_process_scan(&watch->others);
+	nl_process_scan(&watch->others, NL_SCAN_FIRST);
 	nl_card_scan(run->opts.interface, &watch->card);
 	if (run->opts.role == NL_GEN)
 		code = nl_gen_go(run, deadline_ns, err);

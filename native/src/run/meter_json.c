@@ -106,14 +106,15 @@ void nl_json_others(struct nl_json *j, const struct nl_others *others)
 	}
 	nl_json_open(j, "others");
 	nl_json_i64(j, "pid", others->pid);
-	PUT_MEMBERS(j, {"t0_ns", others->t0_ns}, {"t1_ns", others->t1_ns},
-		    {"cpu_us", others->cpu_us});
+	PUT_MEMBERS(j, {"born_ticks", others->born_ticks}, {"t0_ns", others->t0_ns},
+		    {"t1_ns", others->t1_ns}, {"cpu_us", others->cpu_us});
 	nl_json_array(j, "top");
 	for (uint64_t n = 0; n < others->top_count; n++) {
 		nl_json_open(j, NULL);
 		nl_json_i64(j, "pid", others->top[n].pid);
 		nl_json_text(j, "name", others->top[n].name);
-		nl_json_u64(j, "cpu_us", others->top[n].cpu_us);
+		PUT_MEMBERS(j, {"born_ticks", others->top[n].born_ticks},
+			    {"cpu_us", others->top[n].cpu_us});
 		nl_json_close(j);
 	}
 	nl_json_array_end(j);

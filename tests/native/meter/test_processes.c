@@ -51,12 +51,15 @@ static void growth_and_new_processes_count(void)
 				   {.pid = 6, .born_ticks = 9, .own_ticks = 7, .name = "six"}};
 	struct nl_process_scan a = scan(then, 2), b = scan(now, 3);
 
+	a.t0_ns = 1, a.t1_ns = 2, b.t0_ns = 5, b.t1_ns = 9;
 	nl_process_diff(&a, &b, 99, TICK_US, &others);
 	CHECK(others.known && others.pid == 99 && others.cpu_us == 110000);
 	CHECK(others.top_count == 2 && others.top[0].pid == 6 && others.top[0].cpu_us == 70000);
-	CHECK(strcmp(others.top[0].name, "six") == 0);
+	CHECK(strcmp(others.top[0].name, "six") == 0 && others.top[0].born_ticks == 9);
+	/* what was used while the second scan went on is in the time as well */
+	CHECK(others.t0_ns == 1 && others.t1_ns == 9);
 	nl_process_diff(&a, &b, 6, TICK_US, &others);
-	CHECK(others.cpu_us == 40000 && others.top_count == 1);
+	CHECK(others.cpu_us == 40000 && others.top_count == 1 && others.born_ticks == 9);
 }
 
 /* A shell ran a child of 500 ticks, 3 of them between the scans. */
@@ -148,12 +151,12 @@ static void a_busy_process_of_this_machine_is_found(void)
 	}
 	CHECK(child > 0 && clock_getcpuclockid(child, &clock) == 0);
 	at_us[0] = read_us(clock);
-	CHECK(nl_process_scan(&a) == 0 && a.count > 1);
+	CHECK(nl_process_scan(&a, NL_SCAN_FIRST) == 0 && a.count > 1);
 	at_us[1] = read_us(clock);
 	while (read_us(clock) - at_us[1] < BUSY_US)
 		usleep(5000);
 	at_us[2] = read_us(clock);
-	CHECK(nl_process_scan(&b) == 0);
+	CHECK(nl_process_scan(&b, NL_SCAN_SECOND) == 0);
 	at_us[3] = read_us(clock);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);

@@ -19,14 +19,14 @@ struct end {
 
 static _Thread_local int scans_left; /* until this thread is held; 0: it never is */
 
-int __real_nl_process_scan(struct nl_process_scan *out);
-int __wrap_nl_process_scan(struct nl_process_scan *out);
+int __real_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
+int __wrap_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
 
-int __wrap_nl_process_scan(struct nl_process_scan *out)
+int __wrap_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
 {
 	if (scans_left && --scans_left == 0)
 		sleep(HELD_S);
-	return __real_nl_process_scan(out);
+	return __real_nl_process_scan(out, order);
 }
 
 static void *execute(void *argument)
