@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import CELL_KEYS, valid
+from netlab.measure.machines import one_machine
 from netlab.study import Study
 
 COLUMNS = (*CELL_KEYS, "cpu_s_per_GB", "low", "high", "n")
@@ -18,14 +19,14 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """CPU time of the machines at both ends for every GB of payload, cell by cell.
 
     It is the busy time of all cores in the window, the kernel's included, so other work of a
-    machine counts too. Hosts of a lab share one machine, which is counted once.
+    machine counts too. A machine with both ends is counted once.
 
     Parameters
     ----------
     runs : DataFrame
         The runs table; flagged runs are left out.
     study : Study
-        Says which paths are within one machine.
+        Says which paths are of a lab, for records that lack the boot of a host.
 
     Returns
     -------
@@ -35,8 +36,8 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     """
     good = valid(runs)
     good = good[good["goodput_MBps"] > 0]
-    cores = {text: _cores(text) for text in good["provenance"].unique()}
-    busy = [_busy_cores(row, cores[row["provenance"]], study) for row in good.to_dict("records")]
+    facts = {text: _facts(text) for text in good["provenance"].unique()}
+    busy = [_busy_cores(row, facts[row["provenance"]], study) for row in good.to_dict("records")]
     cost = np.asarray(busy, dtype=float) / (good["goodput_MBps"].astype(float) / 1e3)
     known = good.assign(cost=cost)[lambda frame: frame["cost"].notna()]
     rows = [
@@ -46,19 +47,20 @@ def cpu_cost(runs: pd.DataFrame, study: Study) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows, columns=list(COLUMNS))
 
 
-def _cores(provenance: str) -> dict[str, float]:
-    """Number of CPUs by host."""
-    hosts = json.loads(provenance or "{}").get("hosts") or {}
-    counts = {host: facts.get("cpus") for host, facts in hosts.items()}
-    return {host: float(count) for host, count in counts.items() if count}
+def _facts(provenance: str) -> dict[str, dict]:
+    """Facts of each host."""
+    return json.loads(provenance or "{}").get("hosts") or {}
 
 
-def _busy_cores(row: Mapping, cores: Mapping[str, float], study: Study) -> float:
+def _busy_cores(row: Mapping, facts: Mapping[str, Mapping], study: Study) -> float:
     """Cores that were busy in the window, at both ends together; NaN if unknown."""
     ends = [("sender", row["sender"])]
-    if not study.one_machine(row["path"]):
+    if not (study.in_lab(row["path"]) or one_machine(facts)):
         ends.append(("receiver", row["receiver"]))
-    shares = [(row[f"{end}_cpu_percent"], cores.get(host)) for end, host in ends]
-    if any(pd.isna(share) or count is None for share, count in shares):
-        return float("nan")
-    return sum(float(share) / 100 * count for share, count in shares if count is not None)
+    cores = 0.0
+    for end, host in ends:
+        share, cpus = row[f"{end}_cpu_percent"], facts.get(host, {}).get("cpus")
+        if pd.isna(share) or not cpus:
+            return float("nan")
+        cores += float(share) / 100 * cpus
+    return cores

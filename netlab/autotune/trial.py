@@ -159,7 +159,8 @@ class PathUnderTest:
         """
         started_s = self._now()
         limit_s = min(self._end_s, started_s + self.run_s + HANG_S)
-        setting = setting_of(self.study, self.group.path, self.mtu_B)
+        facts = {end.name: end.facts for end in self._ends}
+        setting = setting_of(self.study, self.group.path, self.mtu_B, facts=facts)
         try:
             made = measured(
                 lambda: self._run(candidate, limit_s),
@@ -169,6 +170,7 @@ class PathUnderTest:
                 endpoints=self._ends,
                 run_id="autotune",
                 emulation=self._emulation,
+                noise=self.study.noise,
             )
         except RunError as error:
             wall_s = self._now() - started_s

@@ -14,6 +14,7 @@ from pathlib import Path
 from netlab import core
 from netlab.experiment.endpoint import Endpoint
 from netlab.files.json_file import write_json
+from netlab.measure.machines import one_machine, with_controller
 from netlab.results import campaigns
 from netlab.study import Study
 from netlab.study.schedule import Run
@@ -70,8 +71,12 @@ class Copies:
         HostError
             A host is lost.
         """
-        if study.one_machine(path):
+        facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
+        if with_controller(facts) == set(endpoints):
             return cls(one_MBps=core.memory_copy_MBps(budget_ms=OWN_BUDGET_MS).cold_MBps)
+        if one_machine(facts):
+            rate = _measured(next(iter(endpoints.values())))
+            return cls(one_MBps=rate if isinstance(rate, float) else None)
         file = campaigns.folder(directory, campaign) / FILE if campaign else None
         known = _read(file) if file else {}
         found = {

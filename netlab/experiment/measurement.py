@@ -29,6 +29,7 @@ from netlab.measure import (
 from netlab.measure.exchange import Request
 from netlab.measure.flags import LIMITS, flags_of
 from netlab.measure.foreign import foreign_load
+from netlab.measure.machines import one_machine
 from netlab.measure.record import with_upper_bound
 from netlab.study import Group, Noise, Study, Timing
 
@@ -203,20 +204,20 @@ def setting_of(
     *,
     memory_MBps: float | None = None,
     memory_source: str = "",
-    facts: Mapping[str, Mapping] | None = None,
+    facts: Mapping[str, Mapping],
 ) -> RunSetting:
-    """Ceilings of a path, and whether one machine has both ends.
+    """Ceilings of a path, and whether one machine has both ends, from the ``facts`` of the hosts.
 
-    The bus is the study's, else the one that ``facts`` of the hosts report.
+    The bus is the study's, else the one that they report.
     """
-    bus = path_bus(study, path, facts or {})
+    bus = path_bus(study, path, facts)
     return RunSetting(
         mtu_B=mtu_B,
         bus_MBps=bus.bandwidth_MBps,
         link_MBps=link_MBps(study, path),
         memory_MBps=memory_MBps,
         bus_shared=bus.shared,
-        one_machine=study.one_machine(path),
+        one_machine=one_machine(facts),
         bus_source=bus.source,
         memory_source=memory_source,
     )
@@ -297,7 +298,7 @@ def measured(
     outcome, ledger = result.outcome, result.ledger
     row = {**named(result), **record(outcome, setting, ledger, emulated), **result.columns}
     intervals = interval_rows(run_id, outcome.flows)
-    foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
+    foreign = foreign_load(outcome, emulated)
     largest = foreign.largest if foreign else ""
     flags = flags_of(
         with_upper_bound(row, setting, both=len(outcome.flows) == 2),

@@ -15,6 +15,7 @@ from netlab.experiment.path_bus import contradiction, host_bus
 from netlab.files import paths
 from netlab.generators import missing
 from netlab.hosts.pathcheck import ping
+from netlab.measure.machines import one_machine
 from netlab.study import Group, Study, Timing
 from netlab.study.factors import path_of_link
 from netlab.study.levels import study_at
@@ -91,6 +92,8 @@ def _space(study: Study, where: Path) -> Iterator[Check]:
 
 def _path(study: Study, path: str, endpoints: dict[str, Endpoint]) -> Iterator[Check]:
     most = max(study.streams) * 2
+    if one_machine({name: endpoint.facts for name, endpoint in endpoints.items()}):
+        yield Check("ok", f"path {path}", "both ends are one machine: its CPUs count once")
     for name, endpoint in endpoints.items():
         facts = endpoint.facts
         yield Check(

@@ -32,6 +32,7 @@ from netlab.hosts.pathcheck import PathCheck, probe_path
 from netlab.measure import RunEnd, trace_rows
 from netlab.measure.bottleneck import bottleneck
 from netlab.measure.exchange import Request
+from netlab.measure.machines import with_controller
 from netlab.results import RUN_COLUMNS, SCHEMA_VERSION
 from netlab.study import OWN, Group, Study, Timing
 from netlab.study.groups import WARMUP_RTTS
@@ -212,7 +213,7 @@ class Trials:
             hosts={host: endpoint.host for host, endpoint in self.endpoints.items()},
             versions=self.context["generators"][name],
             mtu_B=mtu_B,
-            one_machine=self.study.one_machine(self.visit.path),
+            with_controller=with_controller({n: e.facts for n, e in self.endpoints.items()}),
         )
 
     def _named(self, run: Run, made: TrialResult | None = None) -> dict:

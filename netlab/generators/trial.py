@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
@@ -80,7 +80,7 @@ def run_trial(
     hosts: Mapping[str, Host],
     versions: Mapping[str, str],
     mtu_B: int,
-    one_machine: bool,
+    with_controller: Collection[str] = (),
     variant: Variant | None = None,
     ports: random.Random | None = None,
 ) -> TrialResult:
@@ -98,8 +98,8 @@ def run_trial(
         Host name to open host, and to its version of the tool.
     mtu_B : int
         MTU of the path.
-    one_machine : bool
-        True if both ends are on the controller's machine.
+    with_controller : collection of str
+        Hosts on the controller's machine.
     variant : Variant, optional
         Ask for the result alone, in this way: nothing is read during the transfer, and all of it is
         the window.
@@ -157,7 +157,8 @@ def run_trial(
         # The tool's CPU time adds to that of its host's agent.
         both_us = round(1e6 * spent_s[name] + own_us(meter["total"]))
         meter["total"]["process"] = {"user_us": both_us, "system_us": 0}
-        meter["total"]["controller_us"] = 1e6 * own_s * one_machine / len(meters)
+        if name in with_controller:
+            meter["total"]["controller_us"] = 1e6 * own_s / len(with_controller)
     flows, ledger = [], Ledger(error_B=None)
     for way, near, far in zip(open_ways, sent, got, strict=True):
         answers = parse_answers(tool, near.text, far.text, way.transfer, brief=brief)

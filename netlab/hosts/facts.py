@@ -10,6 +10,7 @@ first() { if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi; }
 say hostname "$(uname -n)"
 say kernel "$(uname -r)"
 say machine "$(uname -m)"
+say boot_id "$(first /proc/sys/kernel/random/boot_id)"
 say os "$(. /etc/os-release 2>/dev/null && printf %s "$PRETTY_NAME")"
 say cpus "$(grep -c '^processor' /proc/cpuinfo)"
 say cpu_model "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)"
@@ -104,6 +105,7 @@ TEXTS = (
     "hostname",
     "kernel",
     "machine",
+    "boot_id",
     "os",
     "cpu_model",
     "smt",
@@ -150,8 +152,8 @@ def parse(text: str, interface: str | None = None) -> dict[str, str | int | bool
     Returns
     -------
     dict
-        A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine os cpus
-        cpu_model memory_kB smt iommu governor cpu_frequency thermal_throttling interface
+        A flat dict of JSON scalars, None for an unknown fact: ``hostname kernel machine boot_id os
+        cpus cpu_model memory_kB smt iommu governor cpu_frequency thermal_throttling interface
         interface_exists mtu_B link_speed_Mbps duplex operstate mac_address nic_driver
         nic_driver_version nic_firmware pci_vendor pci_device bus_address bus_width
         bus_speed bus_max_width bus_max_speed bus_max_payload_B bus_pci_x_bits bus_slot_speed

@@ -311,7 +311,7 @@ def record(
     softnet = [((meter or {}).get("softnet") or {}).get("dropped") for meter in whole]
     traffic = foreign_traffic(outcome, mtu_B=setting.mtu_B)
     throttled = throttling(outcome)
-    foreign = foreign_load(outcome, one_machine=setting.one_machine, emulated=emulated)
+    foreign = foreign_load(outcome, emulated)
     return {
         "engine": _engine(flows),
         "policy": _policy(flows),

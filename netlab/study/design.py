@@ -408,8 +408,8 @@ class Study(Model):
         """The tuning that a host takes for a tuning level: the study's own, or netlab's."""
         return resolved(self, self.profile(host, tuning))
 
-    def one_machine(self, path: str) -> bool:
-        """True if both ends of a path share a machine, as the hosts of a lab do."""
+    def in_lab(self, path: str) -> bool:
+        """True if both ends of a path are hosts of the lab, whose link netlab makes."""
         return all(self.hosts[end.host].kind == "lab" for end in self.path(path).ends)
 
     def bus_shared(self, path: str) -> bool:

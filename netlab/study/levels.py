@@ -203,7 +203,7 @@ def _check_combinations(study: Study, group: Group, place: tuple[str | int, ...]
             (*place, "exclude") if group.exclude else ("exclude",),
             code="E-STUDY-069",
         )
-    if any(one.of_link for one in found) and not study.one_machine(group.path):
+    if any(one.of_link for one in found) and not study.in_lab(group.path):
         names = [name for name in factors_of(study, group) if name in OF_LINK]
         raise misplaced(
             f"{group.name}: {', '.join(names)}: only a path between lab hosts has a link to set",

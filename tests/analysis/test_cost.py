@@ -36,6 +36,9 @@ def test_two_machines_are_added_and_flagged_runs_left_out(tmp_path):
         (busy / (runs["goodput_MBps"] / 1e3)).to_numpy()
     )
     assert len(cpu_cost(runs.assign(flags="stalled"), study)) == 0
+    one = {host: facts | {"boot_id": "1-a"} for host, facts in hosts.items()}
+    once = cpu_cost(runs.assign(provenance=json.dumps({"hosts": one})), study)
+    assert once["cpu_s_per_GB"].to_numpy() * 3 == pytest.approx(cost["cpu_s_per_GB"].to_numpy())
 
 
 def test_a_host_without_a_number_of_cpus_or_a_meter_has_no_cost(runs, openlab):

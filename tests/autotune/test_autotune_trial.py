@@ -25,7 +25,7 @@ class ScriptedEndpoint:
     agent: ScriptedAgent
     address: str = "198.18.0.1"
     interface: str = "data0"
-    facts: dict = field(default_factory=lambda: {"cpus": 2, "mtu_B": 1500})
+    facts: dict = field(default_factory=lambda: {"cpus": 2, "mtu_B": 1500, "boot_id": "1-a"})
     clamps: tuple = (None, None)
     may_force: bool = True
     drifted: list = field(default_factory=list)

@@ -186,7 +186,7 @@ def made(tool, endpoints, spoiled=None, request=REQUEST, **more):
     ]
     hosts = {name: endpoint.host for name, endpoint in endpoints.items()} | (spoiled or {})
     versions = dict.fromkeys(hosts, "some version")
-    how = {"mtu_B": 1500, "one_machine": True, **more}
+    how = {"mtu_B": 1500, "with_controller": ("left", "right"), **more}
     return run_trial(tool, *sides, request, hosts=hosts, versions=versions, **how)
 
 

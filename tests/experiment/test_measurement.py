@@ -21,6 +21,7 @@ from netlab.experiment.measurement import (
 )
 from netlab.study import Study, Timing
 
+FACTS = {name: {"boot_id": "1-a"} for name in "ab"}
 TIMING = Timing(rounds=1, seconds=1.0, warmup_s=0.3, drain_s=2.0)
 
 
@@ -81,9 +82,13 @@ def test_the_link_of_a_shaped_path_has_its_rate():
     links = {"fast": {}, "slow": {"rate_Mbps": 80.0}}
     pair = lab_pair("pair", "Two paths", links, [{"name": n, "path": n} for n in links])
     assert link_MBps(pair, "slow") == 10.0
-    setting = setting_of(pair, "slow", 9000, memory_MBps=5.0)
+    facts = {SENDER: {"boot_id": "1-a"}, RECEIVER: {"boot_id": "1-a"}}
+    setting = setting_of(pair, "slow", 9000, memory_MBps=5.0, facts=facts)
     assert (setting.mtu_B, setting.link_MBps, setting.memory_MBps) == (9000, 10.0, 5.0)
     assert setting.one_machine
+    for other in ({"boot_id": "2-b"}, {}):
+        facts[RECEIVER] = other
+        assert not setting_of(pair, "slow", 9000, facts=facts).one_machine
     assert [group.sender for group in pair.groups] == [SENDER] * 2
     assert pair.receiver(pair.groups[0]) == RECEIVER
 
@@ -104,7 +109,7 @@ def test_a_run_is_recorded_and_flagged():
     made, ends, run = run_on(agents, drift=["mtu was 9000, is 1500"])
     result = measured(
         run,
-        setting=setting_of(made, "a-b", 1500),
+        setting=setting_of(made, "a-b", 1500, facts=FACTS),
         timing=TIMING,
         group=made.groups[0],
         endpoints=ends.values(),
@@ -131,7 +136,7 @@ def test_a_run_over_an_emulated_path_is_made_between_its_reports():
     with pytest.raises(RunError, match="emulator is gone"):
         measured(
             run,
-            setting=setting_of(made, "a-b", 1500),
+            setting=setting_of(made, "a-b", 1500, facts=FACTS),
             timing=TIMING,
             group=made.groups[0],
             endpoints=ends.values(),

@@ -43,7 +43,7 @@ def made(host, tool: Tool, *, carried_B: int = CARRIED_B, **more) -> tuple[Trial
         for name, agent in zip(("left", "right"), agents, strict=True)
     ]
     hosts = {"left": host, "right": host}
-    how = {"mtu_B": 1500, "one_machine": True, "variant": Variant(4096), **more}
+    how = {"mtu_B": 1500, "with_controller": ("left", "right"), "variant": Variant(4096), **more}
     result = run_trial(tool, *ends, REQUEST, hosts=hosts, versions={}, **how)
     return result, len(agents[1].asked("meter"))
 

@@ -25,6 +25,7 @@ from netlab.generators.route import congestion_route
 from netlab.generators.tools import Variant
 from netlab.lab.lab import Lab
 from netlab.measure.flags import INTERFERENCE
+from netlab.measure.machines import with_controller
 from netlab.qualify.bench.contenders import OwnVariant
 from netlab.qualify.bench.installed import Installed
 from netlab.qualify.bench.limits import CopyLimits
@@ -203,6 +204,7 @@ class BenchPath:
                 self.environment.mtu_B,
                 memory_MBps=self.limits.all_hot_MBps if variant.copies else None,
                 memory_source=f"hot copies by {self.limits.cores} cores, measured before",
+                facts=self._facts,
             ),
             timing=timing,
             group=self.study.groups[0],
@@ -248,10 +250,14 @@ class BenchPath:
             hosts={name: endpoint.host for name, endpoint in self.endpoints.items()},
             versions={},
             mtu_B=self.environment.mtu_B,
-            one_machine=True,
+            with_controller=with_controller(self._facts),
             variant=variant,
         )
         return result, result.outcome.flows[0].sink["meter"]["total"]
+
+    @property
+    def _facts(self) -> dict[str, dict]:
+        return {name: endpoint.facts for name, endpoint in self.endpoints.items()}
 
     def _options(self, turn: Turn | Heat, variant: OwnVariant | Variant) -> dict[str, Any]:
         """Options of a request: those of netlab's core, or the threads of a tool."""

@@ -31,7 +31,7 @@ def endpoint(name: str, agent, host=None, drift=()) -> SimpleNamespace:
         host=host,
         address="127.0.0.1",
         interface="data0",
-        facts={"cpus": 2},
+        facts={"cpus": 2, "boot_id": "1-a"},
         may_force=True,
         buffer_clamps=lambda: (None, None),
         kernel_names=lambda congestion: congestion,
