@@ -146,6 +146,7 @@ def _progress() -> Iterator[Progress]:
 
 def _show_plan(ask: ScreenRequest) -> None:
     """Print the rows of the design and the estimated time; hosts are read only."""
+    from netlab.experiment.retries import LEAST
     from netlab.screen.design import design
     from netlab.screen.probe import probe
     from netlab.study.schedule import VISIT_S, run_s
@@ -164,7 +165,9 @@ def _show_plan(ask: ScreenRequest) -> None:
     if study.max_rounds > study.min_rounds:
         rounds += f" to {study.max_rounds}"
     seconds = each_s * (len(plan.rows) * study.min_rounds + 3 * ask.confirm_rounds)
+    again_s = each_s * study.noise.retries * (len(plan.rows) + 3) * LEAST + study.noise.wait
     click.echo(
         f"{plan.kind} design: {len(plan.rows)} rows x {rounds} rounds, then 3 x "
-        f"{ask.confirm_rounds} runs: about {seconds / 60:.0f} min at least"
+        f"{ask.confirm_rounds} runs: about {seconds / 60:.0f} min at least, and up to "
+        f"{again_s / 60:.0f} min more if other work disturbs the runs"
     )

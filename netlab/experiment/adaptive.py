@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from netlab.analysis.cells import valid
+from netlab.analysis.intervals import LEAST
 from netlab.analysis.precision import half_width_percent, nominal_level, rounds_needed
 from netlab.study import Study
 from netlab.study.schedule import VISIT_S, Visit, cell_of, run_s
@@ -81,8 +82,8 @@ def look(
     more_rounds : int
         Rounds until the next look.
     left_s : float
-        What is left of the budget. If it is too short for all open cells, those that need the
-        fewest rounds go on.
+        What is left of the budget. If it is too short for all open cells, those without an
+        interval go on, then those that need the fewest rounds.
     """
     precision, level = study.precision, nominal_level(study)
     if precision is None:
@@ -100,7 +101,8 @@ def look(
         half = half_width_percent(found, level)
         if len(found) < precision.min_rounds or not half <= precision.half_width_percent:
             need = rounds_needed(found, precision.half_width_percent, level)
-            open_cells[cell] = math.inf if math.isnan(need) else need
+            # a cell without an interval comes first: it needs the rounds that make one
+            open_cells[cell] = LEAST - len(found) if math.isnan(need) else need
     going, cost_s, blocks = set(), 0.0, set()
     for cell in sorted(open_cells, key=lambda cell: (open_cells[cell], cell)):
         more_s = takes_s[cell] + (0.0 if planned[cell] in blocks else VISIT_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from netlab.analysis.cells import valid
 from netlab.experiment.adaptive import Look, look
 from netlab.experiment.endpoint import host_facts, study_lab
 from netlab.experiment.record import CampaignRecord, check_study, exclusive, open_record
-from netlab.experiment.retries import disturbed, failed, held_up
+from netlab.experiment.retries import disturbed, failed, held_up, next_lot
 from netlab.experiment.stopped import Stopped
 from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
@@ -204,6 +205,9 @@ class _Rounds:
         self.going: frozenset[str] | None = None  # all
         self.looks: list[Look] = []
         self.visits = self.measured = self.planned = self.silent = 0
+        self.begun: set[str] = set()
+        self.tried: Counter[str] = Counter()
+        self.retrying = True
         self._kernels = ExitStack()
         self._kernel: Kernel | None = None
         self.out_of_time = False
@@ -224,6 +228,7 @@ class _Rounds:
             len(todo),
             _mean_run_s(study, planned[0]),
             _until(study, at[0], at[1:]),
+            again=study.noise.retries > 0,
         )
         for host, text in self.record.log.contradictions.items():
             self.watcher.note(f"{host}: bus: {text}")
@@ -231,6 +236,7 @@ class _Rounds:
             for before, last in zip((0, *at), at, strict=False):
                 for round in planned[before:last]:
                     self._round(round, bounded=before > 0)
+                self._again(planned[:last])
                 if study.precision is None or self.out_of_time:
                     break
                 self._look(last, planned, at)
@@ -256,22 +262,35 @@ class _Rounds:
         )
 
     def _round(self, planned: Sequence[Visit], *, bounded: bool) -> None:
-        """Make a round; then measure again what was disturbed, while the budget lasts."""
-        todo = self._todo((planned,))
-        for attempt in range(self.study.noise.retries + 1):
-            for visit in todo:
-                if (bounded or attempt) and self.clock() > self.until:
-                    self.out_of_time = self.out_of_time or bounded
-                    return
-                self._visit_or_again(visit, waits=attempt > 0)
-            todo = [again for visit in todo if (again := self._disturbed(visit)).runs]
-            if todo and attempt < self.study.noise.retries:
-                self.watcher.again(sum(len(visit.runs) for visit in todo), len(todo))
+        """Make a round, while the budget lasts if it is bounded."""
+        for visit in self._todo((planned,)):
+            if bounded and self.clock() > self.until:
+                self.out_of_time = True
+                return
+            waits = visit.link not in self.begun
+            self.begun.add(visit.link)
+            self._visit_or_again(visit, waits=waits)
 
-    def _disturbed(self, visit: Visit) -> Visit:
-        """The runs of a visit that other work on a host disturbed or held up."""
-        runs, _ = self.record.store.block(visit.block_id)
-        return visit.only(set(runs.loc[disturbed(runs) | held_up(runs), "run_id"]))
+    def _again(self, planned: Sequence[Sequence[Visit]]) -> None:
+        """Measure disturbed runs again, lot by lot, the cells with fewest valid runs first.
+
+        A lot that is disturbed like the runs before it is the last: more would be, too.
+        """
+        runs = self.record.store.runs()
+        before = (disturbed(runs) | held_up(runs)).mean() if len(runs) else 0.0
+        while self.retrying and self.clock() <= self.until:
+            runs = self.record.store.runs()
+            chosen = next_lot(runs, planned, self.tried, self.study, self.going)
+            lot = [again for each in planned for v in each if (again := v.only(chosen)).runs]
+            if not lot:
+                return
+            self.tried.update(chosen)
+            self.watcher.again(len(chosen), len(lot))
+            for visit in lot:
+                self._visit_or_again(visit, waits=visit is lot[0])
+            runs = self.record.store.runs()
+            of_lot = runs[runs["run_id"].isin(chosen)]
+            self.retrying = (disturbed(of_lot) | held_up(of_lot)).mean() < before
 
     def _todo(self, planned: Sequence[Sequence[Visit]]) -> list[Visit]:
         """Visits with runs that go on and have no valid record, in the order of measuring."""

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from netlab.experiment.display import Display, choose
 from netlab.experiment.tally import DONE, PUBLISHING, STOPPED, Estimate, Tally
 from netlab.experiment.watcher import RunDone, Watcher
+from netlab.measure.flags import INTERFERENCE
 from netlab.study.schedule import VISIT_S, Visit
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Progress(Watcher):
         self.tally = Tally()
         self._display, self._clock = display, clock
         self._estimate: Estimate | None = None
-        self._each_s = 1.0
+        self._each_s, self._again_s, self._counts_again = 1.0, 0.0, False
+        self._named: set[str] = set()
         self._report_left_s = REPORT_S if report else 0.0
 
     def __enter__(self) -> Self:
@@ -79,10 +81,17 @@ class Progress(Watcher):
         self._display.close(self.tally)
 
     def start(
-        self, runs: int, kept: int, visits: int, seconds_per_run: float, until: str = ""
+        self,
+        runs: int,
+        kept: int,
+        visits: int,
+        seconds_per_run: float,
+        until: str = "",
+        *,
+        again: bool = False,
     ) -> None:
         """Size the work by the runs left to measure."""
-        self._each_s = seconds_per_run
+        self._each_s, self._counts_again = seconds_per_run, again
         self.tally.runs, self.tally.done, self.tally.until = runs, kept, until
         self.tally.work_s = self._work_s(runs - kept, visits) + self._report_left_s
         self._show()
@@ -97,8 +106,9 @@ class Progress(Watcher):
         self._show()
 
     def again(self, runs: int, visits: int) -> None:
-        """Add the work of disturbed runs that are measured again."""
-        self.tally.work_s += self._work_s(runs, visits)
+        """Put the work of disturbed runs that are measured again in the place of its estimate."""
+        self.tally.work_s += max(0.0, self._work_s(runs, visits) - self._again_s)
+        self._again_s = 0.0
         self.tally.runs += runs
         self.note(f"{runs} disturbed {'run is' if runs == 1 else 'runs are'} measured again")
 
@@ -117,6 +127,13 @@ class Progress(Watcher):
         self.tally.measured.append(run)
         self.tally.done += 1
         self.tally.runs = max(self.tally.runs, self.tally.done)
+        if self._counts_again and INTERFERENCE in run.flags:
+            self._again_s += self._each_s
+            self.tally.work_s += self._each_s
+        for flag in filter(None, run.flags.split(",")):
+            if flag not in self._named:
+                self._named.add(flag)
+                self.note(f"the first run flagged {flag}: {run.message or run.run_id}")
         self._advance(self._each_s)
         self._show()
 

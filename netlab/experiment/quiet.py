@@ -1,4 +1,4 @@
-"""Wait until the hosts of a path are quiet, before disturbed runs are measured again."""
+"""What else uses the hosts of a path, and a wait until it is little, before runs are measured."""
 
 from __future__ import annotations
 
@@ -8,65 +8,73 @@ from dataclasses import dataclass
 
 from netlab.generators.meters import difference, snapshot
 from netlab.measure import RunEnd
+from netlab.measure.foreign import ForeignLoad, load_of, own_processes
 from netlab.measure.record import others_load, own_us
 from netlab.study import Noise
 
-SPAN_S = 1.0
+SPAN_S = 0.5
 """Span of a reading: CPU times are known in ticks of 10 ms."""
 
-QUIET_SPANS = 3
-"""Quiet readings in a row: bursts of other work have pauses."""
+QUIET_SPANS = 6
+"""Quiet readings in a row after a loud one: bursts of other work have pauses."""
 
 
 @dataclass(frozen=True)
-class Wait:
-    """The end of a wait.
+class HostLoad:
+    """Work of others on a host, read as in a run.
 
     Attributes
     ----------
-    waited_s : float
-        Its duration, s.
-    load : str
-        The last load beyond a limit, and its host; empty if the hosts were quiet at the end.
-    """
-
-    waited_s: float
-    load: str
-
-
-def load_beyond(noise: Noise, host: str, load: dict[str, float | None]) -> str:
-    """The first load of a host that is beyond its limit, in words; empty without.
-
-    Parameters
-    ----------
-    noise : Noise
-        The limits.
     host : str
-        Name of the host.
-    load : dict
-        ``steal_percent`` and ``foreign_cpu_percent``, None where unknown.
+    steal_percent : float or None
+        None where unknown.
+    foreign : ForeignLoad or None
+        None where its processes cannot be read.
     """
-    for name, words in (("steal_percent", "steal"), ("foreign_cpu_percent", "foreign CPU load")):
-        seen, limit = load.get(name), getattr(noise, name)
-        if seen is not None and seen > limit:
-            return f"{host}: {words} {seen:.0f} %"
-    return ""
+
+    host: str
+    steal_percent: float | None
+    foreign: ForeignLoad | None
+
+    def is_beyond(self, noise: Noise) -> bool:
+        """True if a run under this load would be flagged."""
+        foreign = self.foreign.percent if self.foreign else 0.0
+        return (
+            self.steal_percent or 0
+        ) > noise.steal_percent or foreign > noise.foreign_cpu_percent
+
+    @property
+    def text(self) -> str:
+        """``a: other programs use 48 % of the CPUs, most of it python3 (process 812)``."""
+        if self.foreign is None:
+            text = "its processes cannot be read"
+        else:
+            text = f"other programs use {self.foreign.percent:.1f} % of the CPUs"
+            text += f", most of it {self.foreign.largest}" if self.foreign.largest else ""
+        steal = f", steal {self.steal_percent:.1f} %" if self.steal_percent else ""
+        return f"{self.host}: {text}{steal}"
 
 
-def read_load(ends: Sequence[RunEnd], *, pause: Callable[[float], None]) -> list[dict]:
-    """Steal and foreign CPU load of each host over one span.
+def read_load(ends: Sequence[RunEnd], *, pause: Callable[[float], None]) -> list[HostLoad]:
+    """Work of others on each host over one span.
 
     Raises
     ------
     HostError
         A host is lost.
     """
-    before = [snapshot(end) for end in ends]
+    before = [snapshot(end, others=True) for end in ends]
     pause(SPAN_S)
-    meters = [difference(early, snapshot(end)) for early, end in zip(before, ends, strict=True)]
-    # agents of one machine: what all of them used is netlab's
-    ours_us = sum(own_us(meter) for meter in meters)
-    return [others_load(meter, ours_us) for meter in meters]
+    after = [snapshot(end, others=True) for end in ends]
+    reports = [late["others"] for late in after]
+    own = own_processes([others for others in reports if others])
+    loads = []
+    for end, early, late, others in zip(ends, before, after, reports, strict=True):
+        meter = difference(early, late)
+        steal = others_load(meter, own_us(meter))["steal_percent"]
+        foreign = load_of(others, len(meter["cpu"]), own) if others else None
+        loads.append(HostLoad(end.host, steal, foreign))
+    return loads
 
 
 def wait_until_quiet(
@@ -77,36 +85,44 @@ def wait_until_quiet(
     say: Callable[[str], None] = lambda text: None,
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
-) -> Wait:
-    """Wait until no load of the hosts has been beyond its limit for some spans in a row.
+) -> float:
+    """Say what else uses the hosts; if that is beyond a limit, wait until it is not.
 
     Parameters
     ----------
     ends : sequence of RunEnd
-        Both ends of the path.
+        One of each machine of the path.
     noise : Noise
         The limits of the study.
     at_most_s : float
         Longest wait, s.
     say : callable
-        Called once, with the load that is waited for.
+        Takes one line on the first reading, and one on a load that outlasts the wait.
     now, pause : callable
         Monotonic clock, and sleep.
+
+    Returns
+    -------
+    float
+        Duration of the wait, s; 0 if the first reading was within the limits.
 
     Raises
     ------
     HostError
         A host is lost.
     """
-    began, quiet, load, said = now(), 0, "", False
+    began, quiet, first = now(), 0, True
     while True:
         loads = read_load(ends, pause=pause)
-        found = [load_beyond(noise, end.host, one) for end, one in zip(ends, loads, strict=True)]
-        load = next(filter(None, found), "")
-        quiet = 0 if load else quiet + 1
+        loud = [load for load in loads if load.is_beyond(noise)]
+        if first:
+            wait = f"; waiting for quiet, {at_most_s:.0f} s at most" if loud else ""
+            say("; ".join(load.text for load in loads) + wait)
+            if not loud:
+                return 0.0
+        first, quiet = False, 0 if loud else quiet + 1
         waited_s = now() - began
         if quiet == QUIET_SPANS or waited_s + SPAN_S > at_most_s:
-            return Wait(waited_s, load)
-        if load and not said:
-            say(f"waiting for quiet hosts, {at_most_s:.0f} s at most: {load}")
-            said = True
+            if loud:
+                say(f"not quiet after {waited_s:.0f} s: {loud[0].text}; measuring all the same")
+            return waited_s

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -128,12 +127,8 @@ class Tally:
         return f"{text}; {self.precision}" if self.precision else text
 
     def _flags(self) -> str:
-        flags = Counter(
-            flag for run in self.measured for flag in run.flags.split(",") if flag
-        ).most_common()
-        if not flags:
-            return "no flag so far"
-        return "flags so far: " + ", ".join(f"{flag} {count}" for flag, count in flags)
+        flagged = sum(bool(run.flags) for run in self.measured)
+        return f"{flagged:,} of {len(self.measured):,} flagged" if flagged else "no flag so far"
 
 
 def duration(seconds: float) -> str:

@@ -16,12 +16,13 @@ from netlab.experiment.copies import Copies
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, TuningPlan, open_endpoints
 from netlab.experiment.measurement import side_of
-from netlab.experiment.quiet import wait_until_quiet
+from netlab.experiment.quiet import SPAN_S, wait_until_quiet
 from netlab.experiment.trial import Trials
 from netlab.experiment.watcher import RunDone
 from netlab.generators import require
 from netlab.hosts.lease import HostLease
 from netlab.lab.lab import Lab
+from netlab.measure.machines import one_machine
 from netlab.notebooks.progress import WAITED, announce, note
 from netlab.results import SCHEMA_VERSION, TABLES, Store, frame_of
 from netlab.study import Study
@@ -141,7 +142,7 @@ def run_visit(
         facts = {name: endpoint.facts for name, endpoint in endpoints.items()}
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
-        if wait_s:
+        if wait_s >= SPAN_S:  # what a wait leaves is shorter than a reading
             _wait(study, endpoints, wait_s)
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
@@ -176,10 +177,11 @@ def run_visit(
 
 
 def _wait(study: Study, endpoints: dict[str, Endpoint], wait_s: float) -> None:
-    """Wait for quiet hosts; announce for how long."""
-    ends = [side_of(endpoint) for endpoint in endpoints.values()]
-    waited = wait_until_quiet(ends, study.noise, wait_s, say=note)
-    announce(f"{WAITED}{waited.waited_s:.3f}")
+    """Say what else uses the hosts, and wait for quiet; announce for how long."""
+    one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
+    ends = [side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None]
+    waited_s = wait_until_quiet(ends, study.noise, wait_s, say=note)
+    announce(f"{WAITED}{waited_s:.3f}")
 
 
 class _Results:

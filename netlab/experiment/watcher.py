@@ -26,18 +26,22 @@ class RunDone:
         Its goodput, and the load of the busiest core in its window; None where it has none.
     flags : str
         Its flags, joined by commas; empty for a valid run.
+    message : str
+        The reasons.
     """
 
     run_id: str
     goodput_MBps: float | None = None
     cpu_percent: float | None = None
     flags: str = ""
+    message: str = ""
 
     @classmethod
     def of(cls, row: Mapping) -> RunDone:
         """From a record of the runs table."""
         goodput, cpu = (_number(row.get(n)) for n in ("goodput_MBps", "busiest_core_percent"))
-        return cls(str(row["run_id"]), goodput, cpu, str(row.get("flags") or ""))
+        said = (str(row.get(name) or "") for name in ("flags", "message"))
+        return cls(str(row["run_id"]), goodput, cpu, *said)
 
     @classmethod
     def parsed(cls, text: str) -> RunDone:
@@ -58,11 +62,19 @@ class Watcher:
     """Callbacks of a campaign; the displays of progress follow it through them."""
 
     def start(
-        self, runs: int, kept: int, visits: int, seconds_per_run: float, until: str = ""
+        self,
+        runs: int,
+        kept: int,
+        visits: int,
+        seconds_per_run: float,
+        until: str = "",
+        *,
+        again: bool = False,
     ) -> None:
         """The campaign starts: `kept` of `runs` have a valid record, `visits` visits are left.
 
-        `until` names the event that these runs lead to, if more may follow it.
+        `until` names the event that these runs lead to, if more may follow it. With `again`
+        disturbed runs may be measured again.
         """
 
     def look(self, look: Look, runs: int, visits: int, until: str = "") -> None:

@@ -11,8 +11,10 @@ from netlab.measure.exchange import RunEnd
 ANSWER_S = 5.0
 
 
-def snapshot(side: RunEnd) -> dict:
+def snapshot(side: RunEnd, *, others: bool = False) -> dict:
     """Read a host's counters through its agent, see ``meter`` in native/PROTOCOL.md.
+
+    With `others` also the CPU time of each other process since the last such reading.
 
     Raises
     ------
@@ -21,7 +23,7 @@ def snapshot(side: RunEnd) -> dict:
     RunError
         The agent cannot read the interface.
     """
-    side.channel.send("meter", interface=side.interface)
+    side.channel.send("meter", interface=side.interface, **({"others": 1} if others else {}))
     deadline = time.monotonic() + ANSWER_S
     while (left := deadline - time.monotonic()) > 0:
         answer = side.channel.poll(left)

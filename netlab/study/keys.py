@@ -195,8 +195,11 @@ NOISE: dict[str, Key] = {
         "Limit of the fall of a busy CPU's frequency within the window, per cent.",
         10.0,
     ),
-    "retries": ("Times that a disturbed run is measured again.", 1),
-    "wait": ("Longest wait of a campaign for quiet hosts before it does so.", "5min"),
+    "retries": (
+        "Times that a disturbed run of a cell with too few valid ones is measured again.",
+        1,
+    ),
+    "wait": ("Longest wait of a campaign for quiet hosts, all waits together.", "5min"),
 }
 
 LEVEL: dict[str, Key] = {

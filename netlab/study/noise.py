@@ -27,11 +27,12 @@ class Noise(Model):
     frequency_drop_percent : float
         Fall of the frequency of a busy CPU within the window, in per cent.
     retries : int
-        A run that was flagged ``interference`` is measured again at the end of its round, at most
-        this many times. The flagged records stay.
+        A run that was flagged ``interference`` is measured again at most this many times, if its
+        cell has fewer valid runs than an interval needs. The flagged records stay.
     wait : float
         Seconds, also written ``5min``, that a campaign waits at most for quiet hosts before it
-        measures disturbed runs again: all waits together.
+        measures, and before it measures disturbed runs again: all waits together. With 0 it does
+        not read the load of the hosts either.
     """
 
     steal_percent: Percent = 5.0
@@ -41,7 +42,7 @@ class Noise(Model):
     retries: Annotated[int, Field(ge=0, le=100)] = 1
     wait: Annotated[
         float, BeforeValidator(duration_s), Field(ge=0, le=86400, allow_inf_nan=False)
-    ] = 0.0
+    ] = 20.0
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict:

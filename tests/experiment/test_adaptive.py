@@ -80,6 +80,15 @@ def test_a_short_budget_goes_to_the_cells_that_need_least(study):
     assert found.left_out == 40 - len(found.going) > 0 and "budget" in found.text
 
 
+def test_a_short_budget_goes_first_to_cells_without_an_interval(study):
+    names = cells(study)
+    runs = runs_of(study, dict.fromkeys(names[:40], 0.04))
+    empty = names[7]
+    runs.loc[runs["run_id"].str.startswith(f"{empty}@"), "flags"] = "interference"
+    budget_s = 2 * (run_s(study) + 2.5)
+    assert look(study, runs, 4, rounds(study)[0], 2, budget_s).going == {empty}
+
+
 def test_no_time_left_stops_all(study):
     found = look(study, runs_of(study, dict.fromkeys(cells(study), 0.5)), 4, rounds(study)[0], 2, 0)
     assert found.going == frozenset() and found.left_out == 140

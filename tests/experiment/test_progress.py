@@ -91,13 +91,17 @@ def test_a_stopped_campaign_does_not_end_at_100():
 def test_runs_that_are_measured_again_are_added_and_announced():
     seen = Seen()
     progress = Progress(report=False, display=seen)
-    progress.start(runs=4, kept=1, visits=1, seconds_per_run=2.0)
+    progress.start(runs=4, kept=1, visits=1, seconds_per_run=2.0, again=True)
     before = progress.tally.work_s
+    progress.run_done(RunDone("a", 1.0, 1.0, "interference", "steal 9 %"))
+    assert progress.tally.work_s == before + 2.0  # expected, until it is known
     progress.again(runs=3, visits=1)
     assert progress.tally.work_s == before + 3 * 2.0 + VISIT_S
     assert progress.tally.runs == 7
     assert seen.notes == [
-        "1 of 4 runs have a valid record and are kept", "3 disturbed runs are measured again",
+        "1 of 4 runs have a valid record and are kept",
+        "the first run flagged interference: steal 9 %",
+        "3 disturbed runs are measured again",
     ]  # fmt: skip
 
 
@@ -107,15 +111,20 @@ def test_the_state_has_block_run_figure_flags_precision_and_time():
     progress.start(runs=8, kept=0, visits=1, seconds_per_run=1.0, until="the test after round 4")
     progress.visit(Visit)
     progress.run_done(RUN)
-    progress.run_done(RunDone("b", None, None, "interference,stalled"))
-    progress.run_done(RunDone("c", 12.0, 50.0, "interference"))
+    progress.run_done(RunDone("b", None, None, "interference,stalled", "foreign CPU load 9 %"))
+    progress.run_done(RunDone("c", 12.0, 50.0, "interference", "foreign CPU load 8 %"))
+    # the cause once, not with every line
+    assert seen.notes == [
+        "the first run flagged interference: foreign CPU load 9 %",
+        "the first run flagged stalled: foreign CPU load 9 %",
+    ]
     progress.look(Look(4, 140, 64, frozenset("x")), runs=2, visits=1)
     head, figures = progress.tally.lines
     assert head.startswith("Measuring: round 1, cable, big, 9000 B, 3 of 10 runs, ")
     assert head.endswith(" left")
     assert seen.shown[0][2][0].endswith("left to the test after round 4")
     assert figures == (
-        "last run 12 MB/s, busiest core 50 %; flags so far: interference 2, stalled 1; "
+        "last run 12 MB/s, busiest core 50 %; 2 of 3 flagged; "
         "after round 4, 64 of 140 cells are precise enough, 1 go on"
     )
 

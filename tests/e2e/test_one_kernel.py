@@ -1,0 +1,38 @@
+"""Two hosts reached over SSH that are containers of one kernel are one machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.faults.site import standing
+
+pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+
+BURN = "import time; end = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
+
+
+def test_netlab_is_not_foreign_to_itself_on_hosts_of_one_kernel(tmp_path):
+    """Any foreign load flags a run here, so that its message names the largest foreign process."""
+    with standing(tmp_path) as site:
+        study = yaml.safe_load(site.study.read_text())
+        study |= {"noise": {"foreign_cpu_percent": 0, "retries": 0, "wait": 1}, "streams": [4]}
+        site.study.write_text(yaml.safe_dump(study))
+        checked, complaint = site.start("check", str(site.study)).communicate(timeout=60)
+        assert "path cable: both ends are one machine" in checked, complaint
+        burners = [subprocess.Popen((sys.executable, "-c", BURN)) for _ in range(4)]
+        try:
+            _, complaint = site.finished(site.measure(seconds=1.0))
+        finally:
+            for burner in burners:
+                burner.kill()
+                burner.wait()
+        row = site.rows().iloc[0]
+        assert "interference" in row["flags"], row["message"]
+        assert "most of it by" in row["message"] and "gensink" not in row["message"]
+        assert "other programs use" in complaint and "gensink" not in complaint
+        # the CPUs of one machine had that at most, and its copies are the ceiling of both ends
+        assert 0 < row["foreign_cpu_percent"] <= 100 and row["ceiling_kind"] == "memory"
