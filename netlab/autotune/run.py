@@ -16,11 +16,14 @@ from netlab.autotune.trial import PathUnderTest, timing_for
 from netlab.errors import NetlabError
 from netlab.experiment.emulation import Emulation
 from netlab.experiment.endpoint import Endpoint, open_endpoints, study_lab
-from netlab.experiment.visit import stable_facts
+from netlab.experiment.visit import stable_facts, wait_for_quiet
 from netlab.study import Timing
 
 CLOSING_S = 2.0
 """Part of the budget reserved for writing the result."""
+
+WAIT_SHARE = 0.1
+"""Largest part of the budget that is waited for quiet hosts, as long as the study's ``wait``."""
 
 SLACK_S = 30.0
 """Longest overrun of the budget if a host hangs: opening and closing have timeouts of their own."""
@@ -117,6 +120,9 @@ def autotune(
             emulation=Emulation.of(ask.study, ask.path, lab),
             now=now,
         )
+        if ask.study.noise.wait:
+            wait_s = min(ask.study.noise.wait, WAIT_SHARE * ask.seconds)
+            wait_for_quiet(ask.study, endpoints, wait_s, say=say)
         if now() + path.run_s > end_s:
             raise NetlabError(
                 f"the hosts were ready only after {now() - began_s:.0f} s", code="E-AUTOTUNE-015"

@@ -143,7 +143,7 @@ def run_visit(
         context = context_of(study, visit, facts, lab)
         results = _Results(visit, store, part)
         if wait_s >= SPAN_S:  # what a wait leaves is shorter than a reading
-            _wait(study, endpoints, wait_s)
+            announce(f"{WAITED}{wait_for_quiet(study, endpoints, wait_s, say=note):.3f}")
         require({run.group.generator for run in visit.runs}, context["generators"])
         copies = Copies.of(study, visit.path, endpoints, store.directory, campaign)
         trials = Trials(
@@ -176,12 +176,13 @@ def run_visit(
     return result
 
 
-def _wait(study: Study, endpoints: dict[str, Endpoint], wait_s: float) -> None:
-    """Say what else uses the hosts, and wait for quiet; announce for how long."""
+def wait_for_quiet(
+    study: Study, endpoints: dict[str, Endpoint], wait_s: float, *, say: Callable[[str], None]
+) -> float:
+    """Say what else uses the machines of a path, and wait for quiet; s waited."""
     one = one_machine({name: endpoint.facts for name, endpoint in endpoints.items()})
     ends = [side_of(endpoint) for endpoint in endpoints.values()][: 1 if one else None]
-    waited_s = wait_until_quiet(ends, study.noise, wait_s, say=note)
-    announce(f"{WAITED}{waited_s:.3f}")
+    return wait_until_quiet(ends, study.noise, wait_s, say=say)
 
 
 class _Results:
