@@ -9,7 +9,7 @@ NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench check test poisoned wheel notebook clean setup
+.PHONY: help study bench check test poisoned docs wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ test: ## set up, then every test, the end-to-end ones included
 poisoned: ## the quick tests as a user with broken results, keys, programs and a German locale
 	@$(BIN)/python tests/poisoned.py
 
+docs: setup ## build the documentation with the API reference: build/docs/docs/index.html
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs . build/docs
+	@echo build/docs/docs/index.html
+
 wheel: setup ## build dist/: an sdist and a wheel tagged for the oldest Linux that it runs on
 	@.ci/wheel dist
 
@@ -52,9 +56,9 @@ notebook: setup ## JupyterLab, opened on work/00-start-here.ipynb, a copy that g
 	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/jupyter lab \
 		$(if $(filter 0,$(shell id -u)),--allow-root) work/00-start-here.ipynb
 
-clean: ## remove what was built: .venv, build, dist, site, guide (results stay in data/results)
+clean: ## remove what was built: .venv, build, dist, site (results stay in data/results)
 	@if [ -x $(BIN)/netlab ]; then $(NETLAB) lab down; fi
-	@rm -rf .venv .uv build dist site guide .pytest_cache .ruff_cache .hypothesis .mypy_cache
+	@rm -rf .venv .uv build dist site .pytest_cache .ruff_cache .hypothesis .mypy_cache
 	@find . -name __pycache__ -prune -exec rm -rf {} +
 	@# a worktree shares the filter with its repository
 	@[ ! -d .git ] || git config --local --remove-section filter.netlab-notebook 2>/dev/null || :

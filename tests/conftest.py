@@ -62,7 +62,6 @@ SLOW = {
     "notebooks/test_parameters.py",
     "notebooks/test_published_notebooks.py",
     "qualify/calibration/test_calibration_aa.py",
-    "report/guide/test_guide_pages.py",
     "report/test_bundle.py",
     "report/test_crate.py",
     "report/test_document.py",

@@ -25,7 +25,6 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 README = (ROOT / "README.md").read_text()
 
 CONDA_NAMES = {
-    "griffelib": "griffe",
     "matplotlib": "matplotlib-base",
     "prometheus-client": "prometheus_client",
     "ruamel-yaml": "ruamel.yaml",

@@ -1,27 +1,36 @@
-"""``netlab guide``: the guide and the API reference as pages."""
+"""``netlab guide``: a page of the documentation in the terminal."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.options import directory_option
+from netlab.errors import BadInput
+
+OUTSIDE = ("PROTOCOL.md", "CONTRIBUTING.md")
+"""Pages that do not lie in ``docs/``."""
 
 
 @click.command("guide")
-@directory_option(
-    "--site",
-    help="Directory of the pages. Default: guide in $NETLAB_HOME, in a checkout, or here.",
-)
+@click.argument("page", default="guide")
 @guarded
-def guide_command(site: Path | None) -> None:
-    """Write the guide and the API reference as pages, and print the path of the first.
+def guide_command(page: str) -> None:
+    """Show a PAGE of the documentation: guide, report, columns, study, ... Default: guide.
 
-    Every report has them as well. They need no network and no server.
+    The guide lists the pages. `make docs` in a checkout builds all of them, with the API, as HTML.
     """
-    from netlab.files import paths
-    from netlab.report.guide.site import build_guide
+    from rich.console import Console
+    from rich.markdown import Markdown
 
-    click.echo(build_guide(site or paths.guide_dir()))
+    from netlab.files.paths import own_file
+
+    files = [*own_file("guide.md").parent.glob("*.md"), *map(own_file, OUTSIDE)]
+    pages = {file.stem.lower(): file for file in files}
+    file = pages.get(page.lower().removesuffix(".md"))
+    if file is None:
+        known = ", ".join(sorted(pages))
+        raise BadInput(f"no such page; there are {known}", value=page, code="E-FILES-016")
+    console = Console()
+    with console.capture() as text:
+        console.print(Markdown(file.read_text(encoding="utf-8"), hyperlinks=False))
+    click.echo_via_pager(text.get())

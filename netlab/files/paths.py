@@ -12,7 +12,7 @@ from pathlib import Path
 
 from netlab.errors import BadInput
 
-HOME, DATA, CACHE = "NETLAB_HOME", "NETLAB_DATA", "XDG_CACHE_HOME"
+HOME, DATA = "NETLAB_HOME", "NETLAB_DATA"
 NOTEBOOKS, FIRST_NOTEBOOK = "notebooks", "00-start-here.ipynb"
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -203,28 +203,6 @@ def results_root() -> Path:
 def results_dir(study_name: str) -> Path:
     """Default directory for the results of a study."""
     return results_root() / study_name
-
-
-def cache_dir() -> Path | None:
-    """Directory of files that netlab can make again, for all results of a login.
-
-    Returns
-    -------
-    Path or None
-        ``$XDG_CACHE_HOME/netlab``, else ``~/.cache/netlab``. None where it belongs to another
-        user, as under ``sudo`` with the home directory of who called it, or there is no home.
-    """
-    try:
-        cache = _from_environment(CACHE) or Path.home() / ".cache"
-        found = next(place for place in (cache / "netlab", cache, *cache.parents) if place.exists())
-        return cache / "netlab" if found.stat().st_uid == os.geteuid() else None
-    except (OSError, RuntimeError):  # the latter from Path.home
-        return None
-
-
-def guide_dir() -> Path:
-    """Default directory of the guide: ``guide`` in :func:`root_dir`."""
-    return root_dir() / "guide"
 
 
 def site_dir() -> Path:

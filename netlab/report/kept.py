@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from markupsafe import Markup
 
-from netlab.files import paths
 from netlab.files.json_file import write_text
 from netlab.report.inputs import digest_of
 from netlab.report.page import Page
 from netlab.report.render import Rendered, render
-
-VERSIONS = 4
-"""Packages whose own pages are stored: checkouts and installations of a login."""
 
 
 class RenderedPages:
@@ -91,47 +86,6 @@ class RenderedPages:
         for file in self._folder.glob("*.json"):
             if file.name not in self._used:
                 file.unlink(missing_ok=True)
-
-
-class OwnPages(RenderedPages):
-    """Pages that depend on the package alone, once for all results of a login.
-
-    Where nothing can be stored, the pages are made anew.
-
-    Parameters
-    ----------
-    cache : Path
-        From :func:`netlab.files.paths.cache_dir`.
-    package : str
-        As of :class:`RenderedPages`.
-    """
-
-    def __init__(self, cache: Path, package: str):
-        super().__init__(cache / "pages", package)
-
-    def _store(self, file: Path, content: object) -> None:
-        with suppress(OSError):
-            self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            super()._store(file, content)
-            self.tidy()
-
-    def tidy(self) -> None:
-        """Remove the oldest pages: those of :data:`VERSIONS` packages stay."""
-        found = [(file.stat().st_mtime, file) for file in self._folder.glob("*.json")]
-        for _, file in sorted(found)[:-VERSIONS]:
-            file.unlink(missing_ok=True)
-
-
-def own_pages(package: str) -> OwnPages | None:
-    """Stored pages that depend on the package alone; None without a directory for them.
-
-    Parameters
-    ----------
-    package : str
-        As of :class:`RenderedPages`.
-    """
-    cache = paths.cache_dir()
-    return OwnPages(cache, package) if cache else None
 
 
 _UNUSABLE = (OSError, ValueError, TypeError, KeyError, AttributeError)

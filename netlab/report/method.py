@@ -1,4 +1,4 @@
-"""The method of a study in sentences: a page of the site and a chapter of the PDF."""
+"""How to read a report, and the method of its study, in sentences."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from netlab.analysis.trust import counted
 from netlab.files.tables import Table
 from netlab.report.page import Page, Section, as_html, page_of
 from netlab.results.campaigns import read_log
+from netlab.results.columns import FLAGS
 
 METHOD = (
     "A cell is all runs of one combination of group, tuning, MTU and stream count. Its figure is "
@@ -25,6 +26,44 @@ METHOD = (
     "A bottleneck is named by the first rule that holds: bus or link at 95 % of the payload they "
     "carry, pacing, a busy core, a full window or send buffer, loss; else it is unknown.",
 )
+
+
+READING = {
+    "A cell": "All runs with the same group, tuning, MTU and number of streams. Its figure is "
+    "their mean goodput: payload that the sink read, in MB/s = 10⁶ bytes per second. Where a "
+    "table has per cent, 100 % is the bandwidth of the bus or link.",
+    "An interval": "901 (880–922) says: repeated measurement under the same conditions puts the "
+    "true mean between 880 and 922 in 95 of 100 cases, unless the page on the method names "
+    "another level. Intervals that overlap do not show that two cells are the same; the page of "
+    "effects and a comparison test this on pairs of runs. Fewer than three rounds carry no "
+    "interval. A cell whose interval is wider than the study asks is never called the best.",
+    "A bottleneck": "What limited a cell, by the first rule that holds: the bus or link carried "
+    "95 % of what it can; pacing by the sender; a CPU core that was always busy; a full window "
+    "(window, asked for by the study, where that set the buffer) or send buffer; loss of "
+    "packets. Unknown means that none of these was seen.",
+    "A hollow mark": "A value that no conclusion rests on, for the reason in the caption of the "
+    "figure; such as the median of a cell whose runs were all disturbed. Filled marks with bars "
+    "are figures with their intervals; the line across is the bus.",
+}
+"""Heading and paragraph of each part of the page for a reader of the report."""
+
+
+def reading_page() -> Page:
+    """How to read a report: cells, intervals, bottlenecks, marks and flags."""
+    flags = pd.DataFrame(FLAGS.items(), columns=["flag", "meaning"])
+    table = as_html(Table(flags, "Flags of runs"))
+    text = Markup(
+        "<p>A run with a flag is not as it should be. It is kept and listed, with its reason, on "
+        'the <a href="precision.html">page of precision and flags</a>, and is not in its cell.</p>'
+    )
+    sections = [Section(head, Markup("<p>{}</p>").format(words)) for head, words in READING.items()]
+    return page_of(
+        "how-to-read.html",
+        "How to read this",
+        "How to read this",
+        "what a cell, an interval, a bottleneck, a mark and a flag mean",
+        [*sections, Section("A flag", text + table)],
+    )
 
 
 def method_page(m: Measured) -> Page:

@@ -15,7 +15,7 @@ from netlab.report import cards, tables
 from netlab.report import longpath as longpath_tables
 from netlab.report.factors import has_factors
 from netlab.report.factors import stack as factor_tables
-from netlab.report.method import method_page
+from netlab.report.method import method_page, reading_page
 from netlab.report.page import Page, Section, Shown, as_html, folded, page_of
 from netlab.report.provenance import provenance
 from netlab.report.runs import addresses
@@ -34,7 +34,16 @@ LONG_PATH_NOTE = "Goodput in Mb/s = 10⁶ bits of payload per second, after slow
 OWN_FILES = tuple(
     f"{name}.html"
     for name in (
-        *("index", "tables", "precision", "findings", "method", "provenance", "calibration"),
+        *(
+            "index",
+            "tables",
+            "precision",
+            "findings",
+            "method",
+            "provenance",
+            "calibration",
+            "how-to-read",
+        ),
         *("streams", "ceiling", "bottlenecks", "effects", "repeats", "cost", "trend"),
     )
 )
@@ -46,7 +55,7 @@ def measured_pages(m: Measured) -> list[Page]:
     made = [_tables(m), *view_pages(m), *screen_pages(m.results), _precision(m)]
     if len(comparable(m)):
         made.append(_findings(m))
-    return [*made, method_page(m), _provenance(m)]
+    return [*made, reading_page(), method_page(m), _provenance(m)]
 
 
 def _tables(m: Measured) -> Page:

@@ -23,7 +23,7 @@ from netlab.notebooks.parameters import declared
 from netlab.report.execution import EXECUTED, LAST, Executions, Job, begun, rendered
 from netlab.report.factors import has_factors
 from netlab.report.inputs import digest_of, package_digest, results_digest
-from netlab.report.kept import RenderedPages, own_pages
+from netlab.report.kept import RenderedPages
 from netlab.report.site import ExecutedNotebook, build_site, links_of, page_files
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, load
@@ -200,11 +200,9 @@ def publish(
             png=not data_only,
             author=author,
             left_out=left_out,
-            guide=not data_only,
             calibrations=calibrations or paths.results_dir("calibration"),
             wait=running.wait,
             kept=RenderedPages(pages_folder, package) if reuse else None,
-            own=own_pages(package) if reuse else None,
         )
     if reuse:
         write_text(pages_folder / LAST, digest_of(package, records))

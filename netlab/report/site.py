@@ -23,7 +23,6 @@ from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import Front, front, picture
 from netlab.report.gate import CALIBRATION
-from netlab.report.guide.pages import FILES, guide_pages, neighbours
 from netlab.report.inputs import calibration_digest, results_digest, screens_digest
 from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
@@ -81,8 +80,6 @@ def build_site(
     png: bool = True,
     wait: Callable[[Path], None] = lambda notebook: None,
     kept: RenderedPages | None = None,
-    guide: bool = False,
-    own: RenderedPages | None = None,
     calibrations: Path | None = None,
     author: str = "",
     left_out: Sequence[str] = (),
@@ -114,10 +111,6 @@ def build_site(
         returns when it exists.
     kept : RenderedPages, optional
         Rendered notebooks and other pages that may be reused.
-    guide : bool
-        Add the pages of the guide.
-    own : RenderedPages, optional
-        Has the pages of the guide, if they were made of the same package.
     calibrations : Path, optional
         Directory of stored calibrations; their page is added if there are any.
     author : str
@@ -144,14 +137,13 @@ def build_site(
         study.make(pdf=pdf, kept=kept, author=author, calibrations=calibrations)
         rendered = kept.render if kept else render
         made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
-        chapters = guide_pages(own) if guide else []
         for notebook, file in files.items():
             if notebook not in made:
                 wait(notebook.path)
                 made[notebook] = _page(notebook, file, files, rendered)
         _copy_notebooks(files, work)
         pages = [made[notebook] for notebook in files]
-        _write(study, pages, chapters, built_at, left_out)
+        _write(study, pages, built_at, left_out)
         if kept:
             kept.tidy()
     return target / "index.html"
@@ -168,7 +160,7 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
     files: dict[ExecutedNotebook, str] = {}
     for notebook in notebooks:
         name = (slug(Path(notebook.path).stem) or "notebook") + ".html"
-        taken = {*files.values(), *OWN_FILES, *FILES}
+        taken = {*files.values(), *OWN_FILES}
         if name in taken or name.startswith(SCREEN_PAGE):
             raise BadInput(
                 "another page of the site has this name",
@@ -279,7 +271,6 @@ def _opening(m: Measured) -> Page:
 def _write(
     study: _StudyPages,
     notebooks: list[Page],
-    guide: list[Page],
     built_at: datetime | None,
     left_out: Sequence[str],
 ) -> None:
@@ -290,7 +281,7 @@ def _write(
     writer = PageWriter(
         study.site,
         INDEX,
-        [*own, *(page for page in pages if not page.part), *guide[:1]],
+        [*own, *(page for page in pages if not page.part)],
         site_title=study.title,
         description=measured.study.description if measured else "",
         built_at=f"{built_at:%Y-%m-%d %H:%M %Z}".strip() if built_at else "",
@@ -298,7 +289,6 @@ def _write(
     )
     order = [*own, *pages]
     writer.write_chain(order, INDEX)
-    writer.write_chain(guide, INDEX, lambda page: neighbours(page, guide))
     writer.write(
         INDEX.file,
         "index.html.j2",

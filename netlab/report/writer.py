@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -48,7 +48,6 @@ class PageWriter:
             "css": Markup((TEMPLATES / "site.css").read_text(encoding="utf-8")),
             "home": home,
             "pages": pages,
-            "chapters": (),
             "contents": (),
             "before": None,
             "after": None,
@@ -61,23 +60,8 @@ class PageWriter:
         text = self._environment.get_template(template).render(**context)
         (self._site / name).write_text(text, encoding="utf-8")
 
-    def write_chain(
-        self,
-        order: Sequence[Page],
-        before: Page | None,
-        chapters: Callable[[Page], Sequence[Page]] = lambda page: (),
-    ) -> None:
-        """Write pages that lead to each other, the first of them back to `before`.
-
-        Parameters
-        ----------
-        order : sequence of Page
-            The pages.
-        before : Page, optional
-            The page before them.
-        chapters : callable
-            Pages of the same part that each of them names in a navigation of its own.
-        """
+    def write_chain(self, order: Sequence[Page], before: Page | None) -> None:
+        """Write pages that lead to each other, the first of them back to `before`."""
         for place, page in enumerate(order):
             self.write(
                 page.file,
@@ -86,7 +70,6 @@ class PageWriter:
                 contents=page.contents,
                 before=order[place - 1] if place else before,
                 after=order[place + 1] if place + 1 < len(order) else None,
-                chapters=chapters(page),
             )
 
 

@@ -12,19 +12,19 @@ READABLE_VERSIONS = (2, 3, 4, 5, SCHEMA_VERSION)
 RENAMED = {"repeat": "round"}
 """Columns of older files by their names today."""
 
-FLAGS = (
-    "stalled",
-    "implausible",
-    "ledger_mismatch",
-    "interference",
-    "tuning_drift",
-    "counter_reset",
-    "clock_step",
-    "emulator_late",
-    "lost_host",
-    "failed",
-)
-"""Flags of a run. By default a run with a flag is left out of cells."""
+FLAGS = {
+    "stalled": "no byte for longer than 0.2 s and a round trip, or the streams ended early",
+    "implausible": "over the ceiling by more than late reading and data held after a loss explain",
+    "ledger_mismatch": "the byte counts of the run disagree",
+    "interference": "other load, other traffic or a slower CPU, above the limits of the study",
+    "tuning_drift": "a knob no longer had the value that was applied",
+    "counter_reset": "an interface counter went back, or the interface was replaced",
+    "clock_step": "the clock was set, or ran more than 1000 ppm off, during the run",
+    "emulator_late": "the emulated path was late, short of a processor or out of memory",
+    "lost_host": "a host was lost during the run",
+    "failed": "sender or sink ended with an error",
+}
+"""Flags of a run and their meaning. By default a run with a flag is left out of cells."""
 
 
 @dataclass(frozen=True)

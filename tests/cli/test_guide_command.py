@@ -1,27 +1,33 @@
-"""``netlab guide`` writes the guide where it is asked to, and nowhere else."""
+"""``netlab guide`` shows a page of the documentation, and refuses an unknown one."""
 
 from __future__ import annotations
 
+import guide
 import pytest
 from click.testing import CliRunner
 
 from netlab.cli import main
-from netlab.files import paths
-
-pytestmark = pytest.mark.slow
 
 
-def test_the_guide_is_written_and_its_first_page_named(tmp_path, monkeypatch):
-    monkeypatch.setenv(paths.HOME, str(tmp_path))
-    done = CliRunner().invoke(main, ["guide"])
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ((), "Guide"),
+        (("columns",), "Flags and columns"),
+        (("study.md",), "Writing a study"),
+        (("PROTOCOL",), "protocol"),
+    ],
+)
+def test_a_page_is_shown_without_its_markup(words, title):
+    done = CliRunner().invoke(main, ["guide", *words], env={"COLUMNS": "100"})
     assert done.exit_code == 0, done.output
-    assert done.stdout.strip() == str(tmp_path / "guide" / "index.html")
-    assert (tmp_path / "guide" / "api.html").is_file()
-    assert [path.name for path in tmp_path.iterdir()] == ["guide"], "no cache beside it"
+    assert title in "\n".join(done.stdout.splitlines()[:4])
+    assert "\n# " not in done.stdout and "```" not in done.stdout and "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
-def test_a_directory_with_other_files_is_refused(tmp_path):
-    (tmp_path / "mine.txt").write_text("x")
-    done = CliRunner().invoke(main, ["guide", "--site", str(tmp_path)])
-    assert done.exit_code == 2 and "E-REPORT-006" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+def test_another_word_is_refused_with_the_names_of_the_pages():
+    done = CliRunner().invoke(main, ["guide", "columms"])
+    assert done.exit_code == 2 and "E-FILES-016" in done.stderr
+    for page in guide.DOCS.glob("*.md"):
+        assert page.stem in done.stderr

@@ -23,7 +23,7 @@ RUNS = "runs-linux64-to-linux64.html"
 PAGES = (
     *("index.html", "tables.html", "precision.html", "findings.html", "provenance.html"),
     *(
-        "method.html",
+        *("how-to-read.html", "method.html"),
         "ceiling.html",
         "bottlenecks.html",
         "effects.html",
@@ -32,7 +32,6 @@ PAGES = (
         "calibration.html",
     ),
     *(RUNS, "03-openlab-measured.html"),
-    *("guide.html", "guide-columns.html", "guide-protocol.html", "api.html", "api-analysis.html"),
 )
 NOTEBOOK_FIGURES = 23
 FIGURES = "return document.querySelectorAll('figure > svg').length"
@@ -103,8 +102,8 @@ def site(tmp_path_factory):
     m = load_measured(work / "store", freeze(study, work / "store"))
     notebooks = [ExecutedNotebook(executed)]
     store_calibration(work / "calibration")
-    more = {"guide": True, "calibrations": work / "calibration"}
-    return build_site(notebooks, work / "site", measured=m, **more).parent
+    calibrations = work / "calibration"
+    return build_site(notebooks, work / "site", measured=m, calibrations=calibrations).parent
 
 
 @pytest.fixture(scope="module")
@@ -274,17 +273,6 @@ def test_words_filter_the_rows_of_a_table(site, browser):
     assert shown == [text for text in every if word.lower() in text.lower()]
     field.send_keys(" nowhere")
     assert browser.execute_script(f"{rows}.filter(r => !r.hidden).length") == 0
-
-
-def test_words_filter_a_table_of_the_guide(site, browser):
-    _open(browser, site / "guide-columns.html")
-    field = browser.find_element("css selector", "#flags ~ label.filter input")
-    field.send_keys("round trip")
-    rows = (
-        "return [...document.querySelector('#flags ~ .netlab-table').querySelectorAll('tbody tr')]"
-    )
-    shown = browser.execute_script(f"{rows}.filter(r => !r.hidden).map(r => r.cells[0].innerText)")
-    assert shown == ["stalled"]
 
 
 def test_an_address_within_a_folded_part_opens_it(site, browser):

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 import synthetic
-from markupsafe import Markup
 from nbformat import v4
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
 from netlab.report import kept
-from netlab.report.guide import pages as guide
 from netlab.report.inputs import package_digest, results_digest
-from netlab.report.kept import VERSIONS, OwnPages, RenderedPages, own_pages
-from netlab.report.page import Page
+from netlab.report.kept import RenderedPages
 from netlab.report.render import render
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
@@ -123,59 +119,3 @@ def test_results_have_another_digest_when_a_record_changes(tmp_path):
     (record,) = (tmp_path / "store" / "runs").glob("*.parquet")
     record.write_bytes(record.read_bytes() + b" ")
     assert results_digest(tmp_path / "store") != before
-
-
-GUIDE = [Page("guide.html", "Guide", "Guide", "", Markup("<h1>Guide</h1>"))]
-
-
-def test_own_pages_are_made_once_for_all_results_of_a_login(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = []
-    for _ in range(2):
-        pages = own_pages("p").pages("Guide", {}, lambda: made.append(1) or GUIDE)
-        assert pages == GUIDE
-    assert len(made) == 1
-    assert (tmp_path / "cache/netlab").stat().st_mode & 0o777 == 0o700
-    own_pages("another package").pages("Guide", {}, lambda: made.append(1) or GUIDE)
-    assert len(made) == 2
-
-
-def test_own_pages_of_the_last_few_packages_stay(tmp_path):
-    for number in range(VERSIONS + 2):
-        OwnPages(tmp_path, f"{number}").pages("Guide", {}, lambda: GUIDE)
-        for file in (tmp_path / "pages").iterdir():
-            os.utime(file, ns=(0, file.stat().st_mtime_ns - 10**9))
-    made = []
-    for number in range(VERSIONS + 2):
-        content = OwnPages(tmp_path, f"{number}")._file("Guide", {})
-        made.append(content.exists())
-    assert made == [False, False, *[True] * VERSIONS]
-
-
-def test_own_pages_are_made_anew_where_they_cannot_be_stored(tmp_path):
-    (tmp_path / "pages").write_text("a file in the place of the directory")
-    made = []
-    for _ in range(2):
-        pages = OwnPages(tmp_path, "p").pages("Guide", {}, lambda: made.append(1) or GUIDE)
-        assert pages == GUIDE
-    assert len(made) == 2
-
-
-def test_nothing_is_stored_in_the_home_of_another_user(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert own_pages("p") is not None
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    assert own_pages("p") is None
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
-    assert own_pages("p") is None
-
-
-def test_two_results_share_the_guide(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    sites = []
-    for name in ("a", "b"):
-        site = build_site([], tmp_path / name, guide=True, own=own_pages("p"))
-        sites.append({file.name: file.read_bytes() for file in site.parent.glob("*.html")})
-        monkeypatch.setattr(guide, "_make", lambda start: pytest.fail("made again"))
-    assert sites[0] == sites[1]

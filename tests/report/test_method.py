@@ -8,9 +8,11 @@ import pytest
 import synthetic
 
 from netlab.analysis.measured import from_frames
+from netlab.measure.bottleneck import VERDICTS
 from netlab.report.downloads import write_downloads
-from netlab.report.method import METHOD, method_page, settings
+from netlab.report.method import METHOD, READING, method_page, reading_page, settings
 from netlab.report.tables import summary
+from netlab.results import FLAGS
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +53,12 @@ def test_downloads_are_listed_in_the_words_of_the_pages(m, tmp_path):
     found = [item.what for item in write_downloads(m, tmp_path)]
     assert any("Linux64 ↔ Linux64" in what for what in found)
     assert not [what for what in found if "->" in what]
+
+
+def test_how_to_read_a_report_explains_every_flag_and_bottleneck():
+    page = reading_page()
+    assert [text for _, text in page.contents] == [*READING, "A flag"]
+    for flag, meaning in FLAGS.items():
+        assert flag in page.body and meaning in page.body
+    for word in VERDICTS:
+        assert word.lower() in READING["A bottleneck"].lower()

@@ -44,9 +44,8 @@ def measured(home) -> Path:
 
 
 def text_of(site: Path) -> str:
-    """The pages of a site as text, without tags and without the guide."""
-    found = (page for page in sorted(site.glob("*.html")) if page.name[:3] not in ("gui", "api"))
-    pages = (page.read_text(encoding="utf-8") for page in found)
+    """The pages of a site as text, without tags."""
+    pages = (page.read_text(encoding="utf-8") for page in sorted(site.glob("*.html")))
     return html.unescape(re.sub(r"<[^>]+>", " ", "\n".join(pages)))
 
 

@@ -1,0 +1,24 @@
+"""Sphinx's settings for `make docs`: the pages of docs/ as they are, and the API of `netlab`.
+
+The source is the root of the checkout, so that links between its folders hold.
+"""
+
+from netlab import __version__
+
+project = "netlab"
+author = copyright = "The netlab developers"
+release = __version__
+root_doc = "docs/index"
+include_patterns = ["docs/*", "native/PROTOCOL.md", "CONTRIBUTING.md"]
+exclude_patterns = [".*", "build", "data", "tests"]  # not searched
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the sections of parameters have the types
+autosummary_generate = False
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_show_sourcelink = False
+html_sidebars = {"docs/index": []}

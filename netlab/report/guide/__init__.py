@@ -1,1 +1,0 @@
-"""The guide: the documents of ``docs/`` and the API reference as pages of a site."""
