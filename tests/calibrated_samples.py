@@ -38,25 +38,7 @@ EMULATOR = {
     "round_trips": ROUND_TRIPS,
     "rates": [{"rate_Mbps": 2500.0, "rtt_ms": 183.2, "mtu_B": 9000, **RATE}],
 }
-LOADS = [
-    {
-        **{"load": load, "injected": injected, "runs": 144, "flagged": 4, "pairs": 66},
-        **{"apart": apart, "percent": percent, "low_percent": low, "high_percent": high},
-        **{"all_pairs": 66, "all_apart": apart, "all_percent": percent, "verdict": verdict},
-    }
-    for load, injected, apart, percent, low, high, verdict in (
-        ("none", "none", 3, 4.5, 1.6, 12.5, "within"),
-        ("spells", "12 % of each CPU, 70 s on, 70 s off", 20, 30.3, 20.6, 42.2, "outside"),
-    )
-]
-AA = {"loads": LOADS}
-INTERFERENCE = {
-    "kinds": [
-        {"injected": "nothing", "runs": 90, "cost_percent": None, "verdict": "within"},
-        {"injected": "50 ms on one CPU", "runs": 30, "cost_percent": 2.4, "verdict": ""},
-    ]
-}
-PARTS = {"cells": CELLS, "emulator": EMULATOR, "aa": AA, "interference": INTERFERENCE}
+PARTS = {"cells": CELLS, "emulator": EMULATOR}
 
 
 def store_calibration(

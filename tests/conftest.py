@@ -61,7 +61,6 @@ SLOW = {
     "notebooks/test_format.py",
     "notebooks/test_parameters.py",
     "notebooks/test_published_notebooks.py",
-    "qualify/calibration/test_calibration_aa.py",
     "report/test_bundle.py",
     "report/test_crate.py",
     "report/test_document.py",

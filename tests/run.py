@@ -88,7 +88,6 @@ STUDIES = {
     "e2e/test_guide_on_a_lab.py",
     "e2e/test_init.py",
     "e2e/test_interface_remade.py",
-    "e2e/test_interference_calibration.py",
     "e2e/test_long_path_study.py",
     "e2e/test_noisy_host.py",
     "e2e/test_nothing_stays_changed.py",

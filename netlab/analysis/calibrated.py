@@ -10,15 +10,11 @@ import pandas as pd
 from netlab.files import dated, paths
 
 FILE = "calibration.json"
-RATES, EMULATOR, AA, INTERFERENCE = "rates", "emulator", "aa", "interference"
-APART_PERCENT = 5.0
-"""Most pairs of identical cells that may be found different, per cent."""
+RATES, EMULATOR = "rates", "emulator"
 
 TABLES = {
     RATES: ("cells",),
     EMULATOR: ("round_trips", "rates"),
-    AA: ("loads",),
-    INTERFERENCE: ("kinds",),
 }
 """Part of a calibration -> its tables; each row of them has a verdict, or an empty one."""
 

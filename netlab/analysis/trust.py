@@ -320,11 +320,4 @@ def _part_in_words(part: calibrated.CalibratedPart) -> str:
     if part.name == calibrated.RATES:
         return f"{within} of {counted(len(part.verdicts), 'known rate')} met {when}"
     whole = counted(len(part.verdicts), "cell")
-    return f"{_PARTS[part.name]}: {within} of {whole} within the bound {when}"
-
-
-_PARTS = {
-    calibrated.EMULATOR: "path emulator",
-    calibrated.AA: "identical cells (A/A)",
-    calibrated.INTERFERENCE: "foreign load",
-}
+    return f"path emulator: {within} of {whole} within the bound {when}"

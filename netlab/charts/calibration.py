@@ -1,4 +1,4 @@
-"""Charts of a calibration: deviations over their bound, and identical cells found different."""
+"""Charts of a calibration: deviations over their bound."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from netlab.analysis.calibrated import APART_PERCENT
 from netlab.charts.chart import describe
 from netlab.charts.labels import legend_below
 from netlab.charts.palette import (
     BAND_COLOUR,
     CEILING_COLOUR,
-    CEILING_DASH,
     mtu_styles,
     other_style,
 )
@@ -40,15 +38,6 @@ ROUND_TRIP_COLUMNS = (
     *("rtt_ms", "load", "deviation_us", "least_us", "greatest_us"),
     *("bound_us", "verdict"),
 )
-
-IDENTICAL_COLUMNS = (
-    *("load", "injected", "pairs", "percent", "low_percent", "high_percent", "verdict"),
-)
-IDENTICAL_CAPTION = (
-    f"Dots: share of the pairs found different; lines: Wilson's 95 % interval; dotted: "
-    f"{APART_PERCENT:g} %, the most by chance. A hollow dot is off that bound."
-)
-LEAST_REACH_PERCENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -125,82 +114,6 @@ def round_trips(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None)
         quantity="Round trip against the one asked for, µs",
         ax=ax,
     )
-
-
-@theme()
-def identical(cells: pd.DataFrame, *, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the share of pairs of identical cells that were found different, a row a load.
-
-    Parameters
-    ----------
-    cells : DataFrame
-        :data:`IDENTICAL_COLUMNS`; a load without a pair has no share.
-    title : str
-    ax : Axes, optional
-        Axes to draw on; new ones by default. No global theme is set.
-
-    Returns
-    -------
-    Axes
-        The dotted line is the share that chance alone may find.
-    """
-    title = title or "Pairs of identical cells found different"
-    rows = -np.arange(len(cells), dtype=float)
-    ax = ax or new_axes((WIDTH_IN, 1.4 + 2 * DOT_IN * len(cells)))
-    line: dict[str, Any] = {"color": CEILING_COLOUR, "linestyle": CEILING_DASH, "linewidth": 1.3}
-    chance = f"{APART_PERCENT:g} %"
-    ax.axvline(APART_PERCENT, label=chance, zorder=1, **line)
-    ax.annotate(
-        chance,
-        (APART_PERCENT, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(4, -2),
-        textcoords="offset points",
-        fontsize=8.5,
-        color=CEILING_COLOUR,
-        va="top",
-    )
-    style = other_style(0)
-    colour = style["color"]
-    ax.hlines(rows, cells["low_percent"], cells["high_percent"], color=colour, linewidth=1.5)
-    dots = style | {"linestyle": "none", "markersize": 6.5, "zorder": 3}
-    ax.plot(cells["percent"], rows, label="found different", **dots)
-    off = (cells["verdict"] != WITHIN).to_numpy()
-    hollow = dots | {"markerfacecolor": "white", "markeredgecolor": colour}
-    ax.plot(cells["percent"][off], rows[off], label="_off", **hollow)
-    names = [_load(one) for one in cells.to_dict("records")]
-    ax.set_yticks(rows, names)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
-    ax.grid(axis="x", visible=True)
-    reach = HEADROOM * float(np.nanmax([*cells["high_percent"], LEAST_REACH_PERCENT]))
-    # room for half a dot at 0, and for the name of the line
-    ax.set(xlim=(-0.015 * reach, reach), ylim=(0.5 - len(cells), 0.85), title=title)
-    ax.set_xlabel("pairs found different, %")
-    words = "; ".join(
-        _share_in_words(name, row)
-        for name, row in zip(names, cells.to_dict("records"), strict=True)
-    )
-    alt = (
-        f"Dots with intervals, {title}: per cent of the pairs, one row a load; a dotted line marks "
-        f"{APART_PERCENT:g} %. {words}."
-    )
-    return describe(ax, alt, IDENTICAL_CAPTION)
-
-
-def _load(row: dict) -> str:
-    """Name of a load, and what it injects."""
-    load, injected = str(row["load"]), str(row["injected"])
-    return load if injected == load else f"{load}: {injected}"
-
-
-def _share_in_words(name: str, row: dict) -> str:
-    """A load for the alternative text."""
-    if pd.isna(row["percent"]):
-        return f"{name}: {row['verdict']}"
-    low, high = (f"{row[end]:.1f}" for end in ("low_percent", "high_percent"))
-    share = f"{row['percent']:.1f} % of {row['pairs']:.0f} pairs ({low} to {high})"
-    return f"{name}: {share}, {row['verdict']}"
 
 
 def _deviations(

@@ -16,12 +16,10 @@ from netlab.cli.options import results_option
 from netlab.errors import BadInput, NetlabError
 
 if TYPE_CHECKING:
-    from netlab.qualify.calibration.aa import AaResult
     from netlab.qualify.calibration.emulator import EmulatorAccuracy
-    from netlab.qualify.calibration.interference import InterferenceResult
     from netlab.qualify.calibration.rate_run import Calibration
 
-RATES, EMULATOR, AA, INTERFERENCE = "rates", "emulator", "aa", "interference"
+RATES, EMULATOR = "rates", "emulator"
 OF_RATES = {
     "rates_Mbps": "--rate",
     "mtus_B": "--mtu",
@@ -49,22 +47,11 @@ OF_EMULATOR = {"rtts_ms": "--rtt"}
 @click.option(
     "--rtt", "rtts_ms", multiple=True, type=float, help="Emulated round trip, ms; repeatable."
 )
-@click.option(
-    "--aa", is_flag=True, help="Compare identical cells instead, without and with injected load."
-)
-@click.option(
-    "--interference",
-    "interference",
-    is_flag=True,
-    help="Inject foreign load and traffic into runs instead, and count the flagged ones.",
-)
 @results_option("--out", place="calibration")
 @guarded
 def calibrate_command(
     quick: bool,
     only: str | None,
-    aa: bool,
-    interference: bool,
     results: Path | None,
     **levels: object,
 ) -> None:
@@ -73,14 +60,6 @@ def calibrate_command(
     Limits: goodput within 0.5 % of what TCP can carry at the rate, 1 % from 10 Gb/s; the mean round
     trip of the emulator, idle and under load, within 0.2 ms or 0.5 %, whichever is more; its rates
     within 1 %.
-
-    --aa measures identical cells, in rounds, without and with a load that netlab
-    injects (bursts of 12 % of each CPU in spells of 5 to 200 s), and counts the pairs of cells that
-    are found different; exit code 1 if they are more than 5 %, by the whole interval of the count.
-
-    --interference burns CPUs for 50 to 300 ms, or sends datagrams through the interface, at random
-    moments of runs, and counts the runs that are flagged: at least 95 % of those that lost over 5 %
-    of their goodput, and at most 2 % of the untouched ones.
 
     Each run is stored in a directory of its own, named by its date; reports use the latest run that
     has each part.
@@ -93,37 +72,19 @@ def calibrate_command(
                 f"--only {part} does not use {', '.join(unused)}; leave out one or the other",
                 code="E-CLI-003",
             )
-    alone = AA if aa else INTERFERENCE if interference else None
-    if alone:
-        unused = [(OF_RATES | OF_EMULATOR)[key] for key in given] + ["--only"] * (only is not None)
-        unused += ["--interference"] * (aa and interference)
-        if unused:
-            raise BadInput(
-                f"--{alone} does not use {', '.join(unused)}; leave out one or the other",
-                code="E-CLI-022",
-            )
-    _calibrate(quick, alone or only, results, given)
+    _calibrate(quick, only, results, given)
 
 
 def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict) -> None:
     from netlab.files import dated, paths
     from netlab.lab import emulator
-    from netlab.qualify.calibration.aa import QUICK_AA, AaPlan
-    from netlab.qualify.calibration.aa_run import calibrate_aa
     from netlab.qualify.calibration.document import CalibrationDocument
     from netlab.qualify.calibration.emulator_cells import QUICK_EMULATOR, EmulatorPlan
     from netlab.qualify.calibration.emulator_run import calibrate_emulator
-    from netlab.qualify.calibration.interference import QUICK_INTERFERENCE, InterferencePlan
-    from netlab.qualify.calibration.interference_run import calibrate_interference
     from netlab.qualify.calibration.rate_cells import QUICK, RatePlan
     from netlab.qualify.calibration.rate_run import calibrate
 
     parts: dict[str, Callable] = {}
-    if only == AA:
-        parts[AA] = partial(calibrate_aa, QUICK_AA if quick else AaPlan())
-    if only == INTERFERENCE:
-        bursts = QUICK_INTERFERENCE if quick else InterferencePlan()
-        parts[INTERFERENCE] = partial(calibrate_interference, bursts)
     if only in (None, RATES):
         levels = {key: given[key] for key in OF_RATES if key in given}
         rates = replace(QUICK if quick else RatePlan(), **levels)
@@ -150,9 +111,7 @@ def _calibrate(quick: bool, only: str | None, results: Path | None, given: dict)
         raise NetlabError(document.complaint, code="E-CLI-004")
 
 
-def _with_bar(
-    name: str, measure: Callable
-) -> Calibration | EmulatorAccuracy | AaResult | InterferenceResult:
+def _with_bar(name: str, measure: Callable) -> Calibration | EmulatorAccuracy:
     """Measure a part, with a progress bar."""
     from netlab.experiment.progress import Steady
 

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from netlab.analysis import calibrated, trust
-from netlab.analysis.calibrated import AA, EMULATOR, INTERFERENCE, RATES, CalibratedPart
+from netlab.analysis.calibrated import EMULATOR, RATES, CalibratedPart
 from netlab.analysis.machines import FACTS, NOT_RECORDED, machines
 from netlab.analysis.measured import Measured
 from netlab.charts import calibration as charts
@@ -38,24 +38,13 @@ HEADS = {
     "greatest_us": "greatest, µs",
     "bound_us": "bound, µs",
     "late_us": "late, µs",
-    "apart": "found different",
-    "percent": "%",
-    "low_percent": "95 % from, %",
-    "high_percent": "to, %",
-    "all_pairs": "pairs with flagged runs",
-    "all_apart": "of these found different",
-    "all_percent": "of these, %",
-    "cost_percent": "median cost, %",
-    "moved": "runs that lost over 5 %",
-    "moved_flagged": "of these flagged",
 }
 FORMATS = {
     **dict.fromkeys(("expected_MBps", "goodput_MBps", "mean_ms"), ".3f"),
     **dict.fromkeys(("error_percent", "least_percent", "greatest_percent"), "+.2f"),
     **dict.fromkeys(("deviation_us", "least_us", "greatest_us"), "+.0f"),
     **dict.fromkeys(("goodput_Mbps", "bound_us", "late_us"), ".0f"),
-    **dict.fromkeys(("within_percent", "percent", "low_percent", "high_percent"), ".1f"),
-    **dict.fromkeys(("all_percent", "cost_percent"), ".1f"),
+    "within_percent": ".1f",
 }
 
 
@@ -77,8 +66,6 @@ class _Shown:
 TITLES = {
     RATES: "Known rates",
     EMULATOR: "Path emulator",
-    AA: "Identical cells (A/A)",
-    INTERFERENCE: "Foreign load",
 }
 
 TABLES: dict[tuple[str, str], _Shown] = {
@@ -106,16 +93,6 @@ TABLES: dict[tuple[str, str], _Shown] = {
         "error_percent",
         ("within_percent",),
     ),
-    (AA, "loads"): _Shown(
-        "Pairs of identical cells found different",
-        ("load",),
-        charts.identical,
-        charts.IDENTICAL_COLUMNS,
-        "percent",
-    ),
-    (INTERFERENCE, "kinds"): _Shown(
-        "Foreign load and traffic, their cost, and the runs flagged for it", ("injected",)
-    ),
 }
 
 METHODS = {
@@ -123,11 +100,6 @@ METHODS = {
     "Every run counts: the error is that of their median, between the least and the greatest.",
     EMULATOR: "Pings and streams through the path emulator, beside the round trip and the rate "
     "asked for. Every try counts: the figure is their median, between the least and the greatest.",
-    AA: "Cells that are all alike, measured in rounds without and with an injected load. Every "
-    "pair is compared at 95 %; at most 5 % may be found different, by Wilson's interval.",
-    INTERFERENCE: "Busy processes and foreign datagrams at random moments of runs. At least 95 % "
-    "of the runs that lost over 5 % of their goodput must be flagged, and at most 2 % of the "
-    "untouched ones, by Wilson's interval.",
 }
 """Method of each part, in words."""
 
@@ -151,7 +123,7 @@ def calibration_pages(m: Measured, directory: Path) -> list[Page]:
             FILE,
             "Calibration of netlab",
             "Calibration",
-            "known rates, path emulator, identical cells and foreign load, as last measured",
+            "known rates and path emulator, as last measured",
             sections,
         )
     ]
@@ -177,7 +149,7 @@ def _numeric(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in wanted})
 
 
-_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms", "pairs")
+_KEYS_IN_NUMBERS = ("rate_Mbps", "mtu_B", "rtt_ms")
 
 
 def _drawable(frame: pd.DataFrame, shown: _Shown) -> bool:

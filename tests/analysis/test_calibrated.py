@@ -9,9 +9,8 @@ from netlab.analysis.calibrated import stored
 from netlab.files.dated import new_directory
 
 RATES = {"cells": [{"rate_Mbps": 100.0, "verdict": "within"}]}
-AA = {"aa": {"loads": [{"load": "none", "verdict": "within"}]}}
-INTERFERENCE = {
-    "interference": {"kinds": [{"injected": "x", "verdict": ""}, {"verdict": "outside"}]}
+EMULATOR = {
+    "emulator": {"round_trips": [{"rtt_ms": 1.0, "verdict": ""}], "rates": [{"verdict": "outside"}]}
 }
 
 
@@ -27,24 +26,23 @@ def save(directory: Path, day: int, *parts: dict, **more: object) -> Path:
 
 
 def test_each_part_is_of_the_latest_run_that_has_it(tmp_path):
-    save(tmp_path, 1, RATES, AA)
+    first = save(tmp_path, 1, RATES, EMULATOR)
     second = save(tmp_path, 2, RATES)
-    third = save(tmp_path, 3, INTERFERENCE)
     parts = stored(tmp_path).parts
-    assert list(parts) == ["rates", "aa", "interference"]
-    assert [part.date for part in parts.values()] == ["2026-01-02", "2026-01-01", "2026-01-03"]
-    assert (parts["rates"].file, parts["interference"].file) == (second, third)
+    assert list(parts) == ["rates", "emulator"]
+    assert [part.date for part in parts.values()] == ["2026-01-02", "2026-01-01"]
+    assert [part.file for part in parts.values()] == [second, first]
     assert parts["rates"].machine == {"kernel": "6.2"}
-    assert parts["interference"].verdicts == ["outside"]
+    assert parts["emulator"].verdicts == ["outside"]
 
 
 def test_a_part_of_a_wrong_shape_gives_way_to_the_one_before(tmp_path):
-    save(tmp_path, 1, RATES, AA)
+    save(tmp_path, 1, RATES, EMULATOR)
     for day, cells in enumerate(([], {}, [3], [{"verdict": None}], None), start=2):
-        save(tmp_path, day, {"cells": cells, "aa": 7})
+        save(tmp_path, day, {"cells": cells, "emulator": 7})
     parts = stored(tmp_path).parts
     assert {part.date for part in parts.values()} == {"2026-01-01"}
-    assert list(parts) == ["rates", "aa"]
+    assert list(parts) == ["rates", "emulator"]
 
 
 def test_a_damaged_file_does_not_hide_the_good_ones(tmp_path):

@@ -19,7 +19,7 @@ from netlab.files import paths
 from netlab.files.dated import new_directory
 from netlab.study import load
 
-LOADS = [{"load": "none", "verdict": "within"}, {"load": "faster", "verdict": "outside"}]
+EMULATOR = {"round_trips": [{"verdict": "within"}], "rates": [{"verdict": "outside"}]}
 
 
 def measured(study, runs, results=None):
@@ -217,11 +217,11 @@ def test_a_calibration_is_stated_and_its_absence_too(tmp_path: Path):
 
 
 def test_rates_are_still_stated_after_another_part_was_calibrated(tmp_path: Path):
-    for day, part in (("05", {"cells": [{"verdict": "within"}]}), ("06", {"aa": {"loads": LOADS}})):
+    for day, part in (("05", {"cells": [{"verdict": "within"}]}), ("06", {"emulator": EMULATOR})):
         content = {"started_at": f"2026-01-{day}T10:00:00Z", "netlab": "0.1.0", **part}
         file = new_directory(tmp_path, content["started_at"]) / "calibration.json"
         file.write_text(json.dumps(content))
     assert trust.calibration(tmp_path) == (
         "1 of 1 known rate met on 2026-01-05 (netlab 0.1.0); "
-        "identical cells (A/A): 1 of 2 cells within the bound on 2026-01-06 (netlab 0.1.0)"
+        "path emulator: 1 of 2 cells within the bound on 2026-01-06 (netlab 0.1.0)"
     )

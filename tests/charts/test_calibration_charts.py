@@ -7,9 +7,9 @@ import math
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pandas as pd
-from calibrated_samples import CELLS, LOADS, RATE, ROUND_TRIPS
+from calibrated_samples import CELLS, RATE, ROUND_TRIPS
 
-from netlab.charts.calibration import identical, rates, round_trips
+from netlab.charts.calibration import rates, round_trips
 from netlab.charts.chart import show
 from netlab.charts.palette import mtu_styles
 
@@ -78,38 +78,9 @@ def test_a_round_trip_has_a_row_and_each_load_a_dot():
     assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in show(ax).alt
 
 
-def test_each_load_has_its_share_with_its_interval_beside_the_share_of_chance():
-    ax = identical(pd.DataFrame(LOADS))
-    assert dots(ax, "found different") == [[4.5, 30.3]]
-    assert spans(ax) == [(1.6, 12.5), (20.6, 42.2)]
-    assert dots(ax, "5 %") == [[5.0, 5.0]]
-    assert -1 < ax.get_xlim()[0] < 0 and ax.get_xlim()[1] > 42.2
-    assert [text.get_text() for text in ax.texts] == ["5 %"]
-    labels = [text.get_text() for text in ax.get_yticklabels()]
-    assert labels == ["none", "spells: 12 % of each CPU, 70 s on, 70 s off"]
-
-
-def test_a_load_with_too_many_pairs_found_different_is_hollow_and_in_the_alt_text():
-    ax = identical(pd.DataFrame(LOADS))
-    assert dots(ax, "_off") == [[30.3]]
-    chart = show(ax)
-    assert "none: 4.5 % of 66 pairs (1.6 to 12.5), within;" in chart.alt
-    assert "70 s off: 30.3 % of 66 pairs (20.6 to 42.2), outside." in chart.alt
-    assert "Wilson" in chart.caption
-
-
-def test_a_load_without_a_pair_is_said_and_not_drawn():
-    missing = dict.fromkeys(("percent", "low_percent", "high_percent"), math.nan)
-    empty = LOADS[0] | missing | {"pairs": 0, "verdict": "not measured"}
-    ax = identical(pd.DataFrame([empty]))
-    assert ax.get_xlim()[1] > 10
-    assert "none: not measured" in show(ax).alt
-
-
 def test_given_axes_are_drawn_on_and_returned_without_a_global_theme():
     before = dict(mpl.rcParams)
-    fig, (left, right, below) = plt.subplots(1, 3)
-    assert identical(pd.DataFrame(LOADS), ax=below) is below
+    fig, (left, right) = plt.subplots(1, 2)
     assert rates(pd.DataFrame(CELLS), ax=left) is left
     assert round_trips(pd.DataFrame(ROUND_TRIPS), ax=right) is right
-    assert dict(mpl.rcParams) == before and len(fig.axes) == 3
+    assert dict(mpl.rcParams) == before and len(fig.axes) == 2

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import synthetic
-from calibrated_samples import AA, CELLS, MACHINE, store_calibration
+from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
@@ -70,9 +70,9 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
     store_calibration(calibrations)
     page = (site(home) / FILE).read_text()
     headings = re.findall(r'<h2 id="([^"]+)"', page)
-    assert headings == ["in-short", "rates", "emulator", "aa", "interference"]
+    assert headings == ["in-short", "rates", "emulator"]
     sections = dict(re.findall(r'<h2 id="(\w+)">(.*?)</section>', page, re.DOTALL))
-    for name, figures, tables in (("rates", 1, 1), ("emulator", 2, 2), ("aa", 1, 1)):
+    for name, figures, tables in (("rates", 1, 1), ("emulator", 2, 2)):
         text = sections[name]
         assert text.count('<figure class="netlab-figure"') == figures
         assert text.count("<caption") == tables and text.count('scope="row"') >= 1
@@ -80,7 +80,7 @@ def test_each_part_has_its_charts_then_tables_then_method_date_machine_and_kerne
         said = "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9."
         assert text.index(said) > text.rindex("</table>")
     assert "10000 Mb/s, 9000 B: -1.62 %" in sections["rates"], "alt text"
-    assert "none: 4.5 % of 66 pairs (1.6 to 12.5), within" in sections["aa"], "alt text"
+    assert "20 ms, 500 Mb/s: +80 µs (+53 to +115), within" in sections["emulator"], "alt text"
     assert "3 of 4 known rates met on 2026-01-05" in page
 
 
@@ -89,7 +89,7 @@ def test_figures_and_tables_of_the_page_are_files(home, calibrations):
     made = site(home)
     page = (made / FILE).read_text()
     links = re.findall(r'href="((?:figures|tables)/[^"]+)"', page)
-    assert sum(link.endswith(".csv") for link in links) >= 8
+    assert sum(link.endswith(".csv") for link in links) >= 6
     assert all((made / link).is_file() for link in links)
     (csv,) = (made / "tables").glob("*goodput-on-paths-of-known-rates*.csv")
     assert csv.read_text().startswith("rate_Mbps,mtu_B,") and "-1.62" in csv.read_text()
@@ -119,16 +119,16 @@ def test_a_report_that_asks_for_no_calibration_has_no_page(home, calibrations):
 
 def test_only_parts_that_are_stored_are_shown_each_with_its_own_date(home, calibrations):
     store_calibration(calibrations, 5, cells=CELLS)
-    store_calibration(calibrations, 6, MACHINE | {"kernel": "6.2.0"}, aa=AA)
+    store_calibration(calibrations, 6, MACHINE | {"kernel": "6.2.0"}, emulator=EMULATOR)
     (page,) = calibration_pages(measured(home), calibrations)
-    assert [name for name, _ in page.contents] == ["in-short", "rates", "aa"]
+    assert [name for name, _ in page.contents] == ["in-short", "rates", "emulator"]
     assert "on 2026-01-05 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.1.9." in page.body
     assert "on 2026-01-06 with netlab 0.1.0 on Some CPU, 2 CPUs, Linux 6.2.0." in page.body
 
 
 @pytest.mark.parametrize("other", [{"cpu_model": "Other CPU"}, {"cpus": 64}])
 def test_hosts_on_another_machine_are_named_by_cpu_model_and_count(home, calibrations, other):
-    store_calibration(calibrations, aa=AA)
+    store_calibration(calibrations, emulator=EMULATOR)
     (same,) = calibration_pages(measured(home, kernel="6.9"), calibrations)
     assert "another machine" not in same.body
     (page,) = calibration_pages(measured(home / "other", **other), calibrations)
@@ -153,7 +153,7 @@ def test_cells_without_a_figure_are_no_error(home, calibrations):
 
 
 def test_damaged_files_are_listed(home, calibrations):
-    store_calibration(calibrations, aa=AA)
+    store_calibration(calibrations, emulator=EMULATOR)
     store_calibration(calibrations, 7).write_text("{")
     (page,) = calibration_pages(measured(home), calibrations)
     assert page.contents[-1][1] == "Damaged files"
@@ -161,12 +161,12 @@ def test_damaged_files_are_listed(home, calibrations):
 
 
 def test_a_kept_page_is_made_anew_after_another_calibration(home, calibrations):
-    store_calibration(calibrations, aa=AA)
+    store_calibration(calibrations, emulator=EMULATOR)
     before = calibration_digest(calibrations)
     assert (
         "2026-01-06" not in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
     )
-    store_calibration(calibrations, 6, aa=AA)
+    store_calibration(calibrations, 6, emulator=EMULATOR)
     assert calibration_digest(calibrations) != before
     assert "2026-01-06" in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
 

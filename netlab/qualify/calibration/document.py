@@ -8,9 +8,7 @@ from pathlib import Path
 from netlab import core
 from netlab.analysis.calibrated import FILE
 from netlab.files.json_file import write_json
-from netlab.qualify.calibration.aa import AaResult
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
-from netlab.qualify.calibration.interference import InterferenceResult
 from netlab.qualify.calibration.rate_run import Calibration
 from netlab.qualify.calibration.verdicts import WITHIN
 from netlab.version import version
@@ -25,8 +23,6 @@ class CalibrationDocument:
     started_at: str
     rates: Calibration | None = None
     emulator: EmulatorAccuracy | None = None
-    aa: AaResult | None = None
-    interference: InterferenceResult | None = None
 
     @property
     def verdicts(self) -> list[str]:
@@ -43,9 +39,8 @@ class CalibrationDocument:
         return f"{len(off)} of {len(self.verdicts)} cells are not within their bound: {counts}"
 
     @property
-    def _parts(self) -> list[Calibration | EmulatorAccuracy | AaResult | InterferenceResult]:
-        parts = (self.rates, self.emulator, self.aa, self.interference)
-        return [part for part in parts if part is not None]
+    def _parts(self) -> list[Calibration | EmulatorAccuracy]:
+        return [part for part in (self.rates, self.emulator) if part is not None]
 
     def as_json(self) -> dict:
         """The document as JSON values, with every run; unmeasured parts are left out."""
@@ -57,8 +52,6 @@ class CalibrationDocument:
             "machine": self._parts[0].machine,
             **({} if self.rates is None else self.rates.as_json()),
             **({} if self.emulator is None else {"emulator": self.emulator.as_json()}),
-            **({} if self.aa is None else {"aa": self.aa.as_json()}),
-            **({} if self.interference is None else {"interference": self.interference.as_json()}),
         }
 
     def save(self, directory: Path) -> Path:

@@ -8,8 +8,8 @@ from emulator_samples import filled, pinged
 
 from netlab.analysis.calibrated import stored
 from netlab.cli.calibrate import calibrate_command
-from netlab.qualify.calibration import aa_run, rate_run
-from netlab.qualify.calibration.aa import QUICK_AA, AaResult
+from netlab.lab import emulator as lab_emulator
+from netlab.qualify.calibration import emulator_run, rate_run
 from netlab.qualify.calibration.document import CalibrationDocument
 from netlab.qualify.calibration.emulator import EmulatorAccuracy
 from netlab.qualify.calibration.emulator_cells import EmulatedRate, EmulatorPlan
@@ -61,21 +61,20 @@ def test_a_later_calibration_of_another_part_leaves_the_rates_as_they_are(tmp_pa
     sample = {**cell, "goodput_MBps": plan.cells[0].expected_MBps, "flags": ""}
     done = Calibration(plan, judge(plan, [sample]), [sample], MACHINE)
     monkeypatch.setattr(rate_run, "calibrate", lambda plan, progress: done)
-    identical = AaResult.of(QUICK_AA, [], MACHINE)
-    monkeypatch.setattr(aa_run, "calibrate_aa", lambda plan, progress: identical)
+    monkeypatch.setattr(emulator_run, "calibrate_emulator", lambda plan, progress: accuracy(900))
+    monkeypatch.setattr(lab_emulator, "check", lambda: None)
     out = ("--out", str(tmp_path))
     first = CliRunner().invoke(calibrate_command, ["--only", "rates", *out])
     assert first.exit_code == 0, first.output
     (file,) = tmp_path.glob("*/calibration.json")
     assert str(file) in first.stdout
     before = file.read_bytes()
-    # no pair of cells was measured, which is off the bound
-    second = CliRunner().invoke(calibrate_command, ["--aa", "--quick", *out])
+    second = CliRunner().invoke(calibrate_command, ["--only", "emulator", *out])
     assert second.exit_code == 1, second.output
     assert file.read_bytes() == before
     parts = stored(tmp_path).parts
-    assert list(parts) == ["rates", "aa"]
-    assert parts["rates"].file == file != parts["aa"].file
+    assert list(parts) == ["rates", "emulator"]
+    assert parts["rates"].file == file != parts["emulator"].file
 
 
 @pytest.mark.parametrize(
