@@ -26,7 +26,6 @@ README = (ROOT / "README.md").read_text()
 
 CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
-    "prometheus-client": "prometheus_client",
     "ruamel-yaml": "ruamel.yaml",
     "typst": "typst-py",
 }

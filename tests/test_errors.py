@@ -181,7 +181,7 @@ PROGRAMMING_ERRORS = {
     "UnknownHostKey",
     "ValueError",
 }
-"""Raised for a caller, which handles them; click's BadParameter gets its code in cli/usage.py."""
+"""Raised for a caller, which handles them; click shows its BadParameter."""
 
 
 @cache

@@ -204,13 +204,8 @@ def _at_once(plan: FleetPlan, given: int | None) -> int:
 
 @fleet_group.command("status")
 @click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--prometheus",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write a text file for Prometheus' node exporter.",
-)
 @guarded
-def status_command(results: Path, prometheus: Path | None) -> None:
+def status_command(results: Path) -> None:
     """Show hosts and jobs of the fleet in RESULTS: done, running, failed, put aside.
 
     RESULTS is a directory, or the name of a study. The log is fleet/events.jsonl in it.
@@ -219,12 +214,7 @@ def status_command(results: Path, prometheus: Path | None) -> None:
 
     from netlab.fleet.status import fleet_status
 
-    plan = _read(results)
-    status = fleet_status(plan)
-    if prometheus is not None:
-        from netlab.fleet.metrics import write_metrics
-
-        write_metrics(prometheus, plan.study().name, status)
+    status = fleet_status(_read(results))
     wide = None if sys.stdout.isatty() else 200
     Console(markup=False, width=wide).print(status.table())
 

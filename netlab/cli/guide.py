@@ -29,7 +29,7 @@ def guide_command(page: str) -> None:
     file = pages.get(page.lower().removesuffix(".md"))
     if file is None:
         known = ", ".join(sorted(pages))
-        raise BadInput(f"no such page; there are {known}", value=page, code="E-FILES-016")
+        raise BadInput(f"no such page; there are {known}", value=page, code="E-CLI-034")
     console = Console()
     with console.capture() as text:
         console.print(Markdown(file.read_text(encoding="utf-8"), hyperlinks=False))

@@ -17,7 +17,6 @@ from netlab.cli.bundle import bundle_command
 from netlab.cli.calibrate import calibrate_command
 from netlab.cli.check import check_command
 from netlab.cli.compare import compare_command
-from netlab.cli.completion import completion_command
 from netlab.cli.exitcodes import end_on_signals
 from netlab.cli.fleet import fleet_group
 from netlab.cli.guide import guide_command
@@ -34,7 +33,6 @@ from netlab.cli.schema import schema_command
 from netlab.cli.screen import screen_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
-from netlab.cli.usage import CodedGroup
 from netlab.cli.verify import verify_command
 
 # jsonschema imports it where it is installed: it builds a grammar in 1.3 s of CPU, for a format of
@@ -55,7 +53,7 @@ def _show_version(context: click.Context, _parameter: click.Parameter, wanted: b
     context.exit()
 
 
-@click.group(cls=CodedGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -86,7 +84,7 @@ for command in (
     *(lab_group, compare_command, notebooks_command, autotune_command, bench_command),
     screen_command,
     *(calibrate_command, import_command, results_group),
-    *(bundle_command, verify_command, rerun_command, schema_command, completion_command),
+    *(bundle_command, verify_command, rerun_command, schema_command),
     guide_command,
     fleet_group,
 ):

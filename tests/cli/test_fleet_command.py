@@ -10,7 +10,6 @@ import synthetic
 from click.testing import CliRunner
 from fleet_effects import fleet_runs
 from fleet_study import TEMPLATE
-from prometheus_client.parser import text_string_to_metric_families
 
 from netlab.cli import main
 from netlab.fleet.controller import controlling
@@ -90,28 +89,6 @@ def test_the_status_lists_every_host(invoke, tmp_path):
         assert name in done.stdout
     nowhere = CliRunner().invoke(main, ["fleet", "status", str(tmp_path / "nowhere")])
     assert nowhere.exit_code == 1 and "[E-FLEET-028]" in nowhere.stderr
-
-
-def test_the_status_is_written_for_prometheus(invoke, tmp_path):
-    invoke("plan")
-    path = tmp_path / "fleet.prom"
-    words = ("fleet", "status", str(tmp_path / "results"), "--prometheus", str(path))
-    assert CliRunner().invoke(main, words).exit_code == 0
-    order = ("study", "host", "state")
-    found = {
-        (one.name, *(one.labels[key] for key in order if key in one.labels)): one.value
-        for family in text_string_to_metric_families(path.read_text())
-        for one in family.samples
-    }
-    study = read_plan(tmp_path / "results").study().name
-    assert found["netlab_fleet_jobs", study, "left"] == 24
-    assert found["netlab_fleet_jobs", study, "done"] == 0
-    assert found["netlab_fleet_controller_alive", study] == 0
-    hosts = {key[2] for key in found if key[0] == "netlab_fleet_host_jobs"}
-    assert hosts == set(read_plan(tmp_path / "results").hosts)
-    assert ("netlab_fleet_remaining_seconds", study) not in found
-    nowhere = CliRunner().invoke(main, (*words[:-1], str(tmp_path / "no" / "fleet.prom")))
-    assert nowhere.exit_code == 1 and "[E-FLEET-039]" in nowhere.stderr
 
 
 def test_a_notebook_shows_the_status_as_a_table(invoke, tmp_path):

@@ -28,6 +28,6 @@ def test_a_page_is_shown_without_its_markup(words, title):
 
 def test_another_word_is_refused_with_the_names_of_the_pages():
     done = CliRunner().invoke(main, ["guide", "columms"])
-    assert done.exit_code == 2 and "E-FILES-016" in done.stderr
+    assert done.exit_code == 2 and "E-CLI-034" in done.stderr
     for page in guide.DOCS.glob("*.md"):
         assert page.stem in done.stderr

@@ -34,7 +34,7 @@ def test_there_is_a_module_for_every_command():
         *("init", "study", "run", "report", "check", "tune", "lab", "notebooks", "guide"),
         *("compare", "results"),
         *("autotune", "screen", "bench", "calibrate", "hosts", "import"),
-        *("bundle", "verify", "rerun", "schema", "completion", "fleet"),
+        *("bundle", "verify", "rerun", "schema", "fleet"),
     }
     for name, command in main.commands.items():
         module = f"netlab.cli.{MODULES.get(name, name)}"
