@@ -50,10 +50,9 @@ SLOW = {
     "cli/test_cli.py",
     "docs/test_guide.py",
     "face/test_face_views.py",
-    "fleet/test_archive_cells.py",
-    "fleet/test_archive_compaction.py",
-    "fleet/test_archive_comparison.py",
-    "fleet/test_archive_scale.py",
+    "fleet/test_stores_cells.py",
+    "fleet/test_stores_comparison.py",
+    "fleet/test_stores_scale.py",
     "generators/test_remote_process.py",
     "generators/test_trial.py",
     "hosts/test_pathcheck.py",
@@ -74,7 +73,7 @@ SLOW = {
     "report/test_report_precision.py",
     "report/test_site_of_a_study.py",
 }
-"""Tests that execute notebooks, make sites or PDFs, draw many charts, archive, wait, simulate, or
+"""Tests that execute notebooks, make sites or PDFs, draw many charts, wait, simulate, or
 validate RDF."""
 ROOT_FIXTURES = {"privileged", "namespace", "make_namespace"}
 COMPILING_FIXTURES = {"program", "faulty_program", "parse"}

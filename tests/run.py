@@ -71,7 +71,6 @@ LONGEST = (
     "e2e/test_wheel.py",
     "fleet/test_fleet_notebook.py",
     "native/test_native_architectures.py",
-    "fleet/test_archive_compaction.py",
     "e2e/test_generators.py",
     "e2e/test_nothing_stays_changed.py",
 )

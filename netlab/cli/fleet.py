@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from netlab.cli.exitcodes import guarded
-from netlab.cli.fleet_archive import cells_command, compact_command, compare_command
 from netlab.cli.fleet_report import report_command
+from netlab.cli.fleet_stores import cells_command, compare_command
 from netlab.cli.options import results_option, study_argument, timing_options
 from netlab.cli.validation import load_measurable
 
@@ -26,7 +26,7 @@ def fleet_group() -> None:
     """Measure one study over many pairs of hosts, side by side (see docs/fleet.md)."""
 
 
-for _command in (report_command, compact_command, cells_command, compare_command):
+for _command in (report_command, cells_command, compare_command):
     fleet_group.add_command(_command)
 
 

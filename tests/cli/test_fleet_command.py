@@ -140,23 +140,25 @@ def test_the_slowest_links_come_first_and_are_written_to_files(invoke, tmp_path,
     assert len(pd.read_csv(files[0])) == 4 and files[1].read_text().startswith("<svg ")
 
 
-def test_an_archive_is_compacted_shown_and_compared(tmp_path):
+def test_cells_of_many_stores_are_shown_and_compared(tmp_path):
     study = tmp_path / "two-racks.yml"
     study.write_text(synthetic.FOREIGN.replace("[1, 64]", "[1, 4]"), encoding="utf-8")
     synthetic.store_of(tmp_path / "results" / "a~b", load(study, rounds=3))
-    archive = str(tmp_path / "archive")
+    results = str(tmp_path / "results")
 
     def run(*words: str):
         done = CliRunner().invoke(main, ["fleet", *words])
         assert done.exit_code == 0, done.output
         return done
 
-    added = run("compact", str(tmp_path / "results"), "--archive", archive)
-    assert "6 runs" in added.stderr
     csv = tmp_path / "cells.csv"
-    cells = run("cells", archive, "--study", "two-racks", "--csv", str(csv))
+    cells = run("cells", results, "--study", "two-racks", "--csv", str(csv))
     assert "low_MBps" in cells.stdout
     assert len(csv.read_text().splitlines()) == 3
-    assert "median_MBps" in run("cells", archive, "--samples").stdout
-    compared = run("compare", archive, "--by", "streams", "--of", "1", "4", "--most", "1")
+    assert "median_MBps" in run("cells", results, "--samples").stdout
+    compared = run("compare", results, "--by", "streams", "--of", "1", "4", "--most", "1")
     assert "1  the same" in compared.stdout
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = CliRunner().invoke(main, ["fleet", "cells", str(empty)])
+    assert done.exit_code == 2 and "[E-FLEET-042]" in done.stderr

@@ -40,7 +40,7 @@ def test_there_is_a_module_for_every_command():
         module = f"netlab.cli.{MODULES.get(name, name)}"
         inside = command.commands.values() if isinstance(command, click.Group) else [command]
         for one in inside:
-            assert one.callback.__module__ in (module, f"{module}_archive", f"{module}_report")
+            assert one.callback.__module__ in (module, f"{module}_report", f"{module}_stores")
 
 
 @pytest.mark.parametrize("words", all_commands(), ids=" ".join)

@@ -1,8 +1,7 @@
-"""Comparisons over an archive are those that a single pair of runs tables gives."""
+"""Comparisons over many stores are those that a single pair of runs tables gives."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import measured_store
@@ -15,8 +14,7 @@ from netlab import study as studies
 from netlab.analysis.compare import Asked, compare
 from netlab.analysis.precision import nominal_level
 from netlab.errors import BadInput, NetlabError
-from netlab.fleet.archive.archive import Archive
-from netlab.fleet.archive.compaction import compact
+from netlab.fleet.stores.stores import Stores
 from netlab.results import Store
 
 STUDY = synthetic.FOREIGN.replace("[1, 64]", "[1, 2, 4]")
@@ -28,11 +26,6 @@ def study(tmp_path):
     path = tmp_path / "two-racks.yml"
     path.write_text(STUDY, encoding="utf-8")
     return studies.load(path, rounds=4)
-
-
-def archived(directory: Path, store: Store) -> Archive:
-    compact(directory / "archive", [store])
-    return Archive(directory / "archive")
 
 
 def assert_same(found: pd.DataFrame, expected: pd.DataFrame, keys: list[str]) -> None:
@@ -60,7 +53,7 @@ def test_levels_of_a_factor_compare_as_in_one_store(tmp_path, study, noise):
     runs = store.runs()
     sides = [runs[runs["streams"] == level] for level in (1, 4)]
     expected = compare(*sides, by="streams", one_store=True).frame
-    found = archived(tmp_path, store).compare("streams", "1", "4")
+    found = Stores((store,)).compare("streams", "1", "4")
     assert found["paired"].all()
     assert_same(found, expected, ["group"])
 
@@ -80,9 +73,9 @@ def test_two_campaigns_compare_as_in_one_store(tmp_path, study, noise):
         store.write(part, runs, store.part("intervals", part))
     sides = [store.runs(campaign=campaign) for campaign in (first, second)]
     expected = compare(*sides, one_store=True).frame
-    archive = archived(tmp_path, store)
+    stores = Stores((store,))
     for a, b in ((first, second), ("first", "latest")):
-        found = archive.compare("campaign", a, b)
+        found = stores.compare("campaign", a, b)
         assert not found["paired"].any()
         assert_same(found, expected, ["streams"])
 
@@ -122,9 +115,9 @@ def test_a_cell_less_precise_than_its_own_study_asks_is_not_ranked_as_in_one_sto
     )
     sides = [store.runs(campaign=campaign) for campaign in (first, second)]
     expected = compare(*sides, asked=asked, one_store=True).frame
-    archive = archived(tmp_path, store)
+    stores = Stores((store,))
     confidence = min(one.level for one in asked)
-    found = archive.compare("campaign", first, second, confidence=confidence)
+    found = stores.compare("campaign", first, second, confidence=confidence)
     assert_same(found, expected, ["streams"])
     wide = "A" if late["first"] == 1.0 else "B"
     assert not found["ranked"].all() and found["verdict"].eq("cannot tell").any()
@@ -132,39 +125,22 @@ def test_a_cell_less_precise_than_its_own_study_asks_is_not_ranked_as_in_one_sto
         assert reason.startswith(f"{wide} is within") and "its study asks for 1 %" in reason
 
 
-def test_levels_of_a_factor_are_held_to_the_latest_study_and_an_old_archive_to_none(tmp_path):
+def test_levels_of_a_factor_are_held_to_the_latest_study(tmp_path):
     directory = tmp_path / "results"
     measured_store.campaign_of(directory, precise(tmp_path, 0.5))
     store = Store(directory)
     noisy(store, {measured_store.CAMPAIGN: 0.05})
-    archive = archived(tmp_path, store)
-    (row,) = archive.compare("streams", "1", "4").itertuples()
+    stores = Stores((store,))
+    (row,) = stores.compare("streams", "1", "4").itertuples()
     assert (row.ranked, row.verdict) == (False, "cannot tell")
     assert "A is within" in row.reason and "B is within" in row.reason
-    for each in archive.manifest.stores.values():
-        each.asked.clear()
-    assert archive.compare("streams", "1", "4")["ranked"].all()
-
-
-def test_a_later_compaction_notes_what_an_older_one_did_not(tmp_path):
-    directory = tmp_path / "results"
-    measured_store.campaign_of(directory, precise(tmp_path, 0.5))
-    archive = archived(tmp_path, Store(directory))
-    file = archive.directory / "manifest.json"
-    content = json.loads(file.read_text())
-    for each in content["stores"].values():
-        assert each.pop("asked") == {measured_store.CAMPAIGN: [pytest.approx(0.965), 0.5]}
-    file.write_text(json.dumps(content))
-    assert Archive(archive.directory).compare("streams", "1", "4")["ranked"].all()
-    again = archived(tmp_path, Store(directory))
-    assert not again.compare("streams", "1", "4")["ranked"].any()
 
 
 def test_too_few_rounds_give_no_verdict(tmp_path):
     path = tmp_path / "two-racks.yml"
     path.write_text(STUDY, encoding="utf-8")
     store = synthetic.store_of(tmp_path / "results", studies.load(path, rounds=2))
-    (row,) = archived(tmp_path, store).compare("streams", "1", "4").itertuples()
+    (row,) = Stores((store,)).compare("streams", "1", "4").itertuples()
     assert (row.verdict, np.isnan(row.low)) == ("cannot tell", True)
     assert "3 valid runs" in row.reason
 
@@ -172,12 +148,12 @@ def test_too_few_rounds_give_no_verdict(tmp_path):
 def test_a_column_that_cannot_be_compared_is_refused(tmp_path, study):
     store = synthetic.store_of(tmp_path / "results", study)
     with pytest.raises(BadInput, match="choose from campaign") as caught:
-        archived(tmp_path, store).compare("goodput_MBps", "1", "2")
+        Stores((store,)).compare("goodput_MBps", "1", "2")
     assert caught.value.code == "E-FLEET-047"
 
 
 def test_levels_that_no_cell_has_are_refused(tmp_path, study):
     store = synthetic.store_of(tmp_path / "results", study)
     with pytest.raises(NetlabError, match="of streams 1 and of streams 77") as caught:
-        archived(tmp_path, store).compare("streams", "1", "77")
+        Stores((store,)).compare("streams", "1", "77")
     assert caught.value.code == "E-FLEET-048"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -21,23 +20,18 @@ THREADS = 2
 
 
 @contextmanager
-def database(directory: Path) -> Iterator[DuckDBPyConnection]:
-    """Open a database in memory, which spills to a directory beside the archive.
-
-    Parameters
-    ----------
-    directory : Path
-        Directory of the archive.
+def database() -> Iterator[DuckDBPyConnection]:
+    """Open a database in memory, which spills to a temporary directory.
 
     Raises
     ------
     NetlabError
-        DuckDB is not installed, or a query failed: a file of the archive is damaged or missing.
+        DuckDB is not installed, or a query failed: a file of results is damaged.
     """
     if importlib.util.find_spec("duckdb") is None:
         raise NetlabError(
-            "an archive needs DuckDB, which is not installed: pip install 'netlab[fleet]', or "
-            "`uv sync --extra fleet` in a checkout",
+            "queries of many stores need DuckDB, which is not installed: "
+            "pip install 'netlab[fleet]', or `uv sync --extra fleet` in a checkout",
             code="E-FLEET-040",
         )
     import duckdb
@@ -49,7 +43,7 @@ def database(directory: Path) -> Iterator[DuckDBPyConnection]:
         "autoload_known_extensions": "false",
         "preserve_insertion_order": "false",
     }
-    with TemporaryDirectory(prefix=".spill-", dir=directory) as spill:
+    with TemporaryDirectory(prefix="netlab-spill-") as spill:
         connection = duckdb.connect(config={**settings, "temp_directory": spill})
         try:
             connection.execute("SET enable_progress_bar = false")
@@ -57,7 +51,7 @@ def database(directory: Path) -> Iterator[DuckDBPyConnection]:
         except duckdb.Error as error:
             reason = " ".join(str(error).split())[:300]
             raise NetlabError(
-                f"{directory}: a query of the archive failed: {reason}", code="E-FLEET-041"
+                f"the results cannot be queried: {reason}", code="E-FLEET-041"
             ) from None
         finally:
             connection.close()
@@ -68,6 +62,6 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def files_of(paths: list[Path]) -> str:
+def files_of(paths: list[str]) -> str:
     """A list of files in SQL."""
-    return "[" + ", ".join(quoted(str(path)) for path in paths) + "]"
+    return "[" + ", ".join(quoted(path) for path in paths) + "]"

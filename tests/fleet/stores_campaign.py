@@ -1,10 +1,10 @@
-"""Stores of known effects from a seed, and what an archive of them takes.
+"""Stores of known effects from a seed, and what queries of them take.
 
-    python tests/fleet/archive_campaign.py DIRECTORY
+    python tests/fleet/stores_campaign.py DIRECTORY
 
-writes 10^5 runs and 10^8 interval samples below a new directory, compacts and queries them, and
-prints the time, the peak memory of each step, and how often the known effects lie within their
-intervals. Each step is a process of its own.
+writes 10^5 runs and 10^8 interval samples below a new directory, queries them, and prints the time,
+the peak memory of each step, and how often the known effects lie within their intervals. Each step
+is a process of its own.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def stores(directory: Path, size: Size) -> Iterator[tuple[int, int, Store]]:
 
 
 def expected_MBps(cells: pd.DataFrame) -> np.ndarray:
-    """Known goodput of the cells of an archive."""
+    """Known goodput of cells."""
     places = zip(cells["study"].str[-2:], cells["sender"].str[-2:], strict=True)
     bases = [base_MBps(int(study), int(number)) for study, number in places]
     return true_MBps(cells, 1.0) * np.array(bases)
@@ -156,27 +156,21 @@ def within_percent(low: pd.Series, truth: np.ndarray | float, high: pd.Series) -
 
 def step(name: str, directory: Path, size: Size) -> dict:
     """Do one step, and return what is to be reported of it."""
-    from netlab.fleet.archive.archive import Archive
-    from netlab.fleet.archive.compaction import compact, stores_below
+    from netlab.fleet.stores.stores import stores_below
 
-    sources, archive = directory / "stores", Archive(directory / "archive")
     if name == "generate":
-        generate(sources, size)
-        return {"runs": size.runs, "bytes": _bytes(sources)}
-    if name == "compact":
-        done = compact(archive.directory, stores_below(sources))
-        return {"runs": done.runs, "samples": done.samples, "bytes": _bytes(archive.directory)}
-    if name == "again":
-        return {"runs": compact(archive.directory, stores_below(sources)).runs}
+        generate(directory, size)
+        return {"runs": size.runs, "bytes": _bytes(directory)}
+    opened = stores_below([directory])
     study = "study-00" if name.endswith("one") else None
     if name.startswith("cells"):
-        cells = archive.cells(study)
+        cells = opened.cells(study)
         truth = expected_MBps(cells)
         share = within_percent(cells["low_MBps"], truth, cells["high_MBps"])
         runs = int(cells["n_valid"].sum())
         return {"cells": len(cells), "runs": runs, "within_percent": share}
     if name.startswith("samples"):
-        found = archive.samples(study)
+        found = opened.samples(study)
         off = 100 * (found["median_MBps"] / expected_MBps(found) - 1)
         return {
             "cells": len(found),
@@ -185,7 +179,7 @@ def step(name: str, directory: Path, size: Size) -> dict:
         }
     if name in COMPARED:
         by, a, b, truth = COMPARED[name]
-        found = archive.compare(by, a, b)
+        found = opened.compare(by, a, b)
         return {
             "cells": len(found),
             "all_within": bool(((found["low"] <= truth) & (truth <= found["high"])).all()),
@@ -206,7 +200,7 @@ COMPARED = {
 }
 """Comparisons: column, its levels, and the known ratio."""
 
-STEPS = ("generate", "compact", "again", "cells-one", "cells-all", "samples-one", "samples-all")
+STEPS = ("generate", "cells-one", "cells-all", "samples-one", "samples-all")
 STEPS += tuple(COMPARED)
 
 

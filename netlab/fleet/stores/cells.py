@@ -1,4 +1,4 @@
-"""Cells of everything in an archive, with the intervals that a single store gives.
+"""Cells of many stores, with the intervals that a single store gives, and their samples.
 
 DuckDB reduces runs to moments of logarithms, and samples to quantiles; Student's t and what is
 shown are made of the small frames that remain.
@@ -7,6 +7,7 @@ shown are made of the small frames that remain.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,21 +27,18 @@ from netlab.analysis.cells import (
 )
 from netlab.analysis.intervals import LEAST
 from netlab.errors import BadInput
-from netlab.fleet.archive import manifest as kept
-from netlab.fleet.archive.database import files_of
+from netlab.fleet.stores.database import files_of, quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from netlab.fleet.archive.archive import Archive
-
 RUNS_AT_ONCE = 5000
 """Runs whose samples are in memory at once, for intervals from within a run."""
 
-ARCHIVE_KEYS = ("study", "source", "sender", "receiver")
+STORE_KEYS = ("study", "source", "sender", "receiver")
 """Columns that say where a cell is from: stores are never pooled."""
 
-KEYS = (*ARCHIVE_KEYS, *CELL_KEYS)
+KEYS = (*STORE_KEYS, *CELL_KEYS)
 _QUOTED = ", ".join(f'"{key}"' for key in KEYS)
 
 GOOD = "coalesce(flags, '') = '' AND goodput_MBps IS NOT NULL AND isfinite(goodput_MBps)"
@@ -83,25 +81,37 @@ FROM runs GROUP BY {_QUOTED}
 ORDER BY study, source, first_order
 """
 
-RATES = """
-SELECT record, sample, sum(rate_MBps) AS rate_MBps, count(*) AS parts
-FROM (
-  SELECT record, sample, bytes / interval_s / 1e6 AS rate_MBps
-  FROM read_parquet({files}, union_by_name = true, hive_partitioning = false)
-  WHERE sample IS NOT NULL AND record IN (SELECT record FROM wanted)
+_RATES = """
+SELECT record, sample, sum(rate_MBps) AS rate_MBps FROM (
+  SELECT record, bytes / interval_s / 1e6 AS rate_MBps,
+    row_number() OVER (PARTITION BY record, direction, stream ORDER BY t_s) AS sample
+  FROM read_parquet({files}, union_by_name = true, hive_partitioning = false, filename = 'samples')
+  JOIN wanted USING (samples, run_id) WHERE in_window AND interval_s > 0
 ) GROUP BY record, sample
+QUALIFY count(*) = max(count(*)) OVER (PARTITION BY record)
 """
 """Goodput of a run in each sample of its window, summed over streams and directions."""
 
-WHOLE_RATES = f"""
-SELECT record, sample, rate_MBps FROM ({RATES})
-QUALIFY parts = max(parts) OVER (PARTITION BY record)
+QUANTILES = {"p01_MBps": 0.01, "p25_MBps": 0.25, "median_MBps": 0.5, "p75_MBps": 0.75}
+QUANTILES |= {"p99_MBps": 0.99}
+
+_WANTED = """
+CREATE OR REPLACE TEMP TABLE wanted AS
+SELECT record, run_id, samples FROM standing_runs WHERE {condition}
+"""
+_CELLS_WANTED = f"""
+CREATE OR REPLACE TEMP TABLE cells_wanted AS
+SELECT record, dense_rank() OVER (ORDER BY {_QUOTED}) AS cell, {_QUOTED}
+FROM standing_runs WHERE {GOOD} AND study = {{study}}
+"""
+_QUANTILES = """
+WITH rates AS ({rates})
+SELECT cell, count(*) AS samples, quantile_cont(rate_MBps, {levels}) AS quantiles
+FROM rates JOIN cells_wanted USING (record) GROUP BY cell
 """
 
 
-def archive_cells(
-    archive: Archive, connection: DuckDBPyConnection, confidence: float
-) -> pd.DataFrame:
+def cells_of(connection: DuckDBPyConnection, confidence: float) -> pd.DataFrame:
     """Cells of the runs in the view ``standing_runs``, as :class:`netlab.analysis.cells.Cells`."""
     if not 0.5 < confidence < 1:
         raise BadInput(
@@ -125,33 +135,38 @@ def archive_cells(
                 (n > 1) & (mean > 0), 100 * found["range_MBps"].to_numpy(float) / mean, np.nan
             ),
         )
-    _within_one_run(archive, connection, found, confidence)
+    _within_one_run(connection, found, confidence)
     return _finished(found)
 
 
-def _within_one_run(
-    archive: Archive, connection: DuckDBPyConnection, found: pd.DataFrame, confidence: float
-) -> None:
+def _rates_of(connection: DuckDBPyConnection, condition: str) -> str:
+    """Query of the rates of the runs that count and meet a condition; empty without samples."""
+    connection.execute(_WANTED.format(condition=condition))
+    files = connection.execute("SELECT DISTINCT samples FROM wanted ORDER BY samples").fetchall()
+    present = [file for (file,) in files if Path(file).exists()]
+    return _RATES.format(files=files_of(present)) if present else ""
+
+
+def _within_one_run(connection: DuckDBPyConnection, found: pd.DataFrame, confidence: float) -> None:
     """Give cells of a single valid run an interval from its samples, in place."""
     single = found[(found["n_valid"] == 1) & (found["goodput_MBps"] > 0)]
     places = dict(zip(single["record"].astype("int64"), single.index, strict=True))
-    for study, part in single.groupby("study"):
-        query = WHOLE_RATES.format(files=files_of(archive.files(kept.INTERVALS, str(study))))
-        records = part["record"].astype("int64").to_numpy()
-        for start in range(0, len(records), RUNS_AT_ONCE):
-            wanted = pd.DataFrame({"record": records[start : start + RUNS_AT_ONCE]})
-            connection.register("wanted", wanted)
-            samples = connection.execute(f"{query} ORDER BY record, sample").df()
-            connection.unregister("wanted")
-            for record, rates in samples.groupby("record", sort=False)["rate_MBps"]:
-                within = batch_interval(rates.to_numpy(float), confidence)
-                if math.isnan(within.low):
-                    continue
-                place = places[record]
-                scale = found.at[place, "goodput_MBps"] / within.mean
-                found.at[place, "low_MBps"] = scale * within.low
-                found.at[place, "high_MBps"] = scale * within.high
-                found.at[place, "interval_from"] = FROM_BATCHES
+    records = list(places)
+    for start in range(0, len(records), RUNS_AT_ONCE):
+        chosen = ", ".join(map(str, records[start : start + RUNS_AT_ONCE]))
+        rates = _rates_of(connection, f"record IN ({chosen})")
+        if not rates:
+            continue
+        samples = connection.execute(f"{rates} ORDER BY record, sample").df()
+        for record, of_run in samples.groupby("record", sort=False)["rate_MBps"]:
+            within = batch_interval(of_run.to_numpy(float), confidence)
+            if math.isnan(within.low):
+                continue
+            place = places[record]
+            scale = found.at[place, "goodput_MBps"] / within.mean
+            found.at[place, "low_MBps"] = scale * within.low
+            found.at[place, "high_MBps"] = scale * within.high
+            found.at[place, "interval_from"] = FROM_BATCHES
 
 
 def _finished(found: pd.DataFrame) -> pd.DataFrame:
@@ -174,4 +189,27 @@ def _finished(found: pd.DataFrame) -> pd.DataFrame:
         ],
     )
     counts = {"mtu_B": "int64", "streams": "int64", "n_valid": "int64", "n_flagged": "int64"}
-    return found[[*ARCHIVE_KEYS, *CELL_COLUMNS]].astype({**counts, "table": "Int64"})
+    return found[[*STORE_KEYS, *CELL_COLUMNS]].astype({**counts, "table": "Int64"})
+
+
+def samples_of(connection: DuckDBPyConnection) -> pd.DataFrame:
+    """Quantiles of the samples of the valid runs in the view ``standing_runs``, cell by cell.
+
+    Study after study, so that memory is that of one.
+    """
+    frames = []
+    named = connection.execute("SELECT DISTINCT study FROM standing_runs ORDER BY study").fetchall()
+    for study in (quoted(name) for (name,) in named):
+        connection.execute(_CELLS_WANTED.format(study=study))
+        rates = _rates_of(connection, f"{GOOD} AND study = {study}")
+        if not rates:
+            continue
+        query = _QUANTILES.format(rates=rates, levels=list(QUANTILES.values()))
+        found = connection.execute(query).df()
+        keys = connection.execute(f"SELECT DISTINCT cell, {_QUOTED} FROM cells_wanted").df()
+        values = pd.DataFrame(found.pop("quantiles").tolist(), columns=list(QUANTILES))
+        whole = keys.merge(pd.concat([found, values], axis=1), on="cell").sort_values("cell")
+        frames.append(whole.drop(columns="cell"))
+    if not frames:
+        return pd.DataFrame(columns=[*KEYS, "samples", *QUANTILES])
+    return pd.concat(frames, ignore_index=True)

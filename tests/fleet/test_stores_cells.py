@@ -1,4 +1,4 @@
-"""Cells of an archive are those of the stores that it holds."""
+"""Cells of many stores are those of each store."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from netlab.analysis.cells import CELL_COLUMNS, CELL_KEYS, Cells, valid, window_rates
 from netlab.errors import BadInput
-from netlab.fleet.archive.archive import Archive
-from netlab.fleet.archive.compaction import compact, stores_below
+from netlab.fleet.stores.stores import Stores, stores_below
 from netlab.results import Store
 
 STUDY = synthetic.FOREIGN.replace("streams: [1, 64]", "streams: [1, 4]")
@@ -29,14 +28,9 @@ def study_of(directory: Path, **changes: int):
     return studies.load(path, **changes)
 
 
-def archived(directory: Path, stores: list[Store]) -> Archive:
-    compact(directory / "archive", stores)
-    return Archive(directory / "archive")
-
-
-def assert_same_cells(archive: Archive, store: Store) -> None:
+def assert_same_cells(store: Store) -> None:
     expected = Cells()(store.runs(), store.intervals())
-    found = archive.cells()
+    found = Stores((store,)).cells()
     found = found[found["source"] == str(store.directory)][list(CELL_COLUMNS)]
     order = list(CELL_KEYS)
     found, expected = (each.sort_values(order, ignore_index=True) for each in (found, expected))
@@ -55,7 +49,7 @@ def test_cells_of_three_rounds_are_those_of_the_store(tmp_path):
     store = Store(tmp_path / "openlab")
     for block_id, part in runs.groupby("block_id"):
         store.write(block_id, part, synthetic.intervals_of(part[:0], study))
-    assert_same_cells(archived(tmp_path, [store]), store)
+    assert_same_cells(store)
 
 
 @settings(
@@ -75,13 +69,13 @@ def test_cells_of_any_goodputs_are_those_of_the_store(tmp_path_factory, goodputs
     runs["flags"] = pd.Series(flags[: len(runs)], dtype="string").reindex(runs.index)
     runs["goodput_MBps"] = goodputs[: len(runs)]
     store = synthetic.store_of(directory / "results", study, runs)
-    assert_same_cells(archived(directory, [store]), store)
+    assert_same_cells(store)
 
 
 def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
     study = study_of(tmp_path, rounds=2)
     store = synthetic.store_of(tmp_path / "results", study)
-    found = archived(tmp_path, stores_below(tmp_path / "results")).samples()
+    found = stores_below([tmp_path / "results"]).samples()
     samples = dict(list(store.intervals().groupby("run_id")))
     runs = valid(store.runs())
     assert len(found) == 2
@@ -93,16 +87,16 @@ def test_quantiles_of_samples_are_those_of_the_summed_streams(tmp_path):
         np.testing.assert_allclose(measured, np.quantile(rates, [0.01, 0.5, 0.99]), rtol=1e-9)
 
 
-def test_a_study_that_the_archive_lacks_is_refused(tmp_path):
+def test_a_study_that_no_run_has_is_refused(tmp_path):
     store = synthetic.store_of(tmp_path / "results", study_of(tmp_path))
-    archive = archived(tmp_path, [store])
-    with pytest.raises(BadInput, match="it has two-racks") as caught:
-        archive.cells("other")
+    stores = Stores((store,))
+    with pytest.raises(BadInput, match="there are two-racks") as caught:
+        stores.cells("other")
     assert caught.value.code == "E-FLEET-046"
 
 
 def test_a_level_of_confidence_that_is_none_is_refused(tmp_path):
     store = synthetic.store_of(tmp_path / "results", study_of(tmp_path))
     with pytest.raises(BadInput) as caught:
-        archived(tmp_path, [store]).cells(confidence=95)
+        Stores((store,)).cells(confidence=95)
     assert caught.value.code == "E-FLEET-045"

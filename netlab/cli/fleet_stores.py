@@ -1,4 +1,4 @@
-"""``netlab fleet compact | cells | compare``: an archive of many stores."""
+"""``netlab fleet cells | compare``: questions to the results of many stores."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from netlab.cli.exitcodes import guarded
 if TYPE_CHECKING:
     import pandas as pd
 
+    from netlab.fleet.stores.stores import Stores
+
 LEVEL = click.FloatRange(min=0.5, max=1, min_open=True, max_open=True)
 
 
-def archive_options(function: Callable) -> Callable:
-    """Options of the commands that query an archive."""
+def stores_options(function: Callable) -> Callable:
+    """Options of the commands that query many stores."""
     for option in (  # the last one is the first of the help
         click.option(
             "--most",
@@ -33,47 +35,29 @@ def archive_options(function: Callable) -> Callable:
             "--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of intervals."
         ),
         click.option("--study", help="Only this study; by default all."),
-        click.argument("archive", type=click.Path(path_type=Path)),
+        click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path)),
     ):
         function = option(function)
     return function
 
 
-@click.command("compact")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--archive", required=True, type=click.Path(path_type=Path), help="Archive; made if missing."
-)
-@guarded
-def compact_command(results: tuple[Path, ...], archive: Path) -> None:
-    """Add all results in and below directories to an archive, in few large files.
-
-    RESULTS are only read. A second call adds what is new; after a crash, call again.
-    """
-    from netlab.files import paths
-    from netlab.fleet.archive.compaction import compact, stores_below
-
-    stores = [store for each in results for store in stores_below(paths.given_path(each))]
-    unique = {store.directory: store for store in stores}
-    done = compact(paths.given_path(archive), unique.values())
-    click.echo(f"netlab: {done.runs} runs and {done.samples} interval samples added", err=True)
-
-
 @click.command("cells")
-@archive_options
+@stores_options
 @click.option("--samples", is_flag=True, help="Quantiles of the interval samples instead.")
 @guarded
 def cells_command(
-    archive: Path, study: str | None, confidence: float, csv: Path | None, most: int, samples: bool
+    results: tuple[Path, ...],
+    study: str | None,
+    confidence: float,
+    csv: Path | None,
+    most: int,
+    samples: bool,
 ) -> None:
-    """Show the cells of an archive with their intervals, in MB/s.
+    """Show the cells of all results in and below directories with their intervals, in MB/s.
 
     Prints the first rows of each study's cells; --csv writes all of them.
     """
-    from netlab.files import paths
-    from netlab.fleet.archive.archive import Archive
-
-    opened = Archive(paths.given_path(archive))
+    opened = _opened(results)
     if samples:
         found = opened.samples(study)
         figures = [name for name in found if name.endswith("_MBps")]
@@ -84,12 +68,12 @@ def cells_command(
 
 
 @click.command("compare")
-@archive_options
+@stores_options
 @click.option("--by", required=True, help="campaign, study, or a factor such as tuning.")
 @click.option("--of", "levels", required=True, nargs=2, metavar="A B", help="Its two levels.")
 @guarded
 def compare_command(
-    archive: Path,
+    results: tuple[Path, ...],
     study: str | None,
     confidence: float,
     csv: Path | None,
@@ -97,15 +81,12 @@ def compare_command(
     by: str,
     levels: tuple[str, str],
 ) -> None:
-    """Compare two levels over all cells of an archive: ratios B / A.
+    """Compare two levels over all cells of results in and below directories: ratios B / A.
 
     All intervals hold at once. The campaigns first and latest are those of each store. A cell that
     is less precise than its study asks is not ranked, and its verdict is "cannot tell".
     """
-    from netlab.files import paths
-    from netlab.fleet.archive.archive import Archive
-
-    opened = Archive(paths.given_path(archive))
+    opened = _opened(results)
     found = opened.compare(by, *levels, study=study, confidence=confidence)
     found = found.iloc[(found["ratio"] - 1).abs().argsort(kind="stable")[::-1]]
     for word, count in found["verdict"].value_counts().items():
@@ -113,6 +94,13 @@ def compare_command(
     if not found["ranked"].all():
         click.echo(f"{(~found['ranked']).sum():7d}  of these not ranked")
     _show(found, ["ratio", "low", "high", "p_holm", "verdict", "reason"], csv, most)
+
+
+def _opened(results: tuple[Path, ...]) -> Stores:
+    from netlab.files import paths
+    from netlab.fleet.stores.stores import stores_below
+
+    return stores_below(map(paths.given_path, results))
 
 
 def _show(found: pd.DataFrame, figures: list[str], csv: Path | None, most: int) -> None:

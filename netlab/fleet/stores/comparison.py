@@ -1,4 +1,4 @@
-"""Compare two sides of an archive cell by cell, as :mod:`netlab.analysis.compare` does.
+"""Compare two sides of many stores cell by cell, as :mod:`netlab.analysis.compare` does.
 
 DuckDB matches cells and rounds, and reduces them to moments of logarithms.
 """
@@ -24,18 +24,20 @@ from netlab.analysis.compare import (
 from netlab.analysis.effects import COMMON_ROUNDS, Ratio
 from netlab.analysis.intervals import LEAST
 from netlab.errors import BadInput, NetlabError
-from netlab.fleet.archive.cells import ARCHIVE_KEYS, GOOD
-from netlab.fleet.archive.database import quoted
-from netlab.fleet.archive.manifest import NO_STUDY_LEVEL
+from netlab.fleet.stores.cells import GOOD, STORE_KEYS
+from netlab.fleet.stores.database import quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+NO_STUDY_LEVEL = 0.95
+"""Level of the intervals of results without a study."""
 
 CAMPAIGN = "campaign"
 FIRST, LATEST = "first", "latest"
 """Campaigns of each store by their age, in place of an id."""
 
-CELL = (*ARCHIVE_KEYS, "group", "path", "direction", "tuning", "mtu_B", "streams", "factors")
+CELL = (*STORE_KEYS, "group", "path", "direction", "tuning", "mtu_B", "streams", "factors")
 DROPPED = {"study": {"study", "source"}, "source": {"source"}}
 """Columns besides the compared one that differ with it."""
 
@@ -109,7 +111,7 @@ def compare_sides(
     confidence: float,
     same_within_percent: float,
 ) -> pd.DataFrame:
-    """Ratios B / A of all cells that both sides have; see :meth:`Archive.compare`.
+    """Ratios B / A of all cells that both sides have; see :meth:`Stores.compare`.
 
     `asked` has ``source counts_in level half_percent``: what the study of each campaign asks for.
     Of a side with several studies the narrowest interval at the highest level is asked.

@@ -1,1 +1,0 @@
-"""An archive of many stores: Parquet partitioned by study, queried with DuckDB."""

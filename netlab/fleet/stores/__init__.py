@@ -1,0 +1,1 @@
+"""Questions to the records of many stores, answered by DuckDB from their Parquet files."""
