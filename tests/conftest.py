@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import time
@@ -19,8 +18,6 @@ import pytest
 from hypothesis import settings
 from noise import contended_s
 from run import CONTENDED, LONGEST, STUDIES
-
-from netlab.__main__ import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +62,6 @@ SLOW = {
     "report/test_document.py",
     "report/test_explore.py",
     "report/test_front.py",
-    "report/test_kept_pages.py",
     "report/test_nothing_is_lost.py",
     "report/test_publish.py",
     "report/test_report.py",
@@ -99,19 +95,10 @@ def lp(tmp_path_factory: pytest.TempPathFactory) -> LongPath:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Move a worker that runs beside others apart from them."""
-    gc.set_threshold(OBJECTS, 30, 30)
     config.add_cleanup(HOME.cleanup)
     if apart.is_wanted():
         for group in apart.move():
             config.add_cleanup(group.leave)
-        import kernel_server  # here: other workers need not import netlab
-
-        config.add_cleanup(kernel_server.start().close)
-
-
-def pytest_collection_finish() -> None:
-    """Spare Python to look for cycles among what all tests share."""
-    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +18,8 @@ from netlab.analysis.findings import findings
 from netlab.analysis.stability import stability
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.results import TABLES, Store
-from netlab.results.campaigns import FOLDER, folder, ids, latest, study_file
-from netlab.results.files import complete_files
+from netlab.results import Store
+from netlab.results.campaigns import folder, ids, latest, study_file
 from netlab.study import QUICK, Study, is_name
 
 MadeT = TypeVar("MadeT")
@@ -145,44 +144,7 @@ def load_measured(results: str | Path = "", study: str | Path = "") -> Measured:
     """
     file, name = _named(study, results) if str(study) else (None, "")
     directory = _directory(results, name)
-    if _loaded is None:
-        return _load(directory, file, name)
-    state = (directory, file, name, _files(directory))
-    if state not in _loaded:
-        _loaded.clear()
-        _loaded[state] = _load(directory, file, name)
-    return _copy(_loaded[state])
-
-
-_loaded: dict[tuple, Measured] | None = None
-
-
-def reuse_loaded() -> None:
-    """From now on, load results again only if their files have changed.
-
-    For a kernel that executes several notebooks of one study. Each caller of :func:`load_measured`
-    gets frames of its own; analyses that are computed once are shared.
-    """
-    global _loaded
-    _loaded = {} if _loaded is None else _loaded
-
-
-def _files(directory: Path) -> tuple[tuple[str, int, int], ...]:
-    """Name, time of change and size of every file that the records are read from."""
-    files = [f for name in (*TABLES, FOLDER) for f in complete_files(directory / name)]
-    return tuple((str(f), s.st_mtime_ns, s.st_size) for f in files for s in (f.stat(),))
-
-
-def _copy(m: Measured) -> Measured:
-    copied = replace(
-        m,
-        runs=m.runs.copy(),
-        cells=m.cells.copy(),
-        bottlenecks=m.bottlenecks.copy(),
-        intervals=None if m.intervals is None else m.intervals.copy(),
-    )
-    object.__setattr__(copied, "_made", m._made)  # a field that `replace` does not take over
-    return copied
+    return _load(directory, file, name)
 
 
 def _load(directory: Path, file: Path | None, name: str) -> Measured:

@@ -9,7 +9,7 @@ import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import author_option, quick_option, results_option, study_argument
-from netlab.cli.report import PUBLISHING, gate_code
+from netlab.cli.report import gate_code
 from netlab.cli.validation import load_study, notebooks_of
 
 
@@ -38,12 +38,11 @@ def bundle_command(
     loaded = load_study(study, quick=quick)
     from netlab.experiment.progress import Progress
     from netlab.files import paths
-    from netlab.notebooks.forkserver import fork_server
     from netlab.report.bundle import bundle
 
     directory = results or paths.results_dir(loaded.name)
     target = (out or Path(f"{loaded.name}.zip")).expanduser().absolute()
-    with fork_server(*PUBLISHING), Progress() as progress:
+    with Progress() as progress:
         made = bundle(
             *(directory, target, progress.step),
             notebooks=notebooks_of(loaded, study),

@@ -7,8 +7,6 @@ SIGTERM.
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from netlab.cli.autotune import autotune_command
@@ -34,10 +32,6 @@ from netlab.cli.screen import screen_command
 from netlab.cli.study import study_command
 from netlab.cli.tune import tune_group
 from netlab.cli.verify import verify_command
-
-# jsonschema imports it where it is installed: it builds a grammar in 1.3 s of CPU, for a format of
-# text that no notebook has.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 
 def _show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

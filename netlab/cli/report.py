@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from netlab.report.publish import PublishedReport
     from netlab.study import Study
 
-PUBLISHING = ("netlab.report.publish", "netlab.charts.views", "netlab.report.front")
-"""Modules that a report and its kernels need."""
-
 
 @click.command("report")
 @study_argument
@@ -55,9 +52,8 @@ def report_command(
     loaded = load_study(study, quick=quick)
     notebooks = notebooks_of(loaded, study)
     from netlab.experiment.progress import Progress
-    from netlab.notebooks.forkserver import fork_server
 
-    with fork_server(*PUBLISHING), Progress() as progress:
+    with Progress() as progress:
         published = publish_site(loaded, notebooks, results, site, progress, against, author)
     click.echo(published.index)
     sys.exit(gate_code(published.concerns))
@@ -88,7 +84,7 @@ def publish_site(
 ) -> PublishedReport:
     """Write the site of a measured study, and say which notebooks of its own it executes."""
     from netlab.files import paths
-    from netlab.report.execution import begun
+    from netlab.report.execution import Executions
     from netlab.study.pages import is_own
 
     if own := [str(file) for file in notebooks or () if is_own(file)]:
@@ -96,8 +92,8 @@ def publish_site(
 
     directory = (results or paths.results_dir(loaded.name)).absolute()
     target = site or paths.site_dir()
-    with begun(directory) as running:
-        from netlab.report.publish import publish  # seconds, in which a kernel starts
+    with Executions() as running:
+        from netlab.report.publish import publish  # seconds, in which the kernel imports as well
 
         published = publish(
             *(directory, target, progress.step),

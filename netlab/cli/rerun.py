@@ -10,7 +10,7 @@ import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import outer_option, results_option
-from netlab.cli.run import MEASURING, exit_code, measure
+from netlab.cli.run import exit_code, measure
 from netlab.cli.validation import asked_outer, check_tunings
 from netlab.errors import NetlabError
 
@@ -45,9 +45,8 @@ def rerun_command(bundle: Path, outer: dict[str, str], results: Path | None) -> 
         target = results or paths.results_dir(f"{loaded.name}-rerun")
         before = keep_records(directory, target.with_name(f"{target.name}-bundle"))
     from netlab.experiment.progress import Progress
-    from netlab.notebooks.forkserver import fork_server
 
-    with fork_server(*MEASURING), Progress(report=False) as progress:
+    with Progress(report=False) as progress:
         campaign = measure(loaded, target, progress, levels)
     click.echo(shlex.join(["netlab", "compare", str(before), str(campaign.directory)]))
     sys.exit(exit_code(campaign))

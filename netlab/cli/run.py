@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from netlab.experiment.progress import Progress
     from netlab.study import Study
 
-MEASURING = ("netlab.experiment.campaign", "netlab.face.block")
-"""Modules that a campaign and its kernels need."""
-
 
 @click.command("run")
 @study_argument
@@ -37,9 +34,8 @@ def run_command(study: str, results: Path | None, outer: dict[str, str], **timin
     loaded = load_measurable(study, **timing)
     outer = asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
-    from netlab.notebooks.forkserver import fork_server
 
-    with fork_server(*MEASURING), Progress(report=False) as progress:
+    with Progress(report=False) as progress:
         campaign = measure(loaded, results, progress, outer)
     click.echo(campaign.directory)
     sys.exit(exit_code(campaign))
@@ -79,9 +75,14 @@ def measure(
     loaded: Study, results: Path | None, progress: Progress, outer: Mapping[str, str]
 ) -> Campaign:
     """Measure a study, and note what was measured."""
-    from netlab.experiment.campaign import run_study
+    from netlab.notebooks.kernel import Kernel
 
-    campaign = run_study(loaded, directory=results, outer=outer, watcher=progress)
+    with Kernel("import netlab.face.block") as kernel:  # imports while this process does
+        from netlab.experiment.campaign import run_study
+
+        campaign = run_study(
+            loaded, directory=results, outer=outer, watcher=progress, kernel=kernel
+        )
     progress.note(summary(campaign))
     if campaign.disturbed:
         progress.note(

@@ -11,7 +11,6 @@ import click
 
 from netlab.cli.exitcodes import guarded
 from netlab.cli.options import results_option, study_argument, timing_options
-from netlab.cli.run import MEASURING
 from netlab.cli.validation import load_study
 from netlab.errors import BadInput, NetlabError
 
@@ -109,15 +108,13 @@ def screen_command(
 
 
 def _screen(ask: ScreenRequest, place: Path, output: Path | None) -> None:
-    from netlab.notebooks.forkserver import fork_server
     from netlab.report.screen import to_text
     from netlab.screen.report import record_of, write_files
     from netlab.screen.run import screen
 
-    with fork_server(*MEASURING):
-        found = screen(
-            ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
-        )
+    found = screen(
+        ask, place, watch=_progress, say=lambda line: click.echo(f"netlab: {line}", err=True)
+    )
     files = write_files(found, place, output)
     click.echo(f"{to_text(record_of(found))}\n")
     click.echo("\n".join(map(str, files)))

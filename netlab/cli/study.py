@@ -17,7 +17,7 @@ from netlab.cli.options import (
     timing_options,
 )
 from netlab.cli.report import gate_code, publish_site
-from netlab.cli.run import MEASURING, exit_code, measure
+from netlab.cli.run import exit_code, measure
 from netlab.cli.validation import asked_outer, load_measurable, notebooks_of
 
 
@@ -40,9 +40,8 @@ def study_command(
     loaded = load_measurable(study, **timing)
     notebooks, outer = notebooks_of(loaded, study), asked_outer(loaded, outer)
     from netlab.experiment.progress import Progress
-    from netlab.notebooks.forkserver import fork_server
 
-    with fork_server(*MEASURING), Progress() as progress:
+    with Progress() as progress:
         campaign = measure(loaded, results, progress, outer)
         published = publish_site(loaded, notebooks, campaign.directory, site, progress)
     click.echo(published.index)

@@ -22,7 +22,6 @@ from netlab.experiment.watcher import RunDone, Watcher
 from netlab.files import paths
 from netlab.lab.lab import Lab
 from netlab.notebooks.execution import SilentNotebook, execute
-from netlab.notebooks.forkserver import Call
 from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.progress import NOTE, WAITED
 from netlab.study import Study
@@ -34,12 +33,6 @@ VISIT_NOTEBOOK = "02-measure-block.ipynb"
 
 SILENCE_S = 240.0
 """Longest time in s without a finished run, beside the run's own: every wait below is shorter."""
-
-PREPARE = """
-from netlab.notebooks import progress
-progress.listen()
-"""
-SHARED = Call("importlib", "import_module", ("netlab.face.block",))
 
 
 @dataclass(frozen=True)
@@ -92,6 +85,7 @@ def run_study(
     outer: Mapping[str, object] | None = None,
     watcher: Watcher | None = None,
     clock: Callable[[], float] = time.monotonic,
+    kernel: Kernel | None = None,
 ) -> Campaign:
     """Measure every run of a study that has no valid record yet.
 
@@ -107,6 +101,8 @@ def run_study(
         Progress callbacks.
     clock : callable
         Monotonic time in s, for the budget.
+    kernel : Kernel, optional
+        A kernel that has started; it ends with the campaign. One of its own when left out.
 
     Raises
     ------
@@ -125,9 +121,12 @@ def run_study(
         with ExitStack() as stack:
             stack.enter_context(exclusive(directory))
             check_study(study, directory)
+            if kernel is None:
+                kernel = stack.enter_context(Kernel())
             lab = stack.enter_context(study_lab(study))
+            stack.push(kernel)  # an interrupted notebook reverts its hosts before a lab is removed
             record = open_record(study, directory, host_facts(study, lab=lab), lab, outer=levels)
-            campaign = _Rounds(record, lab, watcher or Watcher(), clock, levels)
+            campaign = _Rounds(record, lab, kernel, watcher or Watcher(), clock, levels)
             return campaign.measure()
     except KeyboardInterrupt as interrupt:
         # the stack has reverted the hosts, stored the runs and removed a lab of its own
@@ -192,12 +191,13 @@ class _Rounds:
         self,
         record: CampaignRecord,
         lab: Lab | None,
+        kernel: Kernel,
         watcher: Watcher,
         clock: Callable[[], float],
         outer: Levels = (),
     ):
         self.record, self.lab, self.watcher, self.clock = record, lab, watcher, clock
-        self.outer = outer
+        self.kernel, self.outer = kernel, outer
         self.study = record.study
         precision = self.study.precision
         budget_s = math.inf if precision is None else precision.budget or math.inf
@@ -208,8 +208,6 @@ class _Rounds:
         self.begun: set[str] = set()
         self.tried: Counter[str] = Counter()
         self.retrying = True
-        self._kernels = ExitStack()
-        self._kernel: Kernel | None = None
         self.out_of_time = False
         self.waited_s = 0.0
 
@@ -232,16 +230,15 @@ class _Rounds:
         )
         for host, text in self.record.log.contradictions.items():
             self.watcher.note(f"{host}: bus: {text}")
-        with self._kernels:
-            for before, last in zip((0, *at), at, strict=False):
-                for round in planned[before:last]:
-                    self._round(round, bounded=before > 0)
-                self._again(planned[:last])
-                if study.precision is None or self.out_of_time:
-                    break
-                self._look(last, planned, at)
-                if not self.looks[-1].going:
-                    break
+        for before, last in zip((0, *at), at, strict=False):
+            for round in planned[before:last]:
+                self._round(round, bounded=before > 0)
+            self._again(planned[:last])
+            if study.precision is None or self.out_of_time:
+                break
+            self._look(last, planned, at)
+            if not self.looks[-1].going:
+                break
         self.watcher.end()
         runs = self.record.store.runs()
         without = runs["goodput_MBps"].isna() | failed(runs)
@@ -312,8 +309,7 @@ class _Rounds:
             self._visit(visit, self.study.noise.wait - self.waited_s if waits else 0.0)
             self.silent = 0
         except SilentNotebook as error:
-            self._kernels.close()
-            self._kernel = None
+            self.kernel.restart()
             self.silent += 1
             if self.silent > 1:
                 raise
@@ -324,8 +320,6 @@ class _Rounds:
                 self._visit_or_again(missing)
 
     def _visit(self, visit: Visit, wait_s: float = 0.0) -> None:
-        if self._kernel is None:
-            self._kernel = self._kernels.enter_context(Kernel(PREPARE, SHARED))
         record, part = self.record, self.record.new_part(visit)
         self.watcher.visit(visit)
 
@@ -352,7 +346,7 @@ class _Rounds:
                 "lab": self.lab.id if self.lab is not None else "",
                 "wait_s": max(wait_s, 0.0),
             },
-            kernel=self._kernel,
+            kernel=self.kernel,
             on_progress=progressed,
             silence_s=SILENCE_S
             + max(wait_s, 0.0)

@@ -7,15 +7,20 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from netlab.notebooks.format import nbformat  # isort: skip  # before papermill imports jsonschema
+import papermill
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
+from papermill.exceptions import PapermillExecutionError
 
 from netlab.errors import BadInput, NetlabError
+from netlab.notebooks.kernel import Kernel
 from netlab.notebooks.parameters import names_checked
+from netlab.notebooks.progress import MIME
+from netlab.notebooks.silence import SilenceWatch
 
-if TYPE_CHECKING:
-    from netlab.notebooks.kernel import Kernel
-    from netlab.notebooks.silence import SilenceWatch
-
+ENGINE = "netlab"
 EXIT_CODE_OF = {"BadInput": BadInput}
 
 
@@ -43,7 +48,7 @@ def execute(
     parameters : mapping
         Values for the cell tagged ``parameters``.
     kernel : Kernel, optional
-        A running kernel; one of its own when left out.
+        The kernel to use; one of its own when left out.
     on_progress : callable, optional
         Called with every message of :func:`netlab.notebooks.progress.announce`.
     silence_s : float, optional
@@ -64,34 +69,27 @@ def execute(
         No progress for `silence_s`. The kernel was ended; the stacks of its threads are saved as
         ``<output>.silent.txt``.
     """
-    import papermill  # here: loading it takes 1.5 s, and few commands execute a notebook
-    from papermill.exceptions import PapermillExecutionError
-
-    from netlab.notebooks.kernel import ENGINE
-    from netlab.notebooks.kernel import Kernel as OwnKernel
-
     given = names_checked(notebook, parameters)
     output.parent.mkdir(parents=True, exist_ok=True)
     partial = output.with_name(f".{output.stem}.{os.getpid()}.partial.ipynb")
     logging.getLogger("papermill").setLevel(logging.ERROR)
     watch = None
     try:
-        with (
-            nullcontext(kernel) if kernel is not None else OwnKernel() as running,
-            running.watched(silence_s) as watch,
-        ):
-            papermill.execute_notebook(
-                str(notebook),
-                str(partial),
-                parameters=given,
-                engine_name=ENGINE,
-                kernel_name="python3",
-                progress_bar=False,
-                log_output=False,
-                request_save_on_cell_execute=False,  # nobody sees the copy before its end
-                kernel=running,
-                on_progress=_with_watch(watch, on_progress),
-            )
+        with nullcontext(kernel) if kernel is not None else Kernel() as running:
+            running.make_ready()
+            with running.watched(silence_s) as watch:
+                papermill.execute_notebook(
+                    str(notebook),
+                    str(partial),
+                    parameters=given,
+                    engine_name=ENGINE,
+                    kernel_name="python3",
+                    progress_bar=False,
+                    log_output=False,
+                    request_save_on_cell_execute=False,  # nobody sees the copy before its end
+                    kernel=running,
+                    on_progress=_with_watch(watch, on_progress),
+                )
     except PapermillExecutionError as error:
         failed = output.with_name(f"{output.stem}.failed.ipynb")
         os.replace(partial, failed)
@@ -149,10 +147,44 @@ def _refuse_silence(watch: SilenceWatch | None, notebook: Path, output: Path) ->
 
 def _complete(notebook: Path) -> bool:
     """True if papermill ended this run without an exception."""
-    from netlab.notebooks.format import nbformat
-
     try:
         status = nbformat.read(notebook, as_version=4).metadata.get("papermill", {})
     except (OSError, ValueError):
         return False
     return status.get("end_time") is not None and status.get("exception") is None
+
+
+class _Client(PapermillNotebookClient):
+    """Executes a notebook; progress messages go to a callback and are not stored."""
+
+    on_progress: Callable[[str], None] | None = None
+
+    def process_message(self, msg: dict, *args: object, **kwargs: object) -> object:
+        data = msg["content"].get("data", {}) if msg["msg_type"] == "display_data" else {}
+        if MIME in data:
+            if self.on_progress is not None:
+                self.on_progress(data[MIME])
+            return None
+        return super().process_message(msg, *args, **kwargs)
+
+
+class _Engine(NBClientEngine):
+    """Papermill's engine over a kernel that stays."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man,
+        kernel_name,
+        *,
+        kernel: Kernel,
+        on_progress: Callable[[str], None] | None = None,
+        **_settings: object,
+    ):
+        client = _Client(nb_man, km=kernel.manager, kernel_name=kernel_name, timeout=None)
+        client.kc = kernel.client
+        client.on_progress = on_progress
+        return client.execute()
+
+
+papermill_engines.register(ENGINE, _Engine)

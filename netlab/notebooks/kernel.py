@@ -1,47 +1,39 @@
-"""A kernel that executes several notebooks one after the other.
+"""A kernel that executes several notebooks one after the other, each from an empty namespace.
 
-Starting a kernel and importing netlab and pandas takes two to three seconds. Each notebook still is
-an execution of its own by papermill, from an empty namespace.
+Its imports are paid once, and it imports while the caller goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Self
 
+import netlab.notebooks.format  # noqa: F401  isort: skip  # before jupyter_client imports jsonschema
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
-from papermill.clientwrap import PapermillNotebookClient
-from papermill.engines import NBClientEngine, papermill_engines
 
 from netlab.errors import NetlabError
 from netlab.files.interrupts import interrupts_wait
 from netlab.files.scratch import Scratch
-from netlab.notebooks.forkserver import Call, ForkProvisioner, ForkServer, running
-from netlab.notebooks.progress import MIME
 from netlab.notebooks.silence import PREPARE, SilenceWatch
 
-ENGINE = "netlab"
-START_S = 60.0
+LISTEN = """
+from netlab.notebooks import progress
+progress.listen()
+"""
+
+START_S = 180.0
+"""Time to start and to import, from a slow disk on a busy machine."""
 CODE_S = 120.0
-"""Time for code outside a notebook, such as imports from a slow disk."""
+"""Time for code outside a notebook."""
 INTERRUPT_S = 20.0
 """Time for an interrupted notebook to revert its hosts before its kernel is killed."""
 IMPORTS = ["--IPKernelApp.ignore_cwd=True"]
 """A kernel imports nothing from the current directory, which may hold files of others."""
-BACKEND = """
-import sys
-if "matplotlib.pyplot" in sys.modules:
-    get_ipython().run_line_magic("matplotlib", "inline")
-elif "matplotlib" in sys.modules:
-    sys.modules["matplotlib"].use("module://matplotlib_inline.backend_inline")
-"""
-"""Code for a forked kernel: a new interpreter chooses its backend when it imports matplotlib."""
 
 
 def local_manager(directory: str) -> AsyncKernelManager:
@@ -57,69 +49,75 @@ def local_manager(directory: str) -> AsyncKernelManager:
     return manager
 
 
-def _provisioner(manager: AsyncKernelManager, server: ForkServer, log: Path) -> ForkProvisioner:
-    made = ForkProvisioner(kernel_id="", kernel_spec=manager.kernel_spec, parent=manager)
-    made.server, made.log_file = server, log
-    return made
-
-
 class Kernel:
-    """A running kernel; a context manager.
+    """A kernel; a context manager that starts it and does not wait for it.
 
     Parameters
     ----------
     prepare : str
-        Code to execute first.
-    shared : Call, optional
-        A call before that whose effects all kernels may share: inside
-        :func:`netlab.notebooks.forkserver.fork_server` it is made once.
+        Code to execute first, such as imports. A notebook meets the error of one that fails.
     """
 
-    def __init__(self, prepare: str = "", shared: Call | None = None):
-        self._prepare, self._shared = prepare, shared
+    def __init__(self, prepare: str = ""):
+        self._prepare = prepare
 
     def __enter__(self) -> Self:
-        self._scratch = Scratch("kernel")
-        sockets = self._scratch.__enter__()
+        self._is_ready = False
+        self._open = ExitStack()
+        sockets = self._open.enter_context(Scratch("kernel"))
         self.manager = local_manager(str(sockets))
         self.manager.shutdown_wait_time = INTERRUPT_S
-        prepare = (self._shared.code if self._shared else "") + self._prepare
+        self.client = self.manager.client()
         try:
-            if (server := running()) is not None:
-                if self._shared:
-                    server.call(self._shared)
-                prepare = BACKEND + self._prepare
-                self.manager.provisioner = _provisioner(self.manager, server, sockets / "log")
             # ipykernel logs an interrupt as an error of its own; what cells print goes another way
             # and jupyter_client cannot end a kernel whose start was cut in the middle
             with open(sockets / "log", "wb") as log, interrupts_wait():
                 run_sync(self.manager.start_kernel)(stderr=log, extra_arguments=IMPORTS)
-            self.client = self.manager.client()
+            self.client.load_connection_info(self.manager.get_connection_info(session=True))
             self.client.start_channels()
-            run_sync(self.client.wait_for_ready)(timeout=START_S)
             self.client.allow_stdin = False
             self._stacks = sockets / "stacks"
             self._pid = int(self.manager.provisioner.pid)  # type: ignore[union-attr]
-            self.execute(PREPARE.format(path=str(self._stacks)) + prepare)
+            code = PREPARE.format(path=str(self._stacks)) + LISTEN + self._prepare
+            self.client.execute(code, silent=True, store_history=False)
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None = None, *_exception: object) -> None:
-        """Interrupt what still runs, and end the kernel."""
+        """Interrupt what still runs, and end the kernel; without effect the second time."""
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             # the abandoned execution ends with an exception that no task awaits
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         try:
             with suppress(RuntimeError, asyncio.CancelledError):
                 run_sync(self.manager.interrupt_kernel)()
-            if hasattr(self, "client"):
-                self.client.stop_channels()
+            self.client.stop_channels()
             if self.manager.provisioner is not None and self.manager.has_kernel:
                 run_sync(self.manager.shutdown_kernel)()
         finally:
-            self._scratch.__exit__()
+            self._open.close()
+
+    def restart(self) -> None:
+        """End the kernel, and start another one in its place."""
+        self.__exit__()
+        self.__enter__()
+
+    def make_ready(self) -> None:
+        """Wait until it has started, and empty its namespace; replace it if it has died.
+
+        Raises
+        ------
+        RuntimeError
+            It does not start.
+        """
+        if not run_sync(self.manager.is_alive)():
+            self.restart()
+        if not self._is_ready:
+            run_sync(self.client.wait_for_ready)(timeout=START_S)
+            self._is_ready = True
+        self.execute("get_ipython().reset()")
 
     def execute(self, code: str) -> None:
         """Execute code outside any notebook.
@@ -145,10 +143,6 @@ class Kernel:
             reason = reply["content"].get("evalue", "")
             raise NetlabError(f"the kernel failed: {reason}", code="E-NOTEBOOKS-014")
 
-    def clear(self) -> None:
-        """Empty the namespace; imported modules stay loaded."""
-        self.execute("get_ipython().reset()")
-
     @contextmanager
     def watched(self, limit_s: float | None) -> Iterator[SilenceWatch | None]:
         """End the kernel if a notebook sends no progress for `limit_s`; None for no limit."""
@@ -157,40 +151,3 @@ class Kernel:
             return
         with SilenceWatch(self._pid, limit_s, INTERRUPT_S, self._stacks) as watch:
             yield watch
-
-
-class _Client(PapermillNotebookClient):
-    """Executes a notebook; progress messages go to a callback and are not stored."""
-
-    on_progress: Callable[[str], None] | None = None
-
-    def process_message(self, msg: dict, *args: object, **kwargs: object) -> object:
-        data = msg["content"].get("data", {}) if msg["msg_type"] == "display_data" else {}
-        if MIME in data:
-            if self.on_progress is not None:
-                self.on_progress(data[MIME])
-            return None
-        return super().process_message(msg, *args, **kwargs)
-
-
-class _Engine(NBClientEngine):
-    """Papermill's engine over a kernel that stays."""
-
-    @classmethod
-    def execute_managed_notebook(
-        cls,
-        nb_man,
-        kernel_name,
-        *,
-        kernel: Kernel,
-        on_progress: Callable[[str], None] | None = None,
-        **_settings: object,
-    ):
-        kernel.clear()
-        client = _Client(nb_man, km=kernel.manager, kernel_name=kernel_name, timeout=None)
-        client.kc = kernel.client
-        client.on_progress = on_progress
-        return client.execute()
-
-
-papermill_engines.register(ENGINE, _Engine)

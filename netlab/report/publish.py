@@ -6,7 +6,7 @@ import glob
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,16 +18,13 @@ from netlab.analysis.then_and_now import comparable
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput, NetlabError
 from netlab.files import paths
-from netlab.files.json_file import write_text
 from netlab.notebooks.parameters import declared
-from netlab.report.execution import EXECUTED, LAST, Executions, Job, begun, rendered
+from netlab.report.execution import EXECUTED, Executions, Job
 from netlab.report.factors import has_factors
-from netlab.report.inputs import digest_of, package_digest, results_digest
-from netlab.report.kept import RenderedPages
-from netlab.report.site import ExecutedNotebook, build_site, links_of, page_files
+from netlab.report.site import ExecutedNotebook, build_site
 from netlab.results.campaigns import study_file
 from netlab.study import QUICK, Study, load
-from netlab.study.pages import SUFFIX, ReportPages, is_own, report_notebooks
+from netlab.study.pages import SUFFIX, ReportPages, report_notebooks
 from netlab.study.schedule import rounds
 
 MEASURED = (("03-openlab-measured.ipynb", "tables, charts and bottlenecks"),)
@@ -67,13 +64,6 @@ SUMMARIES = {
 }
 """Notebooks of the published side, for the studies that name them."""
 
-RENDER = """
-from pathlib import Path
-from netlab.report.kept import RenderedPages
-RenderedPages(Path({!r}), {!r}).render(Path({!r}), {!r})
-"""
-"""Code for a kernel that has executed a notebook: render its page, for the site to take."""
-
 NOTEBOOKS_SHARE = 0.8
 """Share of the notebooks in the time of a report."""
 
@@ -108,7 +98,6 @@ def publish(
     dated: bool = True,
     author: str = "",
     data_only: bool = False,
-    reuse: bool = True,
     calibrations: Path | None = None,
     running: Executions | None = None,
 ) -> PublishedReport:
@@ -136,13 +125,11 @@ def publish(
         Name of the person who measured, for the title page of the PDF.
     data_only : bool
         Leave out the PDF and the PNGs.
-    reuse : bool
-        Take executed notebooks and pages whose inputs are unchanged from the former report.
     calibrations : Path, optional
         Directory of stored calibrations, whose page is added if there are any; by default where
         ``netlab calibrate`` writes them.
     running : Executions, optional
-        From :func:`netlab.report.execution.begun`, which a caller has begun before and ends.
+        Begun by the caller, before this module was imported.
 
     Returns
     -------
@@ -164,35 +151,25 @@ def publish(
         )
     site = site.absolute()
     step("records", 0.0)
-    package, records = package_digest(), results_digest(directory)
-    pages_folder = rendered(directory)
-    with nullcontext(running) if running else begun(directory, reuse=reuse) as running:
+    with nullcontext(running) if running else Executions() as running:
         measured = load_measured(directory, frozen)
         against = against and side_of(against).given  # refused before minutes of notebooks
         if notebooks is None:
             notebooks = report_notebooks(report_of(measured.study))
         folder = executed or directory / EXECUTED
-        jobs = list(_jobs(measured, frozen, against, notebooks, package, records, folder))
+        jobs = list(_jobs(measured, frozen, against, notebooks, folder))
         left_out = _left_out(measured.study, jobs)
-        waiting = [job for job in jobs if not (reuse and job.is_made)]
-        share = NOTEBOOKS_SHARE / len(jobs)
-        pages = [
-            ExecutedNotebook(job.output, summary=job.summary, ready=job not in waiting)
-            for job in jobs
-        ]
-        pages += _block_pages(measured, directory / EXECUTED)
-        if reuse:
-            links = links_of(page_files(pages))
-            waiting = [
-                replace(job, then=RENDER.format(str(pages_folder), package, str(job.output), links))
-                for job in waiting
-            ]
-        running.add(waiting, lambda job: step(job.source.name, share))
         for job in jobs:
-            if job not in waiting:
-                step(job.source.name, share)
+            running.add(job)
+        names = {job.output: job.source.name for job in jobs}
+
+        def wait(output: Path) -> None:
+            running.wait(output)
+            step(names[output], NOTEBOOKS_SHARE / len(names))
+
+        pages = [ExecutedNotebook(job.output, summary=job.summary, ready=False) for job in jobs]
         index = build_site(
-            pages,
+            [*pages, *_block_pages(measured, directory / EXECUTED)],
             site,
             measured=measured,
             built_at=datetime.now(UTC) if dated else None,
@@ -201,11 +178,8 @@ def publish(
             author=author,
             left_out=left_out,
             calibrations=calibrations or paths.results_dir("calibration"),
-            wait=running.wait,
-            kept=RenderedPages(pages_folder, package) if reuse else None,
+            wait=wait,
         )
-    if reuse:
-        write_text(pages_folder / LAST, digest_of(package, records))
     step("site", 1 - NOTEBOOKS_SHARE)
     return PublishedReport(index, gate(measured), left_out)
 
@@ -247,44 +221,25 @@ def measured_notebooks(measured: Measured) -> tuple[tuple[str, str], ...]:
 
 
 def _jobs(
-    m: Measured,
-    frozen: Path,
-    against: str,
-    named: Sequence[Path],
-    package: str,
-    records: str,
-    folder: Path,
+    m: Measured, frozen: Path, against: str, named: Sequence[Path], folder: Path
 ) -> Iterator[Job]:
     """Notebooks of a report in their order: those that apply, a comparison, those it names."""
     given: dict[str, object] = {"results": str(m.results), "study": str(frozen)}
-
-    def of_results(source: Path, parameters: dict[str, object], summary: str) -> Job:
-        inputs = (package, records, source.read_bytes(), parameters, str(paths.root_dir()))
-        return Job(source, folder / source.name, parameters, summary, digest_of(*inputs))
-
     taken = set()
     for name, summary in measured_notebooks(m):
         taken.add(name)
-        yield of_results(paths.notebook(name), given, summary)
+        yield Job(paths.notebook(name), folder / name, given, summary)
     if against:
         name, summary = COMPARISON
         taken.add(name)
         sides: dict[str, object] = {"a": against, "b": str(m.results)}
         yield Job(paths.notebook(name), folder / name, sides, summary)
     for source in named:
-        if source.name in taken:
-            continue
-        known = declared(source)
-        parameters = {name: value for name, value in given.items() if name in known}
-        summary = SUMMARIES.get(source.name, "named by the study")
-        if is_own(source):  # it may read other files
+        if source.name not in taken:
+            known = declared(source)
+            parameters = {name: value for name, value in given.items() if name in known}
+            summary = SUMMARIES.get(source.name, "named by the study")
             yield Job(source, folder / source.name, parameters, summary)
-        elif parameters:
-            yield of_results(source, parameters, summary)
-        else:
-            inputs = digest_of(package, source.read_bytes())
-            copy = paths.results_root() / ".published" / inputs[:16] / source.name
-            yield Job(source, copy, {}, summary, inputs)
 
 
 def _block_pages(measured: Measured, executed: Path) -> list[ExecutedNotebook]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -15,7 +14,6 @@ from netlab import __version__
 from netlab.analysis.measured import Measured
 from netlab.analysis.trust import Concern, gate
 from netlab.errors import BadInput
-from netlab.files import paths
 from netlab.report.calibration import calibration_pages
 from netlab.report.document import write_pdf
 from netlab.report.downloads import Download, write_downloads
@@ -23,12 +21,10 @@ from netlab.report.executed import copy_plain
 from netlab.report.export import Exporter
 from netlab.report.front import Front, front, picture
 from netlab.report.gate import CALIBRATION
-from netlab.report.inputs import calibration_digest, results_digest, screens_digest
-from netlab.report.kept import RenderedPages
 from netlab.report.page import Page, as_html
 from netlab.report.pages import OWN_FILES, measured_pages
 from netlab.report.place import replacing
-from netlab.report.render import Rendered, render
+from netlab.report.render import render
 from netlab.report.runs import run_pages, write_records
 from netlab.report.screen import PAGE as SCREEN_PAGE
 from netlab.report.writer import PageWriter
@@ -79,7 +75,6 @@ def build_site(
     pdf: bool = True,
     png: bool = True,
     wait: Callable[[Path], None] = lambda notebook: None,
-    kept: RenderedPages | None = None,
     calibrations: Path | None = None,
     author: str = "",
     left_out: Sequence[str] = (),
@@ -109,8 +104,6 @@ def build_site(
     wait : callable
         Called once all is made that needs no notebook in the making, with each of these in turn;
         returns when it exists.
-    kept : RenderedPages, optional
-        Rendered notebooks and other pages that may be reused.
     calibrations : Path, optional
         Directory of stored calibrations; their page is added if there are any.
     author : str
@@ -134,18 +127,15 @@ def build_site(
     files = page_files(notebooks)
     with replacing(target) as work:
         study = _StudyPages(work, measured, files, Exporter(work, target, png=png), title)
-        study.make(pdf=pdf, kept=kept, author=author, calibrations=calibrations)
-        rendered = kept.render if kept else render
-        made = {n: _page(n, file, files, rendered) for n, file in files.items() if n.ready}
+        study.make(pdf=pdf, author=author, calibrations=calibrations)
+        made = {n: _page(n, file, files) for n, file in files.items() if n.ready}
         for notebook, file in files.items():
             if notebook not in made:
                 wait(notebook.path)
-                made[notebook] = _page(notebook, file, files, rendered)
+                made[notebook] = _page(notebook, file, files)
         _copy_notebooks(files, work)
         pages = [made[notebook] for notebook in files]
         _write(study, pages, built_at, left_out)
-        if kept:
-            kept.tidy()
     return target / "index.html"
 
 
@@ -171,18 +161,10 @@ def page_files(notebooks: Sequence[ExecutedNotebook]) -> dict[ExecutedNotebook, 
     return files
 
 
-def links_of(files: Mapping[ExecutedNotebook, str]) -> dict[str, str]:
-    """The page of each notebook by the notebook's name, as notebooks mention each other."""
-    return {Path(notebook.path).stem: file for notebook, file in files.items()}
-
-
-def _page(
-    notebook: ExecutedNotebook,
-    file: str,
-    files: dict[ExecutedNotebook, str],
-    render: Callable[[Path, dict[str, str]], Rendered],
-) -> Page:
-    rendered = render(Path(notebook.path), links_of(files))
+def _page(notebook: ExecutedNotebook, file: str, files: dict[ExecutedNotebook, str]) -> Page:
+    # notebooks mention each other by name
+    links = {Path(other.path).stem: page for other, page in files.items()}
+    rendered = render(Path(notebook.path), links)
     title = notebook.title or rendered.title
     return Page(
         file=file,
@@ -226,46 +208,25 @@ class _StudyPages:
         self.downloads: list[Download] = []
         self.no_pdf = "no measured study is part of this site"
 
-    def make(
-        self, *, pdf: bool, kept: RenderedPages | None, author: str, calibrations: Path | None
-    ) -> None:
+    def make(self, *, pdf: bool, author: str, calibrations: Path | None) -> None:
         """Make the pages, and write figures, tables, records, downloads and the PDF."""
         m = self.measured
         self.no_pdf = self.no_pdf if pdf else "not requested"
         if m is None:
             return
-        place: dict[str, object] = {
-            "records": results_digest(m.results) if kept else "",
-            "screens": screens_digest(m.results) if kept else "",
-            "results": str(m.results),
-            "root": str(paths.root_dir()),
-            "blocks": self._blocks,
-        }
-
-        def pages(name: str, make: Callable[[], list[Page]], **more: str) -> list[Page]:
-            found = kept.pages(name, place | more, make) if kept else make()
-            return [self.exporter.page(page) for page in found]
-
-        self.own = pages("own", lambda: measured_pages(m))
+        self.own = [self.exporter.page(page) for page in measured_pages(m)]
         self.first = front(m)
         if calibrations is not None:
-            digest = calibration_digest(calibrations) if kept else ""
-            made = partial(calibration_pages, m, calibrations)
-            about = pages("calibration", made, calibration=digest)
+            about = [self.exporter.page(page) for page in calibration_pages(m, calibrations)]
             self.own += about
             if about:
                 self.first = replace(self.first, pages={CALIBRATION: about[0].file})
-        (self.picture,) = (page.body for page in pages("picture", lambda: [_opening(m)]))
-        self.runs = pages("runs", lambda: run_pages(m, self._blocks))
+        self.picture = self.exporter.page(replace(INDEX, body=as_html(picture(m)))).body
+        self.runs = [self.exporter.page(page) for page in run_pages(m, self._blocks)]
         write_records(m, self.site)
         self.downloads = write_downloads(m, self.site)
         if pdf:
             self.no_pdf = write_pdf(m, self.site, self.site / PDF_NAME, self.title, author)
-
-
-def _opening(m: Measured) -> Page:
-    """The chart of the index."""
-    return replace(INDEX, body=as_html(picture(m)))
 
 
 def _write(

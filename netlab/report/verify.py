@@ -21,7 +21,6 @@ from netlab.errors import NetlabError, why
 from netlab.files import paths
 from netlab.files.archive import names_in
 from netlab.lab import userns
-from netlab.notebooks.forkserver import fork_server
 from netlab.report import crate
 from netlab.report.bundle import CALIBRATION, RESULTS, SITE, stated_versions, versions
 from netlab.report.execution import EXECUTED
@@ -165,19 +164,17 @@ def _run(argv: Sequence[str], work: Path) -> subprocess.CompletedProcess[str]:
 
 def recompute(directory: Path, work: Path) -> None:
     """Make the site of an unpacked bundle anew; end the process if its records give none."""
-    with fork_server("netlab.charts.views", "netlab.report.front"):
-        try:
-            publish(
-                directory / RESULTS,
-                work / SITE,
-                executed=work / EXECUTED,
-                dated=False,
-                data_only=True,
-                reuse=False,
-                calibrations=directory / CALIBRATION,
-            )
-        except NetlabError as error:
-            sys.exit(" ".join(str(error).split()))
+    try:
+        publish(
+            directory / RESULTS,
+            work / SITE,
+            executed=work / EXECUTED,
+            dated=False,
+            data_only=True,
+            calibrations=directory / CALIBRATION,
+        )
+    except NetlabError as error:
+        sys.exit(" ".join(str(error).split()))
 
 
 def compare_sites(was: Path, now: Path, place: str = "") -> list[Deviation]:

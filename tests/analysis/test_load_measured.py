@@ -7,7 +7,6 @@ import synthetic
 import yaml
 
 from netlab import study as studies
-from netlab.analysis import measured
 from netlab.analysis.measured import load_measured
 from netlab.analysis.then_and_now import comparable
 from netlab.errors import BadInput, NetlabError
@@ -170,27 +169,3 @@ def test_results_of_another_study_or_none_are_refused(tmp_path, foreign):
         load_measured(str(tmp_path / "store"), "openlab-2003")
     with pytest.raises(BadInput, match="measure the study first"):
         load_measured(str(tmp_path / "nowhere"), "openlab-2003")
-
-
-def test_results_are_loaded_again_only_when_their_files_change(tmp_path, monkeypatch):
-    study = synthetic.foreign(tmp_path)
-    synthetic.store_of(tmp_path / "store", study)
-    freeze(study, tmp_path / "store")
-    loads = []
-    load = measured._load
-    monkeypatch.setattr(measured, "_load", lambda *given: loads.append(given) or load(*given))
-    monkeypatch.setattr(measured, "_loaded", None)
-    load_measured(tmp_path / "store")
-    load_measured(tmp_path / "store")
-    assert len(loads) == 2, "only on request"
-    measured.reuse_loaded()
-    first = load_measured(tmp_path / "store")
-    first.runs["goodput_MBps"] = 0.0
-    second = load_measured(tmp_path / "store")
-    assert len(loads) == 3
-    assert (second.runs["goodput_MBps"] > 0).all(), "each caller has frames of its own"
-    assert second.stability is first.stability, "computed once"
-    (record,) = (tmp_path / "store" / "runs").glob("*.parquet")
-    os.utime(record, (0, 0))
-    assert load_measured(tmp_path / "store").stability is not first.stability
-    assert len(loads) == 4

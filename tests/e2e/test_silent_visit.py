@@ -10,7 +10,6 @@ import pytest
 
 from netlab.experiment import campaign
 from netlab.experiment.watcher import Watcher
-from netlab.notebooks import forkserver
 from netlab.notebooks import kernel as kernels
 from netlab.results import Store
 from netlab.study import load
@@ -49,7 +48,6 @@ def kernel_pid() -> int:
 def test_a_visit_that_falls_silent_is_measured_again_in_a_new_kernel(
     tmp_path, machine_untouched, monkeypatch
 ):
-    monkeypatch.setattr(forkserver, "_running", None)  # its kernel is a child of this process
     monkeypatch.setattr(campaign, "SILENCE_S", SILENCE_S)
     monkeypatch.setattr(kernels, "INTERRUPT_S", 1.0)
     watcher = Stopping()

@@ -22,7 +22,6 @@ from netlab import results, study
 from netlab.analysis.measured import load_measured
 from netlab.errors import NetlabError
 from netlab.report import publish
-from netlab.report.inputs import results_digest
 from netlab.report.method import recorded_by
 from netlab.results import Store, campaigns
 from netlab.study.frozen import freeze
@@ -225,7 +224,6 @@ def test_results_are_read_while_parts_are_written_again(measured):
         writer.wait_for(1)
         for _ in range(20):
             least = set(writer.written)
-            results_digest(measured)
             m = load_measured(measured)
             assert least <= rows_of(m.runs)
             assert m.study.timing.rounds == 500

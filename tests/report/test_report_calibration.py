@@ -12,8 +12,6 @@ from calibrated_samples import CELLS, EMULATOR, MACHINE, store_calibration
 from netlab.analysis.measured import load_measured
 from netlab.errors import BadInput
 from netlab.report.calibration import FILE, calibration_pages
-from netlab.report.inputs import calibration_digest
-from netlab.report.kept import RenderedPages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
 
@@ -158,17 +156,6 @@ def test_damaged_files_are_listed(home, calibrations):
     (page,) = calibration_pages(measured(home), calibrations)
     assert page.contents[-1][1] == "Damaged files"
     assert "2026-01-07T100000Z/calibration.json" in page.body
-
-
-def test_a_kept_page_is_made_anew_after_another_calibration(home, calibrations):
-    store_calibration(calibrations, emulator=EMULATOR)
-    before = calibration_digest(calibrations)
-    assert (
-        "2026-01-06" not in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
-    )
-    store_calibration(calibrations, 6, emulator=EMULATOR)
-    assert calibration_digest(calibrations) != before
-    assert "2026-01-06" in (site(home, kept=RenderedPages(home / "kept", "p")) / FILE).read_text()
 
 
 def test_a_notebook_cannot_take_the_place_of_the_page(tmp_path):

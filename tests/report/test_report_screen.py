@@ -12,7 +12,6 @@ from screened import screened
 import netlab
 from netlab.errors import BadInput
 from netlab.report.bundle import _copy_results
-from netlab.report.inputs import screens_digest
 from netlab.report.screen import PAGE
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.screen.report import write_files
@@ -65,14 +64,6 @@ def test_a_bundle_has_the_screen_and_its_stores(results, tmp_path):
     _copy_results(results.measured, tmp_path)
     names = {p.relative_to(tmp_path).as_posix() for p in tmp_path.glob("screens/**/*.*")}
     assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
-
-
-def test_a_page_is_made_anew_when_its_screen_changes(tmp_path):
-    write_files(screened(), tmp_path / "screens" / "mine")
-    before = screens_digest(tmp_path)
-    assert before == screens_digest(tmp_path)
-    write_files(screened(least_MBps=800.0), tmp_path / "screens" / "mine")
-    assert before != screens_digest(tmp_path)
 
 
 def test_a_screen_that_cannot_be_read_is_named_on_its_page(results, tmp_path):
