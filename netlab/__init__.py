@@ -12,18 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from netlab.face import (
-        Fleet,
-        Results,
-        Study,
-        check_parameters,
-        claims,
-        compare,
-        document,
-        load_published,
-        show,
-        transfer,
-    )
+    from netlab.face.comparison import compare
+    from netlab.face.fleet import Fleet
+    from netlab.face.loopback import transfer
+    from netlab.face.parameters import check_parameters
+    from netlab.face.published import claims, document, load_published
+    from netlab.face.results import Results
+    from netlab.face.shown import show
+    from netlab.face.study import Study
 
 __version__ = "0.1.0"
 
@@ -41,13 +37,25 @@ __all__ = [
     "transfer",
 ]
 
-_LAZY = frozenset(__all__) - {"__version__"}
+# loaded when first used: a program that measures needs no charts, and a command neither
+_MODULES = {
+    "Fleet": "fleet",
+    "Results": "results",
+    "Study": "study",
+    "check_parameters": "parameters",
+    "claims": "published",
+    "compare": "comparison",
+    "document": "published",
+    "load_published": "published",
+    "show": "shown",
+    "transfer": "loopback",
+}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LAZY:
+    if name not in _MODULES:
         raise AttributeError(f"module 'netlab' has no attribute {name!r}")
-    value = getattr(import_module("netlab.face"), name)
+    value = getattr(import_module(f"netlab.face.{_MODULES[name]}"), name)
     globals()[name] = value
     return value
 
