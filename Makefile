@@ -4,12 +4,13 @@ STUDY ?= data/studies/openlab-2003.yml
 PYTEST_ARGS ?=
 BIN := .venv/bin
 NETLAB = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/netlab
+TESTS = PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py
 
 # An editable install compiles in each process what it may not keep.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help study bench check test poisoned docs wheel notebook clean setup
+.PHONY: help study bench check test nightly poisoned docs wheel notebook clean setup
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,16 +31,18 @@ check: ## lint, types and the quick tests, without root
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python -m pytest -q \
-		-n auto --maxprocesses=8 --dist worksteal \
-		-m "not (e2e or native or root or slow or alone)" $(PYTEST_ARGS)
+	@$(TESTS) check $(PYTEST_ARGS)
 
-test: ## set up, then every test, the end-to-end ones included
+test: ## set up, then every test but the nightly ones: root, 15 minutes on two CPUs
 	@.ci/setup test
-	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff check .
-	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@PATH="$(CURDIR)/$(BIN):$$PATH:/usr/sbin:/sbin" $(BIN)/python tests/run.py $(PYTEST_ARGS)
+	@$(TESTS) test $(PYTEST_ARGS)
+
+nightly: ## set up, then virtual machines, other sanitizers, rates, long fuzzing: up to an hour
+	@.ci/setup nightly
+	@$(TESTS) nightly $(PYTEST_ARGS)
 
 poisoned: ## the quick tests as a user with broken results, keys, programs and a German locale
 	@$(BIN)/python tests/poisoned.py

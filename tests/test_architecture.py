@@ -1,4 +1,4 @@
-"""Imports run one way, values never reach a shell, and no file grows past one job."""
+"""Imports run one way, and no file grows past one job."""
 
 from __future__ import annotations
 
@@ -156,39 +156,9 @@ def test_a_library_is_used_in_one_place(library, parts):
     assert users <= parts
 
 
-def dangerous(path: Path) -> list[str]:
-    """Calls through which a value could reach a shell or become code."""
-    found = []
-    for node in ast.walk(tree(path)):
-        if not isinstance(node, ast.Call):
-            continue
-        name = ast.unparse(node.func)
-        shell = any(
-            keyword.arg == "shell"
-            and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
-            for keyword in node.keywords
-        )
-        unsafe = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}
-        unsafe |= {"eval", "exec", "pickle.load", "pickle.loads", "yaml.unsafe_load"}
-        if shell or name in unsafe:
-            found.append(f"{path.name}:{node.lineno}: {name}")
-    return found
-
-
-@pytest.mark.parametrize("path", PYTHON, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_value_reaches_a_shell_or_becomes_code(path):
-    assert dangerous(path) == []
-
-
-def test_the_search_for_shells_finds_them(tmp_path):
-    path = tmp_path / "bad.py"
-    path.write_text("run(a, shell=True)\nrun(a, shell=x)\nos.system(a)\nrun(a, shell=False)\n")
-    assert [line.split(":")[1] for line in dangerous(path)] == ["1", "2", "3"]
-
-
-@pytest.mark.parametrize("path", PYTHON, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_is_short_enough_to_have_one_job(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+def test_a_file_is_short_enough_to_have_one_job():
+    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in PYTHON}
+    assert {name: count for name, count in lines.items() if count > MAX_LINES} == {}
 
 
 def test_no_module_is_named_for_having_no_job():

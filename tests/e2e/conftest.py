@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
 
 from netlab.files.dated import documents
 from netlab.lab.reaper import processes_in
@@ -69,6 +72,26 @@ def untouched() -> Iterator[None]:
     yield
     assert dumps.difference(before, dumps.dump()) == {}
     assert dumps.made() <= names
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
+    """Headless Chromium with its console and network recorded."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    for argument in (
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+        *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+        *("--disable-sync", "--window-size=1280,1600"),
+        f"--user-data-dir={tmp_path_factory.mktemp('profile')}",
+    ):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(120)
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The notebook of agreement, executed as papermill does, and which studies show it."""
 
 import nbformat
-import pytest
 import synthetic
 from notebook_page import executed_page
 
@@ -9,8 +8,6 @@ from netlab import study as studies
 from netlab.analysis.measured import from_frames
 from netlab.files.paths import data_dir
 from netlab.report.publish import AGREEMENT, measured_notebooks
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 NOTEBOOK = data_dir().parent / "notebooks" / "16-agreement.ipynb"
 

@@ -16,7 +16,6 @@ from tests.e2e import dumps
 from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 
-@pytest.mark.beside
 @pytest.mark.timeout(600)
 def test_as_found_changes_nothing_on_lab_hosts_and_records_their_settings(
     tmp_path: Path, machine_untouched

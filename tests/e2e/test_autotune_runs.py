@@ -6,7 +6,6 @@ import signal
 import time
 from pathlib import Path
 
-import pytest
 import yaml
 from lab_study import lab_study
 
@@ -18,8 +17,6 @@ from netlab.lab.lab import Lab
 from netlab.lab.reaper import processes_in
 from netlab.study import load
 from tests.e2e.conftest import run_netlab
-
-pytestmark = pytest.mark.e2e
 
 BUDGET_S = 30
 """Enough for races over all factors, so that the last one is between their winners."""
@@ -64,7 +61,6 @@ def test_records_of_1_KiB_lose_against_128_KiB(tmp_path, machine_untouched):
     assert "round 1" in done.stderr and "out: " in done.stderr
 
 
-@pytest.mark.beside
 def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_untouched):
     levels = ("--record-length", "65536", "--buffer", "262144", "--streams", "1")
     how = ("--for", "cpu", "--engines", "all", "--tuning", "openlab-2003-normal", "--mtu", "9000")
@@ -80,7 +76,6 @@ def test_the_cost_is_searched_under_a_tuning_that_is_reverted(tmp_path, machine_
     assert (done.returncode == 1) == ("no conclusion" in document["verdict"])
 
 
-@pytest.mark.beside
 def test_a_host_that_hangs_does_not_hold_a_search_beyond_its_budget_and_slack():
     """The agent of the sink is stopped after a round: no later run gets an answer."""
     study, budget_s, stopped = lab_study(name="hangs"), 12.0, []

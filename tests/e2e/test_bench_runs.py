@@ -4,13 +4,9 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
-import pytest
-
-from netlab.lab.queues import queue_a_cpu
 from tests.e2e.conftest import NETLAB, ROOT, run_netlab, stored
-
-pytestmark = pytest.mark.e2e
 
 
 def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouched):
@@ -45,26 +41,6 @@ def test_bench_compares_with_iperf3_and_leaves_nothing(tmp_path, machine_untouch
     assert document["settings"]["queues"] == 1 and "one pair of queues" in done.stdout
 
 
-def test_each_tool_runs_at_its_best_the_variant_that_its_heats_chose(tmp_path, machine_untouched):
-    cell = ("--streams", "4", "--mtu", "9000", "--offloads", "on", "--mode", "best")
-    how = ("--rounds", "1", "--seconds", "1", "--peer", "iperf2", "--out", str(tmp_path))
-    done = run_netlab("bench", "--quick", *cell, *how)
-    assert done.returncode == 0, done.stderr
-    document = stored(tmp_path, "bench.json")
-    assert document["settings"]["queues"] == queue_a_cpu()
-    assert len(document["heats"]) == 6
-    best = {}
-    for heat in document["heats"]:
-        assert heat["error"] == ""
-        name = heat["contender"]
-        best[name] = max(best.get(name, heat), heat, key=lambda one: one["goodput_MBps"])
-    chosen = {one["contender"]: one["variant"] for one in document["variants"] if one["chosen"]}
-    assert chosen == {name: heat["variant"] for name, heat in best.items()}
-    assert {one["contender"]: one["variant"] for one in document["samples"]} == chosen
-    assert all(label in done.stdout for label in chosen.values())
-
-
-@pytest.mark.beside
 def test_a_benchmark_that_is_interrupted_keeps_its_transfers(tmp_path, machine_untouched):
     cell = ("--streams", "1", "--mtu", "9000", "--offloads", "on", "--mode", "same")
     how = ("--rounds", "50", "--seconds", "1", "--peer", "iperf3", "--out", str(tmp_path))
@@ -86,33 +62,32 @@ def test_a_benchmark_that_is_interrupted_keeps_its_transfers(tmp_path, machine_u
     assert [path.name for path in files[0].parent.iterdir()] == ["transfers.jsonl"]
 
 
-def test_calibrate_holds_core_and_emulator_to_what_is_known_and_leaves_nothing(
-    tmp_path, machine_untouched
-):
-    # A large segment let out whole, 58 ms of this rate, would put such a window 2 % off at least.
-    rate = ("--rate", "10", "--mtu", "576", "--seconds", "0.8", "--repeats", "1")
-    done = run_netlab("calibrate", "--quick", *rate, "--rtt", "10", "--out", str(tmp_path))
-    document = stored(tmp_path, "calibration.json")
+def test_calibrate_measures_core_and_emulator_and_leaves_nothing(tmp_path, machine_untouched):
+    """``tests/nightly/test_bench_and_calibration.py`` asserts their accuracy."""
+    document, done = calibrated(tmp_path)
     (cell,), samples = document["cells"], document["samples"]
     assert len(samples) == cell["runs"] == 1
     assert not any("ledger_mismatch" in sample["flags"] for sample in samples), samples
-    assert cell["verdict"] == "within", samples
-    assert "emulator" in document, done.stderr
     idle, loaded = document["emulator"]["round_trips"]
-    (emulated,) = document["emulator"]["rates"]
     assert [one["load"] for one in (idle, loaded)] == ["idle", "loaded"]
     for one in (idle, loaded):
         assert one["tries"] == 3 and one["pings"] == 120 and one["late_us"] > 0
         assert one["least_us"] <= one["deviation_us"] <= one["greatest_us"]
-        # It may make a round trip longer and spoil the load, too; it makes none shorter.
-        assert 9.8 < one["mean_ms"] < 40
-    assert loaded["goodput_Mbps"] > 20 and emulated["error_percent"] < 5
-    within = {one["verdict"] for one in (idle, loaded, emulated)} == {"within"}
-    assert done.returncode == (0 if within else 1), done.stderr
+        # other work makes a round trip longer, and none shorter
+        assert one["mean_ms"] > 9.8
+    verdicts = {one["verdict"] for one in (cell, idle, loaded, *document["emulator"]["rates"])}
+    assert done.returncode == (0 if verdicts == {"within"} else 1), done.stderr
     assert "The emulator's accuracy" in done.stdout
 
 
-@pytest.mark.beside
+def calibrated(place: Path) -> tuple[dict, subprocess.CompletedProcess]:
+    """The document of a calibration of one cell, and the command that made it."""
+    # A large segment let out whole, 58 ms of this rate, would put such a window 2 % off at least.
+    rate = ("--rate", "10", "--mtu", "576", "--seconds", "0.8", "--repeats", "1")
+    done = run_netlab("calibrate", "--quick", *rate, "--rtt", "10", "--out", str(place))
+    return stored(place, "calibration.json"), done
+
+
 def test_a_peer_that_there_is_not_is_bad_input(tmp_path):
     done = run_netlab("bench", "--peer", "iperf9", "--out", str(tmp_path))
     assert done.returncode == 2

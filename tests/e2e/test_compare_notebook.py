@@ -9,8 +9,6 @@ from netlab.files.paths import data_dir
 from netlab.report import publish
 from netlab.study.frozen import freeze
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 NOTEBOOK = data_dir().parent / "notebooks" / "18-compare.ipynb"
 
 

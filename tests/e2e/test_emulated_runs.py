@@ -21,7 +21,6 @@ from netlab.results import Store
 from netlab.study import Study
 from netlab.study.schedule import visits
 
-pytestmark = pytest.mark.e2e
 EMULATOR = {"with": "netlab", "rtt_ms": 10.0, "rate_Mbps": 100.0, "queue_packets": 60}
 
 

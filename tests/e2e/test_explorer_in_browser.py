@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 import synthetic
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 
 from netlab.analysis.measured import from_frames
 from netlab.report.explore import explore
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 SEEN = """
 return [...document.querySelectorAll('.view')].filter(v => v.checkVisibility())
@@ -26,19 +21,6 @@ CHOOSERS = "return document.querySelector('form').checkVisibility()"
 def markup():
     study = synthetic.openlab()
     return explore(from_frames(study, synthetic.runs_of(study), None, None))._repr_html_()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
-    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.add_argument(profile)
-    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
 
 
 def opened(browser, tmp_path, markup):

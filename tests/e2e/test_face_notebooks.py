@@ -15,7 +15,7 @@ import netlab
 from tests.e2e.conftest import small_study
 from tests.face.examples import WHOLE_REPORT, examples, failures
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 EXAMPLES = examples()
 
 

@@ -18,11 +18,34 @@ from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.lab.lab import labs
 from tests.e2e.conftest import ROOT, small_study
-from tests.e2e.test_nothing_stays_changed import children_of, wait_until
 from tests.face.examples import ON_A_LAB, examples, failures
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 EXAMPLES = examples()
+
+
+def wait_until(condition, timeout_s: float) -> bool:
+    """Poll a condition; whether it came true in time."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()
+
+
+def children_of(pid: int) -> list[int]:
+    """Process ids of all descendants."""
+    found, todo = [], [pid]
+    while todo:
+        parent = todo.pop()
+        for task in Path(f"/proc/{parent}/task").glob("*/children"):
+            try:
+                ids = [int(word) for word in task.read_text().split()]
+            except OSError:
+                continue
+            found += ids
+            todo += ids
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,6 @@ from netlab.study.frozen import freeze
 from netlab.study.published import Published
 from netlab.study.schedule import visits
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 NOTEBOOK = data_dir().parent / "notebooks" / "19-factors.ipynb"
 
 

@@ -10,8 +10,6 @@ import netlab
 from netlab.errors import BadInput
 from tests.e2e.conftest import small_study
 
-pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.beside]
-
 CONTENT = {
     **small_study("crossed"),
     "groups": [{"name": "one", "path": "cable", "sender": "left", "timing": {"seconds": 0.3}}],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from noise import Shares, tries
 
 from netlab.errors import HostError, RunError
 from netlab.experiment.endpoint import open_endpoints
@@ -29,15 +27,9 @@ from netlab.study import Study
 from netlab.study.schedule import visits
 from tests.e2e.conftest import measured_through, nothing_more, run_netlab
 
-pytestmark = pytest.mark.e2e
-
 GENERATORS = ("netlab", "iperf3", "iperf2", "nuttcp")
 RATE_MBPS = 100.0
 """So slow that the path limits every sender, not the processors of a busy machine."""
-
-MAX_ROUNDS = 6
-BOUND = 0.02
-"""Largest difference of generators on a shaped path, where only the path limits them."""
 
 
 def study_of(*, direction: str = "->", streams=(1, 4), mtus_B=(1500, 9000), **timing) -> dict:
@@ -69,29 +61,6 @@ def measured(content: dict, tmp_path: Path):
     return Store(tmp_path / "results")
 
 
-@pytest.mark.timing
-@pytest.mark.timeout(600)
-def test_on_a_shaped_path_all_generators_agree(tmp_path, machine_untouched):
-    """A busy machine can only take from a shaped path: rounds are added until none was cut."""
-    shares = {(name, mtu_B): Shares(BOUND) for name in GENERATORS for mtu_B in (1500, 9000)}
-    settled = set()
-    for attempt in tries(MAX_ROUNDS, later=4):
-        content = study_of(streams=(4,), rounds=1, seconds=1.0, warmup_s=0.4)
-        directory = tmp_path / str(attempt)
-        directory.mkdir()
-        for row in measured(content, directory).runs().dropna(subset=["goodput_MBps"]).itertuples():
-            share = row.goodput_MBps / (RATE_MBPS / 8 * (row.mtu_B - 52) / (row.mtu_B + 14))
-            assert share < 1 + BOUND, (row.run_id, share)
-            cell = row.generator, row.mtu_B
-            if shares[cell].settled(share, row.steal_percent / 100 * os.cpu_count()):
-                settled.add(cell)
-        if settled == set(shares):
-            break
-    for cell, seen in shares.items():
-        assert seen.confirmed, (cell, seen)
-
-
-@pytest.mark.beside
 def test_the_same_columns_are_stored_whoever_sends(tmp_path, machine_untouched):
     store = measured(study_of(streams=(4,), warmup_s=0.4), tmp_path)
     runs = store.runs()
@@ -127,7 +96,6 @@ def test_both_directions_are_two_transfers_at_the_same_time(tmp_path, machine_un
         assert "ledger_mismatch" not in row.flags, row.message
 
 
-@pytest.mark.beside
 def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, monkeypatch):
     """By the check, and by a run, which names the package and the host."""
     gone = tuple(replace(tool, program=f"no-such-{tool.program}") for tool in TOOLS)
@@ -143,7 +111,6 @@ def test_a_tool_that_is_missing_is_found_before_anything_is_changed(tmp_path, mo
     assert Store(tmp_path).runs().empty
 
 
-@pytest.mark.beside
 def test_check_looks_for_the_tools(tmp_path, machine_untouched):
     path = tmp_path / "study.yml"
     path.write_text(yaml.safe_dump(study_of()))
@@ -207,7 +174,6 @@ class Spoiled:
         return process
 
 
-@pytest.mark.beside
 def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
     iperf3 = tool_named("iperf3")
     faults = {
@@ -232,7 +198,6 @@ def test_every_fault_of_a_tool_is_a_failed_run_and_leaves_nothing():
         assert made(iperf3, endpoints).outcome.flows[0].sink["total_bytes"] > 1_000_000
 
 
-@pytest.mark.beside
 def test_asked_for_the_result_alone_a_tool_closes_its_ledger_and_its_faults_leave_nothing():
     request = replace(REQUEST, warmup_ms=0, window_ms=1000)
     with lab_path(study_of()) as (endpoints, names):
@@ -259,7 +224,6 @@ def test_asked_for_the_result_alone_a_tool_closes_its_ledger_and_its_faults_leav
             nothing_more(names, before)
 
 
-@pytest.mark.beside
 def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
     class Same(random.Random):
         def randrange(self, *_range) -> int:
@@ -280,7 +244,6 @@ def test_a_port_that_is_taken_is_not_used_and_all_taken_is_a_failed_run():
         assert made(tool_named("iperf3"), endpoints, ports=Same()).ledger.problems == []
 
 
-@pytest.mark.beside
 def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
     with lab_path(study_of()) as (endpoints, _names):
         left = endpoints["left"].host
@@ -290,7 +253,6 @@ def test_a_sender_that_is_lost_in_mid_run_is_a_lost_host():
         assert caught.value.host == "left"
 
 
-@pytest.mark.beside
 def test_nuttcp_runs_what_its_route_says_and_the_route_is_gone():
     with lab_path(study_of()) as (endpoints, _names):
         host, peer = endpoints["left"].host, endpoints["right"].address

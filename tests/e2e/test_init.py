@@ -11,8 +11,6 @@ from faults.site import ADDRESSES, Site, run, standing
 from netlab.results import Store
 from netlab.study import load
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Iterator[Site]:

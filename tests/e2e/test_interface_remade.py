@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,13 +16,6 @@ from netlab.measure import RunEnd, RunSetting, audit, interval_rows, measure, re
 from netlab.measure.exchange import Request
 from netlab.measure.flags import flags_of
 from netlab.study import Timing
-
-pytestmark = [
-    pytest.mark.beside,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and iproute2"
-    ),
-]
 
 MTU_B = 1500
 ENDS = {"a": "198.18.77.1", "b": "198.18.77.2"}

@@ -20,7 +20,6 @@ from netlab.lab import lab as labs
 from netlab.lab import needs, reaper
 from netlab.lab.lab import Lab
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 STUDY = lab_study({"a": bus(2128.0), "b": bus(1600.0)})
 ROOT = Path(lab_owner.__file__).parents[1]
 

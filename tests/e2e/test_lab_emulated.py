@@ -17,7 +17,6 @@ from netlab.lab import reaper
 from netlab.lab.lab import Lab
 
 ROOT = Path(lab_owner.__file__).parents[1]
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 DATAGRAMS = """
 import socket, sys
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

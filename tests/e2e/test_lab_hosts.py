@@ -25,7 +25,6 @@ from netlab.hosts.ssh import SshHost
 from netlab.lab import reaper, taskgroup
 from netlab.lab.lab import Lab
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 AGENT = (sys.executable, str(Path(line_agent.__file__)))
 STUDY = lab_study()
 

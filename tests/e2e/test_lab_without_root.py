@@ -20,8 +20,6 @@ from netlab.results import Store
 from tests.e2e import dumps
 from tests.e2e.conftest import measured_through, small_study
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside, pytest.mark.root]
-
 NETLAB = (sys.executable, "-m", "netlab")
 LABS = [Path(place) / f"netlab-labs-{unprivileged.USER}" for place in ("/var/tmp", "/tmp")]
 GONE_S = 15.0
@@ -117,25 +115,6 @@ def test_a_notebook_measures_from_a_process_with_threads(home: Path):
     done = unprivileged.run((sys.executable, "-c", program), home)
     assert done.returncode == 0, done.stderr
     _measured(home)
-
-
-def test_a_killed_controller_leaves_nothing(home: Path):
-    long = small_study("small") | {"timing": {"rounds": 1, "seconds": 20}}
-    (home / "long.yml").write_text(yaml.safe_dump(long))
-    with subprocess.Popen(
-        unprivileged.command((*NETLAB, "run", "long.yml", "--results", "results")),
-        cwd=home,
-        env=unprivileged.environment(home),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        deadline = time.monotonic() + GONE_S
-        # both ends of a tuned block run
-        while sum(" tune " in words for words in unprivileged.processes()) < 2:
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.1)
-        process.send_signal(signal.SIGKILL)
-    _assert_nothing_left()
 
 
 @pytest.mark.parametrize("delay_s", [0.05, 0.15, 0.25, 0.4])

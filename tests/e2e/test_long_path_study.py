@@ -12,7 +12,6 @@ from netlab.analysis.measured import load_measured
 from netlab.results import Store
 from tests.e2e.conftest import below_gate, measured_through, run_netlab
 
-pytestmark = pytest.mark.e2e
 SETTINGS = Path("/proc/sys/net/ipv4")
 
 

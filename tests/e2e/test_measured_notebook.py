@@ -8,8 +8,6 @@ from notebook_page import executed_page
 
 from netlab.files.paths import data_dir
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 NOTEBOOK = data_dir().parent / "notebooks" / "03-openlab-measured.ipynb"
 
 

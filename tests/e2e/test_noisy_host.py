@@ -5,13 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 import yaml
 
 from netlab.results import Store
 from tests.e2e.conftest import run_netlab, small_study
-
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.beside]
 
 BURN = "while True: pass"
 

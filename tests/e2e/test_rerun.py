@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 
 import measured_store
-import pytest
 import yaml
 
 from netlab.analysis.measured import load_measured
@@ -19,8 +18,6 @@ from netlab.results import Store
 from netlab.study import load
 from netlab.study.frozen import frozen_text
 from tests.e2e.conftest import measured_through, run_netlab, small_study
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
 def bundle_of(place: Path) -> Path:

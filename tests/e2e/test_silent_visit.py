@@ -6,16 +6,12 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from netlab.experiment import campaign
 from netlab.experiment.watcher import Watcher
 from netlab.notebooks import kernel as kernels
 from netlab.results import Store
 from netlab.study import load
 from tests.e2e.conftest import small_study
-
-pytestmark = [pytest.mark.e2e, pytest.mark.root, pytest.mark.beside]
 
 SILENCE_S = 8.0
 

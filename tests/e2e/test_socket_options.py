@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 
-import pytest
 import yaml
 
 from netlab.results import Store
 from tests.e2e.conftest import measured_through, run_netlab, small_study
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 RATE_MBPS = 5.0
 

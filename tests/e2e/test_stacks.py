@@ -10,8 +10,6 @@ import pytest
 
 from tests.e2e import stacks
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 HANGS = """
 import subprocess, sys, time
 def waits_for_ever():

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 
-import pytest
 import yaml
 
-from netlab.lab.lab import Lab
 from netlab.results import Store
-from netlab.study import load
-from tests.e2e import dumps
-from tests.e2e.conftest import NETLAB, ROOT, measured_through, run_netlab, small_study
-
-pytestmark = pytest.mark.e2e
+from tests.e2e.conftest import measured_through, run_netlab, small_study
 
 LISTS = ("available", "allowed")
 GROUPS = {
@@ -96,50 +86,6 @@ def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_
     assert done.returncode != 0
     assert "fail  left: left: no congestion control 'vegas' in its kernel" in done.stdout
     wait_for(lambda: lists() == before, 20)
-
-
-def test_a_killed_controller_leaves_the_machines_stacks_as_they_were(tmp_path):
-    """Controller, notebook kernel and all else but the agents are killed in the middle of runs."""
-    content = study_with_stacks("stacks-killed")
-    content["timing"] = {"rounds": 6, "seconds": 0.5, "warmup_s": 0.05, "interval_ms": 50}
-    path = written(tmp_path / "killed.yml", content)
-    before, machine = lists(), dumps.dump()
-    lab = Lab.up(load(path))
-    try:
-        argv = (*NETLAB, "run", str(path), "--results", str(tmp_path / "results"))
-        process = subprocess.Popen(
-            argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
-        try:
-            wait_for(lambda: len(lists()["available"]) >= len(before["available"]) + 6, 60)
-            time.sleep(0.6)
-            for pid in descendants(process.pid):
-                # a tool of a moment may be gone by now
-                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                    if b"gensink" not in Path(f"/proc/{pid}/cmdline").read_bytes():
-                        os.kill(pid, signal.SIGKILL)
-        finally:
-            process.kill()
-            process.wait(10)
-        wait_for(lambda: lists() == before, 20)
-    finally:
-        lab.down()
-    assert dumps.difference(machine, dumps.dump()) == {}
-
-
-def descendants(pid: int) -> list[int]:
-    """Process ids of all descendants, the farthest first."""
-    found, todo = [], [pid]
-    while todo:
-        for task in Path(f"/proc/{todo.pop()}/task").glob("*/children"):
-            try:
-                ids = [int(word) for word in task.read_text().split()]
-            except OSError:
-                continue
-            found += ids
-            todo += ids
-    return found[::-1]
 
 
 def wait_for(condition, timeout_s: float) -> None:

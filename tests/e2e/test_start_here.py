@@ -11,12 +11,7 @@ import netlab
 from netlab.files.paths import notebook
 from netlab.notebooks.execution import execute
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.root,
-    pytest.mark.beside,
-    pytest.mark.timeout(600),
-]
+pytestmark = pytest.mark.timeout(600)
 
 
 def test_start_here_measures_and_then_measures_a_change(tmp_path, monkeypatch):

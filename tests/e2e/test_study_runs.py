@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from netlab.results import Store
@@ -18,8 +17,6 @@ from tests.e2e.conftest import (
     small_file,
     untouched,
 )
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
 
 
 @pytest.fixture(scope="module")
@@ -80,26 +77,6 @@ def test_every_run_records_knobs_unsupported_and_provenance(measured):
         assert len(provenance["agent"]) == 64
         clamp = 65535 if row.tuning == "openlab-2003-normal" else 524287
         assert row.buffer_clamp_sender_B == clamp
-
-
-def test_plain_papermill_reruns_everything(study_file: Path, tmp_path: Path, machine_untouched):
-    """`papermill 01-run-study.ipynb out.ipynb -p study ...` measures and publishes."""
-    import subprocess
-    import sys
-
-    out = tmp_path / "out.ipynb"
-    results, site = tmp_path / "results", tmp_path / "site"
-    argv = (sys.executable, "-m", "papermill", "notebooks/01-run-study.ipynb", str(out))
-    argv += ("-p", "study", str(study_file), "-p", "quick", "False")
-    argv += ("-p", "results", str(results), "-p", "site", str(site))
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert (site / "index.html").is_file()
-    assert len(Store(results).runs()) == 8
-    (visit,) = results.glob("notebooks/*~cable@openlab-2003-full@9000@r1.ipynb")
-    text = json.dumps(nbformat.read(visit, as_version=4))
-    assert "net.ipv4.tcp_sack" in text
-    assert "tcp_tw_recycle" in text
 
 
 def test_a_mistyped_papermill_parameter_stops_the_notebook(tmp_path: Path):

@@ -9,8 +9,6 @@ from notebook_page import executed_page
 from netlab import study as studies
 from netlab.files.paths import data_dir
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 NOTEBOOK = data_dir().parent / "notebooks" / "15-then-and-now.ipynb"
 
 

@@ -15,8 +15,6 @@ import yaml
 from netlab.results import Store
 from tests.e2e.conftest import ROOT, measured_through, small_study
 
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
-
 UV = shutil.which("uv") or str(ROOT / ".uv" / "bin" / "uv")
 
 

@@ -41,7 +41,6 @@ def host(tmp_path) -> LocalHost:
         yield host
 
 
-@pytest.mark.root
 def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
     before = kernels_own()
     defined = {"wad": Stack(law="aimd", increase=6.0, decrease=0.3, max_ssthresh_segments=100)}
@@ -67,7 +66,6 @@ def test_a_study_has_its_stacks_and_the_machine_is_as_before(host):
     assert kernels_own() == before
 
 
-@pytest.mark.root
 def test_they_are_unloaded_when_the_study_fails(host):
     brought = []
     gensink = str(core.gensink_path())

@@ -12,7 +12,6 @@ import time
 import pandas as pd
 import pytest
 from refusals import refused
-from simulated_fleet import overlaps
 from test_fleet_plan import planned, write_result
 
 from netlab.errors import HostError, NetlabError, TuningError, Unsupported
@@ -242,11 +241,3 @@ def test_a_line_of_the_log_that_a_crash_cut_off_is_left_out(plan):
         log.write('{"event": "tw')
     assert [event["event"] for event in read_events(plan.folder)] == ["one"]
     assert json.loads((plan.folder / "events.jsonl").read_text().splitlines()[0])["at"]
-
-
-def test_the_search_for_overlaps_finds_them():
-    hold = {"hosts": ["a", "b"], "began_s": 1.0, "ended_s": 2.0}
-    late = {"hosts": ["b", "c"], "began_s": 1.5, "ended_s": 3.0}
-    assert overlaps([hold, late]) == [(hold, late)]
-    assert overlaps([hold, {**late, "began_s": 2.0}]) == []
-    assert overlaps([hold, {**late, "hosts": ["c"]}]) == []

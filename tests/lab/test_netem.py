@@ -1,7 +1,7 @@
 """An emulated path by the kernel's netem: the choice of it, and the input of tc.
 
 The real tc reads every line; a kernel without netem refuses it for that alone. What netem then does
-to packets is tested on a virtual machine whose kernel has it, in ``tests/vm/test_vm_paths.py``.
+to packets is tested on a virtual machine whose kernel has it (``tests/nightly/vm``).
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ def test_features_are_probed_in_a_namespace_of_their_own(printed, there):
     assert [argv[:2] for argv in runner.ran] == [("unshare", "--net")]
 
 
-@pytest.mark.root
 def test_the_probe_finds_the_features_of_this_kernel():
     """As its own list of modules tells, where it has one; the machine's interfaces stay as is."""
     before = tool(("ip", "-o", "link"))
@@ -184,7 +183,6 @@ def test_forced_jitter_and_reordering_are_netems_own_words():
     assert " delay 91600us 1000us loss 0.01% reorder 1% seed 14" in first
 
 
-@pytest.mark.root
 @pytest.mark.parametrize("words", [LONG, EVERYTHING, {"rtt_ms": 0.0}, {"delay_ms": [0.0, 3.0]}])
 def test_the_real_tc_understands_every_line(words):
     """A kernel without netem refuses only netem; seeds need tc 6.6."""

@@ -55,12 +55,15 @@ def build() -> Callable[..., Path]:
             where = ROOT / "build" / f"native-{name}"
             common = ("-DNL_PYTHON=OFF", "-DNL_DEVELOP=ON", f"-DPython_EXECUTABLE={sys.executable}")
             configure = ("cmake", "-S", ROOT / "native", "-B", where, *common, *options)
-            subprocess.run(configure, check=True, capture_output=True, text=True)
-            compiled = subprocess.run(
-                ("cmake", "--build", where, "-j", "2", "--target", *targets),
-                capture_output=True,
-                text=True,
-            )
+            where.mkdir(parents=True, exist_ok=True)
+            with (where / "lock").open("w") as lock:  # files of tests run side by side
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                subprocess.run(configure, check=True, capture_output=True, text=True)
+                compiled = subprocess.run(
+                    ("cmake", "--build", where, "-j", "2", "--target", *targets),
+                    capture_output=True,
+                    text=True,
+                )
             assert compiled.returncode == 0, compiled.stdout[-4000:]
             done[name] = where
         return done[name]

@@ -17,6 +17,8 @@ from spoken_agent import Agent, request
 
 ADDRESS = {"a": "198.18.200.1", "b": "198.18.200.2"}
 DEVICE = "data0"
+OVERHEAD_B = 14
+"""Of a frame beside its MTU: a rate counts it, too."""
 QUEUE_PACKETS = 10_000
 """Queue of a device: datagrams of a test wait in it while the emulator has no processor."""
 

@@ -447,7 +447,6 @@ def test_an_output_without_a_reader_ends_it(start_agent):
     agent.process.wait(3)
 
 
-@pytest.mark.alone
 def test_a_full_output_does_not_keep_it_alive(start_agent):
     """Its answers take time of a CPU, for which it does not wait here."""
     agent = start_agent()

@@ -32,7 +32,6 @@ def test_unread_answers_are_bounded(start_agent):
     assert agent.ask("ping")["event"] == "pong"
 
 
-@pytest.mark.alone  # beside others it takes too few samples
 @pytest.mark.timeout(120)
 def test_a_large_trace_comes_in_parts(agent):
     options = {"streams": 1000, "interval_ms": 10, "window_ms": 3500, "record_B": 1024}

@@ -21,8 +21,6 @@ from spoken_agent import Agent, request
 
 from netlab import core
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the kernel takes BPF only from root")
-
 LIST = {
     name: Path(f"/proc/sys/net/ipv4/tcp_{name}_congestion_control")
     for name in ("available", "allowed")

@@ -343,7 +343,6 @@ exec "$1" meter lo --json --seconds 1
 """
 
 
-@pytest.mark.root
 def test_meter_reads_frequency_and_throttling_from_sysfs(gensink):
     argv = ("unshare", "-m", "--propagation", "private", "sh", "-c", FAKE_SYSFS, "fake", gensink)
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)

@@ -1,28 +1,20 @@
 """The path emulator, between two hosts of its own: packets see the settings that were requested.
 
-Other work on the machine can only add to a round trip, lower a rate or hold a packet back, so
-where time is measured the best of a few tries counts, some of them apart from the others.
+Other work on the machine can only add to a round trip or lower a rate: here no round trip is
+shorter and no rate higher, ``tests/nightly/native/test_emulated_rates.py`` has the other bounds.
 """
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from emulated import ADDRESS, DEVICE, Emulated, emulated, run, transfer
-from noise import RoundTrips, Shares, stolen, tries
+from emulated import DEVICE, OVERHEAD_B, Emulated, emulated, run, transfer
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="network namespaces and TUN devices need root"
-)
-TRIES = 12
 PINGS, PING_S = 15, 0.02
-OVERHEAD_B = 14
-EARLY_MS = 0.05
+EARLY_MS = 0.2
 """The compensation for the wake-up latency may exceed the latency by this much."""
 
 
@@ -30,10 +22,6 @@ EARLY_MS = 0.05
 def path(gensink) -> Iterator[Emulated]:
     with emulated(gensink) as path:
         yield path
-
-
-def tolerance_ms(rtt_ms: float) -> float:
-    return max(0.2, 0.005 * rtt_ms)
 
 
 def links(path: Emulated, side: str) -> str:
@@ -50,57 +38,14 @@ def wait_until_drained(path: Emulated) -> None:
     raise AssertionError(before)
 
 
-@pytest.mark.timing
-@pytest.mark.parametrize(
-    ("there_us", "back_us"),
-    [(0, 0), (250, 250), (500, 1500), (5000, 5000), (20_000, 20_000), (60_000, 123_200)],
-)
-def test_an_idle_round_trip_takes_the_requested_time(path, there_us, back_us):
+@pytest.mark.parametrize(("there_us", "back_us"), [(0, 0), (5000, 5000), (60_000, 123_200)])
+def test_the_least_round_trip_takes_the_requested_time(path, there_us, back_us):
     path.set("ab", delay_us=there_us)
     path.set("ba", delay_us=back_us)
     path.open()
     rtt_ms = (there_us + back_us) / 1000
-    trips = RoundTrips(rtt_ms, tolerance_ms(rtt_ms))
-    for _ in tries(TRIES):
-        with stolen() as stolen_s:
-            least_ms, mean_ms = path.pings_ms(PINGS, PING_S)
-        if trips.settled(mean_ms, least_ms, stolen_s() / (PINGS * PING_S)):
-            break
-    assert trips.confirmed, trips
-    assert min(mean_ms for mean_ms, _, _ in trips.seen) > rtt_ms - EARLY_MS
-
-
-@pytest.mark.timing
-@pytest.mark.parametrize("rtt_ms", [2, 40])
-def test_a_round_trip_is_as_long_under_load(path, rtt_ms):
-    """A stream of 500 Mb/s passes through the emulator meanwhile."""
-    path.both(delay_us=rtt_ms * 500)
-    path.open(9000)
-    load = {"warmup_ms": 300, "window_ms": 2500, "buffer_B": 8_000_000}
-    trips, loads = RoundTrips(rtt_ms, tolerance_ms(rtt_ms)), Shares(bound=0.05)
-    for _ in tries(3):
-        with stolen() as stolen_s, beside(path, load, pacing_Bps=62_500_000) as result:
-            pinged = [path.pings_ms(PINGS, PING_S) for _ in range(4)]
-        least_ms, mean_ms = min(pinged, key=lambda one: abs(one[1] - rtt_ms))
-        near = trips.settled(mean_ms, least_ms, stolen_s() / 2.5)
-        if loads.settled(result["window"]["bytes"] * 8 / 2.5 / 500e6, stolen_s() / 2.5) and near:
-            break
-    assert trips.confirmed and loads.confirmed, (trips, loads)
-
-
-@pytest.mark.timing
-def test_a_round_trip_between_bursts_is_no_longer(path):
-    """A window of some MB over 40 ms arrives as one burst: only packets within it wait."""
-    path.both(delay_us=20_000)
-    path.open(9000)
-    load = {"warmup_ms": 700, "window_ms": 1500, "buffer_B": 4_000_000}
-    for _ in tries(3):
-        with beside(path, load) as result:
-            least_ms = min(path.pings_ms(5, 0.01)[0] for _ in range(4))
-        if abs(least_ms - 40) <= tolerance_ms(40):
-            break
-    assert result["window"]["bytes"] * 8 / 1.5 > 50e6
-    assert least_ms == pytest.approx(40, abs=tolerance_ms(40))
+    least_ms, _ = path.pings_ms(PINGS, PING_S)
+    assert rtt_ms - EARLY_MS < least_ms < rtt_ms + 2
 
 
 def test_an_emulator_without_a_processor_sends_no_packet_early(gensink, build):
@@ -117,60 +62,25 @@ def test_an_emulator_without_a_processor_sends_no_packet_early(gensink, build):
     assert result["gen"]["per_stream"][0]["tcp"]["min_rtt_us"] > 40_000 - 300
 
 
-@contextmanager
-def beside(path: Emulated, load: dict, **gen_settings: int) -> Iterator[dict]:
-    """A stream from a to b during the block, from its window on; the sink's result comes after."""
-    settings = {**load, "congestion": "reno", "force_buffer": 1}
-    said: dict = {}
-    with path.agents() as (gen, sink):
-        port, token = sink.sink(bind=ADDRESS["b"], **settings)
-        gen.gen(port, token, to=ADDRESS["b"], **gen_settings, **settings)
-        time.sleep(load["warmup_ms"] / 1e3 + 0.3)
-        yield said
-        said |= sink.receive(30)
-    assert said["status"] == "ok"
-
-
-@pytest.mark.timing
-@pytest.mark.parametrize(("rate_bps", "mtu_B"), [(100_000_000, 1500), (1_000_000_000, 9000)])
-def test_a_stream_gets_the_rate(path, rate_bps, mtu_B):
+def test_no_stream_gets_more_than_the_rate(path):
     """Of every packet MTU + 14 bytes count, of which 52 are headers of IP and TCP."""
-    path.both(rate_bps=rate_bps, delay_us=1000, queue_B=rate_bps // 8 // 50)
-    path.open(mtu_B)
-    carried_bps = rate_bps * (mtu_B - 52) / (mtu_B + OVERHEAD_B)
-    shares = Shares(bound=0.01)
+    path.both(rate_bps=100_000_000, delay_us=1000, queue_B=250_000)
+    path.open(1500)
     with path.agents() as agents:
-        for _ in tries(TRIES):
-            with stolen() as stolen_s:
-                result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
-            window = result["sink"]["window"]
-            window_s = (window["t1_ns"] - window["t0_ns"]) / 1e9
-            share = window["bytes"] * 8 / window_s / carried_bps
-            if shares.settled(share, stolen_s() / window_s):
-                break
-    assert shares.confirmed, shares.seen
+        result = transfer(path, agents, window_ms=700, warmup_ms=300, buffer_B=8_000_000)
+    window = result["sink"]["window"]
+    goodput_bps = window["bytes"] * 8e9 / (window["t1_ns"] - window["t0_ns"])
+    assert 50e6 < goodput_bps < 1.01 * 100e6 * 1448 / (1500 + OVERHEAD_B)
 
 
 @pytest.mark.parametrize("limit", [{"queue_packets": 40}, {"queue_B": 40 * (1028 + OVERHEAD_B)}])
 def test_the_tail_is_dropped_at_the_limit_of_the_queue(gensink, limit):
-    """A burst of 300 packets; at 1 Mb/s one leaves in 8.3 ms, so 40 wait and a few get by.
-
-    The counts say nothing of the emulator's queue if the kernel sends a packet of its own
-    meanwhile, or if a burst takes so long on a busy machine that packets leave the queue during it.
-    One clean try of a few is asked for.
-    """
-    for attempt in range(1, TRIES + 1):
-        with emulated(gensink) as path:
-            path.set("ab", rate_bps=1_000_000, **limit)
-            path.open()
-            arrived = path.datagrams(300, 1000)
-            direction = path.report()["directions"][0]
-        ours = (
-            direction["dropped"]["queue"] == 300 - len(arrived)
-            and direction["max_queue_packets"] == 40
-        )
-        if ours or attempt == TRIES:
-            break
+    """A burst of 300 packets; at 100 kb/s one leaves in 83 ms, so 40 wait and a few get by."""
+    with emulated(gensink) as path:
+        path.set("ab", rate_bps=100_000, **limit)
+        path.open()
+        arrived = path.datagrams(300, 1000)
+        direction = path.report()["directions"][0]
     assert direction["dropped"]["queue"] == 300 - len(arrived)
     assert direction["max_queue_packets"] == 40
     assert direction["max_queue_B"] <= 40 * (1028 + OVERHEAD_B)

@@ -12,7 +12,6 @@ import time
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from ledger import assert_ledger_closes
 from test_native_agent import hello
@@ -30,8 +29,6 @@ ENGINES = {
     ),
     "plain": (("copy",), ("copy",)),
 }
-SCALE_SHARE = float(os.environ.get("NETLAB_SCALE_SHARE", "0.4"))
-SCALE_TRIES = 8
 WAYS = [
     (engine, send, receive)
     for engine, (sends, receives) in ENGINES.items()
@@ -426,34 +423,3 @@ def test_sampling_20_streams_every_10_ms_costs_less_than_1_percent_of_a_core(age
         assert len(times) > 20
         # meters are read by the same thread, four times a run, whatever its length
         assert end["watch_cpu_us"] * 1000 < 0.01 * (times[-1] - times[0]) + 4e6
-
-
-def best_MBps(streams: int) -> float:
-    """Goodput of the best 200 ms of a run on this machine."""
-    sink, gen = core.transfer(
-        streams=streams, congestion="cubic", window_ms=800, tail_ms=800, interval_ms=200,
-        accept_ms=20_000, connect_ms=20_000, drain_ms=20_000,
-    )  # fmt: skip
-    assert (sink.status, gen.status) == ("ok", "ok"), (sink.message, gen.message)
-    assert sink.total_bytes == gen.total_bytes == sink.interval_sum_bytes
-    bytes_, t_ns = sink.sample_bytes.sum(axis=0), sink.sample_t_ns
-    return float(np.max(np.diff(bytes_) / np.diff(t_ns))) * 1e3
-
-
-@pytest.mark.alone
-def test_1000_streams_keep_most_of_the_goodput_of_20():
-    """Interleaved, and again while other work on this machine may be why they do not.
-
-    The share on an otherwise idle machine is measured with
-    ``NETLAB_SCALE_SHARE=0.9``: caches that others fill cost many streams more than few.
-    """
-    shares = []
-    for _ in range(SCALE_TRIES):
-        few, many = best_MBps(20), best_MBps(1000)
-        shares.append(many / few)
-        if len(shares) >= 3 and np.median(shares) >= SCALE_SHARE:
-            print(
-                f"of the goodput of 20 streams 1,000 have {', '.join(f'{x:.2f}' for x in shares)}"
-            )
-            return
-    raise AssertionError(shares)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.native
-
 
 @pytest.fixture
 def directory(tmp_path) -> Path:

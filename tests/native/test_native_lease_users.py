@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 from spoken_agent import Agent
 
-pytestmark = [pytest.mark.native, pytest.mark.root]
-
 USERS = (0, 61001, 61002)
 NAMESPACE = "/proc/thread-self/ns/net"
 

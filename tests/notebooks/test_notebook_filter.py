@@ -93,7 +93,6 @@ def save_in_jupyter(tree: Path, notebook: nbformat.NotebookNode) -> None:
     server.save({"type": "notebook", "format": "json", "content": notebook}, NAME)
 
 
-@pytest.mark.slow
 def test_a_notebook_run_and_saved_in_jupyter_leaves_git_clean(checkout, set_up):
     set_up(checkout)
     execute_in_place(checkout)
@@ -122,7 +121,6 @@ def execute_in_place(tree: Path) -> None:
     subprocess.run(argv, cwd=tree, capture_output=True, check=True, timeout=300)
 
 
-@pytest.mark.slow
 def test_a_notebook_run_in_place_elsewhere_has_no_difference_and_nothing_to_commit(
     checkout, set_up
 ):

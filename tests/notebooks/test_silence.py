@@ -10,8 +10,6 @@ from netlab.notebooks import kernel as kernels
 from netlab.notebooks.execution import SilentNotebook, execute
 from netlab.notebooks.kernel import Kernel
 
-pytestmark = pytest.mark.slow
-
 LISTEN = "from netlab.notebooks import progress; progress.listen()"
 ASLEEP = "import time\ndef asleep():\n    time.sleep(600)\nasleep()"
 DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"

@@ -15,8 +15,6 @@ from netlab.report.calibration import FILE, calibration_pages
 from netlab.report.site import ExecutedNotebook, build_site
 from netlab.study.frozen import freeze
 
-pytestmark = pytest.mark.slow
-
 LINK = f'<dt><a href="{FILE}">Calibration</a></dt>'
 
 

@@ -17,8 +17,6 @@ from netlab.report.site import ExecutedNotebook, build_site
 from netlab.screen.report import write_files
 from netlab.study.frozen import freeze
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):

@@ -74,7 +74,6 @@ def test_a_drift_common_to_all_contenders_is_not_noise():
     assert row["verdict"] == FASTER
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [3, 5, 7])
 def test_an_interval_of_few_rounds_has_its_nominal_coverage(rounds):
     tried = 400
@@ -154,20 +153,17 @@ def at_most(rate: float) -> float:
     return rate + 3.1 * math.sqrt(rate * (1 - rate) / FAMILIES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [3, 5])
 def test_of_identical_contenders_few_families_have_a_false_difference(rounds):
     wrong = [rows["verdict"].isin([FASTER, SLOWER]).any() for rows in families(1.0, rounds)]
     assert np.mean(wrong) <= at_most(0.05)
 
 
-@pytest.mark.slow
 def test_contenders_beyond_the_bound_pass_for_the_same_in_few_families():
     wrong = [(rows["verdict"] == SAME).any() for rows in families(1.051)]
     assert np.mean(wrong) <= at_most(0.05)
 
 
-@pytest.mark.slow
 def test_an_effect_of_a_fifth_is_found_in_nearly_all_cells():
     verdicts = pd.concat([rows["verdict"] for rows in families(1.2, rounds=7)])
     assert (verdicts == FASTER).mean() > 0.95

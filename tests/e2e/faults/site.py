@@ -1,0 +1,375 @@
+"""Two hosts with a listening sshd each and a controller, in network namespaces of their own.
+
+The data path goes through a bridge in a fourth namespace, which drops packets above its MTU."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+from controller_process import start_controller
+from forked_controller import Controller, Controllers
+from sshd_config import SSHD, config_with
+
+from netlab.measure.flags import LATE_WATCH
+from netlab.results import Store
+
+ADDRESSES = {
+    "a": ("192.0.2.2", "192.0.2.1", "198.18.0.1"),
+    "b": ("192.0.2.6", "192.0.2.5", "198.18.0.2"),
+}
+"""Of each host: its management address, the controller's, and its data address."""
+_counter = itertools.count()
+LIVE = re.compile(
+    r"nf_conntrack_count|fastopen_key|random|stable_secret|^(fs|kernel|vm|dev|debug)\."
+)
+
+CONFIG = config_with(
+    "ListenAddress {address}",
+    "HostKey {state}/{name}/host_key",
+    "AuthorizedKeysFile {state}/{name}/authorized_keys",
+    "SetEnv XDG_CACHE_HOME={state}/{name}/cache HOME={state}/{name}",
+)
+
+SFTP_SERVER = "/usr/lib/openssh/sftp-server"
+WRAPPER = """\
+case $SSH_ORIGINAL_COMMAND in internal-sftp) exec {sftp};; esac
+{setting}
+eval "$SSH_ORIGINAL_COMMAND"
+"""
+
+STUDY = """\
+netlab: 1
+name: faulty
+title: A study that meets faults
+hosts:
+  a: {{kind: ssh, address: 192.0.2.2, user: root, identity_file: {state}/key}}
+  b: {{kind: ssh, address: 192.0.2.6, user: root, identity_file: {state}/key}}
+paths:
+  cable:
+    ends:
+      - {{host: a, address: 198.18.0.1, interface: data0}}
+      - {{host: b, address: 198.18.0.2, interface: data0}}
+groups: [{{name: only, path: cable, sender: a}}]
+tunings:
+  - name: big
+    mtus_B: [9000]
+    knobs: [{{kind: sysctl, name: net.ipv4.tcp_sack, value: 0}}]
+streams: [1]
+socket: {{pacing_MBps: 50}}
+noise: {{steal_percent: 100, foreign_cpu_percent: 100, retries: 0}}
+"""
+SECONDS = 3.0
+"""Window of a run: time to do harm in it."""
+SENT_B = 2_500_000
+"""Bytes from which on a run is under way."""
+
+
+def run(*argv: object, check: bool = True) -> str:
+    words = [str(word) for word in argv]
+    return subprocess.run(words, capture_output=True, text=True, check=check).stdout
+
+
+def until(condition: Callable[[], object], timeout_s: float = 20.0, every_s: float = 0.05) -> float:
+    """Wait for a condition; the seconds it took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() < began + timeout_s, f"not in {timeout_s:g} s"
+        time.sleep(every_s)
+    return time.monotonic() - began
+
+
+def disturbed(code: int, complaint: str) -> bool:
+    """True if no run failed, and one was flagged because other programs took its CPUs.
+
+    A thread that waits for a CPU stalls its stream, too, for little longer than the least stall.
+    """
+    signs = ("foreign CPU load", "no byte for 0.2", "no byte for 0.3", LATE_WATCH)
+    return code == 4 and any(sign in complaint for sign in signs)
+
+
+class Site:
+    """The controller, the hosts a and b, their links, and the study of both.
+
+    Parameters
+    ----------
+    state : Path
+        Directory of its files.
+    forks : Controllers, optional
+        Forks netlab; without it netlab is a new interpreter each time.
+    """
+
+    def __init__(self, state: Path, forks: Controllers | None = None):
+        self.forks = forks
+        self.state, self.study = state, state / "faulty.yml"
+        tag = f"nf{os.getpid()}-{next(_counter)}"
+        self.namespaces = {name: f"{tag}-{name}" for name in ("ctl", "mid", "a", "b")}
+        self.servers: dict[str, subprocess.Popen[bytes]] = {}
+        self.controllers: list[subprocess.Popen[str] | Controller] = []
+        self.study.write_text(STUDY.format(state=state))
+
+    def up(self) -> None:
+        self.make_controller()
+        run("ip", "netns", "add", self.namespaces["mid"])
+        self.ip("mid", "link set lo up")
+        self.ip("mid", "link add bridge type bridge")
+        self.ip("mid", "link set bridge up")
+        known, middle = [], self.namespaces["mid"]
+        for name, (_, _, data) in ADDRESSES.items():
+            known.append(self.make_host(name))
+            self.ip(name, f"link add data0 type veth peer name to-{name} netns {middle}")
+            self.ip("mid", f"link set to-{name} mtu 16000 master bridge up")
+            self.ip(name, f"addr add {data}/24 dev data0")
+            self.ip(name, "link set data0 addrgenmode none up")
+        (self.state / "home" / ".ssh" / "known_hosts").write_text("".join(known))
+
+    def make_controller(self) -> None:
+        """Make the controller and its user's key."""
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.state / "key")
+        (self.state / "home" / ".ssh").mkdir(parents=True, mode=0o700)
+        run("ip", "netns", "add", self.namespaces["ctl"])
+        self.ip("ctl", "link set lo up")
+
+    def make_host(self, name: str) -> str:
+        """Make a host that the controller reaches; the line of known_hosts."""
+        address, controller, _ = ADDRESSES[name]
+        inside = self.namespaces[name]
+        run("ip", "netns", "add", inside)
+        self.ip(name, "link set lo up")
+        self.ip("ctl", f"link add to-{name} type veth peer name mgmt netns {inside}")
+        self.ip("ctl", f"addr add {controller}/30 dev to-{name}")
+        self.ip("ctl", f"link set to-{name} up")
+        self.ip(name, f"addr add {address}/30 dev mgmt")
+        self.ip(name, "link set mgmt addrgenmode none up")
+        (self.state / name).mkdir()
+        key = self.state / name / "host_key"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        self.wrap(name)
+        config = self.state / name / "sshd_config"
+        config.write_text(CONFIG.format(address=address, state=self.state, name=name))
+        self.serve(name)
+        return f"{address} {key.with_suffix('.pub').read_text()}"
+
+    def serve(self, name: str, prefix: str = "exec") -> None:
+        """Start the host's sshd in place of the present one, and wait until it listens.
+
+        `ip netns exec` gives it a mount namespace of its own, which a prefix may change.
+        """
+        if name in self.servers:
+            self.servers[name].kill()
+            self.servers[name].wait()
+            until(lambda: ":22 " not in run(*self.inside(name, "ss", "-Htln")))
+        config, log = self.state / name / "sshd_config", self.state / name / "sshd.log"
+        sshd = f"{prefix} {SSHD} -D -f {config} -E {log}"
+        self.servers[name] = subprocess.Popen(self.inside(name, "sh", "-c", sshd))
+        until(lambda: ":22 " in run(*self.inside(name, "ss", "-Htln")))
+
+    def wrap(self, name: str, setting: str = "") -> None:
+        """Run each command of a host's SSH sessions after a setting; without one, as it is."""
+        key = (self.state / "key.pub").read_text()
+        wrapper, options = self.state / name / "wrapper", ""
+        if setting:
+            wrapper.write_text(WRAPPER.format(sftp=SFTP_SERVER, setting=setting))
+            options = f'command="sh {wrapper}" '
+        (self.state / name / "authorized_keys").write_text(options + key)
+
+    def inside(self, name: str, *argv: str) -> list[str]:
+        return ["ip", "netns", "exec", self.namespaces[name], *argv]
+
+    def ip(self, name: str, words: str) -> None:
+        run("ip", "-n", self.namespaces[name], *words.split())
+
+    # --- the controller ---
+
+    def start(self, *words: str, prefix: str = "") -> subprocess.Popen[str] | Controller:
+        """Start netlab on the controller, in a session of its own, after a shell's words."""
+        place = {"home": self.state / "home", "cwd": self.state}
+        process: subprocess.Popen[str] | Controller
+        if prefix or not self.forks:
+            netlab = [sys.executable, "-m", "netlab", *words]
+            argv = self.inside("ctl", "sh", "-c", f'{prefix or "exec"} "$@"', "sh", *netlab)
+            process = start_controller(argv, **place)
+        else:
+            process = self.forks.start(words, **place, namespace=self.namespaces["ctl"])
+        self.controllers.append(process)
+        return process
+
+    def measure(
+        self, *, seconds: float = SECONDS, prefix: str = ""
+    ) -> subprocess.Popen[str] | Controller:
+        """Start a run of the study with one round."""
+        results = ("--results", str(self.results))
+        options = ("--rounds", "1", "--seconds", f"{seconds:g}")
+        return self.start("run", str(self.study), *results, *options, prefix=prefix)
+
+    def finished(
+        self, process: subprocess.Popen[str] | Controller, timeout_s: float = 150
+    ) -> tuple[int, str]:
+        """Exit code and standard error."""
+        _, complaint = process.communicate(timeout=timeout_s)
+        return process.returncode, complaint
+
+    def completed(self, seconds: float = SECONDS) -> None:
+        """Run the study to its end; other work on this machine may flag its run."""
+        code, complaint = self.finished(self.measure(seconds=seconds))
+        assert code == 0 or disturbed(code, complaint), complaint
+
+    # --- the hosts ---
+
+    def pids(self, name: str) -> list[int]:
+        """Processes in a namespace; read here, since waits poll it and the CPUs are busy."""
+        wanted = os.stat(f"/run/netns/{self.namespaces[name]}")
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and os.path.samestat(os.stat(entry / "ns/net"), wanted):
+                    found.append(int(entry.name))
+        return found
+
+    def processes(self, name: str, what: str = "") -> list[int]:
+        """Processes of netlab on a host whose command line contains the text."""
+        found = []
+        for pid in self.pids(name):
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                comm = Path(f"/proc/{pid}/comm").read_text().strip()
+                if "sshd" in words or not words:
+                    continue
+                if what in f"{comm}: {words}":
+                    found.append(pid)
+        return found
+
+    def only(self, name: str, what: str) -> int:
+        """The one process of a kind, once it is there: agent, tune or guard."""
+        pattern = {"agent": " agent ", "tune": " tune ", "guard": "netlab-guard: "}[what]
+
+        def found() -> list[int]:
+            pids = self.processes(name, pattern)
+            if what == "tune":
+                guards = self.processes(name, "netlab-guard: ")
+                pids = [pid for pid in pids if pid not in guards]
+            return pids
+
+        until(lambda: len(found()) == 1, 40)
+        return found()[0]
+
+    def kill(self, name: str, *kinds: str, number: int = signal.SIGKILL) -> None:
+        """Kill processes of a host so that none can act on another's death."""
+        pids = [self.only(name, kind) for kind in kinds]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in pids:
+            os.kill(pid, number)
+
+    def harm(self, name: str, kind: str, number: int) -> int:
+        """Signal a process of a host; its id."""
+        pid = self.only(name, kind)
+        os.kill(pid, number)
+        return pid
+
+    def signal_controller(self, number: int) -> None:
+        """Signal netlab and the kernels of its notebooks, as a machine that stops."""
+        for pid in run("ip", "netns", "pids", self.namespaces["ctl"]).split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), number)
+
+    def sending(self) -> bool:
+        """True if data flow from a to b."""
+        devices = Path(f"/proc/{self.servers['a'].pid}/net/dev").read_text()
+        counters = devices.partition("data0:")[2].split()
+        return int(counters[8]) > SENT_B
+
+    def find(self, *names: str) -> None:
+        """Take management links up, and wait until the controller has found the hosts again."""
+        for name in names:
+            self.ip(name, "link set mgmt up")
+        for name in names:
+            ping = self.inside("ctl", "ping", "-c", "1", "-W", "1", ADDRESSES[name][0])
+            until(lambda ping=ping: "1 received" in run(*ping, check=False))
+
+    def dump(self) -> dict[str, str]:
+        """Every setting of both hosts."""
+        seen = {}
+        for name in ADDRESSES:
+            lines = run(*self.inside(name, "sysctl", "-a"), check=False).splitlines()
+            seen[f"{name} sysctl"] = "\n".join(line for line in lines if not LIVE.search(line))
+            script = (
+                "ip -d link | sed 's/ state [A-Z]*//;s/,LOWER_UP//;s/NO-CARRIER,//'; ip -o addr"
+                " | sed 's/valid_lft.*//'; tc qdisc; for i in mgmt data0; do ethtool -k $i;"
+                " cat /sys/class/net/$i/gro_flush_timeout; done; ip route; ip -6 route"
+            )
+            seen[f"{name} rest"] = run(*self.inside(name, "sh", "-c", script), check=False)
+        return seen
+
+    def journals(self) -> list[Path]:
+        return sorted(self.state.glob("[ab]/cache/netlab/journal/*"))
+
+    def down(self) -> None:
+        for process in self.controllers:
+            if process.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            process.stdout.close()
+            process.stderr.close()
+        for server in self.servers.values():
+            server.kill()
+            server.wait()
+        for namespace in self.namespaces.values():
+            for pid in run("ip", "netns", "pids", namespace, check=False).split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            run("ip", "netns", "del", namespace, check=False)
+
+    # --- the results ---
+
+    @property
+    def results(self) -> Path:
+        return self.state / "results"
+
+    def rows(self) -> pd.DataFrame:
+        """The runs that count."""
+        return Store(self.results).runs()
+
+    def tables(self) -> dict[str, bytes]:
+        """Content of every Parquet file of the results."""
+        files = sorted(self.results.rglob("*.parquet"))
+        return {str(path.relative_to(self.results)): path.read_bytes() for path in files}
+
+
+@contextlib.contextmanager
+def standing(state: Path, forks: Controllers | None = None) -> Iterator[Site]:
+    """A site that is up."""
+    site = Site(state, forks)
+    try:
+        site.up()
+        yield site
+    finally:
+        site.down()
+
+
+def resumed(site: Site, tables: dict[str, bytes]) -> None:
+    """The same command completes: its one run is complete, and the records of before are there.
+
+    Nothing harms its run, so it is a short one.
+    """
+    site.completed(seconds=1.5)
+    (row,) = site.rows().itertuples()
+    assert row.ledger_error_B == 0 and row.window_s > 1, (row.run_id, row.flags, row.message)
+    unchanged(site, tables)
+
+
+def unchanged(site: Site, tables: dict[str, bytes]) -> None:
+    """Every record of before is there."""
+    now = site.tables()
+    for name, content in tables.items():
+        assert now[name] == content, name

@@ -1,0 +1,74 @@
+"""Every fault of the table in docs/promises.md: exit code, sentence, and nothing left behind."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from forked_controller import Controllers
+
+from .causes import FAULTS, GONE_S
+from .promises import promised
+from .site import ADDRESSES, Site, disturbed, resumed, standing, unchanged, until
+
+PROMISES = promised("Faults and what is seen of them")
+RESUMED = {
+    "a host becomes unreachable while its agent is pushed",
+    "a host becomes unreachable while it is tuned",
+    "the agent is stopped for 60 s",
+    "tune and its guard are killed",
+    "the controller is killed",
+    "the disk of the results is full",
+}
+"""Faults after which the same command runs again: each leaves something else behind."""
+OF_THE_SITE = {"host_key", "host_key.pub", "sshd_config", "sshd.log", "authorized_keys", "wrapper"}
+
+
+def test_the_table_has_every_fault():
+    assert set(PROMISES) == set(FAULTS) > RESUMED
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_ends_as_promised_and_leaves_nothing(fault, endured):
+    endured[fault].result()
+
+
+def endure(fault: str, state: Path, before: Path, forks: Controllers) -> None:
+    """Cause a fault on a site of its own, with results from before, and hold it to its promise."""
+    exit_code, sentence = PROMISES[fault]
+    with standing(state, forks) as site:
+        shutil.copytree(before, site.results)
+        tables, settings = site.tables(), site.dump()
+        code, complaint = FAULTS[fault](site)
+        if exit_code == 0 and disturbed(code, complaint):
+            code = 0
+        assert code == exit_code, complaint
+        assert sentence in complaint, complaint
+        for unwanted in ("Traceback", "Warning"):
+            assert unwanted not in complaint, complaint
+        nothing_left(site, settings)
+        unchanged(site, tables)
+        if fault in RESUMED:
+            resumed(site, tables)
+            nothing_left(site, settings)
+
+
+def nothing_left(site: Site, settings: dict[str, str]) -> None:
+    """No process, no journal, no file but the cache, and every setting as before."""
+    for name in ADDRESSES:
+        until(lambda name=name: not site.processes(name), GONE_S)
+    until(lambda: not site.journals(), GONE_S)
+    time.sleep(0.2)
+    after = site.dump()
+    for part, text in settings.items():
+        assert after[part] == text, part
+    leftovers = {
+        path.name
+        for name in ADDRESSES
+        for path in (site.state / name).rglob("*")
+        if path.is_file() and "cache/netlab" not in str(path)
+    }
+    assert leftovers <= OF_THE_SITE

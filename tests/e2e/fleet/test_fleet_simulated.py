@@ -1,0 +1,169 @@
+"""A fleet through crashes: jobs of a host never overlap, none is lost, only missing ones run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from refusals import refused
+from simulated_fleet import holds, job_argv, overlaps, simulated_hosts, study_text
+
+from netlab.errors import NetlabError
+from netlab.fleet.batches import batches
+from netlab.fleet.controller import FleetOptions, run_fleet
+from netlab.fleet.events import read_events
+from netlab.fleet.inventory import Inventory
+from netlab.fleet.pairs import pairs_of
+from netlab.fleet.plan import FleetJob, FleetPlan, make_plan
+from netlab.study import load
+
+HOSTS, ROUNDS, BLOCKS = 6, 2, 3
+WAIT_S = 240
+"""Timeout on a machine that is busy otherwise."""
+CONTROLLER = """\
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from simulated_fleet import job_argv
+from netlab.fleet.batches import batches
+from netlab.fleet.controller import FleetOptions, run_fleet
+from netlab.fleet.plan import read_plan
+plan = read_plan(Path({directory!r}))
+run_fleet(plan, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(plan))
+"""
+
+
+@pytest.fixture(scope="module")
+def inventory():
+    with simulated_hosts(HOSTS) as found:
+        yield found
+
+
+def planned(
+    directory: Path, inventory: Inventory, rule: str = "ring", rounds: int = 1, blocks: int = 1
+) -> FleetPlan:
+    directory.mkdir(exist_ok=True)
+    study = directory / "study.yml"
+    study.write_text(study_text(rounds, blocks))
+    return make_plan(load(study), inventory, pairs_of(inventory, rule), directory)
+
+
+def events(plan: FleetPlan, kind: str) -> list[dict]:
+    return [event for event in read_events(plan.folder) if event["event"] == kind]
+
+
+def complete(plan: FleetPlan) -> None:
+    """Every job is there, and no two jobs of a host overlapped."""
+    assert not list(plan.remaining())
+    found = holds(plan)
+    assert {hold["job"] for hold in found} == {job.job_id for job in plan.jobs}
+    assert overlaps(found) == []
+
+
+def until_done(plan: FleetPlan, count: int, process: subprocess.Popen) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while len(events(plan, "job_done")) < count:
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_after_kill_9_of_controller_engine_and_job_only_what_is_missing_is_done(
+    tmp_path, inventory
+):
+    plan = planned(tmp_path, inventory, rounds=ROUNDS, blocks=BLOCKS)
+    script = CONTROLLER.format(tests=str(Path(__file__).parent), directory=str(tmp_path))
+    argv = (sys.executable, "-c", script)
+    with subprocess.Popen(argv, start_new_session=True) as first:
+        until_done(plan, 7, first)
+        first.kill()
+    with subprocess.Popen(argv, start_new_session=True) as second:
+        until_done(plan, 14, second)
+        children = Path(f"/proc/{second.pid}/task/{second.pid}/children").read_text()
+        os.kill(int(children.split()[0]), signal.SIGKILL)  # Snakemake; the next pass goes on
+        until_done(plan, 22, second)
+        with contextlib.suppress(ProcessLookupError):  # a job
+            victim = events(plan, "job_started")[-1]
+            os.kill(victim["pid"], signal.SIGKILL)
+        second.wait(WAIT_S)
+    done = {job.job_id for job in plan.jobs} - {job.job_id for job in plan.remaining()}
+    before = holds(plan)
+    run = run_fleet(plan, FleetOptions(at_once=3, retry_s=0), job_argv=job_argv(plan))
+    assert run.done == run.jobs == HOSTS * ROUNDS * BLOCKS
+    complete(plan)
+    assert not done & {hold["job"] for hold in holds(plan)[len(before) :]}
+    finished = [event["job"] for event in events(plan, "job_done")]
+    assert len(finished) == len(set(finished))
+    numbers = [event["number"] for event in events(plan, "campaign_started")]
+    assert numbers == sorted(set(numbers)) and len(numbers) == 3
+
+
+def test_a_host_that_fails_is_put_aside_and_the_campaign_goes_on(tmp_path, inventory):
+    content = inventory.model_dump(mode="json")
+    content["hosts"]["h003"]["labels"]["dead"] = "1"
+    plan = planned(tmp_path, Inventory.model_validate(content), rounds=1)
+    options = FleetOptions(at_once=3, attempts=2, aside_after=1, retry_s=0)
+    run = run_fleet(plan, options, job_argv=job_argv(plan))
+    assert run.jobs - run.done == 2
+    assert {name for job in plan.remaining() for name in job.pair} == {"h002", "h003", "h004"}
+    assert [event["host"] for event in events(plan, "host_put_aside")] == ["h003", "h003"]
+    codes = [event["code"] for event in events(plan, "job_failed")]
+    # in each of two passes one job fails, and the other finds the host put aside
+    assert sorted(codes) == ["E-FLEET-030", "E-FLEET-030", "E-HOST-011", "E-HOST-011"]
+    result = plan.result(next(plan.remaining()))
+    assert result["status"] == "failed" and "h003" in result["error"]["message"]
+    # the host is well again
+    plan = planned(tmp_path, inventory, rounds=1)
+    again = run_fleet(plan, options, job_argv=job_argv(plan))
+    assert again.done == again.jobs
+
+
+def test_a_controller_that_has_a_successor_is_refused_by_every_host(tmp_path, inventory):
+    plan = planned(tmp_path, inventory, "h000:h001,h002:h003", rounds=1)
+    newer = FleetOptions(at_once=2, attempts=1)
+    assert run_fleet(plan, newer, job_argv=job_argv(plan), clock=lambda: 2e6).done == 2
+    leases = [file.read_text() for file in (plan.folder / "leases").iterdir()]
+    assert len(leases) == 4 and all(text.startswith("2000000000 ") for text in leases)
+    late = planned(tmp_path / "late", inventory, "h000:h001", rounds=1)
+    shutil.copytree(plan.folder / "leases", late.folder / "leases")
+    run = run_fleet(late, newer, job_argv=job_argv(late), clock=lambda: 1e6, controller="late")
+    assert run.done == 0
+    (failed,) = events(late, "job_failed")
+    assert failed["code"] == "E-HOST-042" and "too old" in failed["message"]
+    assert holds(late) == []
+
+
+def test_all_pairs_of_a_fleet_keep_the_order_of_the_plan_on_every_host(tmp_path, inventory):
+    some = Inventory(hosts={name: inventory.hosts[name] for name in list(inventory.hosts)[:4]})
+    plan = planned(tmp_path, some, "all", 1)
+    run = run_fleet(plan, FleetOptions(at_once=6, retry_s=0), job_argv=job_argv(plan))
+    assert run.done == 6
+    complete(plan)
+    made = batches(plan, plan.jobs)
+    order = [FleetJob(batch.pair, visit).job_id for batch in made for visit in batch.visits]
+    for host in some.hosts:
+        own = [hold for hold in holds(plan) if host in hold["hosts"]]
+        own.sort(key=lambda hold: hold["began_s"])
+        assert [h["job"] for h in own] == [j for j in order if host in j.split("/")[0].split("~")]
+
+
+def test_an_engine_that_cannot_start_is_an_error_with_the_end_of_its_log(tmp_path, inventory):
+    plan = planned(tmp_path, inventory, rounds=1)
+    (plan.folder / ".snakemake").write_text("in the way of its folder")
+    with refused(NetlabError, "E-FLEET-034", match="engine.log"):
+        run_fleet(plan, FleetOptions(), job_argv=job_argv(plan))
+    assert events(plan, "campaign_ended")[0]["remaining"] == HOSTS
+
+
+def test_the_search_for_overlaps_finds_them():
+    hold = {"hosts": ["a", "b"], "began_s": 1.0, "ended_s": 2.0}
+    late = {"hosts": ["b", "c"], "began_s": 1.5, "ended_s": 3.0}
+    assert overlaps([hold, late]) == [(hold, late)]
+    assert overlaps([hold, {**late, "began_s": 2.0}]) == []
+    assert overlaps([hold, {**late, "hosts": ["c"]}]) == []

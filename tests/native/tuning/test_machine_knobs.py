@@ -1,0 +1,311 @@
+"""Governor, interrupts and PCI configuration, on a machine that pretends to have them.
+
+Its trees of /sys and /proc are directories; v0 has a card of four interrupts there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import time
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from netlab.tuning import Knob, Profile, TuningSession
+from tests.native.tuning.conftest import Namespace, PretendedMachine, begun
+
+GOVERNOR = "knob=governor"
+IRQ = "knob=irq name=affinity interface=v0"
+READ_REQUEST = "knob=pci name=max-read-request interface=v0"
+MMRBC = "knob=pci name=mmrbc interface=v0"
+INTERRUPTS = {24: "v0-tx-0", 25: "v0-rx-0", 26: "v0-rx-1", 30: "v0"}
+"""Handlers of the interrupts; number 27 is not requested."""
+
+
+class Machine(PretendedMachine):
+    """Trees of four CPUs and of one card."""
+
+    NAMED: ClassVar = {
+        "NL_SYS_CPU": "cpu",
+        "NL_SYS_CLASS_NET": "net",
+        "NL_PROC_IRQ": "irq",
+        "NL_CPUS_ONLINE": "online",
+        "NL_WHOLE_MACHINE_FILE": "first_namespace",
+    }
+
+    def __init__(self, root: Path):
+        super().__init__(root)
+        for cpu in range(4):
+            self.write(f"cpu/cpu{cpu}/cpufreq/scaling_governor", "powersave")
+            self.write(f"cpu/cpu{cpu}/cpufreq/scaling_available_governors", "performance powersave")
+        self.write("cpu/cpufreq/boost", "1")
+        self.write("online", "0-3")
+        self.write("first_namespace", "1000")
+        device = root / "devices" / "0000:01:00.0"
+        for number in (*INTERRUPTS, 27):
+            self.write(f"devices/{device.name}/msi_irqs/{number}", "msix")
+            self.write(f"irq/{number}/smp_affinity_list", "0-3")
+        for number, handler in INTERRUPTS.items():
+            (root / "irq" / str(number) / handler).mkdir()
+        self.write(f"devices/{device.name}/local_cpulist", "2-3")
+        (root / "bus" / "pci").mkdir(parents=True)
+        (device / "subsystem").symlink_to(root / "bus" / "pci")
+        (root / "net" / "v0").mkdir(parents=True)
+        (root / "net" / "v0" / "device").symlink_to(device)
+        self.device = device
+        self.configure()
+
+    def given_to(self, namespace: Namespace) -> None:
+        self.write("net/v0/ifindex", namespace.sh("cat /sys/class/net/v0/ifindex").strip())
+
+    def configure(self, express: int = 0x2850, pci_x: int = 0x0000, most: int = 2) -> None:
+        """Configuration space: PCI-X at 0x50, then PCI Express at 0x60."""
+        space = bytearray(256)
+        space[0x06], space[0x34] = 0x10, 0x50
+        space[0x50:0x58] = struct.pack("<BBHI", 0x07, 0x60, pci_x, most << 21)
+        space[0x60:0x62] = bytes((0x10, 0x00))
+        space[0x68:0x6A] = struct.pack("<H", express)
+        (self.device / "config").write_bytes(space)
+
+    def word(self, at: int) -> int:
+        return struct.unpack_from("<H", (self.device / "config").read_bytes(), at)[0]
+
+    def governors(self) -> list[str]:
+        return [
+            (self.root / f"cpu/cpu{cpu}/cpufreq/scaling_governor").read_text().strip()
+            for cpu in range(4)
+        ]
+
+    def affinity(self) -> dict[int, str]:
+        return {
+            number: (self.root / f"irq/{number}/smp_affinity_list").read_text().strip()
+            for number in INTERRUPTS
+        }
+
+
+def test_the_governor_of_every_cpu_is_set_and_reverted(pretended, machine):
+    channel = begun(pretended)
+    answer = channel.ask(f"set {GOVERNOR} value=performance")
+    assert (answer["status"], answer["old"]) == ("applied", "powersave")
+    assert machine.governors() == ["performance"] * 4
+    assert channel.ask("verify")["drifted"] == 0
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    assert machine.governors() == ["powersave"] * 4
+    assert channel.close() == 0
+
+
+def test_governors_that_differ_are_reverted_each(pretended, machine):
+    mixed = ["powersave", "performance", "performance", "powersave"]
+    for cpu, name in enumerate(mixed):
+        machine.write(f"cpu/cpu{cpu}/cpufreq/scaling_governor", name)
+    channel = begun(pretended)
+    answer = channel.ask(f"set {GOVERNOR} value=performance")
+    assert answer["old"] == "powersave:0,3 performance:1-2"
+    assert machine.governors() == ["performance"] * 4
+    assert channel.close() == 0
+    assert machine.governors() == mixed
+
+
+def test_a_governor_that_the_cpus_lack_is_unsupported_with_those_they_offer(pretended, machine):
+    answer = begun(pretended).ask(f"set {GOVERNOR} value=schedutil")
+    assert answer["status"] == "unsupported"
+    assert answer["reason"] == "CPU 0 has no governor schedutil; it offers performance powersave"
+    assert machine.governors() == ["powersave"] * 4
+
+
+def test_cpus_without_a_governor_have_no_such_knob(pretended, machine):
+    shutil.rmtree(machine.root / "cpu")
+    (machine.root / "cpu" / "cpu0").mkdir(parents=True)
+    answer = pretended.tune().ask(f"read {GOVERNOR}")
+    assert not answer["supported"]
+    assert answer["reason"].startswith("the CPUs have no frequency governor")
+
+
+def test_the_governor_belongs_to_the_whole_machine(pretended, machine):
+    (machine.root / "first_namespace").unlink()
+    answer = pretended.tune().ask(f"read {GOVERNOR}")
+    assert (answer["value"], answer["writable"]) == ("powersave", False)
+    assert answer["reason"].startswith("belongs to the whole machine")
+    assert begun(pretended).ask(f"set {GOVERNOR} value=performance")["status"] == "unsupported"
+
+
+def test_a_revert_leaves_a_governor_that_somebody_else_changed(pretended, machine):
+    channel = begun(pretended)
+    channel.ask(f"set {GOVERNOR} value=performance")
+    machine.write("cpu/cpu2/cpufreq/scaling_governor", "powersave")
+    assert channel.ask_all("verify", "verified")[0]["found"] == "performance:0-1,3 powersave:2"
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "conflict"
+    assert machine.governors() == ["performance", "performance", "powersave", "performance"]
+
+
+def test_a_governor_that_was_written_by_half_is_recovered(pretended, machine):
+    """Both processes die within the write: what is there is a mixture of old and new."""
+    channel = begun(pretended)
+    channel.ask(f"set {GOVERNOR} value=performance")
+    channel.kill_both()
+    (journal,) = pretended.journals()
+    lines = journal.read_text().splitlines(keepends=True)
+    assert " wrote n=" in lines[-1]
+    journal.write_text("".join(lines[:-1]))
+    machine.write("cpu/cpu3/cpufreq/scaling_governor", "powersave")
+    again = pretended.tune()
+    assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
+    assert machine.governors() == ["powersave"] * 4
+
+
+def test_queues_are_spread_over_cpus_and_the_other_interrupt_stays(pretended, machine):
+    channel = begun(pretended)
+    assert channel.ask(f"read {IRQ}")["value"] == "0-3*4"
+    resolved = channel.ask(f"resolve {IRQ} value=spread")
+    assert (resolved["event"], resolved["value"]) == ("resolved", "0*2/1/0-3")
+    answer = channel.ask(f"set {IRQ} value={resolved['value']}")
+    assert answer["status"] == "applied", answer
+    assert machine.affinity() == {24: "0", 25: "0", 26: "1", 30: "0-3"}
+    assert channel.ask("verify")["drifted"] == 0
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    assert set(machine.affinity().values()) == {"0-3"}
+    assert (machine.root / "irq/27/smp_affinity_list").read_text() == "0-3\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "resolved"),
+    [
+        ("local", "2*2/3/0-3"),
+        ("1", "1*4"),
+        ("3,2,1", "1-3*4"),
+        ("0/1/2/3", "0..3"),
+    ],
+)
+def test_a_value_of_interrupts_is_resolved_to_cpus(pretended, value, resolved):
+    assert pretended.tune().ask(f"resolve {IRQ} value={value}")["value"] == resolved
+
+
+def test_interrupts_are_refused_by_number_when_the_value_has_another(pretended, machine):
+    answer = begun(pretended).ask(f"set {IRQ} value=0/1")
+    assert answer["status"] == "refused"
+    assert answer["reason"] == "v0 has 4 interrupts, and the value has CPUs for 2"
+    assert set(machine.affinity().values()) == {"0-3"}
+
+
+def test_a_shared_interrupt_is_left_alone(pretended, machine):
+    (machine.root / "irq/30/ahci").mkdir()
+    answer = pretended.tune().ask(f"read {IRQ}")
+    assert (answer["writable"], answer["reason"]) == (False, "another device shares its interrupt")
+
+
+def test_a_card_without_message_signalled_interrupts_has_its_one(pretended, machine):
+    shutil.rmtree(machine.device / "msi_irqs")
+    machine.write(f"devices/{machine.device.name}/irq", "30")
+    assert pretended.tune().ask(f"resolve {IRQ} value=spread")["value"] == "0"
+
+
+@pytest.mark.parametrize("kind", [IRQ, READ_REQUEST])
+def test_a_virtual_interface_has_neither_interrupts_nor_a_bus(pretended, machine, kind):
+    (machine.root / "net/v0/device").unlink()
+    answer = pretended.tune().ask(f"read {kind}")
+    assert (answer["supported"], answer["reason"]) == (False, "v0 is not a device on a PCI bus")
+
+
+def test_a_card_that_is_down_has_no_interrupts(pretended, machine):
+    for number, handler in INTERRUPTS.items():
+        (machine.root / "irq" / str(number) / handler).rmdir()
+    answer = pretended.tune().ask(f"read {IRQ}")
+    assert answer["reason"] == "v0 has no interrupts; a card that is down has none"
+
+
+def test_a_virtio_card_has_the_bus_of_its_parent(pretended, machine):
+    child = machine.device / "virtio0"
+    child.mkdir()
+    (machine.root / "bus/virtio").mkdir()
+    (child / "subsystem").symlink_to(machine.root / "bus/virtio")
+    link = machine.root / "net/v0/device"
+    link.unlink()
+    link.symlink_to(child)
+    assert pretended.tune().ask(f"read {READ_REQUEST}")["value"] == "512"
+
+
+def test_the_read_request_alone_is_changed_and_reverted(pretended, machine):
+    channel = begun(pretended)
+    assert channel.ask("read knob=pci name=max-payload interface=v0")["value"] == "512"
+    answer = channel.ask(f"set {READ_REQUEST} value=4096")
+    assert (answer["status"], answer["old"]) == ("applied", "512")
+    assert machine.word(0x68) == 0x5850
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    assert machine.word(0x68) == 0x2850
+
+
+def test_the_guard_restores_the_memory_read_byte_count_of_pci_x(pretended, machine):
+    channel = begun(pretended)
+    answer = channel.ask(f"set {MMRBC} value=2048")
+    assert (answer["status"], answer["old"]) == ("applied", "512")
+    assert machine.word(0x52) == 0x0008
+    channel.kill()
+    until = time.monotonic() + 20
+    while machine.word(0x52):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    pretended.settled()
+
+
+def test_a_size_beyond_the_devices_is_unsupported(pretended, machine):
+    answer = begun(pretended).ask(f"set {MMRBC} value=4096")
+    assert (answer["status"], answer["reason"]) == ("unsupported", "the device takes 512 to 2048 B")
+
+
+def test_the_payload_size_is_read_only(pretended, machine):
+    answer = begun(pretended).ask("set knob=pci name=max-payload interface=v0 value=128")
+    assert answer["status"] == "unsupported"
+    assert "set by the system" in answer["reason"]
+
+
+def test_a_device_without_the_capability_lacks_the_knob(pretended, machine):
+    (machine.device / "config").write_bytes(bytes(256))
+    answer = pretended.tune().ask(f"read {MMRBC}")
+    assert (answer["supported"], answer["reason"]) == (False, "the device is not one of PCI-X")
+    (machine.device / "config").write_bytes(bytes(64))
+    assert pretended.tune().ask(f"read {MMRBC}")["reason"].startswith("no privilege")
+
+
+def test_a_ring_of_capabilities_ends(pretended, machine):
+    space = bytearray((machine.device / "config").read_bytes())
+    space[0x51], space[0x61] = 0x50, 0x50
+    space[0x60] = 0x05
+    (machine.device / "config").write_bytes(space)
+    assert not pretended.tune().ask(f"read {READ_REQUEST}")["supported"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "read knob=governor name=x",
+        "read knob=governor interface=v0",
+        f"set {GOVERNOR} value=Performance",
+        "read knob=irq interface=v0",
+        f"set {IRQ} value=spread",
+        f"set {IRQ} value=0/",
+        f"set {READ_REQUEST} value=500",
+        f"resolve {IRQ} value=near",
+        f"resolve {IRQ}",
+    ],
+)
+def test_other_forms_are_bad_requests(pretended, line):
+    assert begun(pretended).ask(line)["code"] == "bad_request"
+
+
+def test_a_plan_shows_cpus_in_place_of_spread(pretended, machine):
+    knob = Knob(kind="irq", name="affinity", value="spread", source="a guide")
+    governor = Knob(kind="governor", value="performance", source="a guide")
+    profile = Profile(
+        name="p", title="t", source="s", lineage=("p",), notes=(), items=(governor, knob)
+    )
+    with TuningSession(pretended.tune(ready=False), profile, "v0", hold_s=0) as session:
+        first, second = session.plan()
+        assert (first.old, first.new) == ("powersave", "performance")
+        assert (second.old, second.new) == ("0-3*4", "0*2/1/0-3")
+        assert second.knob.note == "spread on this host"
+        assert machine.affinity()[26] == "1"
+        assert [entry["value"] for entry in session.result.applied] == ["performance", "0*2/1/0-3"]
+    assert set(machine.affinity().values()) == {"0-3"}
+    assert machine.governors() == ["powersave"] * 4

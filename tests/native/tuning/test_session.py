@@ -1,0 +1,330 @@
+"""A session applies a profile, maintains it, and reverts it in any case."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from netlab.errors import BadInput, TuningError
+from netlab.tuning import Knob, TuningSession, load_profile
+from netlab.tuning.channel import Requests, TuneFault, request_line
+from tests.tuning.test_profiles import OPENLAB
+
+from .conftest import ROOT
+
+QUEUE = Knob(kind="txqueuelen", value=10000, source="SLAC")
+
+
+def session(channel, name="openlab-2003-full", mtu_B=9000, **options):
+    options.setdefault("hold_s", 30)
+    return TuningSession(
+        channel, load_profile(name), "v0", mtu_B, software_deferral=True, **options
+    )
+
+
+def ungreeted(namespace, *options):
+    """The session reads the greeting itself."""
+    return namespace.tune(*options, ready=False)
+
+
+@pytest.mark.parametrize("name", OPENLAB)
+def test_every_tuning_applies_and_leaves_no_trace(namespace, name):
+    before = namespace.dump()
+    with session(ungreeted(namespace), name, extra_knobs=[QUEUE]) as tuned:
+        assert tuned.drift() == ()
+        profile = tuned.profile
+        during = namespace.dump()
+        for knob in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_sack"):
+            assert namespace.sysctl(knob) == profile.value_of("sysctl", knob)
+        assert namespace.link("mtu") == 9000 and namespace.link("txqueuelen") == 10000
+    assert during != before
+    assert namespace.dump() == before
+    result = tuned.result
+    record = json.loads(json.dumps(result.record()))
+    assert record["profile"] == name and not record["conflicts"] and not record["failed"]
+    missing = {entry["name"]: entry["reason"] for entry in record["unsupported"]}
+    assert "left Linux in 4.12" in missing["net.ipv4.tcp_tw_recycle"]
+    assert "whole machine" in missing["net.core.rmem_max"]
+    assert "no ring sizes" in missing["rx"] and "instead" in missing["rx-usecs"]
+    written = {(e["knob"], e["name"]) for e in record["applied"]}
+    assert ("mtu", None) in written and all(e["status"] == "applied" for e in record["applied"])
+    both = written | {(e["knob"], e["name"]) for e in record["unchanged"]}
+    assert not both & {(e["knob"], e["name"]) for e in record["unsupported"]}
+
+
+def test_interrupt_delay_is_deferred_in_software_on_veth(namespace):
+    with session(ungreeted(namespace), "openlab-2003-normal"):
+        assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "52429"
+        assert namespace.sh("cat /sys/class/net/v0/napi_defer_hard_irqs").strip() == "1"
+    assert namespace.sh("cat /sys/class/net/v0/gro_flush_timeout").strip() == "0"
+
+
+def test_a_plan_alone_neither_changes_a_knob_nor_takes_the_lock(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    changes = session(channel).plan()
+    assert any(change.changes for change in changes)
+    namespace.settled(1.0)
+    assert channel.close() == 0
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_a_refused_mtu_is_an_error_that_names_it_and_undoes_the_rest(namespace):
+    before = namespace.dump()
+    wide = Knob(kind="mtu", value=99999, source="my study")
+    with pytest.raises(TuningError, match=r"v0 mtu = 99999 \(my study\): refused: .*Invalid"):
+        session(ungreeted(namespace), extra_knobs=[wide]).__enter__()
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_a_missing_interface_is_an_error(namespace):
+    channel = ungreeted(namespace)
+    with (
+        pytest.raises(TuningError, match="no such interface: nosuch0"),
+        TuningSession(channel, load_profile("openlab-2003-normal"), "nosuch0", 1500),
+    ):
+        pass
+    with pytest.raises(BadInput, match="interface"):
+        TuningSession(channel, load_profile("openlab-2003-normal"), "a/b", 1500)
+    with pytest.raises(BadInput, match="owner"):
+        TuningSession(channel, load_profile("openlab-2003-normal"), "v0", 1500, owner="two words")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("run failed"), KeyboardInterrupt()])
+def test_a_failure_inside_reverts_and_is_raised_as_it_was(namespace, error):
+    before = namespace.dump()
+    with pytest.raises(type(error)), session(ungreeted(namespace)):
+        raise error
+    assert namespace.dump() == before
+
+
+class Interrupting:
+    """A channel on which Ctrl-C comes at the n-th receive, with the answer still unread."""
+
+    def __init__(self, channel, at):
+        self.channel, self.left = channel, at
+
+    def send(self, line):
+        self.channel.send(line)
+
+    def receive(self, timeout_s):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return self.channel.receive(timeout_s)
+
+
+@pytest.mark.parametrize("at", [1, 5, 24, 25, 26, 30, 40])
+def test_ctrl_c_in_the_middle_of_a_request_reverts(namespace, at):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    with pytest.raises(KeyboardInterrupt), session(Interrupting(channel, at)):
+        raise AssertionError("not interrupted")
+    assert channel.close() == 0
+    assert namespace.dump() == before and namespace.journals() == []
+
+
+def test_drift_and_conflicts_are_data(namespace):
+    with session(ungreeted(namespace)) as tuned:
+        namespace.link("mtu", 3000)
+        (drift,) = tuned.drift()
+        assert (drift.knob, drift.expected, drift.found) == ("mtu", "9000", "3000")
+    (conflict,) = tuned.result.conflicts
+    assert (conflict["knob"], conflict["found"]) == ("mtu", "3000")
+    assert namespace.link("mtu") == 3000
+    assert namespace.sysctl("net.ipv4.tcp_sack") == "1"
+
+
+def test_a_session_sends_keepalives_between_runs(namespace):
+    with session(ungreeted(namespace, "--hold-s", "3"), hold_s=3.0) as tuned:
+        time.sleep(4)
+        assert tuned.drift() == ()
+
+
+def test_a_host_that_reverted_after_silence_reports_it(namespace):
+    before = namespace.dump()
+    with (
+        pytest.raises(TuningError, match="no request arrived"),
+        session(ungreeted(namespace, "--hold-s", "2"), hold_s=0) as tuned,
+    ):
+        namespace.settled_journals(0)
+        tuned.drift()
+    assert namespace.dump() == before
+
+
+def test_a_session_that_waits_says_once_for_whom_and_since_when(namespace):
+    other = namespace.tune()
+    assert other.ask("begin owner=other") == {"event": "begun"}
+    said = []
+
+    def sleep(_seconds):
+        if len(said) == 1 and other.process.poll() is None:
+            assert other.close() == 0
+
+    with session(ungreeted(namespace), on_wait=said.append, sleep=sleep):
+        pass
+    (text,) = said
+    assert f"process {other.pid} of user root" in text and " since 20" in text
+
+
+def test_a_lost_connection_is_an_error_and_the_guard_reverts(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    with pytest.raises(TuningError, match="the guard on the host"), session(channel):
+        channel.kill()
+    namespace.settled()
+    assert namespace.dump() == before
+
+
+def test_a_host_that_is_being_tuned_is_refused_after_a_while(namespace):
+    now = iter(range(100))
+    with session(ungreeted(namespace)):
+        other = session(ungreeted(namespace), clock=lambda: next(now), sleep=lambda s: None)
+        with pytest.raises(TuneFault, match="another process tunes"):
+            other.__enter__()
+        assert namespace.link("mtu") == 9000
+
+
+def test_the_changes_of_a_dead_session_are_reverted_first(namespace):
+    before = namespace.dump()
+    channel = ungreeted(namespace)
+    session(channel, hold_s=0).__enter__()
+    channel.kill_both()
+    with session(ungreeted(namespace), "openlab-2003-normal") as tuned:
+        assert {entry["status"] for entry in tuned.result.recovered} == {"restored"}
+        mtu = next(e for e in tuned.result.applied if e["knob"] == "mtu")
+        assert mtu["old"] == "1500"
+    assert namespace.dump() == before
+
+
+CONTROLLER = """
+import sys, time
+sys.path[:0] = [{root!r}, {root!r} + '/tests']
+from tests.native.tuning.conftest import ProcessChannel
+from netlab.tuning import TuningSession, load_profile
+channel = ProcessChannel({argv!r})
+print("go", flush=True)
+with TuningSession(channel, load_profile("openlab-2003-full"), "v0", 9000, software_deferral=True):
+    print("tuned", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("wait_ms", [0, 3, 6, 10, 20, None])
+def test_a_controller_killed_at_any_moment_leaves_no_change(namespace, wait_ms):
+    before = namespace.dump()
+    script = CONTROLLER.format(root=str(ROOT), argv=namespace.argv())
+    controller = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert controller.stdout.readline() == "go\n"
+    if wait_ms is None:
+        assert controller.stdout.readline() == "tuned\n"
+        assert namespace.dump() != before
+    else:
+        time.sleep(wait_ms / 1000)
+    controller.kill()
+    controller.wait(timeout=20)
+    controller.stdout.close()
+    namespace.settled_journals(0)
+    namespace.settled()
+    assert namespace.dump() == before
+
+
+class Silent:
+    """A channel without answers."""
+
+    def send(self, line):
+        pass
+
+    def receive(self, timeout_s):
+        raise TimeoutError
+
+
+def test_a_host_that_does_not_answer_is_an_error():
+    with pytest.raises(TuningError, match=r"did not answer in 0\.5 s"):
+        Requests(Silent(), timeout_s=0.5).ask("keepalive")
+
+
+def test_values_are_encoded_so_that_no_blank_or_newline_passes():
+    assert request_line("set", value="4096  1%\nend", name=None) == "set value=4096%20%201%25%0Aend"
+
+
+class Recording:
+    """A channel that notes every request."""
+
+    def __init__(self, channel):
+        self.channel, self.verbs = channel, []
+
+    def send(self, line):
+        self.verbs.append(line.split()[0])
+        self.channel.send(line)
+
+    def receive(self, timeout_s):
+        return self.channel.receive(timeout_s)
+
+
+def as_found(channel, **options):
+    return TuningSession(channel, load_profile("as-found"), "v0", hold_s=0, **options)
+
+
+def test_as_found_only_reads_and_records_what_it_finds(namespace):
+    namespace.link("mtu", 3000)
+    before = namespace.dump()
+    recording = Recording(ungreeted(namespace))
+    with as_found(recording) as tuned:
+        assert namespace.dump() == before
+        assert tuned.drift() == () and tuned.plan() == ()
+    assert namespace.dump() == before and namespace.journals() == []
+    assert set(recording.verbs) == {"read"}
+    record = json.loads(json.dumps(tuned.result.record()))
+    assert not record["applied"] and not record["unchanged"] and not record["unsupported"]
+    found = {(entry["knob"], entry["name"]): entry["value"] for entry in record["found"]}
+    assert found["mtu", None] == "3000"
+    assert found["sysctl", "net.ipv4.tcp_rmem"] == namespace.sysctl("net.ipv4.tcp_rmem")
+    assert ("ring", "rx") not in found  # veth has none
+
+
+def test_a_setting_that_changes_while_hosts_are_measured_as_found_is_drift(namespace):
+    with as_found(ungreeted(namespace)) as tuned:
+        namespace.link("mtu", 3000)
+        (drift,) = tuned.drift()
+    assert (drift.knob, drift.expected, drift.found) == ("mtu", "1500", "3000")
+    assert namespace.link("mtu") == 3000
+
+
+def test_as_found_on_a_missing_interface_is_an_error(namespace):
+    wrong = TuningSession(ungreeted(namespace), load_profile("as-found"), "nosuch0", hold_s=0)
+    with pytest.raises(TuningError, match="no such interface"):
+        wrong.__enter__()
+
+
+def test_an_extra_knob_makes_as_found_a_session_that_reverts(namespace):
+    before = namespace.dump()
+    with as_found(ungreeted(namespace), extra_knobs=[QUEUE]):
+        assert namespace.link("txqueuelen") == 10000
+    assert namespace.dump() == before
+
+
+def test_a_damaged_journal_stops_the_session_and_is_named_with_its_host(namespace):
+    with pytest.raises(TuningError), session(ungreeted(namespace)):
+        namespace.channels[-1].kill_both()
+    (journal,) = namespace.journals()
+    data = journal.read_bytes()
+    journal.write_bytes(data.replace(b"open version=1", b"open version=7"))
+    with pytest.raises(TuningError, match=rf"^far: .*{journal.name} \(its first rec") as caught:
+        session(ungreeted(namespace), host="far").__enter__()
+    assert caught.value.code == "E-TUNING-018"
+    journal.write_bytes(data)
+    channel = namespace.tune()
+    assert channel.ask_all("recover", "reverted_all")[-1]["failed"] == 0
+
+
+def test_an_interface_that_vanished_is_an_error_that_names_recover(namespace):
+    expected = pytest.raises(TuningError, match="netlab tune recover")
+    with expected as caught, session(ungreeted(namespace), host="far"):
+        namespace.sh("ip link del v0")
+    assert caught.value.code == "E-TUNING-016"
+    assert "no such interface: v0" in str(caught.value)

@@ -1,0 +1,32 @@
+"""A campaign waits for quiet hosts before it measures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from netlab.results import Store
+from tests.e2e.conftest import run_netlab
+from tests.e2e.test_noisy_host import noisy_study
+
+BURN_S = 12.0
+
+
+def test_hosts_are_waited_for_until_the_other_work_ends(tmp_path, machine_untouched):
+    burner = f"import time; end = time.monotonic() + {BURN_S}\nwhile time.monotonic() < end: pass"
+    burners = [subprocess.Popen((sys.executable, "-c", burner)) for _ in range(2)]
+    try:
+        done = run_netlab(
+            "run",
+            noisy_study(tmp_path, 1, wait="2min"),
+            *("--results", str(tmp_path / "results")),
+            timeout_s=200,
+        )
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+    assert done.returncode == 0, done.stderr
+    assert "waiting for quiet, 120 s at most" in done.stderr
+    assert "other programs use" in done.stderr
+    assert Store(tmp_path / "results").runs(superseded=True)["flags"].tolist() == [""]

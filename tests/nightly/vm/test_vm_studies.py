@@ -1,0 +1,242 @@
+"""Studies of two machines with network cards, kernels and clocks of their own, without Python."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import pandas as pd
+import pytest
+from faults.site import until
+
+from netlab.results import Store
+
+from .cable import spoiled
+from .guest import Guest
+from .site import AFFINITY, KNOBS, Machines
+
+pytestmark = pytest.mark.timeout(600)
+CARDS = ("e1000e", "e1000", "vmxnet3", "virtio")
+DURING = """
+bytes() { cat /sys/class/net/e1000e/statistics/[rt]x_bytes | sort -n | tail -n 1; }
+before=$(bytes) tries=0
+until [ $(bytes) -gt $((before + 500000)) ] || [ $((tries += 1)) -gt 1000 ]; do usleep 200000; done
+for o in -g -c -k; do ethtool $o e1000e; done
+cat /sys/class/net/e1000e/mtu
+"""
+"""Wait for a run's data on a card, and print its settings."""
+
+FAULTY = {"e1000e": (17_000, 1), "e1000": (17_000, 1), "vmxnet3": (60, 400)}
+"""Card -> size and number of frames at once that it drops."""
+FAULTY_COUNTERS = {
+    "e1000e": ("rx_long_length_errors", "rx_length_errors"),
+    "e1000": ("rx_long_length_errors", "rx_length_errors"),
+    "vmxnet3": ("pkts rx OOB",),
+    # QEMU lets frames wait that find no buffer
+    "virtio": (),
+}
+
+
+def checked(site: Machines) -> tuple[int, str]:
+    """Exit code and output of `netlab check`."""
+    process = site.start("check", str(site.study))
+    out, complaint = process.communicate(timeout=300)
+    return process.returncode, out + complaint
+
+
+def measured(site: Machines, results: str, *words: str) -> pd.DataFrame:
+    """The rows of a run of the study into results of its own."""
+    where = site.state / results
+    shutil.rmtree(where, ignore_errors=True)
+    argv = ("run", str(site.study), "--results", str(where), "--rounds", "1", *words)
+    code, complaint = site.finished(site.start(*argv), 300)
+    assert "Traceback" not in complaint and "Warning" not in complaint, complaint
+    rows = Store(where).runs()
+    assert code == 0, (complaint, rows[["path", "flags", "message"]].to_dict("records"))
+    return rows
+
+
+class Measured(NamedTuple):
+    """A study that was measured, after which every setting is as before."""
+
+    rows: pd.DataFrame
+    controls: list[str]
+    """Available congestion controls of each host, before and after."""
+
+
+class Tuned(NamedTuple):
+    """A study of every knob and card, after which every setting is as before."""
+
+    rows: pd.DataFrame
+    """By path."""
+    during: list[str]
+    """Settings of the card e1000e of each host, as of its tools during a run."""
+    names: dict[str, dict[str, set[str]]]
+    """Host -> card -> names of the driver's counters."""
+
+
+@pytest.fixture(scope="module")
+def study(two_machines: Machines) -> Measured:
+    """Two runs, as found and with another MTU, by a congestion control that is a module."""
+    site = two_machines
+    tunings = [{"name": "as-found"}, {"name": "jumbo", "mtus_B": [9000], "knobs": []}]
+    site.write_study(tunings, congestion="highspeed")
+    controls = available(site)
+    rows = measured(site, "study", "--seconds", "2")
+    controls += available(site)
+    site.clean()
+    return Measured(rows, controls)
+
+
+@pytest.fixture(scope="module")
+def tuned(two_machines: Machines) -> Tuned:
+    """A run on each card with every knob, and on the cables of host b frames that are dropped."""
+    site = two_machines
+    site.write_study([{"name": "all", "mtus_B": [4000], "knobs": KNOBS}], *CARDS)
+    names = {
+        host: {card: counters(guest, card) for card in CARDS} for host, guest in site.guests.items()
+    }
+    with spoiled(site.guests["b"], FAULTY), ThreadPoolExecutor() as readers:
+        seen = readers.map(lambda guest: guest.sh(DURING), site.guests.values())
+        rows = measured(site, "knobs", "--seconds", "1").set_index("path")
+        during = list(seen)
+    site.clean()
+    return Tuned(rows, during, names)
+
+
+def counters(guest: Guest, card: str) -> set[str]:
+    """Names of a driver's counters."""
+    return set(re.findall(r"^ *(\S.*?): \d+$", guest.sh(f"ethtool -S {card}"), re.MULTILINE))
+
+
+def available(site: Machines) -> list[str]:
+    """Available congestion controls of each host."""
+    listed = "cat /proc/sys/net/ipv4/tcp_available_congestion_control"
+    return [guest.sh(listed) for guest in site.guests.values()]
+
+
+def test_the_machines_have_neither_python_nor_bash_nor_the_time(two_machines):
+    for guest in two_machines.guests.values():
+        for program in ("python3", "python", "perl", "bash", "cc"):
+            assert guest.ssh(f"command -v {program}").returncode != 0, program
+    here, there = (int(guest.sh("date +%s")) for guest in two_machines.guests.values())
+    assert there - here > 365 * 24 * 3600
+
+
+def test_check_passes_and_reads_the_bus(two_machines):
+    two_machines.write_study([{"name": "jumbo", "mtus_B": [1500, 9000], "knobs": []}])
+    code, said = checked(two_machines)
+    assert code == 0, said
+    # 250 MB/s less headers and framing of 20 B a packet
+    bus = "bus: PCIe 1.0 x1 (8b/10b) in packets of 128 B, 216 MB/s, as the host reports"
+    for name in two_machines.guests:
+        assert f"ok    {name}: {bus}" in said, said
+    for size_B in (1500, 9000):
+        assert f"MTU {size_B}: packets of {size_B} B pass both ways" in said, said
+    two_machines.clean()
+
+
+def test_a_study_is_measured_and_its_ledger_closes(study):
+    rows = study.rows
+    assert list(rows["flags"]) == ["", ""], rows[["flags", "message"]].to_dict("records")
+    assert (rows["ledger_error_B"] == 0).all()
+    for text in rows["provenance"]:
+        for facts in json.loads(text)["hosts"].values():
+            assert facts["nic_driver"] == "e1000e"
+            assert (facts["bus_width"], facts["bus_speed"]) == (1, "2.5 GT/s PCIe")
+
+
+def test_a_congestion_control_of_the_kernel_is_loaded_for_a_study_only(study):
+    """Its module; netlab's law of that name is for kernels without one."""
+    assert len(study.rows) == 2
+    for text in study.rows["congestion_source"]:
+        assert text.startswith("module highspeed (Linux 6."), text
+    assert len(study.controls) == 4
+    for available in study.controls:
+        assert "cubic" in available and "highspeed" not in available
+
+
+def test_a_driver_takes_its_link_down_to_apply_a_setting(two_machines):
+    """So a run waits for the link; its path is pinged without a loss, see below."""
+    carrier = "cat /sys/class/net/e1000e/carrier"
+    for rx in (512, 256):
+        assert two_machines.guests["a"].sh(f"ethtool -G e1000e rx {rx}; {carrier}") == "0\n"
+        until(lambda: two_machines.guests["a"].sh(carrier) == "1\n", 60)
+
+
+def test_every_knob_of_every_driver_is_applied_and_reverted(tuned):
+    """A knob that a driver lacks is recorded with the reason."""
+    rows = tuned.rows
+    lacking = {card: set() for card in CARDS}
+    for card in CARDS:
+        applied = json.loads(rows.loc[card, "knobs"])
+        for line in json.loads(rows.loc[card, "unsupported"]):
+            assert line["reason"], line
+            lacking[card].add(line["knob"])
+        for host in AFFINITY:
+            assert applied[host]["mtu"] == "4000"
+            for knob in KNOBS:
+                label = " ".join(filter(None, (knob["kind"], knob.get("name"))))
+                if label not in lacking[card]:
+                    value = AFFINITY[host][card] if knob["kind"] == "irq" else str(knob["value"])
+                    assert applied[host][label] == value, (card, host, label)
+    # the frequency of a virtual machine's CPU and the read request of its card are not its own
+    assert lacking["e1000e"] == {"governor", "pci max-read-request"}
+    assert {"coalesce rx-usecs"} <= lacking["e1000"] & lacking["vmxnet3"] & lacking["virtio"]
+    # the path is pinged after the drivers have reset their cards
+    assert (rows["ping_loss_percent"] == 0).all(), rows["ping_loss_percent"]
+
+
+def test_settings_of_a_driver_are_changed_while_it_measures(tuned):
+    for seen in tuned.during:
+        assert "RX:\t\t128" in seen.split("Current")[1], seen
+        assert "\nrx-usecs: 100\n" in seen, seen
+        assert "tcp-segmentation-offload: off" in seen, seen
+        assert seen.endswith("\n4000\n"), seen
+
+
+def test_a_run_names_the_counters_of_a_card_that_grew_as_its_driver_does(tuned):
+    """Frames above the largest size of two cards, and more at once than the ring of a third has."""
+    for card in CARDS:
+        grown = json.loads(tuned.rows.loc[card, "card_counters"])
+        assert set(grown) == {"sender", "receiver"}, card
+        for end, host in (("sender", "a"), ("receiver", "b")):
+            assert set(grown[end]) <= tuned.names[host][card], (card, grown[end])
+        for name in FAULTY_COUNTERS[card]:
+            assert grown["receiver"][name] > 0, (card, grown)
+
+
+def test_a_congestion_control_of_netlab_is_refused_by_a_kernel_that_is_too_old(two_machines):
+    site = two_machines
+    stacks = {"own": {"law": "scalable"}}
+    site.write_study([{"name": "as-found"}], stacks=stacks, congestion="own")
+    code, complaint = site.finished(site.measure(seconds=1), 300)
+    assert code == 1, complaint
+    assert "a congestion control would outlive its process; needs Linux 6.4" in complaint
+    site.clean()
+
+
+def test_pause_frames_are_switched_off_and_each_queue_gets_its_discipline(two_machines):
+    """A card that negotiates pause frames takes no other value, so that is switched off first."""
+    site = two_machines
+    knobs = [{"kind": "pause", "name": name, "value": "off"} for name in ("autoneg", "rx", "tx")]
+    knobs.append({"kind": "qdisc", "value": "mq fq flow_limit 200 nopacing"})
+    site.write_study([{"name": "quiet", "knobs": knobs}], "e1000", "vmxnet3")
+    rows = measured(site, "pause", "--seconds", "1").set_index("path")
+    for knob in json.loads(rows.loc["e1000", "knobs"]).values():
+        assert [knob[f"pause {name}"] for name in ("autoneg", "rx", "tx")] == ["off"] * 3
+    reasons = {
+        card: {line["reason"] for line in json.loads(rows.loc[card, "unsupported"])}
+        for card in rows.index
+    }
+    assert "the device has no pause frames to set" in reasons["vmxnet3"]
+    # vmxnet3 has a queue for each CPU, and each its own discipline
+    assert reasons["e1000"] == {"mq needs an interface with several transmit queues"}
+    assert reasons["e1000"] < reasons["vmxnet3"]
+    applied = json.loads(rows.loc["vmxnet3", "knobs"])
+    assert applied["a"]["qdisc"] == "mq fq flow_limit 200 nopacing"
+    assert "qdisc" not in applied["b"] or "mq" not in applied["b"]["qdisc"]
+    site.clean()
