@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "nightly": (
         (("tests/nightly", "--durations=20"), {}),
         ((BUILDS,), {"NETLAB_SANITIZE": "thread"}),
-        ((BUILDS, SOAK, "-k", "fuzz or soak"), {"NETLAB_FUZZ_S": "60", "NETLAB_SOAK_S": "300"}),
+        ((SOAK,), {"NETLAB_SOAK_S": "300"}),
     ),
 }
 """Arguments of pytest and environment of each part."""

@@ -18,7 +18,7 @@ from selenium.webdriver.chrome.service import Service
 
 from netlab.files.dated import documents
 from netlab.lab.reaper import processes_in
-from tests.e2e import dumps, stacks
+from tests.e2e import dumps
 
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES_END_S = 10.0
@@ -109,33 +109,17 @@ def stored(parent: Path, name: str) -> dict:
 
 
 def run_netlab(*argv: str, timeout_s: float = 120, **more) -> subprocess.CompletedProcess:
-    """Run the netlab command from the checkout's root.
-
-    One that takes too long is ended; the error has the stacks of its threads and of its kernel's.
-    """
+    """Run the netlab command from the checkout's root."""
     environment = {**os.environ, "COLUMNS": "100", **more.pop("env", {})}
-    environment |= {"PYTHONFAULTHANDLER": "1"}
-    given = more.pop("input", None)
-    with subprocess.Popen(
+    return subprocess.run(
         (*NETLAB, *argv),
         cwd=more.pop("cwd", ROOT),
         env=environment,
-        stdin=None if given is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
+        timeout=timeout_s,
         **more,
-    ) as process:
-        try:
-            stdout, stderr = process.communicate(given, timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            said = stacks.dumped(process.pid)
-            process.kill()
-            raise AssertionError(f"{argv}: not over after {timeout_s} s\n{said}") from None
-        except BaseException:
-            process.kill()
-            raise
-    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    )
 
 
 def measured_through(done: subprocess.CompletedProcess) -> None:

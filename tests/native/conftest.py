@@ -71,6 +71,12 @@ def build() -> Callable[..., Path]:
     return make
 
 
+@pytest.fixture(scope="session")
+def address_build(build: Callable[..., Path]) -> Path:
+    """Everything with the sanitizers of addresses and undefined behaviour."""
+    return build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined")
+
+
 @pytest.fixture
 def gensink() -> Path:
     """The installed binary."""

@@ -1,7 +1,6 @@
 """The C tests, sanitized transfers and fuzz targets, built from the same CMake graph.
 
-``make nightly`` runs them with ``NETLAB_SANITIZE=thread``, and fuzzes every target for
-``NETLAB_FUZZ_S`` seconds.
+``make nightly`` runs them with ``NETLAB_SANITIZE=thread``, and fuzzes every target.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from cc_runs import cc_session
+from spoken_agent import request
 
 from netlab import core
 from netlab.hosts.push import _sources
@@ -28,9 +29,6 @@ FUZZ_TARGETS = (
     "emulate",
 )
 SANITIZE = os.environ.get("NETLAB_SANITIZE", "address,undefined")
-FUZZ_S = int(os.environ.get("NETLAB_FUZZ_S", "3"))
-FUZZED = FUZZ_TARGETS if "NETLAB_FUZZ_S" in os.environ else ("hello",)
-"""The target that any host of the network can reach; others replay their corpus."""
 FORBIDDEN = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gets)\s*\(")
 
 # Sanitizers map their shadow where a kernel with many random bits may put a program.
@@ -88,15 +86,22 @@ def test_fuzz_corpus_replays(sanitized, target):
     assert output == f"{len(files)} files\n"
 
 
-@pytest.mark.timeout(FUZZ_S + 240)
-@pytest.mark.parametrize("target", FUZZED)
-def test_fuzz(build, tmp_path, target):
-    clang = shutil.which("clang") or shutil.which("clang-14")
-    where = build("fuzz", f"-DCMAKE_C_COMPILER={clang}", "-DNL_FUZZERS=ON",
-                  "-DNL_SANITIZE=address,undefined",
-                  targets=[f"fuzz_{name}" for name in FUZZED])  # fmt: skip
-    run(where / "tests" / f"fuzz_{target}", f"-max_total_time={FUZZ_S}", "-max_len=4200",
-        f"-artifact_prefix={tmp_path}/", tmp_path, HERE / "corpus" / target)  # fmt: skip
+CLANG = shutil.which("clang") or "clang-14"
+
+
+def fuzz(program: Path, target: str, seconds: int, place: Path) -> None:
+    corpus = HERE / "corpus" / target
+    options = (f"-max_total_time={seconds}", "-max_len=4200", f"-artifact_prefix={place}/")
+    run(program, *options, place, corpus, timeout=seconds + 120)
+
+
+def test_a_short_fuzz_of_the_bytes_that_any_host_can_send(tmp_path):
+    program = tmp_path / "fuzz_hello"
+    flags = ("-g", "-O1", "-std=c11", "-D_GNU_SOURCE", "-fsanitize=fuzzer,address,undefined")
+    include = [f"-I{folder}" for folder in (NATIVE / "include", NATIVE / "src", HERE)]
+    sources = (HERE / "net" / "fuzz_hello.c", NATIVE / "src" / "net" / "hello.c")
+    subprocess.run((CLANG, *flags, *include, *sources, "-o", program), check=True)
+    fuzz(program, "hello", 3, tmp_path)
 
 
 def test_a_storm_of_stops_is_clean(sanitized):
@@ -179,13 +184,28 @@ def test_the_tree_the_library_and_the_binary_have_one_digest(gensink):
     assert said.split() == ["gensink", core.version(), in_tree]
 
 
-def test_the_installed_sources_compile_with_one_command(tmp_path, gensink):
-    shutil.copytree(core.source_dir(), tmp_path / "src")
-    subprocess.run(("sh", "BUILD"), cwd=tmp_path / "src", check=True, capture_output=True)
-    said = subprocess.run(
-        (tmp_path / "src" / "gensink", "version"), capture_output=True, text=True, check=True
-    )
-    assert said.stdout.split()[2] == core.source_digest()
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory) -> Path:
+    """The build of a host of another architecture: the installed sources, with one command."""
+    where = tmp_path_factory.mktemp("sources") / "src"
+    shutil.copytree(core.source_dir(), where)
+    subprocess.run(("sh", "BUILD"), cwd=where, check=True, capture_output=True)
+    return where / "gensink"
+
+
+def test_the_installed_sources_compile_with_one_command(pushed):
+    argv = (pushed, "version")
+    printed = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert printed.split()[2] == core.source_digest()
+
+
+def test_a_build_without_bpf_says_so(pushed):
+    reason = "unsupported: built without BPF: sources compiled on a host come without BPF programs"
+    with cc_session(pushed) as holder:
+        assert holder.ready["supported"] is False and holder.ready["reason"] == reason
+        assert {cc["sha256"] for cc in holder.ready["controls"]} == {None}
+        for cc in ("scalable", "highspeed", "aimd", "fast"):
+            assert holder.ask(request("load", {"cc": cc}))["message"] == reason
 
 
 def test_a_host_receives_the_sources_of_every_room():

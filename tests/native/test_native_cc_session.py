@@ -7,7 +7,6 @@ import ctypes
 import errno
 import os
 import platform
-import shutil
 import socket
 import struct
 import subprocess
@@ -17,9 +16,7 @@ from pathlib import Path
 
 import pytest
 from cc_runs import cc_session, load
-from spoken_agent import Agent, request
-
-from netlab import core
+from spoken_agent import Agent
 
 LIST = {
     name: Path(f"/proc/sys/net/ipv4/tcp_{name}_congestion_control")
@@ -221,28 +218,6 @@ def test_root_of_a_user_namespace_gets_the_reason(gensink):
         )
 
 
-@pytest.fixture(scope="module")
-def without_bpf(tmp_path_factory) -> Path:
-    """The build of a host of another architecture: the installed sources, with one command."""
-    where = tmp_path_factory.mktemp("sources") / "src"
-    shutil.copytree(core.source_dir(), where)
-    subprocess.run(("sh", "BUILD"), cwd=where, check=True, capture_output=True)
-    return where / "gensink"
-
-
-def test_a_build_without_bpf_says_so(without_bpf):
-    with cc_session(without_bpf) as holder:
-        assert holder.ready["supported"] is False
-        reason = (
-            "unsupported: built without BPF: sources compiled on a host come without BPF programs"
-        )
-        assert holder.ready["reason"] == reason
-        assert {cc["sha256"] for cc in holder.ready["controls"]} == {None}
-        for cc in CONTROLS:
-            event = holder.ask(request("load", {"cc": cc}))
-            assert event["message"] == reason
-
-
 HIDE = """
 set -eu
 for part in clang libbpf. libelf.; do
@@ -266,8 +241,8 @@ def test_without_clang_libbpf_and_libelf_it_builds_and_names_the_packages(tmp_pa
             assert words in holder.ready["reason"]
 
 
-def test_a_sanitized_session_loads_and_frees_every_control(build):
-    binary = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "gensink"
+def test_a_sanitized_session_loads_and_frees_every_control(address_build):
+    binary = address_build / "gensink"
     with cc_session(binary) as holder:
         names = [load(holder, cc) for cc in CONTROLS]
         holder.ask("load cc=none")

@@ -48,9 +48,9 @@ def test_the_least_round_trip_takes_the_requested_time(path, there_us, back_us):
     assert rtt_ms - EARLY_MS < least_ms < rtt_ms + 2
 
 
-def test_an_emulator_without_a_processor_sends_no_packet_early(gensink, build):
+def test_an_emulator_without_a_processor_sends_no_packet_early(gensink, address_build):
     """A sender that paces itself goes on meanwhile, and TCP's least round trip tells."""
-    halting = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "tests/halting"
+    halting = address_build / "tests" / "halting"
     with emulated(gensink, "setarch", platform.machine(), "-R", binary=halting) as path:
         path.both(delay_us=20_000)
         path.open(9000)

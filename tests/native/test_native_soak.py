@@ -104,9 +104,8 @@ def test_a_soak_of_everything_at_once_has_no_leak(request, gensink, kind, growth
     """No packet, memory, file or thread goes missing or stays behind under any change."""
     wrapper, binary = (), gensink
     if kind == "sanitized":
-        build = request.getfixturevalue("build")
         wrapper = FIXED_LAYOUT
-        binary = build("address", "-DNL_TESTS=ON", "-DNL_SANITIZE=address,undefined") / "gensink"
+        binary = request.getfixturevalue("address_build") / "gensink"
     with emulated(gensink, *wrapper, binary=binary) as path:
         path.both(**CHANGES[0])
         path.open()

@@ -383,7 +383,7 @@ def places(content, path=()):
             yield from places(value, (*path, key))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_mutation_of_a_study_loads_or_is_bad_input(data):
     content = copy.deepcopy(CONTENT)

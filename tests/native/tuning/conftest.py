@@ -41,16 +41,15 @@ def compile_program(main: str, to: Path, *flags: str) -> Path:
     names = [line.split()[1] for line in lines if not line.startswith("#")]
     sources = [ROOT / "tests/native" / main, *(NATIVE / "src" / name for name in names)]
     macros = [flag for flag in flags if flag.startswith("-D")]
-    linked = [flag for flag in flags if flag == "-static" or flag.startswith("-Wl,")]
-    others = [flag for flag in flags if flag not in (*macros, *linked)]
+    linked = [flag for flag in flags if flag not in macros]
     files = [*NATIVE.rglob("*"), *(ROOT / "tests/native").glob("*.[ch]")]
     content = b"".join(path.read_bytes() for path in sorted(files) if path.is_file())
-    key = hashlib.sha256(content + repr(others).encode()).hexdigest()[:16]
+    key = hashlib.sha256(content).hexdigest()[:16]
     shared, own = ROOT / "build" / f"tune-{key}", to.with_name(f"{to.name}-objects")
     shared.mkdir(parents=True, exist_ok=True)
     own.mkdir()
     command = ["cc", "-O1", "-std=c11", "-D_GNU_SOURCE", "-pthread", "-Wall", "-Wextra", "-Werror"]
-    command += [*others, f"-I{NATIVE / 'include'}", f"-I{NATIVE / 'src'}", f"-I{shared}"]
+    command += [f"-I{NATIVE / 'include'}", f"-I{NATIVE / 'src'}", f"-I{shared}"]
 
     def compile_one(numbered: tuple[int, Path]) -> Path:
         number, source = numbered

@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .conftest import compile_program
-
 OPEN = "open version=1 netns=1 cookie=2 boot=b pid=3 started=4 owner=me"
 MTU = "knob=mtu interface=v0"
 RMEM = "knob=sysctl name=net.ipv4.tcp_rmem"
@@ -25,16 +23,11 @@ def sealed(record: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def parse(tmp_path_factory):
+def parse(address_build):
     """Parse in C, address and undefined-behaviour sanitizers watching."""
-    program = compile_program(
-        "journal_program.c",
-        tmp_path_factory.mktemp("journal") / "journal",
-        "-g",
-        "-fsanitize=address,undefined",
-        "-fno-sanitize-recover=all",
+    process = subprocess.Popen(
+        [address_build / "tests" / "journal_program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
-    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def run(data: bytes) -> list[str]:
         process.stdin.write(struct.pack("=I", len(data)) + data)

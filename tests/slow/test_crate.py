@@ -100,11 +100,7 @@ def context_response(url):
     return HTTPAdapter().build_response(request, raw)
 
 
-def test_a_bundle_conforms_to_the_profile(bundle, tmp_path):
-    assert issues(bundle, tmp_path) == []
-
-
-def test_what_the_profile_recommends_is_there_but_for_what_nobody_states(bundle, tmp_path):
+def test_a_bundle_conforms_and_lacks_only_recommendations_that_nobody_states(bundle, tmp_path):
     assert set(issues(bundle, tmp_path, Severity.RECOMMENDED)) == RECOMMENDED_AND_ABSENT
 
 
@@ -113,24 +109,18 @@ def test_a_zip_file_and_one_without_an_author_conform_as_well(tmp_path):
     assert issues(pack(made, tmp_path / "b.zip"), tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda graph: graph[1].pop("datePublished"), "datePublished"),
-        (lambda graph: graph[1].update(conformsTo=[]), "versioned permalink of the profile"),
-        (lambda graph: graph[0].pop("about"), "about"),
-        (
-            lambda graph: next(one for one in graph if "instrument" in one).pop("instrument"),
-            "instrument",
-        ),
-        (lambda graph: graph.append({"@id": "gone.csv", "@type": "File"}), "gone.csv"),
-    ],
-    ids=["date", "profile", "root", "instrument", "file"],
-)
-def test_the_validator_finds_what_is_wrong(bundle, tmp_path, damage, message):
+def test_the_validator_finds_what_is_wrong(bundle, tmp_path):
     content = json.loads((bundle / crate.METADATA).read_text())
-    damage(content["@graph"])
-    if message == "gone.csv":
-        content["@graph"][1]["hasPart"].append({"@id": "gone.csv"})
+    graph = content["@graph"]
+    del graph[1]["datePublished"]
+    graph[1]["conformsTo"] = []
+    del next(one for one in graph if "instrument" in one)["instrument"]
+    graph.append({"@id": "gone.csv", "@type": "File"})
+    graph[1]["hasPart"].append({"@id": "gone.csv"})
     (bundle / crate.METADATA).write_text(json.dumps(content))
-    assert any(message in issue for issue in issues(bundle, tmp_path))
+    found = "\n".join(issues(bundle, tmp_path))
+    for message in ("datePublished", "permalink of the profile", "instrument", "gone.csv"):
+        assert message in found
+    del graph[0]["about"]
+    (bundle / crate.METADATA).write_text(json.dumps(content))
+    assert any("about" in issue for issue in issues(bundle, tmp_path))

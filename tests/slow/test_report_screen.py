@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 import synthetic
@@ -33,16 +34,20 @@ def results(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(results, tmp_path_factory):
-    """The page of the screen in the site of the study."""
-    site = tmp_path_factory.mktemp("site")
+def site(results, tmp_path_factory):
+    """The site of the study, while it has another screen that cannot be read."""
+    place, site = results.directory / "screens" / "old", tmp_path_factory.mktemp("site")
+    file = write_files(screened(), place)[0]
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"netlab_screen": 1}))
     build_site([], site, measured=results.measured, pdf=False, png=False)
+    shutil.rmtree(place)
     index = (site / "index.html").read_text()
     assert f'href="{PAGE}mine.html"' in index and "effect of each knob of mine" in index
-    return (site / f"{PAGE}mine.html").read_text()
+    return site
 
 
-def test_the_page_has_the_effects_the_least_set_and_the_tuning_to_use(page):
+def test_the_page_has_the_effects_the_least_set_and_the_tuning_to_use(site):
+    page = (site / f"{PAGE}mine.html").read_text()
     headings = re.findall(r'<h2 id="([^"]+)"', page)
     assert headings == ["in-short", "effects", "tuning-to-use", "not-factors"]
     assert "2 of 6 knobs are in the least set." in page and "The least set is confirmed." in page
@@ -64,16 +69,8 @@ def test_a_bundle_has_the_screen_and_its_stores(results, tmp_path):
     assert names == {"screens/mine/screen.json", "screens/mine/effects/runs/one.parquet"}
 
 
-def test_a_screen_that_cannot_be_read_is_named_on_its_page(results, tmp_path):
-    place = tmp_path / "results"
-    study = synthetic.openlab()
-    synthetic.store_of(place, study)
-    freeze(study, place)
-    (file,) = write_files(screened(), place / "screens" / "mine")[:1]
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"netlab_screen": 1}))
-    m = netlab.Results(place).measured
-    build_site([], tmp_path / "site", measured=m, pdf=False, png=False)
-    assert "written by another version" in (tmp_path / "site" / f"{PAGE}mine.html").read_text()
+def test_a_screen_that_cannot_be_read_is_named_on_its_page(site):
+    assert "written by another version" in (site / f"{PAGE}old.html").read_text()
 
 
 def test_a_notebook_cannot_take_the_place_of_a_screen(tmp_path):

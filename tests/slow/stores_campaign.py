@@ -1,6 +1,6 @@
 """Stores of known effects from a seed, and what queries of them take.
 
-    python tests/fleet/stores_campaign.py DIRECTORY
+    python tests/slow/stores_campaign.py DIRECTORY
 
 writes 10^5 runs and 10^8 interval samples below a new directory, queries them, and prints the time,
 the peak memory of each step, and how often the known effects lie within their intervals. Each step
