@@ -1,6 +1,6 @@
 """The C tests, sanitized transfers and fuzz targets, built from the same CMake graph.
 
-``make nightly`` runs them with ``NETLAB_SANITIZE=thread``, and fuzzes every target.
+``make nightly`` runs the agents with ``NETLAB_SANITIZE=thread``, and fuzzes every target.
 """
 
 from __future__ import annotations
