@@ -64,7 +64,7 @@ def wait_gone(pid: int) -> None:
 
 def test_the_path_is_as_long_as_the_study_says(lab):
     """Other work adds to a round trip; the compensation for wake-ups may take some 0.1 ms off."""
-    assert 19.8 < ping_ms(lab) < 22
+    assert ping_ms(lab) > 19.8
     directions = lab.emulator("long").report()["directions"]
     assert [way["delay_us"] for way in directions] == [5000, 15000]
     assert [way["rate_bps"] for way in directions] == [100_000_000] * 2

@@ -1,0 +1,20 @@
+"""A forced loss decreases the windows of a study by the laws of their stacks."""
+
+from __future__ import annotations
+
+from netlab.analysis.longpath_study import samples_of
+from netlab.analysis.measured import load_measured
+from tests.e2e.test_long_path_study import done
+
+__all__ = ["done"]
+
+
+def test_reno_halves_and_scalable_keeps_seven_eighths(done):
+    lp = samples_of(load_measured(done / "r", done / "far.yml"))
+    found = lp.recoveries.set_index("stack")
+    assert set(found.index) == {"Reno", "Scalable"}
+    assert (found["loss_s"].between(1.1, 1.5)).all(), found["loss_s"].tolist()
+    # further losses can only reduce the remaining share; growth between samples adds to it
+    assert found.loc["Reno", "kept"] < 0.6
+    assert found.loc["Scalable", "kept"] < 0.95
+    assert found.loc["Reno", "law_kept"] == 0.5 and found.loc["Scalable", "law_kept"] == 0.875
