@@ -15,8 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from run import PYTEST, QUICK
+
 ROOT = Path(__file__).resolve().parents[1]
-QUICK = "not (e2e or native or root or slow or alone)"
 BROKEN = "\0 neither YAML, JSON nor a key"
 
 
@@ -96,8 +97,7 @@ def main(names: list[str]) -> int:
             stack.enter_context(broken_results())
         if "umask" in names:
             os.umask(0o077)
-        argv = (sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-m", QUICK)
-        return subprocess.run(argv, cwd=ROOT, env=environment).returncode
+        return subprocess.run((*PYTEST, *QUICK), cwd=ROOT, env=environment).returncode
 
 
 if __name__ == "__main__":
