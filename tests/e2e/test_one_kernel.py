@@ -5,12 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 import yaml
-
-from tests.faults.site import standing
-
-pytestmark = [pytest.mark.e2e, pytest.mark.beside]
+from faults.site import standing
 
 BURN = "import time; end = time.monotonic() + 120\nwhile time.monotonic() < end: pass"
 

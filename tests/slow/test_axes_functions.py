@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import synthetic
 from autotune.simulated import tuned
-from calibrated_samples import CELLS, LOADS, ROUND_TRIPS
+from calibrated_samples import CELLS, ROUND_TRIPS
 from fleet_effects import fleet_runs
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -152,7 +152,6 @@ EXAMPLES: dict[str, Callable[[SimpleNamespace], tuple[tuple, dict]]] = {
     "agreement.of_path": lambda d: given(d.agreed, d.agreed["generator"].unique().tolist(), 2.0),
     "autotune.race": lambda d: given(d.search[d.search["stage"] == d.search["stage"].iloc[0]]),
     "bench.ratios_of": lambda d: given(d.bench, "same"),
-    "calibration.identical": lambda d: given(pd.DataFrame(LOADS)),
     "calibration.rates": lambda d: given(pd.DataFrame(CELLS)),
     "calibration.round_trips": lambda d: given(pd.DataFrame(ROUND_TRIPS)),
     "cells.over_streams": lambda d: given(d.m.cells, GROUP),

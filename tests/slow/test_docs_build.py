@@ -7,13 +7,10 @@ import subprocess
 import sys
 
 import guide
-import pytest
 
 import netlab
 
 ROOT = guide.DOCS.parent
-
-pytestmark = pytest.mark.slow
 
 
 def test_the_documentation_is_built_without_a_warning_and_has_the_whole_api(tmp_path):
