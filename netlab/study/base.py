@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
+
+from netlab.tuning.knobs import Frozen
 
 MAX_NAME = 48
 QUICK = "-quick"
@@ -44,10 +46,10 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
 
 
-class Model(BaseModel):
+class Model(Frozen):
     """Base of the models of a study: frozen, strict, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True)
 
 
 def is_name(text: str) -> bool:

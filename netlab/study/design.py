@@ -53,63 +53,143 @@ from netlab.study.tunings import (
     contents,
     resolved,
 )
+from netlab.tuning.knobs import key
 from netlab.tuning.profiles import AS_FOUND, Profile
 
 
-class Study(Model):
-    """A whole study. Load one with :func:`load`.
+class Study(Model, title="A study"):
+    """A whole study. Load one with :func:`load`."""
 
-    ``engine``, ``threads``, ``send`` and ``receive`` select how the agents move bytes: one thread
-    a stream (``blocking``, and ``plain``: send() and recv() in a loop only) or
-    ``threads`` that serve them all (``epoll``; 0: one a CPU); ``auto`` depends on the number of
-    streams. ``socket`` holds options of sockets and threads, ``policy`` those of batches, yields
-    and placement. ``trace`` records RTT, congestion window and retransmits of every stream at
-    every interval. Without ``congestion`` each host
-    uses its own. ``stacks`` are the study's own congestion controls, named in runs like the
-    kernel's.
-    ``precision`` measures each cell until its interval is narrow enough, in place of
-    ``timing.rounds``; ``noise`` limits how much a host may be disturbed meanwhile.
-    ``tunings`` are the tuning levels; left out, the hosts are measured as found. ``profiles`` are
-    tunings of the study's own, by name.
-    ``factors`` are crossed with tuning, MTU and streams, and ``exclude`` leaves combinations out.
-    ``outer`` are factors that a person sets on the hosts, such as a kernel or a firmware: their
-    level is given when the study is run. ``published`` is a table that stands beside the results.
-    ``report`` names further notebooks of its report.
-    """
-
-    netlab: Literal[1]
-    name: Name
-    title: Annotated[str, Field(min_length=1, max_length=200)]
-    description: str = ""
-    hosts: Annotated[dict[Name, StudyHost], Field(min_length=2)]
-    paths: Annotated[dict[Name, Path], Field(min_length=1)]
-    groups: Annotated[tuple[Group, ...], Field(strict=False, min_length=1)]
-    tunings: Annotated[tuple[TuningLevel, ...], Field(strict=False, min_length=1)] = (
-        TuningLevel(name=AS_FOUND),
-    )
-    profiles: dict[Name, OwnTuning] = Field(default_factory=dict)
-    factors: Factors = Factors()
-    exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
-    outer: dict[Name, Several[OuterLevel]] = Field(default_factory=dict)
-    published: Published | None = None
-    report: ReportPages | None = None
-    streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)]
-    congestion: Congestion | None = None
-    stacks: dict[StackName, Stack] = Field(default_factory=dict)
-    force_buffer: bool = False
-    engine: Engine = "auto"
-    threads: Threads = 0
-    send: Send = "copy"
-    receive: Receive = "copy"
-    socket: Socket = Socket()
-    policy: Policy = Policy()
-    trace: bool = False
-    timing: Timing = Timing()
-    precision: Precision | None = None
-    noise: Noise = Noise()
-    quick: Timing | None = None
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 2003
-    confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    netlab: Annotated[Literal[1], key("Version of the format.", 1)]
+    name: Annotated[Name, key("Name of the study, and of the directory of its results.", "mine")]
+    title: Annotated[
+        str, key("Title of its report.", "My two machines", min_length=1, max_length=200)
+    ]
+    description: Annotated[
+        str, key("A few sentences for the report.", "Goodput before and after tuning.")
+    ] = ""
+    hosts: Annotated[
+        dict[Name, StudyHost],
+        key("Hosts by name.", {"left": {"kind": "lab"}, "right": {"kind": "lab"}}, min_length=2),
+    ]
+    paths: Annotated[
+        dict[Name, Path],
+        key(
+            "Paths by name: two hosts, and what joins them.",
+            {"cable": {"ends": [{"host": "left"}, {"host": "right"}]}},
+            min_length=1,
+        ),
+    ]
+    groups: Annotated[
+        tuple[Group, ...],
+        key(
+            "Groups of cells; each is one table of the report.",
+            [{"name": "left -> right", "path": "cable", "sender": "left"}],
+            strict=False,
+            min_length=1,
+        ),
+    ]
+    tunings: Annotated[
+        tuple[TuningLevel, ...],
+        key(
+            "Tuning levels. Left out, the hosts are measured as found.",
+            [{"name": "as-found"}, {"name": "openlab-2003-full", "mtus_B": [1500, 9000]}],
+            strict=False,
+            min_length=1,
+        ),
+    ] = (TuningLevel(name=AS_FOUND),)
+    profiles: Annotated[
+        dict[Name, OwnTuning],
+        key(
+            "Tunings of the study's own, by name.",
+            {
+                "big": {
+                    "knobs": [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}]
+                }
+            },
+        ),
+    ] = Field(default_factory=dict)
+    factors: Annotated[
+        Factors, key("Further factors, each with its levels.", {"record_length_B": [1024, 65536]})
+    ] = Factors()
+    exclude: Annotated[
+        tuple[Excluded, ...],
+        key(
+            "Combinations of levels that are left out.",
+            [{"record_length_B": 1024, "streams": [12, 20]}],
+            strict=False,
+        ),
+    ] = ()
+    outer: Annotated[
+        dict[Name, Several[OuterLevel]],
+        key(
+            "Factors that a person sets on the hosts, with their levels; see `--outer`.",
+            {"kernel": ["smp", "up"]},
+        ),
+    ] = Field(default_factory=dict)
+    published: Annotated[
+        Published | None,
+        key(
+            "A published table beside the results: a YAML file beside the study's, or its content.",
+            "theirs.yml",
+        ),
+    ] = None
+    report: Annotated[
+        ReportPages | None, key("Further pages of the report.", {"notebooks": ["mine.ipynb"]})
+    ] = None
+    streams: Annotated[
+        tuple[Streams, ...], key("Numbers of TCP streams.", [1, 4, 12], strict=False, min_length=1)
+    ]
+    congestion: Annotated[
+        Congestion | None,
+        key(
+            "Congestion control, the host's own if left out; several joined by `+` are dealt "
+            "to the streams in turn.",
+            "cubic",
+        ),
+    ] = None
+    stacks: Annotated[
+        dict[StackName, Stack],
+        key(
+            "Congestion controls of the study's own, by name; `wad_conf` reads one from a "
+            "wad.conf.",
+            {"mine": {"law": "aimd", "increase": 6.0, "decrease": 0.3}},
+        ),
+    ] = Field(default_factory=dict)
+    force_buffer: Annotated[
+        bool, key("Request socket buffers beyond the host's limits, as root.", True)
+    ] = False
+    engine: Annotated[
+        Engine, key("Method of sending and receiving; `auto` depends on the streams.", "auto")
+    ] = "auto"
+    threads: Annotated[Threads, key("Threads of the epoll engine; 0: one for each CPU.", 0)] = 0
+    send: Annotated[Send, key("System call of the sender.", "copy")] = "copy"
+    receive: Annotated[Receive, key("System call of the receiver.", "copy")] = "copy"
+    socket: Annotated[Socket, key("Options of sockets and threads.", {"nodelay": True})] = Socket()
+    policy: Annotated[
+        Policy, key("Batches, yields and placement of the agents.", {"spread": True})
+    ] = Policy()
+    trace: Annotated[
+        bool, key("Record RTT, window and retransmits of each stream at every interval.", True)
+    ] = False
+    timing: Annotated[
+        Timing, key("Duration and number of runs.", {"rounds": 5, "seconds": 2.0})
+    ] = Timing()
+    precision: Annotated[
+        Precision | None,
+        key(
+            "Measure each cell until its interval is this narrow, in place of `timing.rounds`.",
+            {"half_width_percent": 5, "budget": "20min"},
+        ),
+    ] = None
+    noise: Annotated[
+        Noise, key("Limits of the disturbance of hosts.", {"steal_percent": 5.0, "retries": 1})
+    ] = Noise()
+    quick: Annotated[
+        Timing | None, key("Timing of the short form (`--quick`).", {"rounds": 2, "seconds": 0.5})
+    ] = None
+    seed: Annotated[int, key("Seed of the randomised order.", 2003, ge=0, le=2**63 - 1)] = 2003
+    confidence: Annotated[float, key("Level of the intervals.", 0.95, gt=0.5, lt=1)] = 0.95
 
     @field_validator("netlab", mode="before")
     @classmethod
@@ -282,10 +362,10 @@ class Study(Model):
     def _generator_takes_it(self, group: Group) -> None:
         if group.generator == "netlab":
             return
-        for key in ("engine", "threads", "send", "socket", "policy"):
-            if getattr(self, key) != type(self).model_fields[key].default:
+        for name in ("engine", "threads", "send", "socket", "policy"):
+            if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(
-                    f"{key}: is for netlab's own generator, and groups: {group.name} "
+                    f"{name}: is for netlab's own generator, and groups: {group.name} "
                     f"takes {group.generator}"
                 )
 

@@ -40,6 +40,7 @@ from netlab.study.socket import (
     Threads,
     Yield,
 )
+from netlab.tuning.knobs import key
 
 T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Field(strict=False, min_length=1)]
@@ -53,31 +54,12 @@ Offloads = Literal["none", "segmentation", "checksum", "all"]
 """Offloads of a lab link: TSO, GSO and GRO merging, checksums by the device, or both."""
 
 
-class Factors(Model):
+class Factors(Model, title="`factors`"):
     """Levels of factors, each a list; every one is crossed with all the others.
 
     The factors of a run are set anew for each run of a block. Those of a link (:data:`OF_LINK`) are
-    set between blocks: each combination of them is a link of its own in the lab.
-
-    Parameters
-    ----------
-    record_length_B, buffer_B, receive_buffer_B, congestion, generator : list, optional
-        In place of the group's.
-    engine, threads, send, receive, force_buffer : list, optional
-        In place of the study's.
-    pacing_MBps, dscp, mss_B, nodelay, busy_poll_us, cpus_sender, cpus_receiver,
-    follow_incoming_cpu : list, optional
-        In place of the study's ``socket``.
-    batch_B, yield_B, read_delay, sched_batch, spread : list, optional
-        In place of the study's ``policy``.
-    rtt_ms, queue_B, queue_packets, loss, jitter_ms : list, optional
-        Of the path's emulator; one is added to a link without.
-    rate_Mbps : list, optional
-        Of the path's emulator where it has one, else of its link.
-    queues, interrupt_delay_us, read_burst_B : list, optional
-        Of the path's link.
-    offloads : list, optional
-        Offloads of the path's link: ``none``, ``segmentation``, ``checksum`` or ``all``.
+    set between blocks: each combination of them is a link of its own in the lab. A factor of an
+    emulator adds one to a link without.
     """
 
     record_length_B: Several[RecordLength] | None = None
@@ -104,13 +86,18 @@ class Factors(Model):
     sched_batch: Several[Switch] | None = None
     spread: Several[Switch] | None = None
     rtt_ms: Several[RoundTrip] | None = None
-    rate_Mbps: Several[Rate] | None = None
+    rate_Mbps: Annotated[
+        Several[Rate] | None,
+        key("Levels of the rate of the path's emulator, else of its link.", [1000.0]),
+    ] = None
     queue_B: Several[QueueBytes] | None = None
     queue_packets: Several[QueuePackets] | None = None
     loss: Several[Probability] | None = None
     jitter_ms: Several[Jitter] | None = None
     queues: Several[Queues] | None = None
-    offloads: Several[Offloads] | None = None
+    offloads: Annotated[
+        Several[Offloads] | None, key("Offloads of the path's link.", ["none", "all"])
+    ] = None
     interrupt_delay_us: Several[InterruptDelay] | None = None
     read_burst_B: Several[ReadBurst] | None = None
 

@@ -20,6 +20,7 @@ from netlab.study.base import (
     slug,
 )
 from netlab.study.factors import Excluded, Factors
+from netlab.tuning.knobs import key
 
 MAX_TRANSFER_B = 2**44
 """Largest amount that one stream may send, in bytes: two hours at 20 Gb/s."""
@@ -34,20 +35,23 @@ WARMUP_RTTS = 20
 """Slow start doubles the congestion window each round trip: 20 of them fill any path."""
 
 
-class Timing(Model):
+class Timing(Model, title="`timing`, `quick`"):
     """Duration and number of runs.
 
-    ``rounds`` is how often every cell is measured; left out, it follows from the study's
-    ``precision``, and is :data:`ROUNDS` without one. ``seconds`` is the measured window; warm-up
-    comes before it and follows the path's RTT where ``warmup_s`` is left out. ``drain_s`` is the
-    timeout for data in flight to arrive after it; a full buffer drains slowly over a slow path.
+    Data in flight at the end drain slowly from a full buffer over a slow path, hence ``drain_s``.
     """
 
-    rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None = None
-    seconds: Seconds = 1.0
-    warmup_s: WarmUp | None = None
-    interval_ms: Interval = 100
-    drain_s: Drain = 5.0
+    rounds: Annotated[
+        Annotated[int, Field(ge=1, le=MAX_ROUNDS)] | None,
+        key("Rounds; each measures every cell once. Default 3, or as `precision` needs.", 5),
+    ] = None
+    seconds: Annotated[Seconds, key("Measured window of a run, s.", 1.0)] = 1.0
+    warmup_s: Annotated[
+        WarmUp | None,
+        key("Warm-up before the window, s. Default 0.3, or 20 RTTs if that is more.", 0.3),
+    ] = None
+    interval_ms: Annotated[Interval, key("Length of the interval samples, ms.", 100)] = 100
+    drain_s: Annotated[Drain, key("Timeout for data in flight after the window, s.", 5.0)] = 5.0
 
     @model_validator(mode="before")
     @classmethod
@@ -69,7 +73,7 @@ class Timing(Model):
         return f"{self.seconds:g} s after {warmup_s:g} s of warm-up{longer}"
 
 
-class GroupTiming(Model):
+class GroupTiming(Model, title="`timing`, `quick` of a group"):
     """Duration of a group's runs; what is left out is as in the study's timing.
 
     The number of rounds is the study's: every round makes each cell of all groups once.
@@ -92,67 +96,91 @@ class GroupTiming(Model):
         return timing.model_copy(update=self.model_dump(exclude_none=True))
 
 
-class Group(Model):
+class Group(Model, title="`groups`"):
     """One table of the report: a direction over a path, all tunings, MTUs and stream counts.
 
-    Parameters
-    ----------
-    record_length_B : int
-        Bytes of one send() or recv().
-    buffer_B, receive_buffer_B : int
-        Socket buffers requested at both ends, or at the sender alone where `receive_buffer_B`
-        gives the receiver's; 0 requests none, and the kernel sizes them.
-    congestion : str, optional
-        Congestion control, in place of the study's.
-    generator : str
-        Program that sends and receives: netlab, or a tool that is installed on both hosts.
-    force_loss_at_s : float, optional
-        Drop one data packet of the forward direction this long after the start of each run, its
-        warm-up included; on a path with netlab's own emulator.
-    tunings, mtus_B, streams : tuple, optional
-        Only these of the study's levels.
-    factors : Factors
-        Factors of the group, besides the study's or in place of those of the same name.
-    exclude : tuple of dict
-        Combinations that are left out, besides the study's.
-    timing, quick : GroupTiming, optional
-        Duration of the group's runs, and in the study's short form, in place of the study's.
-    target_percent_of_bus, target_Gbps : float, optional
-        Goal of the best cell: per cent of the bus, or 10^9 bit/s of payload.
-    records : int, optional
-        Send this many records on each stream, in place of sending for a time.
-    quick_records : int, optional
-        In place of `records` in the study's short form.
-    short : bool
-        Whether the study's short form has the group.
-    part : str
-        Part of the study that the group belongs to, where a study has parts.
+    A buffer of 0 is not requested: the kernel sizes it. ``factors`` come before the study's of the
+    same name. A forced loss is timed from the start of the run, its warm-up included.
     """
 
-    name: Annotated[str, Field(min_length=1, max_length=60)]
-    path: Name
-    sender: Name
-    direction: Direction = "->"
-    table: Annotated[int, Field(ge=1, le=9999)] | None = None
-    record_length_B: RecordLength = 65536
-    buffer_B: Buffer = 0
-    receive_buffer_B: Buffer | None = None
-    congestion: Congestion | None = None
-    generator: Generator = "netlab"
-    force_loss_at_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None = None
-    tunings: Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None = None
-    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
-    streams: Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None = None
-    factors: Factors = Factors()
-    exclude: Annotated[tuple[Excluded, ...], Field(strict=False)] = ()
-    timing: GroupTiming | None = None
-    quick: GroupTiming | None = None
-    target_percent_of_bus: Annotated[float, Field(gt=0, le=100)] | None = None
-    target_Gbps: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None = None
-    records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
-    quick_records: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
-    short: bool = True
-    part: Annotated[str, Field(max_length=60)] = ""
+    name: Annotated[
+        str,
+        key(
+            "Name of the group, the heading of its table.",
+            "left -> right",
+            min_length=1,
+            max_length=60,
+        ),
+    ]
+    path: Annotated[Name, key("Name of its path.", "cable")]
+    sender: Annotated[Name, key("Host that sends (in the forward direction).", "left")]
+    direction: Annotated[Direction, key("One way or both at once.", "<->")] = "->"
+    table: Annotated[
+        Annotated[int, Field(ge=1, le=9999)] | None,
+        key("Number of the table in a source document.", 2),
+    ] = None
+    record_length_B: Annotated[RecordLength, key("Bytes of one send() or recv().", 65536)] = 65536
+    buffer_B: Annotated[
+        Buffer, key("Socket buffer requested; left out, the kernel sizes it.", 262144)
+    ] = 0
+    receive_buffer_B: Annotated[
+        Buffer | None, key("Socket buffer of the receiver, where it differs.", 134217728)
+    ] = None
+    congestion: Annotated[
+        Congestion | None, key("Congestion control, in place of the study's.", "reno")
+    ] = None
+    generator: Annotated[Generator, key("Program that sends and receives.", "iperf3")] = "netlab"
+    force_loss_at_s: Annotated[
+        Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] | None,
+        key("Drop one packet this long after the start; needs an emulator.", 4.0),
+    ] = None
+    tunings: Annotated[
+        Annotated[tuple[Name, ...], Field(strict=False, min_length=1)] | None,
+        key("Only these tuning levels.", ["as-found"]),
+    ] = None
+    mtus_B: Annotated[
+        Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None,
+        key("Only these MTUs.", [9000]),
+    ] = None
+    streams: Annotated[
+        Annotated[tuple[Streams, ...], Field(strict=False, min_length=1)] | None,
+        key("Only these numbers of streams.", [1]),
+    ] = None
+    factors: Annotated[
+        Factors, key("Factors of the group, before the study's.", {"send": ["copy", "zerocopy"]})
+    ] = Factors()
+    exclude: Annotated[
+        tuple[Excluded, ...],
+        key(
+            "Combinations left out, besides the study's.",
+            [{"send": "zerocopy", "streams": 1}],
+            strict=False,
+        ),
+    ] = ()
+    timing: Annotated[
+        GroupTiming | None, key("Timing in place of the study's.", {"seconds": 30.0})
+    ] = None
+    quick: Annotated[GroupTiming | None, key("Timing in the short form.", {"seconds": 3.0})] = None
+    target_percent_of_bus: Annotated[
+        Annotated[float, Field(gt=0, le=100)] | None,
+        key("Goal of the best cell, per cent of the bus.", 80.0),
+    ] = None
+    target_Gbps: Annotated[
+        Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None,
+        key("Goal of the best cell, 10⁹ bit/s of payload.", 9.0),
+    ] = None
+    records: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000_000)] | None,
+        key("Send this many records a stream, in place of a time.", 1000),
+    ] = None
+    quick_records: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000_000)] | None,
+        key("The same in the short form.", 100),
+    ] = None
+    short: Annotated[bool, key("The short form has this group.", False)] = True
+    part: Annotated[
+        str, key("Part of the study that the group belongs to.", "recovery", max_length=60)
+    ] = ""
 
     @field_validator("name")
     @classmethod

@@ -9,6 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from netlab.study.base import Megabytes, Model
 from netlab.study.hosts import End
+from netlab.tuning.knobs import key
 
 Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MOST_QUEUES = 256
@@ -24,44 +25,45 @@ ReadBurst = Literal[512, 1024, 2048, 4096]
 """Maximum memory read byte count (MMRBC) of a PCI-X card."""
 
 
-class Emulator(Model):
+class Emulator(Model, title="`paths.NAME.link.emulator`"):
     """A long path between two lab hosts: the kernel's netem, or netlab's own emulator.
 
-    Parameters
-    ----------
-    with : str, optional
-        ``netem`` or ``netlab``. Default: netem where the kernel has it and it supports every
-        parameter given, else netlab's own.
-    rtt_ms : float, optional
-        Round-trip time without queueing, half of it each way.
-    delay_ms : tuple of float, optional
-        Delay from the first end to the second, and back; in place of ``rtt_ms``.
-    rate_Mbps : float, optional
-        Rate of each direction in 10^6 bit/s of frames: the IP bytes of every packet and 14 of an
-        Ethernet header. Without it the path has no queue and is as fast as the processor that
-        emulates it; a burst then adds its processing time to the round trip.
-    queue_B, queue_packets : int, optional
-        Length of the queue before the rate, each way (tail drop). Default: limited by memory.
-    loss, reorder : float
-        Probability that a packet is lost, or delayed by a further `reorder_ms` (netem sends it
-        at once instead, and takes no `reorder` with a rate or without a delay).
-    jitter_ms : float
-        Uniform variation of the delay, either way; packets stay in order (with netem they do not).
-    seed : int
-        Seed of loss, jitter and reordering.
+    ``rate_Mbps`` counts the IP bytes of every packet and 14 of an Ethernet header; without it the
+    path has no queue and is as fast as the processor that emulates it: a burst then adds its
+    processing time to the round trip. Without a length, memory limits the queue. netem sends a
+    packet that it reorders at once, takes no ``reorder`` with a rate or without a delay, and
+    ``jitter_ms`` reorders packets there.
     """
 
-    with_: Annotated[Literal["netlab", "netem"] | None, Field(alias="with")] = None
-    rtt_ms: RoundTrip | None = None
-    delay_ms: Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None = None
-    rate_Mbps: Rate | None = None
-    queue_B: QueueBytes | None = None
-    queue_packets: QueuePackets | None = None
-    loss: Probability = 0.0
-    jitter_ms: Jitter = 0.0
-    reorder: Probability = 0.0
-    reorder_ms: Milliseconds = 1.0
-    seed: Annotated[int, Field(ge=0, le=2**62)] = 0
+    with_: Annotated[
+        Literal["netlab", "netem"] | None,
+        key(
+            "`netem` or `netlab`. Default: netem where it can do all that is asked.",
+            "netlab",
+            alias="with",
+        ),
+    ] = None
+    rtt_ms: Annotated[RoundTrip | None, key("Round-trip time without queueing.", 183.0)] = None
+    delay_ms: Annotated[
+        Annotated[tuple[Milliseconds, Milliseconds], Field(strict=False)] | None,
+        key("Delay each way, in place of `rtt_ms`.", [90.0, 93.0]),
+    ] = None
+    rate_Mbps: Annotated[
+        Rate | None, key("Rate of each direction, 10⁶ bit/s of frames.", 2500.0)
+    ] = None
+    queue_B: Annotated[
+        QueueBytes | None, key("Queue before the rate, each way, bytes.", 57194375)
+    ] = None
+    queue_packets: Annotated[
+        QueuePackets | None, key("Queue before the rate, each way, packets.", 1000)
+    ] = None
+    loss: Annotated[Probability, key("Probability that a packet is lost.", 0.0001)] = 0.0
+    jitter_ms: Annotated[Jitter, key("Uniform variation of the delay, either way.", 0.5)] = 0.0
+    reorder: Annotated[
+        Probability, key("Probability that a packet is delayed by `reorder_ms`.", 0.001)
+    ] = 0.0
+    reorder_ms: Annotated[Milliseconds, key("Further delay of reordered packets.", 1.0)] = 1.0
+    seed: Annotated[int, key("Seed of loss, jitter and reordering.", 1, ge=0, le=2**62)] = 0
 
     @model_validator(mode="after")
     def _is_one_path(self) -> Self:
@@ -85,38 +87,33 @@ class Emulator(Model):
         return self.delay_ms or ((self.rtt_ms or 0.0) / 2,) * 2
 
 
-class LabLink(Model):
+class LabLink(Model, title="`paths.NAME.link`"):
     """The link of two lab hosts: a veth pair with real kernel parts that model a card.
 
-    Parameters
-    ----------
-    rate_Mbps : float, optional
-        Shape both directions to this many 10^6 bit/s of frames (tbf). Without it the slower of
-        the two hosts' buses is the rate.
-    interrupt_delay_us : float
-        Software interrupt deferral (``gro_flush_timeout``); the 2003 default RxIntDelay of 64
-        units of 0.8192 us is 52.4288 us (preliminary notes, appendix).
-    segmentation_offload, checksum_offload : bool
-        TSO, GSO and GRO merging; checksums by the device. The 2003 card had neither untuned.
-    queues : int
-        Pairs of a receive and a transmit queue. XPS assigns processors to transmit queues, as
-        drivers of present cards do with one queue for each processor. Default 1, as on the card
-        of 2003. A link with a rate or a bus has one.
-    read_burst_B : int, optional
-        Maximum memory read byte count of a PCI-X card, 512 to 4096. The link then has that share
-        of the slower host's bus which such reads leave for data
-        (:func:`netlab.bus.pci_x_efficiency`); without it, all of the bus.
-    emulator : Emulator, optional
-        A long path in place of the cable; the link then models no card.
+    Defaults are the card of 2003: RxIntDelay of 64 units of 0.8192 µs (preliminary notes,
+    appendix), no offloads, one queue. XPS assigns processors to transmit queues, as drivers of
+    present cards do. With ``read_burst_B`` the link has the share of the slower host's bus which
+    such reads leave for data (:func:`netlab.bus.pci_x_efficiency`), else all of it. With an
+    emulator it models no card.
     """
 
-    rate_Mbps: Rate | None = None
-    interrupt_delay_us: InterruptDelay = 52.4288
-    segmentation_offload: bool = False
-    checksum_offload: bool = False
-    queues: Queues = 1
-    read_burst_B: ReadBurst | None = None
-    emulator: Emulator | None = None
+    rate_Mbps: Annotated[
+        Rate | None,
+        key("Rate of each direction, 10⁶ bit/s of frames. Default: the slower bus.", 1000.0),
+    ] = None
+    interrupt_delay_us: Annotated[InterruptDelay, key("Deferral of interrupts, µs.", 52.4288)] = (
+        52.4288
+    )
+    segmentation_offload: Annotated[bool, key("TSO, GSO and GRO merging.", True)] = False
+    checksum_offload: Annotated[bool, key("Checksums by the device.", True)] = False
+    queues: Annotated[Queues, key("Pairs of queues; 1 on a link with a rate or a bus.", 2)] = 1
+    read_burst_B: Annotated[
+        ReadBurst | None, key("Maximum memory read byte count of a PCI-X card.", 4096)
+    ] = None
+    emulator: Annotated[
+        Emulator | None,
+        key("A long path in place of the cable.", {"rtt_ms": 183.0, "rate_Mbps": 2500}),
+    ] = None
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
@@ -142,12 +139,16 @@ class LabLink(Model):
         return self.rate_Mbps if self.emulator is None else self.emulator.rate_Mbps
 
 
-class Path(Model):
+class Path(Model, title="`paths.NAME`"):
     """An ordered pair of ends and their link."""
 
-    ends: Annotated[tuple[End, End], Field(strict=False)]
-    link: LabLink | None = None
-    link_MBps: Megabytes | None = None
+    ends: Annotated[
+        tuple[End, End], key("The two ends.", [{"host": "left"}, {"host": "right"}], strict=False)
+    ]
+    link: Annotated[LabLink | None, key("The link of two lab hosts.", {"rate_Mbps": 1000.0})] = None
+    link_MBps: Annotated[
+        Megabytes | None, key("Rate of a real link, 10⁶ B/s, as a ceiling.", 1250.0)
+    ] = None
 
     @model_validator(mode="after")
     def _two_hosts(self) -> Self:

@@ -7,41 +7,53 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
 
 from netlab.study.base import Model
-from netlab.study.precision import duration_s
+from netlab.study.precision import DurationText, duration_s
+from netlab.tuning.knobs import key
 
 Percent = Annotated[float, Field(ge=0, le=100)]
+Wait = Annotated[float, Field(ge=0, le=86400, allow_inf_nan=False)]
 
 LATER = ("foreign_traffic_percent", "frequency_drop_percent", "wait")
 
 
-class Noise(Model):
-    """Limits of disturbance.
+class Noise(Model, title="`noise`"):
+    """Limits of disturbance within the window of a run; beyond one it is flagged ``interference``.
 
-    Parameters
-    ----------
-    steal_percent, foreign_cpu_percent : float
-        CPU time taken by the hypervisor, and used by other processes, in per cent of all cores
-        within the window. A run beyond a limit is flagged ``interference``.
-    foreign_traffic_percent : float
-        Bytes or packets of others on the data interface, in per cent of the run's own.
-    frequency_drop_percent : float
-        Fall of the frequency of a busy CPU within the window, in per cent.
-    retries : int
-        A run that was flagged ``interference`` is measured again at most this many times, if its
-        cell has fewer valid runs than an interval needs. The flagged records stay.
-    wait : float
-        Seconds, also written ``5min``, that a campaign waits at most for quiet hosts before it
-        measures, and before it measures disturbed runs again: all waits together. With 0 it does
-        not read the load of the hosts either.
+    CPU time is in per cent of all cores, traffic in per cent of the run's own bytes or packets. A
+    flagged run is measured again if its cell has fewer valid runs than an interval needs; its
+    record stays. With a ``wait`` of 0 a campaign does not read the load of the hosts either.
     """
 
-    steal_percent: Percent = 5.0
-    foreign_cpu_percent: Percent = 4.0
-    foreign_traffic_percent: Percent = 1.0
-    frequency_drop_percent: Percent = 10.0
-    retries: Annotated[int, Field(ge=0, le=100)] = 1
+    steal_percent: Annotated[
+        Percent, key("Limit of CPU time taken by the hypervisor, per cent of all CPUs.", 5.0)
+    ] = 5.0
+    foreign_cpu_percent: Annotated[
+        Percent, key("Limit of CPU time of other processes, per cent of all CPUs.", 4.0)
+    ] = 4.0
+    foreign_traffic_percent: Annotated[
+        Percent,
+        key(
+            "Limit of others' bytes or packets on the data interface, per cent of the run's own.",
+            1.0,
+        ),
+    ] = 1.0
+    frequency_drop_percent: Annotated[
+        Percent,
+        key("Limit of the fall of a busy CPU's frequency within the window, per cent.", 10.0),
+    ] = 10.0
+    retries: Annotated[
+        int,
+        key(
+            "Times that a disturbed run of a cell with too few valid ones is measured again.",
+            1,
+            ge=0,
+            le=100,
+        ),
+    ] = 1
     wait: Annotated[
-        float, BeforeValidator(duration_s), Field(ge=0, le=86400, allow_inf_nan=False)
+        Wait,
+        BeforeValidator(duration_s, json_schema_input_type=Wait | DurationText),
+        key("Longest wait of a campaign for quiet hosts, all waits together.", "5min"),
     ] = 20.0
 
     @model_serializer(mode="wrap")

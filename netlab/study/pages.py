@@ -10,23 +10,26 @@ from pydantic import Field
 from netlab.errors import BadInput
 from netlab.files import paths
 from netlab.study.base import Model
+from netlab.tuning.knobs import key
 
 SUFFIX = ".ipynb"
 
 
-class ReportPages(Model):
+class ReportPages(Model, title="`report`"):
     """Pages of a report besides those that every study has.
 
-    Parameters
-    ----------
-    notebooks : tuple of str
-        Notebooks in their order: names of those that come with netlab, or files beside the
-        study's. Each is executed; it gets ``results`` and ``study`` if it has such parameters.
+    Each notebook gets ``results`` and ``study`` if it has such parameters.
     """
 
     notebooks: Annotated[
         tuple[Annotated[str, Field(min_length=1, max_length=400)], ...],
-        Field(strict=False, max_length=40),
+        key(
+            "Notebooks to execute: files beside the study's, or names of those that come with "
+            "netlab.",
+            ["mine.ipynb", "14-claims"],
+            strict=False,
+            max_length=40,
+        ),
     ] = ()
 
 

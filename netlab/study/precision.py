@@ -9,6 +9,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from netlab.study.base import MAX_ROUNDS, Model
+from netlab.tuning.knobs import key
 
 GROWTH = 1.4
 """Factor from one look to the next: few looks, and few rounds more than a cell needs."""
@@ -26,32 +27,27 @@ def duration_s(value: object) -> object:
     return float(found[1]) * UNITS_S[found[2]]
 
 
+DurationText = Annotated[str, Field(pattern=r"^\s*\d+(\.\d+)?\s*(s|min|h)\s*$")]
+_Seconds = Annotated[float, Field(ge=1, le=30 * 86400, allow_inf_nan=False)]
 Duration = Annotated[
-    float,
-    BeforeValidator(duration_s),
-    Field(ge=1, le=30 * 86400, allow_inf_nan=False),
+    _Seconds, BeforeValidator(duration_s, json_schema_input_type=_Seconds | DurationText)
 ]
 
 
-class Precision(Model):
+class Precision(Model, title="`precision`"):
     """Required precision of every cell, and the limits of the attempt.
 
-    Parameters
-    ----------
-    half_width_percent : float
-        Half the width of a cell's interval, in per cent of its mean.
-    min_rounds, max_rounds : int
-        Every cell is measured in this many rounds at least; a cell that is not precise enough goes
-        on up to `max_rounds`.
-    budget : float, optional
-        Seconds for the whole campaign, also written ``20min``. The rounds up to `min_rounds` are
-        measured whatever the budget.
+    The rounds up to ``min_rounds`` are measured whatever the budget.
     """
 
-    half_width_percent: Annotated[float, Field(gt=0, le=100)] = 5.0
-    min_rounds: Annotated[int, Field(ge=2, le=MAX_ROUNDS)] = 3
-    max_rounds: Annotated[int, Field(ge=2, le=MAX_ROUNDS)] = 12
-    budget: Duration | None = None
+    half_width_percent: Annotated[
+        float, key("Half the width of an interval, per cent of its mean.", 5.0, gt=0, le=100)
+    ] = 5.0
+    min_rounds: Annotated[
+        int, key("Rounds in which every cell is measured.", 3, ge=2, le=MAX_ROUNDS)
+    ] = 3
+    max_rounds: Annotated[int, key("Most rounds of a cell.", 12, ge=2, le=MAX_ROUNDS)] = 12
+    budget: Annotated[Duration | None, key("Time for the whole campaign.", "20min")] = None
 
     @model_validator(mode="after")
     def _rounds_ascend(self) -> Self:

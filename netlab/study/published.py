@@ -14,6 +14,7 @@ from netlab.errors import BadInput, why
 from netlab.files.yaml_file import read_yaml, validated
 from netlab.study.base import Model
 from netlab.study.factors import Level
+from netlab.tuning.knobs import key
 
 RATES = {"goodput_MBps": 1.0, "goodput_Mbps": 1 / 8, "goodput_Gbps": 125.0}
 """Columns that may have the published rate, and the factor to MB/s."""
@@ -22,23 +23,32 @@ NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 MOST_CELLS = 10_000
 
 
-class Published(Model):
-    """A published table, as a study has it after its CSV file was read.
+Title = Annotated[
+    str, key("Name of the table.", "Throughput over payload", min_length=1, max_length=200)
+]
+Source = Annotated[
+    str, key("Where it was published.", "A paper, table 1", min_length=1, max_length=500)
+]
+Fluctuation = Annotated[
+    float, key("Largest error of a published value, either way.", 3.0, gt=0, lt=50)
+]
 
-    Parameters
-    ----------
-    title, source : str
-        Name of the table, and where it was published.
-    fluctuation_percent : float
-        Largest error of a published value, either way.
-    cells : tuple of dict
-        One a value: levels of factors, and ``goodput_MBps``.
-    """
 
-    title: Annotated[str, Field(min_length=1, max_length=200)]
-    source: Annotated[str, Field(min_length=1, max_length=500)]
-    fluctuation_percent: Annotated[float, Field(gt=0, lt=50)] = 3.0
-    cells: Annotated[tuple[dict[str, Level], ...], Field(strict=False, min_length=1)]
+class Published(Model, title="`published`"):
+    """A published table, as a study has it after its CSV file was read."""
+
+    title: Title
+    source: Source
+    fluctuation_percent: Fluctuation = 3.0
+    cells: Annotated[
+        tuple[dict[str, Level], ...],
+        key(
+            "The values, as a study beside its results has them.",
+            [{"streams": 1, "goodput_MBps": 98.5}],
+            strict=False,
+            min_length=1,
+        ),
+    ]
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -46,17 +56,17 @@ class Published(Model):
         return tuple(name for name in self.cells[0] if name != "goodput_MBps")
 
 
-class Described(Model):
-    """The lines of YAML.
+class Described(Model, title="`published`"):
+    """A published table, as lines of YAML describe its CSV file."""
 
-    ``columns`` renames headings of the CSV file to factors of the study, or to a rate.
-    """
-
-    title: str
-    source: str
-    file: Annotated[str, Field(pattern=r"^[^/]+$")]
-    columns: dict[str, str] = Field(default_factory=dict)
-    fluctuation_percent: float = 3.0
+    title: Title
+    source: Source
+    file: Annotated[str, key("Its CSV file, beside the study.", "theirs.csv", pattern=r"^[^/]+$")]
+    columns: Annotated[
+        dict[str, str],
+        key("Headings of the file that are other names of factors.", {"MTU": "mtu_B"}),
+    ] = Field(default_factory=dict)
+    fluctuation_percent: Fluctuation = 3.0
 
 
 def with_published(content: dict[str, Any], file: Path) -> dict[str, Any]:

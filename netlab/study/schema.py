@@ -1,4 +1,4 @@
-"""JSON Schema and reference of a study file, from its model and :mod:`netlab.study.keys`."""
+"""JSON Schema and reference of a study file, from its models."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import json
 import re
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema
+
 from netlab.study.design import Study
-from netlab.study.keys import HEADINGS, KEYS
+from netlab.study.factors import OF_EMULATOR, OF_GROUP, OF_LINK, OF_POLICY, OF_SOCKET, OF_STUDY
 from netlab.study.published import Described
+from netlab.study.wad_conf import WadStack
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-DURATION = r"^\s*\d+(\.\d+)?\s*(s|min|h)\s*$"
-CPUS = ("cpus_sender", "cpus_receiver")
+PARTS = (
+    *("Study", "StudyHost", "Bus", "Path", "End", "LabLink", "Emulator", "Group", "Timing"),
+    *("GroupTiming", "Precision", "Noise", "TuningLevel", "OwnTuning", "Knob", "Choice"),
+    *("KnobOption", "HostSetting", "Factors", "Socket", "Policy", "Stack", "WadStack"),
+    *("Published", "ReportPages"),
+)
+"""Models in the order of the reference."""
 _PLAIN = re.compile(r"[A-Za-z<~][^\n:#{}\[\],&*?|'\"%@`]*|-> ?[a-z ]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+class _Unsorted(GenerateJsonSchema):
+    def sort(self, value: Any, parent_key: str | None = None) -> Any:
+        return value  # keys of examples, too, keep the order that readers expect
 
 
 def json_schema() -> dict[str, Any]:
@@ -23,24 +36,53 @@ def json_schema() -> dict[str, Any]:
     Rules that join several keys, such as that a group's sender is an end of its path, are beyond
     it: ``netlab check`` tests those.
     """
-    schema = Study.model_json_schema(by_alias=True, mode="validation")
+    schema = _schema()
+    for part in (schema, *schema["$defs"].values()):
+        for place in (part, *part.get("properties", {}).values()):
+            place["description"] = place["description"].replace("`", "")
+    return {"$schema": DIALECT, "title": "A study of netlab", **schema}
+
+
+def _schema() -> dict[str, Any]:
+    schema = Study.model_json_schema(schema_generator=_Unsorted)
     _refuse_other_names(schema)
     parts = schema["$defs"]
-    parts["Described"] = Described.model_json_schema()
-    parts["WadStack"] = _wad_stack()
-    _as_written(schema)
-    for name, part in (("Study", schema), *parts.items()):
-        for key, (text, example) in KEYS.get(
-            "Published" if name == "Described" else name, {}
-        ).items():
-            if key in part.get("properties", {}):
-                place = part["properties"][key]
-                place.pop("title", None)
-                place |= {"description": text.replace("`", ""), "examples": [example]}
-        part.pop("title", None)
-        if name in HEADINGS:
-            part["description"] = HEADINGS[name].replace("`", "")
-    return {"$schema": DIALECT, "title": "A study of netlab", **schema}
+    for model in (Described, WadStack):
+        parts[model.__name__] = model.model_json_schema(schema_generator=_Unsorted)
+    # what is converted before the model sees it
+    whole = schema["properties"]
+    table = [_ref("Described"), _ref("Published"), {"type": "null"}]
+    whole["published"]["anyOf"] = [{"type": "string", "pattern": "^[^/]+$"}, *table]
+    (name,) = whole["stacks"]["patternProperties"]
+    whole["stacks"]["patternProperties"][name] = {"anyOf": [_ref("Stack"), _ref("WadStack")]}
+    parts["Knob"]["required"].remove("source")
+    _describe_levels(schema)
+    for part in (schema, *parts.values()):
+        part["description"] = part.pop("title")
+        for place in part["properties"].values():
+            place.pop("title", None)
+    return schema
+
+
+def _describe_levels(schema: dict[str, Any]) -> None:
+    """Describe the keys that stand for those of another part."""
+    parts = schema["$defs"]
+    keys = {name: part["properties"] for name, part in (*parts.items(), ("Study", schema))}
+    for name, place in keys["GroupTiming"].items():
+        place |= {word: keys["Timing"][name][word] for word in ("description", "examples")}
+    for names, part, text in (
+        (OF_GROUP, "Group", "`{}` of a group"),
+        (OF_STUDY, "Study", "`{}` of the study"),
+        (OF_SOCKET, "Socket", "`socket.{}`"),
+        (OF_POLICY, "Policy", "`policy.{}`"),
+        (OF_LINK, "LabLink", "`{}` of the path's link"),
+        (OF_EMULATOR, "Emulator", "`{}` of the path's emulator"),
+    ):
+        for name in names:
+            if name in keys[part]:
+                examples = [keys[part][name]["examples"]]
+                described = {"description": f"Levels of {text.format(name)}.", "examples": examples}
+                keys["Factors"][name] = described | keys["Factors"][name]
 
 
 def _refuse_other_names(place: object) -> None:
@@ -54,78 +96,32 @@ def _refuse_other_names(place: object) -> None:
             _refuse_other_names(part)
 
 
-def _wad_stack() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"wad_conf": {"type": "string"}, "entry": {"type": "string"}},
-        "required": ["wad_conf"],
-        "additionalProperties": False,
-    }
-
-
-def _as_written(schema: dict[str, Any]) -> None:
-    """Allow what is converted before the model sees it."""
-    parts = schema["$defs"]
-    whole = schema["properties"]
-    whole["published"] = {
-        "anyOf": [
-            {"type": "string", "pattern": "^[^/]+$"},
-            _ref("Described"),
-            _ref("Published"),
-            {"type": "null"},
-        ],
-        "default": None,
-    }
-    (name,) = whole["stacks"]["patternProperties"]
-    either = {"anyOf": [_ref("Stack"), _ref("WadStack")]}
-    whole["stacks"]["patternProperties"] = {name: either}
-    budget = parts["Precision"]["properties"]["budget"]
-    budget["anyOf"].append({"type": "string", "pattern": DURATION})
-    wait = parts["Noise"]["properties"]["wait"]
-    parts["Noise"]["properties"]["wait"] = {
-        "anyOf": [wait, {"type": "string", "pattern": DURATION}],
-        "default": wait.pop("default"),
-    }
-    knob = parts["Knob"]
-    knob["required"].remove("source")
-    knob["properties"]["value"] = {"type": ["string", "integer"]}
-    parts["Choice"]["properties"]["published"] = {"type": ["string", "integer"]}
-    for key in CPUS:
-        parts["Socket"]["properties"][key]["anyOf"].append({"type": "integer", "minimum": 0})
-        levels = parts["Factors"]["properties"][key]["anyOf"][0]
-        levels["items"] = {"anyOf": [levels["items"], {"type": "integer", "minimum": 0}]}
-    for key, word in (("batch_B", "none"), ("yield_B", "never")):
-        amount = {"anyOf": [{"enum": ["auto", word]}, {"type": "integer", "minimum": 1}]}
-        place = parts["Policy"]["properties"][key]
-        place.pop("type", None)
-        place |= amount
-        parts["Factors"]["properties"][key]["anyOf"][0]["items"] = amount
-
-
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/$defs/{name}"}
 
 
 def as_markdown() -> str:
     """The reference: a table of the keys of each part, with defaults and examples."""
-    schema = json_schema()
+    schema = _schema()
+    found = {"Study": schema, **schema["$defs"]}
+    described, published = found["Described"], found["Published"]  # either may stand in a file
+    found["Published"] = {
+        **published,
+        "properties": described["properties"] | published["properties"],
+        "required": set(described["required"]) & set(published["required"]),
+    }
     parts = []
-    for name, keys in KEYS.items():
-        part = schema if name == "Study" else schema["$defs"][name]
-        described = schema["$defs"]["Described"] if name == "Published" else {"properties": {}}
-        properties = {**part["properties"], **described["properties"]}
-        required = set(part.get("required", ())) if name != "Published" else {"title", "source"}
+    for part in map(found.__getitem__, PARTS):
         rows = ["| key | | default | example |", "|---|---|---|---|"]
-        for key, (text, example) in keys.items():
-            default = "required" if key in required else _default(properties[key])
+        for key, place in part["properties"].items():
             row = (
                 f"`{key}`",
-                text + _choices(properties[key]),
-                default,
-                f"`{yaml_flow({key: example})[1:-1]}`",
+                place["description"] + _choices(place),
+                "required" if key in part.get("required", ()) else _default(place),
+                f"`{yaml_flow({key: place['examples'][0]})[1:-1]}`",
             )
             rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
-        parts.append(f"## {HEADINGS[name]}\n\n" + "\n".join(rows) + "\n")
+        parts.append(f"## {part['description']}\n\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from netlab.study.base import Megabytes, Model
+from netlab.tuning.knobs import key
 
 Engine = Literal["auto", "blocking", "epoll", "plain"]
 Send = Literal["copy", "zerocopy", "sendfile", "splice"]
@@ -26,10 +27,12 @@ def _text(value: object) -> object:
     return str(value) if type(value) is int else value
 
 
+_CpuList = Annotated[
+    str, Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=255)
+]
 Cpus = Annotated[
-    str,
-    BeforeValidator(_text),
-    Field(pattern=r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$", max_length=255),
+    _CpuList,
+    BeforeValidator(_text, json_schema_input_type=_CpuList | Annotated[int, Field(ge=0)]),
 ]
 """CPU numbers as the kernel writes them, ``0,2-3``."""
 
@@ -39,38 +42,30 @@ Segment = Annotated[int, Field(ge=88, le=32767)]
 BusyPoll = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class Socket(Model):
+class Socket(Model, title="`socket`"):
     """Options of every socket and thread of a study's runs; the kernel's default where left out.
 
     The agents set them, read them back and refuse a run whose option the kernel does not accept.
-
-    Parameters
-    ----------
-    pacing_MBps : float, optional
-        Pacing rate of each stream, 10^6 B/s (SO_MAX_PACING_RATE).
-    dscp : int
-        DSCP code point of the packets of both ends, IPv4 and IPv6.
-    mss_B : int, optional
-        Maximum segment size, TCP options included (TCP_MAXSEG).
-    nodelay : bool
-        TCP_NODELAY.
-    busy_poll_us : int
-        SO_BUSY_POLL.
-    cpus_sender, cpus_receiver : str, optional
-        CPU affinity of the threads on the group's sending and receiving host: one CPU each, in
-        turn, of ``0,2-3``.
-    follow_incoming_cpu : bool
-        Pin each thread to the CPU that receives its packets; excludes the CPU lists.
     """
 
-    pacing_MBps: Megabytes | None = None
-    dscp: Dscp = 0
-    mss_B: Segment | None = None
-    nodelay: bool = False
-    busy_poll_us: BusyPoll = 0
-    cpus_sender: Cpus | None = None
-    cpus_receiver: Cpus | None = None
-    follow_incoming_cpu: bool = False
+    pacing_MBps: Annotated[Megabytes | None, key("Pacing rate of each stream, 10⁶ B/s.", 100.0)] = (
+        None
+    )
+    dscp: Annotated[Dscp, key("DSCP code point of the packets.", 46)] = 0
+    mss_B: Annotated[Segment | None, key("Maximum segment size, TCP options included.", 1448)] = (
+        None
+    )
+    nodelay: Annotated[bool, key("TCP_NODELAY.", True)] = False
+    busy_poll_us: Annotated[BusyPoll, key("SO_BUSY_POLL, µs.", 50)] = 0
+    cpus_sender: Annotated[Cpus | None, key("CPUs of the sender's threads, in turn.", "0,2-3")] = (
+        None
+    )
+    cpus_receiver: Annotated[Cpus | None, key("CPUs of the receiver's threads, in turn.", "1")] = (
+        None
+    )
+    follow_incoming_cpu: Annotated[
+        bool, key("Pin each thread to the CPU that receives its packets.", True)
+    ] = False
 
     @model_validator(mode="after")
     def _one_placement(self) -> Self:
@@ -93,37 +88,36 @@ def _bytes_or(word: str) -> Callable[[object], object]:
     return check
 
 
-Batch = Annotated[int | str, BeforeValidator(_bytes_or("none"))]
-Yield = Annotated[int | str, BeforeValidator(_bytes_or("never"))]
+_Bytes = Annotated[int, Field(ge=1)]
+Batch = Annotated[
+    int | str,
+    BeforeValidator(_bytes_or("none"), json_schema_input_type=Literal["auto", "none"] | _Bytes),
+]
+Yield = Annotated[
+    int | str,
+    BeforeValidator(_bytes_or("never"), json_schema_input_type=Literal["auto", "never"] | _Bytes),
+]
 Switch = Literal["auto"] | bool
 
 
-class Policy(Model):
+class Policy(Model, title="`policy`"):
     """Processor sharing of the agents; a key left out follows the rules of the agents.
 
     The rules are in ``native/PROTOCOL.md``. Each run records what was in force at both ends, in
     the column ``policy``.
-
-    Parameters
-    ----------
-    batch_B : int or str
-        Bytes that a stream moves before the next one of its thread: ``auto``, ``none`` (no limit)
-        or a number.
-    yield_B : int or str
-        Bytes after which a sending thread yields its CPU: ``auto``, ``never`` or a number.
-    read_delay : bool or str
-        Whether a receiver sleeps after a small read.
-    sched_batch : bool or str
-        Whether the threads run as SCHED_BATCH.
-    spread : bool or str
-        Whether each thread is pinned to a CPU of its own.
     """
 
-    batch_B: Batch = "auto"
-    yield_B: Yield = "auto"
-    read_delay: Switch = "auto"
-    sched_batch: Switch = "auto"
-    spread: Switch = "auto"
+    batch_B: Annotated[
+        Batch,
+        key("Bytes that a stream moves before the next one: `auto`, `none` or a number.", 65536),
+    ] = "auto"
+    yield_B: Annotated[
+        Yield,
+        key("Bytes after which a sender yields its CPU: `auto`, `never` or a number.", "never"),
+    ] = "auto"
+    read_delay: Annotated[Switch, key("A receiver sleeps after a small read.", False)] = "auto"
+    sched_batch: Annotated[Switch, key("Threads run as SCHED_BATCH.", True)] = "auto"
+    spread: Annotated[Switch, key("Each thread is pinned to a CPU of its own.", True)] = "auto"
 
     @model_serializer(mode="wrap")
     def _only_given(self, serialize: SerializerFunctionWrapHandler) -> dict:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from netlab.study.base import Model, misplaced
 from netlab.study.mistakes import MistakesFound
+from netlab.tuning.knobs import key
 from netlab.tuning.profiles import nearest
 
 if TYPE_CHECKING:
@@ -34,45 +35,49 @@ KERNEL = "kernel"
 Segments = Annotated[int, Field(ge=0, le=1_000_000)]
 
 
-class Stack(Model):
+class Stack(Model, title="`stacks.NAME`"):
     """A congestion control: one of netlab's window laws, with parameters.
 
-    A parameter left out has the value of the law's publication.
-
-    Parameters
-    ----------
-    law : str
-        ``scalable`` (Kelly 2003), ``highspeed`` (RFC 3649), ``aimd`` or ``fast`` (Wei, Jin, Low,
-        Hegde 2006); or ``kernel`` for a module from outside of Linux, which has no parameters.
-    increase : float, optional
-        ``aimd``: segments gained in a round trip, 1 in Reno. ``scalable``: segments gained for
-        each one acknowledged, 0.01.
-    decrease : float, optional
-        Share of the window given up at a loss: ``aimd`` 0.5 as in Reno, ``scalable`` 0.125.
-    legacy_window_segments : int, optional
-        ``scalable`` grows as Reno up to here, 16.
-    alpha_packets : int, optional
-        Packets ``fast`` keeps queued, 200.
-    gamma : float, optional
-        How far ``fast`` goes in one round trip, 0.5.
-    max_ssthresh_segments : int, optional
-        Limited slow start above this window (RFC 3742); 0 or absent: none.
+    ``scalable`` (Kelly 2003), ``highspeed`` (RFC 3649), ``aimd`` or ``fast`` (Wei, Jin, Low, Hegde
+    2006); or ``kernel`` for a module from outside of Linux, which has no parameters. A parameter
+    left out has the value of the law's publication: increase 1 and decrease 0.5 in ``aimd`` as in
+    Reno, 0.01, 0.125 and 16 segments in ``scalable``, 200 packets and 0.5 in ``fast``. Limited slow
+    start is that of RFC 3742; 0: none.
     """
 
-    law: Literal["scalable", "highspeed", "aimd", "fast", "kernel"]
-    increase: Annotated[float, Field(ge=1e-6, le=1000, allow_inf_nan=False)] | None = None
-    decrease: Annotated[float, Field(ge=1e-6, le=0.999999, allow_inf_nan=False)] | None = None
-    legacy_window_segments: Segments | None = None
-    max_ssthresh_segments: Segments | None = None
-    alpha_packets: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    gamma: Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)] | None = None
+    law: Annotated[
+        Literal["scalable", "highspeed", "aimd", "fast", "kernel"],
+        key("Window law, or `kernel` for a module of the hosts.", "aimd"),
+    ]
+    increase: Annotated[
+        Annotated[float, Field(ge=1e-6, le=1000, allow_inf_nan=False)] | None,
+        key("aimd: segments gained in a round trip; scalable: for each acknowledged.", 1.0),
+    ] = None
+    decrease: Annotated[
+        Annotated[float, Field(ge=1e-6, le=0.999999, allow_inf_nan=False)] | None,
+        key("Share of the window given up at a loss.", 0.5),
+    ] = None
+    legacy_window_segments: Annotated[
+        Segments | None, key("scalable: grows as Reno up to here.", 16)
+    ] = None
+    max_ssthresh_segments: Annotated[
+        Segments | None, key("Limited slow start above this window.", 100)
+    ] = None
+    alpha_packets: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000)] | None,
+        key("fast: packets that stay queued.", 200),
+    ] = None
+    gamma: Annotated[
+        Annotated[float, Field(ge=1e-6, le=1, allow_inf_nan=False)] | None,
+        key("fast: share of the way in one round trip.", 0.5),
+    ] = None
 
     @model_validator(mode="after")
     def _keys_fit_law(self) -> Self:
-        for key in self.parameters():
-            if key not in KEYS[self.law]:
+        for name in self.parameters():
+            if name not in KEYS[self.law]:
                 takes = ", ".join(KEYS[self.law]) or "no parameters"
-                raise ValueError(f"{key}: the law {self.law} takes {takes}")
+                raise ValueError(f"{name}: the law {self.law} takes {takes}")
         if self.law == "scalable" and self.increase is not None and self.increase > 1:
             raise ValueError("increase: scalable gains at most 1 segment for each acknowledged")
         return self

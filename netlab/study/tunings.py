@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netlab.errors import BadInput
 from netlab.study.base import MTU, Model, Name, misplaced
 from netlab.study.mistakes import MistakesFound
-from netlab.tuning.knobs import Item, Knob
+from netlab.tuning.knobs import Item, Knob, key
 from netlab.tuning.profiles import (
     AS_FOUND,
     Content,
@@ -49,13 +49,16 @@ def _with_source(value: object) -> object:
 OwnKnobs = Annotated[tuple[Item, ...], BeforeValidator(_with_source)]
 
 
-class OwnTuning(Content):
+class OwnTuning(Content, title="`profiles.NAME`"):
     """A tuning that a study brings; its key under ``profiles`` is its name.
 
     As a tuning's file, but ``title``, ``source`` and the sources of knobs may be left out.
     """
 
-    knobs: OwnKnobs = ()
+    knobs: Annotated[
+        OwnKnobs,
+        key("Settings, in the order they are applied.", [{"kind": "txqueuelen", "value": 10000}]),
+    ] = ()
 
     def named(self, name: str) -> Tuning:
         """The same as a tuning of a name."""
@@ -70,30 +73,31 @@ class OwnTuning(Content):
         )
 
 
-class TuningLevel(Model):
-    """A tuning as a factor level: its name and the MTUs measured under it.
+class TuningLevel(Model, title="`tunings`"):
+    """A tuning as a factor level: its name and the MTUs measured under it."""
 
-    Parameters
-    ----------
-    name : str
-        In blocks, runs and results.
-    label : str, optional
-        In tables and charts.
-    mtus_B : tuple of int, optional
-        MTUs to set. Left out, the MTU stays as found (or as a ``mtu`` knob sets it), and is read
-        and recorded.
-    profile : str, optional
-        Name of the tuning, where it is not the level's.
-    knobs, extends : optional
-        The tuning itself, inline.
-    """
-
-    name: Name
-    label: str | None = None
-    mtus_B: Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None = None
-    profile: Name | None = None
-    extends: Name | None = None
-    knobs: Annotated[OwnKnobs | None, Field(strict=False)] = None
+    name: Annotated[Name, key("Name of the level, in runs and results.", "full")]
+    label: Annotated[str | None, key("In tables and charts.", "+ Driver Tuning")] = None
+    mtus_B: Annotated[
+        Annotated[tuple[MTU, ...], Field(strict=False, min_length=1)] | None,
+        key("MTUs to set. Left out, the MTU stays as found.", [1500, 9000]),
+    ] = None
+    profile: Annotated[
+        Name | None,
+        key("Name of the tuning, where it differs from the level's.", "openlab-2003-full"),
+    ] = None
+    extends: Annotated[
+        Name | None,
+        key("A tuning whose knobs come first; the others are inline.", "openlab-2003-kernel"),
+    ] = None
+    knobs: Annotated[
+        OwnKnobs | None,
+        key(
+            "The tuning itself, inline.",
+            [{"kind": "sysctl", "name": "net.core.rmem_max", "value": 67108864}],
+            strict=False,
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _one_tuning(self) -> Self:

@@ -16,10 +16,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from netlab.errors import BadInput
+from netlab.files.yaml_file import validated
+from netlab.study.base import Model
 from netlab.study.stacks import Stack
+from netlab.tuning.knobs import key
 
 MAX_BYTES = 1 << 16
 _HEAD = re.compile(r"\[([^\[\]]+)\]")
@@ -33,6 +36,13 @@ UNMODELLED = {
 
 FROM_STUDY = ("src_addr", "src_port", "dst_addr", "dst_port", "sndbuf", "rcvbuf")
 """Keys that a study sets elsewhere: its groups choose the flows and their buffers."""
+
+
+class WadStack(Model, title="`stacks.NAME`, from a wad.conf"):
+    """A congestion control of a study that an entry of a ``wad.conf`` defines."""
+
+    wad_conf: Annotated[str, key("A wad.conf beside the study.", "wad.conf")]
+    entry: Annotated[str | None, key("Its entry, where it has several.", "GVA")] = None
 
 
 @dataclass(frozen=True)
@@ -141,25 +151,14 @@ def with_wad_conf(content: dict, study_file: Path) -> dict:
 
 
 def _entry(name: str, reference: dict, study_file: Path) -> WadEntry:
-    where, key = str(study_file), f"stacks.{name}"
-    extra = sorted(str(word) for word in reference.keys() - {"wad_conf", "entry"})
-    if extra:
-        raise BadInput(
-            "unknown key beside wad_conf; allowed is entry",
-            where=where,
-            key=f"{key}.{extra[0]}",
-            code="E-STUDY-007",
-        )
-    file = reference["wad_conf"]
-    if not isinstance(file, str):
-        raise BadInput(
-            "not a file name", where=where, key=f"{key}.wad_conf", value=file, code="E-STUDY-008"
-        )
-    entries = {entry.name: entry for entry in read_wad(study_file.parent / file)}
-    wanted = reference.get("entry", next(iter(entries)) if len(entries) == 1 else None)
+    where = str(study_file)
+    stack = validated(WadStack, reference, f"{where}: stacks.{name}")
+    entries = {entry.name: entry for entry in read_wad(study_file.parent / stack.wad_conf)}
+    wanted = stack.entry or (next(iter(entries)) if len(entries) == 1 else None)
     if wanted not in entries:
-        problem = f"choose an entry of {file}: {', '.join(entries)}"
-        raise BadInput(problem, where=where, key=f"{key}.entry", value=wanted, code="E-STUDY-009")
+        problem = f"choose an entry of {stack.wad_conf}: {', '.join(entries)}"
+        at = f"stacks.{name}.entry"
+        raise BadInput(problem, where=where, key=at, value=wanted, code="E-STUDY-009")
     return entries[wanted]
 
 

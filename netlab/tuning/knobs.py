@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -87,21 +87,19 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class HostSetting(Frozen):
-    """One setting of a host, without a value.
+def key(description: str, example: object, **limits: Any) -> Any:
+    """A key of a file, for ``Annotated``: the schema, the guide and the errors describe it so."""
+    return Field(description=description, examples=[example], **limits)
 
-    Parameters
-    ----------
-    kind : str
-        ``sysctl``, ``mtu``, ``txqueuelen``, ``ring``, ``coalesce``, ``feature``, ``defer``,
-        ``adaptive``, ``pause``, ``channels``, ``napi``, ``offload``,
-        ``qdisc``, ``module``, ``governor``, ``irq`` or ``pci``.
-    name : str, optional
-        Which of that kind; ``mtu`` and ``txqueuelen`` have none.
-    """
 
-    kind: Kind
-    name: str | None = None
+class HostSetting(Frozen, title="`records` of a tuning"):
+    """One setting of a host, without a value."""
+
+    kind: Annotated[Kind, key("Kind of the setting.", "sysctl")]
+    name: Annotated[
+        str | None,
+        key("Setting of that kind; `mtu` and `txqueuelen` have none.", "net.ipv4.tcp_sack"),
+    ] = None
 
     @model_validator(mode="after")
     def _check_name(self) -> Self:
@@ -127,28 +125,25 @@ class HostSetting(Frozen):
         return f"{self.kind} {self.name}" if self.name else self.kind
 
 
-class Knob(HostSetting):
+class Knob(HostSetting, title="A knob"):
     """One setting and the value it should have.
 
-    Parameters
-    ----------
-    value : str
-        Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in
-        descriptors, ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or
-        ``off`` for a switch; ``loaded`` or ``absent`` for a module, which is that of a congestion
-        control; see :mod:`netlab.tuning.values` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
-    source : str
-        Document and section of the value.
-    note : str, optional
-        Remark for the reader.
-    when_missing : str, optional
-        Known reason why a kernel or card lacks it; added to the host's reason.
+    Runs of blanks become one. MTU in bytes, queue length in packets, ring sizes in descriptors,
+    ``*-usecs`` in microseconds, ``gro_flush_timeout`` in nanoseconds; ``on`` or ``off`` for a
+    switch; ``loaded`` or ``absent`` for the module of a congestion control; see
+    :mod:`netlab.tuning.values` for ``qdisc``, ``irq``, ``pci`` and ``governor``.
     """
 
-    value: Annotated[str, BeforeValidator(_as_text)]
-    source: str = Field(min_length=1)
-    note: str | None = None
-    when_missing: str | None = None
+    value: Annotated[
+        str,
+        BeforeValidator(_as_text, json_schema_input_type=str | int),
+        key("Value to set: a whole number, or text; on and off in quotes.", 1),
+    ]
+    source: Annotated[str, key("Where the value is from.", "appendix D", min_length=1)]
+    note: Annotated[str | None, key("Remark for readers.", "In pages.")] = None
+    when_missing: Annotated[
+        str | None, key("Known reason why a kernel or card lacks it.", "left Linux in 4.12")
+    ] = None
 
     @model_validator(mode="after")
     def _check_value(self) -> Self:
@@ -187,38 +182,42 @@ class Knob(HostSetting):
         return commands.command(self.kind, self.name, self.value, interface)
 
 
-class KnobOption(Frozen):
+class KnobOption(Frozen, title="`first_supported` of a choice"):
     """One way to get the effect of a :class:`Choice`: knobs that are set together.
 
-    Parameters
-    ----------
-    knobs : tuple of Knob
-        All or none are set; without one of them the next option is tried.
-    needs : str, optional
-        ``software_deferral``: only for hosts that ask for it.
+    All or none are set; without one of them the next option is tried.
     """
 
-    knobs: tuple[Knob, ...] = Field(min_length=1)
-    needs: Literal["software_deferral"] | None = None
+    knobs: Annotated[
+        tuple[Knob, ...],
+        key(
+            "Knobs that are set together.",
+            [{"kind": "ring", "name": "rx", "value": 2048}],
+            min_length=1,
+        ),
+    ]
+    needs: Annotated[
+        Literal["software_deferral"] | None,
+        key("Only for hosts that defer interrupts in software.", "software_deferral"),
+    ] = None
 
 
-class Choice(Frozen):
-    """A parameter that hosts offer in different forms; the first supported option is set.
+class Choice(Frozen, title="A choice between knobs"):
+    """A parameter that hosts offer in different forms; the first supported option is set."""
 
-    Parameters
-    ----------
-    parameter : str
-        Its name in the documents (``RxIntDelay``).
-    published : str
-        Its value in the documents.
-    first_supported : tuple of KnobOption
-        In order of preference.
-    """
-
-    parameter: str
-    published: Annotated[str, BeforeValidator(_as_text)]
-    note: str | None = None
-    first_supported: tuple[KnobOption, ...] = Field(min_length=1)
+    parameter: Annotated[str, key("Name of the parameter in a document.", "RxIntDelay")]
+    published: Annotated[
+        str, BeforeValidator(_as_text, json_schema_input_type=str | int), key("Its value there.", 0)
+    ]
+    note: Annotated[str | None, key("Remark for readers.", "In units of 0.8192 µs.")] = None
+    first_supported: Annotated[
+        tuple[KnobOption, ...],
+        key(
+            "Ways to get its effect; the first that the host supports is taken.",
+            [{"knobs": [{"kind": "coalesce", "name": "rx-usecs", "value": 0}]}],
+            min_length=1,
+        ),
+    ]
 
 
 def _item_tag(item: object) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
@@ -26,6 +26,7 @@ from netlab.tuning.knobs import (
     Knob,
     KnobOption,
     item_key,
+    key,
 )
 
 __all__ = [
@@ -56,28 +57,18 @@ _REMARKS = {"source", "note", "when_missing", "published"}
 
 
 class Content(Frozen):
-    """Content of a tuning besides its name.
+    """Content of a tuning besides its name; its knobs replace those of the same name below."""
 
-    Parameters
-    ----------
-    title, source : str
-        For people: what it is, and the document it comes from.
-    notes : tuple of str
-        Remarks for the reader.
-    extends : str, optional
-        The tuning whose knobs come first; knobs given here replace its knobs of the same name.
-    knobs : tuple of Knob or Choice
-        In the order they are applied.
-    records : tuple of HostSetting
-        Read and recorded, never set.
-    """
-
-    title: str = ""
-    source: str = ""
-    notes: tuple[str, ...] = ()
-    extends: str | None = None
+    title: Annotated[str, key("What it is.", "Large buffers")] = ""
+    source: Annotated[str, key("Where its values are from.", "our operations handbook")] = ""
+    notes: Annotated[tuple[str, ...], key("Remarks for readers.", ["Set on both hosts."])] = ()
+    extends: Annotated[
+        str | None, key("A tuning whose knobs come first.", "openlab-2003-kernel")
+    ] = None
     knobs: tuple[Item, ...] = ()
-    records: tuple[HostSetting, ...] = ()
+    records: Annotated[
+        tuple[HostSetting, ...], key("Settings that are read and recorded only.", [{"kind": "mtu"}])
+    ] = ()
 
     @model_validator(mode="after")
     def _once(self) -> Self:
