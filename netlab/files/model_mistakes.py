@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import json
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from netlab.errors import CODE, BadInput
 
@@ -111,12 +113,18 @@ def _placed(problem: Any) -> Any:
 def _mistake(problem: Any, model: type[BaseModel], at: str, place: Place) -> BadInput:
     key = ".".join(str(part) for part in place)
     kind, value = problem["type"], problem.get("input")
+    keys = _keys(model, problem["loc"][:-1])
     shape = next((noun for known, noun in _NOUNS.items() if isinstance(value, known)), None)
     if kind == "missing":
-        return BadInput("required key is missing", where=at, key=key, code="E-YAML-021")
+        field = keys.get(problem["loc"][-1])  # None for an item of a pair
+        message = "required key is missing"
+        if field and field.description and field.examples:
+            example = json.dumps(field.examples[0], ensure_ascii=False)
+            message += f". {field.description} Example: {example}"
+        return BadInput(message, where=at, key=key, code="E-YAML-021")
     scalar = None if shape else value
     if kind == "extra_forbidden":
-        message = f"unknown key; {_nearest(str(place[-1]), _allowed(model, problem['loc'][:-1]))}"
+        message = f"unknown key; {_nearest(str(place[-1]), [*map(str, keys)])}"
         return BadInput(message, where=at, key=key, value=scalar, code="E-YAML-020")
     message = problem["msg"].removeprefix("Value error, ")
     if shape and kind != "value_error" and not CODE.fullmatch(kind):
@@ -147,14 +155,14 @@ def _nearest(key: str, allowed: list[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"allowed: {', '.join(allowed) or 'none'}"
 
 
-def _allowed(model: type[BaseModel], loc: Place) -> list[str]:
-    """Keys that the model has at a location."""
+def _keys(model: type[BaseModel], loc: Place) -> dict[str | int, FieldInfo]:
+    """Keys that the model has at a location, with their fields."""
     kinds: list[Any] = [model]
     for part in loc:
         below = list(_below(kinds, part))
         kinds = below or kinds  # the name of a union's branch leads nowhere
     models = [kind for kind in _members(kinds) if _is_model(kind)]
-    return [field.alias or name for m in models for name, field in m.model_fields.items()]
+    return {field.alias or name: field for m in models for name, field in m.model_fields.items()}
 
 
 def _below(kinds: list[Any], part: str | int) -> Iterator[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 
 import guide
@@ -163,10 +162,14 @@ def test_a_mistake_is_refused_by_the_schema_and_by_netlab(name, tmp_path):
 @pytest.mark.parametrize(
     "key", [k for k, p in SCHEMA["properties"].items() if k in SCHEMA["required"]]
 )
-def test_a_missing_key_is_refused(key):
-    content = copy.deepcopy(CONTENT)
+def test_a_missing_key_is_refused_and_described(key, tmp_path):
+    content = json.loads(json.dumps(CONTENT))
     del content[key]
-    assert not VALIDATOR.is_valid(json.loads(json.dumps(content)))
+    assert not VALIDATOR.is_valid(content)
+    (tmp_path / "mine.yml").write_text(json.dumps(content))
+    with pytest.raises(BadInput) as caught:
+        load(tmp_path / "mine.yml")
+    assert SCHEMA["properties"][key]["description"] in str(caught.value)
 
 
 @pytest.mark.parametrize(
