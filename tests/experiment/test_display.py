@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from rich.console import Console
+from traitlets.config import Config
 
 from netlab.errors import BadInput
 from netlab.experiment import display
@@ -115,7 +116,8 @@ def test_without_a_notebook_or_terminal_there_are_lines():
 
 def shown_by(code, **names):
     """Standard output of a cell that fails, in a shell of IPython."""
-    shell = InteractiveShell()
+    # at exit the home directory with a history's database would be gone
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
     shell.user_ns.update(names)
     out = io.StringIO()
     shell._showtraceback = lambda kind, value, lines: out.write("\n".join(lines))
