@@ -88,13 +88,7 @@ class Measured:
 
     def table(self, group: str, quantity: str = "goodput") -> pd.DataFrame:
         """One group laid out as the report prints it; see :func:`printed.as_printed`."""
-        return printed.as_printed(
-            self.cells,
-            group,
-            study=self.study,
-            quantity=quantity,
-            bottlenecks=self.bottlenecks,
-        )
+        return printed.as_printed(self.cells, group, study=self.study, quantity=quantity)
 
 
 @computed_once

@@ -170,14 +170,13 @@ def as_printed(
     *,
     study: Study | None = None,
     quantity: str = "goodput",
-    bottlenecks: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Lay out one group as the report prints it.
 
     Parameters
     ----------
     cells : DataFrame
-        From :class:`netlab.analysis.cells.Cells`.
+        From :func:`netlab.analysis.measured.from_frames`.
     group : str
         Name of the group.
     study : Study, optional
@@ -185,8 +184,6 @@ def as_printed(
     quantity : str
         ``goodput`` in MB/s, ``percent`` of the bus, ``both``, ``bottleneck``, or ``address``: the
         name of the cell within its group.
-    bottlenecks : DataFrame, optional
-        From :func:`netlab.analysis.bottleneck.verdicts`; needed for ``bottleneck``.
 
     Returns
     -------
@@ -198,12 +195,6 @@ def as_printed(
     _check_quantity(quantity)
     part = of_group(cells, group)
     if quantity == "bottleneck":
-        if bottlenecks is None:
-            raise BadInput(
-                "is needed to lay out bottlenecks", key="bottlenecks", code="E-ANALYSIS-017"
-            )
-        keys = ["group", "tuning", "mtu_B", "streams", "factors"]
-        part = part.merge(bottlenecks[[*keys, "bottleneck"]], on=keys, how="left")
         texts = part["bottleneck"].fillna(MISSING).tolist()
     elif quantity == "address":
         texts = [cell_address(row) for row in part.to_dict("records")]
