@@ -189,7 +189,7 @@ def check_lab_controls(
         raise Unsupported(
             f"{study.name} needs netlab's own congestion control {', '.join(ours)}, and this "
             f"netlab is built without BPF: {lack}",
-            code="E-CONGESTION-006",
+            code="E-RUN-017",
         )
 
 

@@ -153,6 +153,7 @@ def test_a_relative_directory_is_taken_from_here_or_else_from_the_checkout(
     (tmp_path / "data" / "studies").mkdir(parents=True)
     (tmp_path / "data" / "tunings").symlink_to(synthetic.data_dir() / "tunings")
     monkeypatch.setenv("NETLAB_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("NETLAB_HOME")
     monkeypatch.chdir("/")
     assert load_measured("store").results == tmp_path / "store"
 

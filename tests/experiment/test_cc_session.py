@@ -215,6 +215,6 @@ def test_a_lab_is_refused_before_it_is_made_if_the_build_lacks_bpf(tmp_path):
     check_lab_controls(study, None, available=kernel)
     with pytest.raises(Unsupported, match=r"without BPF: no clang; install .*") as caught:
         check_lab_controls(study, "no clang; install it", available=kernel)
-    assert caught.value.code == "E-CONGESTION-006"
+    assert caught.value.code == "E-RUN-017"
     plain = studies.load(paths.study_file("openlab-2003"))
     check_lab_controls(plain, "no clang; install it", available=kernel)
