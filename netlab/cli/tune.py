@@ -65,8 +65,7 @@ def _recovered(study: Study) -> Iterator[str]:
                 for host, endpoint in endpoints.items():
                     answers = endpoint.recover()
                     for answer in answers:
-                        names = ("event",) if "journal" in answer else ("knob", "name", "status")
-                        words = [answer.get(key) for key in (*names, "journal", "reason")]
+                        words = [answer.get(key) for key in ("knob", "name", "status", "reason")]
                         yield f"{host}: {' '.join(str(word) for word in words if word)}"
                     if not answers:
                         yield f"{host}: nothing to recover"

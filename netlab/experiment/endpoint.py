@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import netlab
 from netlab import core
@@ -157,9 +157,8 @@ class Endpoint:
     @contextmanager
     def tune_process(self, *, sudo: bool = True) -> Iterator[_Lines]:
         """A ``gensink tune`` on the host, as root unless it only reads."""
-        journal = f"{PurePosixPath(self.binary).parent}/journal"
         times = ("--hold-s", str(HOLD_S), "--silence-s", str(SILENCE_S))
-        argv = (self.binary, "tune", "--journal", journal, *times)
+        argv = (self.binary, "tune", *times)
         process = self.host.start(argv, sudo=sudo).keep_alive()
         try:
             yield _Lines(process)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from netlab.errors import HostError
 from netlab.hosts.host import Host
 
-# Prints the cache directory, then each file and its size; journals of a root's tune lie in it.
+# Prints the cache directory, then each file and its size.
 LIST = r"""
 d=${XDG_CACHE_HOME:-$HOME/.cache}/netlab
 if [ -L "$d" ] || { [ -e "$d" ] && ! [ -O "$d" ]; }; then
@@ -20,9 +20,15 @@ if [ -d "$d" ]; then
   done
 fi
 """
-# Arguments: the cache directory. Locks that a process has stay.
+# Prints the journal of root's tune in this network namespace.
+JOURNALS = r"""
+for f in /run/netlab/tune-"$(stat -Lc %i /proc/self/ns/net)"-*.journal; do
+  if [ -e "$f" ]; then echo "$f"; fi
+done
+"""
+# Arguments: the cache directory, journals. Locks that a process has stay.
 REMOVE = r"""
-rm -rf -- "$1" || exit 1
+rm -rf -- "$@" || exit 1
 for f in /run/netlab/*.lock "/run/user/$(id -u)"/agent-*.lock; do
   [ -O "$f" ] || continue
   if command -v flock >/dev/null 2>&1; then flock -n "$f" rm -f -- "$f"; fi
@@ -45,19 +51,21 @@ class Cleaned:
         The cache directory.
     files : dict of str to int
         Files in it and their sizes in bytes; may be empty.
+    journals : tuple of str
+        Journals removed.
     """
 
     directory: str
     files: dict[str, int]
+    journals: tuple[str, ...]
 
     def text(self) -> str:
         """One sentence."""
+        noted = "".join(f"; removed {path}" for path in self.journals)
         if not self.files:
-            return f"no files of netlab in {self.directory}"
+            return f"no files of netlab in {self.directory}{noted}"
         size_kB = sum(self.files.values()) / 1000
-        journals = sum(name.endswith(".journal") for name in self.files)
-        noted = f", {journals} of them journals" if journals else ""
-        return f"removed {self.directory}: {len(self.files)} files{noted}, {size_kB:.0f} kB"
+        return f"removed {self.directory}: {len(self.files)} files, {size_kB:.0f} kB{noted}"
 
 
 def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
@@ -95,22 +103,18 @@ def clean_host(host: Host, *, journals: bool = False) -> Cleaned:
             "a start-up file of the shell prints text or changes the output of commands",
             code="E-HOST-033",
         )
-    if privileged and not host.is_root:  # the journals are root's
-        found = host.run(("find", f"{directory}/journal", "-type", "f"), check=False, sudo=True)
-        files |= dict.fromkeys(
-            (name.removeprefix(f"{directory}/") for name in found.stdout.splitlines()), 0
-        )
-    left = [name for name in files if name.endswith(".journal")]
+    listed = host.run(("sh", "-c", JOURNALS), check=False, sudo=privileged)
+    left = tuple(listed.stdout.splitlines())
     if left and not journals:
         raise HostError(
             host.name,
-            f"{len(left)} journals in {directory} say that settings are not reverted, or a netlab "
-            "is at work: run `netlab tune recover` first, or remove them too with --journals",
+            f"{left[0]} names settings that are not reverted, or a netlab is at work: run "
+            "`netlab tune recover` first, or remove it too with --journals",
             code="E-HOST-034",
         )
-    done = host.run(("sh", "-c", REMOVE, "clean", directory), check=False, sudo=privileged)
+    done = host.run(("sh", "-c", REMOVE, "clean", directory, *left), check=False, sudo=privileged)
     if done.exit_status != 0:
         raise HostError(
             host.name, f"{directory} cannot be removed", output=done.stderr, code="E-HOST-035"
         )
-    return Cleaned(directory, files)
+    return Cleaned(directory, files, left)

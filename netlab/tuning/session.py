@@ -19,7 +19,6 @@ from netlab.tuning.result import Collected, Drift, TuningResult
 __all__ = ["Drift", "TuneChannel", "TuningResult", "TuningSession"]
 
 _INTERFACE = re.compile(r"(?!\.{1,2}$)[!-.0-9;-~]{1,15}")
-_OWNER = re.compile(r"[A-Za-z0-9_.:@-]{1,64}")
 _LEFT = {"failed", "absent"}
 """A knob that a revert did not restore; it stays in the host's journal."""
 
@@ -60,8 +59,6 @@ class TuningSession:
         Applied after the profile, in place of its knobs of the same name.
     software_deferral : bool
         Whether interrupt delay is emulated in software where the card has none.
-    owner : str
-        Name of the session in the host's journal.
     hold_s : float
         The ``--hold-s`` that `gensink tune` was started with. A thread sends a keepalive every
         third of it; 0 leaves that to calls of :meth:`keepalive`.
@@ -77,7 +74,7 @@ class TuningSession:
     Raises
     ------
     BadInput
-        An interface name that the kernel refuses, or a bad owner.
+        An interface name that the kernel refuses.
     TuningError
         The host refused a value, somebody else is tuning it, or the connection is gone.
     """
@@ -91,7 +88,6 @@ class TuningSession:
         *,
         extra_knobs: Iterable[Knob] = (),
         software_deferral: bool = False,
-        owner: str = "netlab",
         hold_s: float = 30.0,
         timeout_s: float = 20.0,
         host: str = "",
@@ -106,13 +102,9 @@ class TuningSession:
                 value=interface,
                 code="E-TUNING-009",
             )
-        if not _OWNER.fullmatch(owner):
-            raise BadInput(
-                "1 to 64 letters, digits or _-.:@", key="owner", value=owner, code="E-TUNING-010"
-            )
         self.profile, self.interface, self.mtu_B = profile, interface, mtu_B
         self._extra, self._software_deferral = tuple(extra_knobs), software_deferral
-        self._owner, self._hold_s = owner, hold_s
+        self._hold_s = hold_s
         self._where = f"{host}: " if host else ""
         self._clock, self._sleep, self._on_wait = clock, sleep, on_wait
         self._requests = Requests(channel, timeout_s=timeout_s)
@@ -128,7 +120,7 @@ class TuningSession:
 
     @property
     def ready(self) -> dict[str, Any]:
-        """First line of the host: version, digest, right to write, stale journals."""
+        """First line of the host: version, digest, right to write, knobs left by dead sessions."""
         if self._ready is None:
             self._ready = self._requests.ready()
         return self._ready
@@ -164,22 +156,17 @@ class TuningSession:
 
     def recover(self) -> tuple[dict[str, Any], ...]:
         """Revert the knobs that sessions left which died together with their guard."""
-        answers = self._while_busy("recover")[:-1]
+        try:
+            answers = self._while_busy("recover")[:-1]
+        except TuneFault as fault:
+            raise TuningError(f"{self._where}{fault}", code="E-TUNING-018") from fault
         self._got.recovered.extend(answers)
         failed = [_explained(answer) for answer in answers if answer.get("status") == "failed"]
-        damaged = [answer for answer in answers if answer.get("event") == "damaged"]
         if failed:
             raise TuningError(
                 f"{self._where}a session that died left settings changed, and they cannot be "
                 f"reverted: {', '.join(failed)}",
                 code="E-TUNING-011",
-            )
-        if damaged:
-            files = ", ".join(f"{answer['journal']} ({answer['reason']})" for answer in damaged)
-            raise TuningError(
-                f"{self._where}the journal of a session that died is damaged: {files}; check the "
-                "settings of the host and remove the file, or restart the host",
-                code="E-TUNING-018",
             )
         return tuple(answers)
 
@@ -208,7 +195,7 @@ class TuningSession:
             if self.only_reads:
                 return self
             self._begun = True
-            self._while_busy("begin", owner=self._owner)
+            self._while_busy("begin")
             self._start_keepalive()
             for change in changes:
                 self._apply(change)

@@ -22,7 +22,7 @@ def host(tmp_path):
 @pytest.fixture
 def cache(tmp_path):
     cache = tmp_path / "my home" / ".cache" / "netlab"
-    (cache / "journal").mkdir(parents=True)
+    cache.mkdir(parents=True)
     (cache / "gensink-1").write_bytes(b"x" * 5000)
     (cache.parent / "other").write_text("of another program")
     return cache
@@ -52,12 +52,15 @@ def test_leases_of_this_user_are_removed_and_those_of_others_stay(host):
 
 
 def test_journals_stay_unless_asked_for(host, cache):
-    (cache / "journal" / "1-2-3.journal").write_text("open")
+    inode = os.stat("/proc/self/ns/net").st_ino
+    journal = Path(f"/run/netlab/tune-{inode}-0.journal")
+    journal.parent.mkdir(mode=0o700, exist_ok=True)
+    journal.write_text("set knob=mtu")
     with pytest.raises(HostError, match="netlab tune recover") as caught:
         clean_host(host)
-    assert caught.value.code == "E-HOST-034" and cache.exists()
-    assert "1 of them journals" in clean_host(host, journals=True).text()
-    assert not cache.exists()
+    assert caught.value.code == "E-HOST-034" and cache.exists() and journal.exists()
+    assert f"removed {journal}" in clean_host(host, journals=True).text()
+    assert not cache.exists() and not journal.exists()
 
 
 def test_a_link_in_place_of_the_cache_is_refused(host, cache, tmp_path):

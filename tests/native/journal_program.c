@@ -16,16 +16,16 @@ int main(void)
 			return 2;
 		if (nl_journal_parse(&j, text, len) < 0)
 			return 1;
-		printf("open=%d bad=%zu owner=%s\n", j.has_open, j.bad_lines, j.owner);
+		printf("bad=%zu\n", j.bad_lines);
 		for (size_t i = 0; i < j.count; i++) {
 			const struct nl_entry *e = &j.entry[i];
 			struct nl_value found;
 
 			snprintf(found.text, sizeof(found.text), "%s", e->wanted);
 			snprintf(found.exact, sizeof(found.exact), "%s", e->wanted);
-			printf("%s|%s|%s|%s|%s|%s|%d%d%d|%d\n", nl_knob_ops_of(&e->knob)->kind,
+			printf("%s|%s|%s|%s|%s|%s|%d%d|%d\n", nl_knob_ops_of(&e->knob)->kind,
 			       e->knob.name, e->knob.interface, e->old, e->wanted, e->readback,
-			       e->written, e->pending, e->done, nl_entry_is_ours(e, &found, 0));
+			       e->written, e->pending, nl_entry_is_ours(e, &found, 0));
 		}
 		puts(".");
 		fflush(stdout);

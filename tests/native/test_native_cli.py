@@ -241,7 +241,7 @@ def test_a_silence_limit_ends_a_command_that_serves(own_network, gensink, comman
         ("agent", ["--silence-s"]),
         ("cc", ["--silence-s"]),
         ("emulate", []),
-        ("tune", ["--journal", "--hold-s", "--silence-s"]),
+        ("tune", ["--hold-s", "--silence-s"]),
         ("meter", ["--seconds", "--json"]),
         ("copyrate", ["--budget-ms"]),
     ],

@@ -22,22 +22,6 @@
 enum { ATTEMPTS = 100, HOLDER_MAX = 320 };
 enum { REFUSED_MAX = 4096 }; /* refused processes that one holder can be named to */
 
-static int open_directory(char path[64])
-{
-	long uid = (long)geteuid();
-	int fd;
-
-	if (uid == 0)
-		snprintf(path, 64, "/run/netlab");
-	else
-		snprintf(path, 64, "/run/user/%ld", uid);
-	fd = nl_private_dir_open(path, uid == 0);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, 64, "/tmp/netlab-%ld", uid);
-	return nl_private_dir_open(path, 1);
-}
-
 /* fgetpwent() instead of getpwuid(), which a static binary cannot use. */
 static void user_name(uid_t uid, char *name, size_t size)
 {
@@ -105,13 +89,12 @@ static int attempt(struct nl_host_lock *lock, const struct nl_host_lock_kind *ki
 		   unsigned long long netns, struct nl_err *err)
 {
 	char directory[64], file[48];
-	int dir = open_directory(directory), code = NL_OK;
+	int dir = nl_run_dir_open(directory, 1), code = NL_OK;
 	struct stat mine, named;
 
 	if (dir < 0)
 		return nl_fail(err, NL_REFUSED, "the directory %s for locks: %s", directory,
-			       errno == EPERM ? "it belongs to another user, or others can write it"
-					      : strerror(errno));
+			       nl_private_dir_error(errno));
 	snprintf(file, sizeof(file), "%s-%llu.lock", kind->name, netns);
 	snprintf(lock->path, sizeof(lock->path), "%s/%s", directory, file);
 	lock->fd = openat(dir, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -32,7 +32,7 @@ static int memfd_again(int fd)
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDWR | O_CLOEXEC);
+	return open(path, O_RDWR); /* a modprobe inherits the lock */
 }
 
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
@@ -43,7 +43,7 @@ int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why)
 	memset(g, 0, sizeof(*g));
 	g->pipe_fd = -1;
 	g->hold_ns = hold_ns;
-	g->lock_fd = memfd_create("netlab-guard", MFD_CLOEXEC);
+	g->lock_fd = memfd_create("netlab-guard", 0);
 	if (g->lock_fd < 0 || ftruncate(g->lock_fd, (off_t)sizeof(*g->shared)) < 0)
 		goto fail;
 	/* A mapping, which the child inherits, references its open file description and thereby the
@@ -72,9 +72,10 @@ struct child {
 	struct nl_guard_shared *shared;
 	uint64_t hold_ns;
 	pid_t parent;
-	int pipe, go, lock, dir, journal;
+	int pipe, go, lock;
 	struct nl_host_lock session;
-	const char *file;
+	struct nl_journal_file file;
+	size_t first;
 };
 
 /* Close everything else, above all the controller's streams: an SSH session does not end while they
@@ -87,8 +88,8 @@ static void close_others(const struct child *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < (rlim_t)max)
 		max = (int)files.rlim_cur;
 	for (int fd = 0; fd < max; fd++)
-		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->dir &&
-		    fd != c->journal && fd != c->session.fd)
+		if (fd != c->pipe && fd != c->go && fd != c->lock && fd != c->file.dir &&
+		    fd != c->session.fd)
 			close(fd);
 	/* Reserve the lowest numbers for /dev/null, so that no later file is a standard stream. */
 	for (int fd = open("/dev/null", O_RDWR); fd >= 0 && fd < 2;)
@@ -113,15 +114,12 @@ static int child_attempt(const struct child *c)
 {
 	struct nl_revert_sum sum;
 	struct nl_journal j;
-	int complete;
 
-	if (nl_journal_load(c->journal, &j) < 0)
+	nl_revert_release();
+	if (nl_journal_load(&c->file, &j) < 0)
 		return -1;
-	sum = nl_revert_all(&j, c->journal, 1, NULL, NULL);
-	complete = nl_revert_complete(&j, &sum);
+	sum = nl_revert_all(&j, &c->file, c->first, 1, NULL, NULL);
 	nl_journal_free(&j);
-	if (complete)
-		nl_journal_remove(c->dir, c->file);
 	/* each attempt counts what the one before left open */
 	atomic_fetch_add(&c->shared->restored, sum.restored);
 	atomic_fetch_add(&c->shared->conflicts, sum.conflicts);
@@ -182,18 +180,17 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 
 /* --- the parent --- */
 
-int nl_guard_start(struct nl_guard *g, int dir, const char *file,
+int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why)
 {
 	struct child c = {.shared = g->shared, .hold_ns = g->hold_ns, .parent = getpid(),
-			  .lock = -1, .dir = dir, .journal = -1, .session = *session, .file = file};
+			  .lock = -1, .session = *session, .file = *file, .first = first};
 	int ends[2] = {-1, -1}, go[2] = {-1, -1};
 	char byte = 0;
 	pid_t pid = -1;
 
 	c.lock = memfd_again(g->lock_fd);
-	c.journal = nl_journal_reopen(dir, file);
-	if (c.lock >= 0 && c.journal >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
+	if (c.lock >= 0 && pipe2(ends, O_CLOEXEC) == 0 &&
 	    pipe2(go, O_CLOEXEC) == 0)
 		pid = fork();
 	if (pid == 0) {
@@ -231,8 +228,6 @@ int nl_guard_start(struct nl_guard *g, int dir, const char *file,
 		close(ends[0]);
 	if (c.lock >= 0)
 		close(c.lock);
-	if (c.journal >= 0)
-		close(c.journal);
 	if (pid < 0) {
 		if (ends[1] >= 0)
 			close(ends[1]);

@@ -5,7 +5,8 @@
  * closes) or has sent no keepalive for hold_ns.
  *
  * Parent and guard exclude each other with an exclusive flock, on separate open file descriptions
- * of one memfd; the kernel releases it with its holder. The memfd's shared page has their state:
+ * of one memfd; the kernel releases it with its holder. A modprobe of either inherits it, so that the
+ * other one waits for what it is about to do. The memfd's shared page has their state:
  * under the lock the parent sets `ended`, the guard `taken`, and the other one then does nothing. A
  * parent that still has the lock 5 s after the timeout is killed, since its knobs cannot be
  * reverted otherwise.
@@ -32,9 +33,9 @@ struct nl_guard {
 /* Create the lock and the shared page. 0, or -1 with a reason. */
 int nl_guard_open(struct nl_guard *g, uint64_t hold_ns, struct nl_err *why);
 
-/* Fork the child, which guards journal `file` in `dir`. It inherits the
+/* Fork the child, which reverts the entries of the journal from number `first` on. It inherits the
  * session's lock, which stays taken until the knobs are reverted. 0, or -1. */
-int nl_guard_start(struct nl_guard *g, int dir, const char *file,
+int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why);
 
 /* True if the child is alive; reaps a dead one. */

@@ -1,27 +1,19 @@
-/* journal: the changes to this host, recorded before they are made.
+/* journal: the changes to this host that are not reverted, recorded before they are made.
  *
- * One append-only file per session, one record per line:
+ * One file for each user and network namespace, tune-INODE-COOKIE.journal in the directory of
+ * base/private_dir.h, which ends with the boot, as every knob does. It has one line for each knob, in the
+ * order of the changes, in the format of a request:
  *
- *     <crc32, 8 hex digits> <record>\n
+ *     set knob=K [name=..] [interface=.. ifindex=I] old=EXACT [wanted=TEXT] [readback=EXACT]
  *
- * The checksum covers the record, which has the format of a request:
+ * Every change of it writes a new file and renames it over the old one, so it is whole at any moment.
+ * `wanted` marks a write that began and was not read back, at most one after a crash: the knob has the
+ * value of before, the wanted one, or a mixture, since a sysctl of several numbers stores each one as it is parsed.
  *
- *     open version=1 netns=I cookie=C boot=UUID pid=P started=T owner=WORD
- *     set n=N knob=K [name=..] [interface=.. ifindex=I] old=EXACT wanted=TEXT
- *                                                                     before the knob is written
- *     wrote n=N readback=EXACT                                        after it was read back
- *     done n=N status=restored|conflict                               after it was reverted
+ * An inode of a namespace is used again, its cookie (Linux 5.14, else 0) is not. An interface is
+ * identified by its index, which outlives a change of its name.
  *
- * A crash leaves at most one `set` without its `wrote`. That knob has the old value, the wanted
- * one, or a mixture: a sysctl of several numbers stores each one as it is parsed. Invalid lines are
- * skipped and counted. A last line without a newline is torn, which is normal: a knob is written
- * only after its complete line. Any other invalid line is damage.
- *
- * An interface is identified by its index, which outlives a change of its name. Journals of versions
- * without `ifindex` identify it by its name.
- *
- * Every live process of a session has flock(LOCK_SH) on the file. A journal that can be locked
- * exclusively is therefore stale, whatever process has its pid now. */
+ * Only the process that has the lock of the session (nl_session_lock) reads or changes it. */
 #ifndef NL_JOURNAL_H
 #define NL_JOURNAL_H
 
@@ -30,100 +22,52 @@
 enum {
 	NL_JOURNAL_ENTRIES_MAX = 512,
 	NL_JOURNAL_BYTES_MAX = 4 * 1024 * 1024,
-	NL_JOURNAL_OWNER_MAX = 64,
-	NL_JOURNAL_FILE_MAX = 96,
-};
-
-/* Scope of the changes: they end with the network namespace and with the boot. A namespace's inode
- * is reused; its cookie (Linux 5.14, else 0) is not. */
-struct nl_place {
-	uint64_t netns, cookie;
-	char boot[40];
 };
 
 struct nl_entry {
 	struct nl_knob knob;
 	char old[NL_KNOB_VALUE_MAX + 1];      /* exact: the value to restore */
 	char readback[NL_KNOB_VALUE_MAX + 1]; /* exact: the result of the last write */
-	char wanted[NL_KNOB_VALUE_MAX + 1];   /* text of the last write */
-	uint64_t n;
-	int ifindex;   /* of the knob's interface when it was written; 0: none, or unknown */
+	char wanted[NL_KNOB_VALUE_MAX + 1];   /* text of a pending write */
+	int ifindex; /* of the knob's interface when it was written; 0: none */
 	int written; /* readback is valid */
 	int pending; /* a write began; its readback is unknown */
-	int done;
 };
 
 struct nl_journal {
-	struct nl_place place;
-	char owner[NL_JOURNAL_OWNER_MAX + 1];
-	uint64_t pid, started;
-	int has_open; /* an `open` record was found */
 	struct nl_entry *entry;
 	size_t count, cap;
-	size_t bad_lines; /* invalid lines, without a torn last one */
-	int torn;         /* the last line is incomplete */
+	size_t bad_lines; /* lines of another version of netlab, or damaged ones */
+};
+
+struct nl_journal_file {
+	int dir; /* -1: not open, and no file */
+	char name[64], path[128];
 };
 
 /* Parse len bytes into *out. Pure. 0, or -1 when out of memory. Free with nl_journal_free. */
 int nl_journal_parse(struct nl_journal *out, const char *text, size_t len);
 void nl_journal_free(struct nl_journal *j);
 
-/* The open entry of a knob, or NULL. With ifindex (0: unknown) an interface is found under any name,
- * and another interface of the same name is not. */
+/* The entry of a knob, or NULL. With ifindex (0: unknown) an interface is found under any name, and
+ * another interface of the same name is not. */
 struct nl_entry *nl_journal_find(struct nl_journal *j, const struct nl_knob *k, int ifindex);
 /* A new zeroed entry, or NULL (out of memory, or too many). Invalidates older pointers. */
 struct nl_entry *nl_journal_add(struct nl_journal *j);
+void nl_journal_drop(struct nl_journal *j, size_t i);
 
 /* True if netlab wrote the value found, according to the entry. With `at_once` the write has only
  * just happened, so a pending entry's value must be netlab's. */
 int nl_entry_is_ours(const struct nl_entry *e, const struct nl_value *found, int at_once);
 
-/* Fill *out for the calling process. 0, or -1 with errno. */
-int nl_place_here(struct nl_place *out);
+/* Name the journal of this process's namespace and open its directory, if it is there. NL_OK or an error. */
+int nl_journal_open(struct nl_journal_file *file, struct nl_err *err);
+void nl_journal_close(struct nl_journal_file *file);
 
-enum nl_place_match {
-	NL_PLACE_HERE,
-	NL_PLACE_ELSEWHERE, /* another namespace, possibly alive: leave it alone */
-	NL_PLACE_REBOOTED,  /* an earlier boot: its changes are gone */
-	NL_PLACE_DELETED,   /* a deleted namespace; ours has its inode now */
-};
-enum nl_place_match nl_place_compare(const struct nl_place *journal, const struct nl_place *here);
+/* Read and parse; an absent file has no entries. 0, or -1 with errno. */
+int nl_journal_load(const struct nl_journal_file *file, struct nl_journal *out);
 
-/* Open DIR, created with mode 0700 if missing (its parent is not). It must belong to this user and
- * be writable for no other. The fd, or -1 with a reason. */
-int nl_journal_dir(const char *path, struct nl_err *why);
-
-/* Create this process's journal in dir, with its `open` record, durable and share-locked. The fd
- * and its name, or -1 with a reason and no file. */
-int nl_journal_create(int dir, const struct nl_place *place, const char *owner,
-		      char file[NL_JOURNAL_FILE_MAX], struct nl_err *why);
-
-/* Open another file description of it, share-locked; -1 with errno. */
-int nl_journal_reopen(int dir, const char *file);
-
-/* Append a record. 0, or -1 with errno and the file unchanged. _set is durable. */
-int nl_journal_set(int fd, const struct nl_entry *e);
-int nl_journal_wrote(int fd, const struct nl_entry *e);
-int nl_journal_done(int fd, const struct nl_entry *e, const char *status);
-
-/* Read and parse a whole journal. 0, or -1 with errno. */
-int nl_journal_load(int fd, struct nl_journal *out);
-
-/* Unlink, durably. */
-int nl_journal_remove(int dir, const char *file);
-
-/* One stale journal of this network namespace, locked exclusively during the call of `found`. */
-struct nl_stale {
-	const char *file;
-	int fd;                    /* -1: it cannot be opened */
-	struct nl_journal *journal; /* NULL: it cannot be read */
-	enum nl_place_match match;
-	const char *damage; /* the fault of the file, or NULL */
-};
-
-/* Call found(context, stale) for each stale journal in dir, except those of other namespaces;
- * `found` may remove it. The number of calls, or -1 with errno. */
-int nl_journal_stale(int dir, const struct nl_place *here,
-		     void (*found)(void *context, const struct nl_stale *stale), void *context);
+/* Write all entries, or remove the file if there are none. 0, or -1 with errno and the file as it was. */
+int nl_journal_save(const struct nl_journal_file *file, const struct nl_journal *j);
 
 #endif

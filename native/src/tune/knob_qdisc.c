@@ -27,6 +27,7 @@ struct found {
 	uint32_t handle; /* of the root */
 	struct nl_qdisc_tree tree;
 	unsigned leaves; /* of a root mq */
+	char chosen[NL_QDISC_KIND_MAX + 1]; /* the kind of those that the kernel chose; "" without */
 	int mixed;       /* they differ */
 	int foreign;     /* one has a handle that is neither ours nor the kernel's */
 	int there;
@@ -105,6 +106,9 @@ static void take_leaf(struct found *found, const struct tcmsg *tc, const struct 
 	int ours = major >= OUR_LEAVES && major < OUR_LEAVES + LEAVES_MAX;
 
 	found->foreign |= tc->tcm_handle != 0 && !ours;
+	if (tc->tcm_handle == 0 && strcmp(found->chosen, leaf->kind) != 0)
+		snprintf(found->chosen, sizeof(found->chosen), "%s",
+			 found->chosen[0] ? "mixed" : leaf->kind);
 	/* the kernel's own choice has no parameters that count */
 	if (found->leaves++ == 0) {
 		if (ours)
@@ -164,7 +168,7 @@ static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found
 	return NL_KNOB_UNSUPPORTED;
 }
 
-/* text, with the root's handle after its kind in exact. */
+/* text, with the root's handle after its kind in exact; then, of the kernel's own mq, its leaves' kind. */
 static void render(const struct found *found, struct nl_value *out)
 {
 	size_t kind = strlen(found->tree.root.kind);
@@ -174,8 +178,9 @@ static void render(const struct found *found, struct nl_value *out)
 		nl_qdisc_init(&tree.root, found->tree.root.kind, kind);
 	if (nl_qdisc_render(&tree, out->text, sizeof(out->text) - 16) || found->mixed)
 		snprintf(out->text, sizeof(out->text), "%s mixed", tree.root.kind);
-	snprintf(out->exact, sizeof(out->exact), "%s %" PRIx32 "%s", tree.root.kind, found->handle,
-		 out->text + kind);
+	snprintf(out->exact, sizeof(out->exact), "%s %" PRIx32 "%s%s%s", tree.root.kind, found->handle,
+		 out->text + kind, found->handle == 0 && found->chosen[0] ? " " : "",
+		 found->handle == 0 ? found->chosen : "");
 }
 
 static enum nl_knob_code qdisc_read(const struct nl_knob *k, struct nl_value *out,
@@ -205,8 +210,9 @@ static int delete_root(int ifindex)
 	return change(&request);
 }
 
-/* Delete the root; the kernel then takes its own choice. */
-static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, struct nl_err *why)
+/* Delete the root; the kernel then takes its own choice, below an mq too. */
+static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, const char *leaf,
+				    struct nl_err *why)
 {
 	struct found found;
 	int err;
@@ -218,10 +224,11 @@ static enum nl_knob_code to_default(const struct nl_knob *k, const char *kind, s
 			return nl_knob_fail_errno(why, "RTM_DELQDISC", err);
 		code = find_qdisc(k, &found, why);
 	}
-	if (code != NL_KNOB_OK || strcmp(found.tree.root.kind, kind) == 0)
+	if (code != NL_KNOB_OK ||
+	    (strcmp(found.tree.root.kind, kind) == 0 && strcmp(found.chosen, leaf) == 0))
 		return code;
-	nl_fail(why, NL_REFUSED, "the kernel's own choice was %s, and is %s now", kind,
-		found.tree.root.kind);
+	nl_fail(why, NL_REFUSED, "the kernel's own choice (net.core.default_qdisc) was %s %s, and is %s %s now",
+		kind, leaf, found.tree.root.kind, found.chosen);
 	return NL_KNOB_REFUSED;
 }
 
@@ -298,7 +305,7 @@ static enum nl_knob_code qdisc_restore(const struct nl_knob *k, const char *exac
 	kind[len] = '\0';
 	handle = strtoul(exact + len, &rest, 16);
 	if (handle == 0)
-		return to_default(k, kind, why);
+		return to_default(k, kind, rest + (*rest == ' '), why);
 	snprintf(text, sizeof(text), "%s%.700s", kind, rest);
 	if (nl_qdisc_parse(text, &tree)) {
 		nl_fail(why, NL_REFUSED, "not a queueing discipline with its handle: %.40s", exact);

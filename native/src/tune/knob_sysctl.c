@@ -6,6 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Tests replace this path. */
+#ifndef NL_PROC_SYS
+#define NL_PROC_SYS "/proc/sys"
+#endif
+
 static void path_of(const struct nl_knob *k, char path[NL_KNOB_NAME_MAX + 1])
 {
 	size_t i = 0;
@@ -24,7 +29,7 @@ static void path_of(const struct nl_knob *k, char path[NL_KNOB_NAME_MAX + 1])
 
 static int root_open(void)
 {
-	return open("/proc/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return open(NL_PROC_SYS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 static enum nl_knob_access why_not_writable(int dir, const char *path, int err,

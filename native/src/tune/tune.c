@@ -13,12 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static void count_one(void *context, const struct nl_stale *stale)
-{
-	(void)context, (void)stale;
-}
-
-static void send_ready(struct tune *t, int stale)
+static void send_ready(struct tune *t, unsigned stale)
 {
 	struct nl_json *j = &t->json;
 	char hostname[256] = "";
@@ -28,19 +23,16 @@ static void send_ready(struct tune *t, int stale)
 	nl_serve_ready(j);
 	nl_json_text(j, "hostname", hostname);
 	nl_json_bool(j, "may_write", nl_knob_may_write());
-	nl_json_u64(j, "stale", (uint64_t)stale);
+	nl_json_u64(j, "stale", stale);
 	nl_tune_finish(t);
 }
 
 /* NL_OK, NL_ARGUMENTS_HELP after the help is printed, or a code with *err filled. */
-static int parse_options(struct tune *t, int argc, char **argv, const char **journal,
-			 struct nl_err *err)
+static int parse_options(struct tune *t, int argc, char **argv, struct nl_err *err)
 {
 	enum { HOLD_MAX_S = 86400 };
 	uint64_t hold_s = 0, silence_s = 0;
 	const struct nl_argument row[] = {
-		{.name = "journal", .value = "DIR", .help = "directory of the journals", .text = journal,
-		 .required = 1},
 		{.name = "hold-s", .value = "N", .initial = "30",
 		 .help = "revert after N s without a request", .min = 1, .max = HOLD_MAX_S,
 		 .count = &hold_s},
@@ -61,7 +53,7 @@ static int parse_options(struct tune *t, int argc, char **argv, const char **jou
 	return code;
 }
 
-static int open_tune(struct tune *t, const char *journal, int *dir, int *stale, struct nl_err *err)
+static int open_tune(struct tune *t, struct nl_err *err)
 {
 	sigset_t signals;
 
@@ -71,14 +63,6 @@ static int open_tune(struct tune *t, const char *journal, int *dir, int *stale, 
 	t->serve.signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (t->serve.signal_fd < 0)
 		return nl_fail_errno(err, errno, "signalfd");
-	*dir = nl_journal_dir(journal, err);
-	if (*dir < 0)
-		return err->code;
-	if (nl_session_init(&t->session, *dir) < 0)
-		return nl_fail_errno(err, errno, "/proc of this host");
-	*stale = nl_journal_stale(*dir, &t->session.place, count_one, NULL);
-	if (*stale < 0)
-		return nl_fail_errno(err, errno, "the journal's directory %s", journal);
 	return NL_OK;
 }
 
@@ -86,9 +70,8 @@ int nl_tune_main(int argc, char **argv)
 {
 	static struct tune t; /* large for a stack; the process has one */
 	enum nl_serve_end end;
-	const char *journal;
-	struct nl_err err;
-	int dir = -1, stale = 0, code;
+	struct nl_err err = {0};
+	int code;
 
 	nl_json_init(&t.json);
 	t.serve = (struct nl_serve){.verbs = nl_tune_verbs,
@@ -99,24 +82,23 @@ int nl_tune_main(int argc, char **argv)
 				    .out_fd = STDOUT_FILENO,
 				    .broken_fd = -1,
 				    .signal_fd = -1};
-	code = parse_options(&t, argc, argv, &journal, &err);
+	code = parse_options(&t, argc, argv, &err);
 	if (code == NL_ARGUMENTS_HELP)
 		return 0;
 	if (code) {
 		nl_tune_send_error(&t, NULL, &err);
 		return 2;
 	}
-	if (open_tune(&t, journal, &dir, &stale, &err)) {
+	if (open_tune(&t, &err)) {
 		nl_tune_send_error(&t, NULL, &err);
 		return 1;
 	}
-	send_ready(&t, stale);
+	send_ready(&t, nl_session_init(&t.session));
 	end = t.serve.stop ? NL_SERVE_OUTPUT_LOST : nl_serve_run(&t.serve);
 	if (t.session.live && nl_tune_end_session(&t, &err))
 		nl_tune_send_error(&t, NULL, &err);
 	nl_json_free(&t.json);
 	close(t.serve.signal_fd);
-	close(dir);
 	return t.failed || end == NL_SERVE_SIGNALLED || end == NL_SERVE_FAILED ||
 	       end == NL_SERVE_SILENT;
 }

@@ -86,7 +86,7 @@ void nl_tune_send_reverted(void *context, const struct nl_knob *k, enum nl_rever
 	nl_tune_finish(t);
 }
 
-static struct nl_json *reverted_all(struct tune *t, const struct nl_revert_sum *sum)
+void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
 {
 	struct nl_json *j = nl_tune_event(t, "reverted_all");
 
@@ -95,17 +95,5 @@ static struct nl_json *reverted_all(struct tune *t, const struct nl_revert_sum *
 	nl_json_u64(j, "failed", sum->failed);
 	if (sum->failed || sum->absent)
 		t->failed = 1;
-	return j;
-}
-
-void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum)
-{
-	reverted_all(t, sum);
-	nl_tune_finish(t);
-}
-
-void nl_tune_send_recovered(struct tune *t, const struct nl_revert_sum *sum, unsigned damaged)
-{
-	nl_json_u64(reverted_all(t, sum), "damaged", damaged);
 	nl_tune_finish(t);
 }

@@ -31,8 +31,6 @@ void nl_tune_knob_keys(struct nl_json *j, const struct nl_knob *k);
 void nl_tune_send_reverted(void *context, const struct nl_knob *k, enum nl_reverted status,
 			   const char *found, const char *reason);
 void nl_tune_send_reverted_all(struct tune *t, const struct nl_revert_sum *sum);
-/* The same after `recover`, with the number of damaged journals. */
-void nl_tune_send_recovered(struct tune *t, const struct nl_revert_sum *sum, unsigned damaged);
 
 /* -- requests: tune_requests.c -- */
 

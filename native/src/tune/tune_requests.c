@@ -2,9 +2,7 @@
 #include "base/error.h"
 #include "tune/tune_cmd.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static int parse_knob(struct nl_request *request, struct nl_knob *k, struct nl_err *err)
 {
@@ -84,26 +82,15 @@ static int do_resolve(void *context, struct nl_request *request, struct nl_err *
 	return NL_OK;
 }
 
-static int owner_ok(const char *owner)
-{
-	size_t len = strspn(owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789_-.:@");
-
-	return len > 0 && len <= NL_JOURNAL_OWNER_MAX && owner[len] == '\0';
-}
-
 static int do_begin(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	const char *owner = nl_request_get(request, "owner");
 
-	if (!owner || !owner_ok(owner))
-		return nl_fail_key(err, "owner", "owner is 1 to 64 letters, digits or _-.:@");
 	if (nl_request_only_known(request, err))
 		return err->code;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open already: send `end` first");
-	if (nl_session_begin(&t->session, owner, t->hold_ns, err))
+	if (nl_session_begin(&t->session, t->hold_ns, err))
 		return err->code;
 	nl_tune_event(t, "begun");
 	nl_tune_finish(t);
@@ -213,78 +200,18 @@ static int do_end(void *context, struct nl_request *request, struct nl_err *err)
 	return check_bare(t, request, err) ? err->code : nl_tune_end_session(t, err);
 }
 
-struct recovery {
-	struct tune *tune;
-	struct nl_revert_sum sum;
-	unsigned damaged;
-};
-
-static void send_journal(struct tune *t, const char *event, const struct nl_stale *stale,
-			 const char *reason)
-{
-	struct nl_json *j = nl_tune_event(t, event);
-
-	nl_json_text(j, "journal", stale->file);
-	nl_json_text(j, "owner", stale->journal && stale->journal->has_open ? stale->journal->owner
-									    : NULL);
-	nl_json_text(j, "reason", reason);
-	nl_tune_finish(t);
-}
-
-static void recover_one(void *context, const struct nl_stale *stale)
-{
-	struct recovery *r = context;
-	struct nl_revert_sum sum = {0, 0, 0, 0};
-	int complete = 1;
-
-	if (stale->match != NL_PLACE_HERE) {
-		send_journal(r->tune, "discarded", stale,
-			     stale->match == NL_PLACE_REBOOTED
-				     ? "the journal is of an earlier boot: its changes are gone"
-				     : "its network namespace is gone, and its changes with it");
-	} else {
-		/* Without its first record it may be of another boot or namespace. */
-		if (stale->journal && stale->journal->has_open) {
-			sum = nl_revert_all(stale->journal, stale->fd, 0, nl_tune_send_reverted, r->tune);
-			complete = nl_revert_complete(stale->journal, &sum);
-		}
-		if (stale->damage) {
-			complete = 0;
-			r->damaged++;
-			send_journal(r->tune, "damaged", stale, stale->damage);
-		}
-	}
-	r->sum.conflicts += sum.conflicts;
-	r->sum.absent += sum.absent;
-	r->sum.failed += sum.failed;
-	if (complete && nl_journal_remove(r->tune->session.dir, stale->file) < 0) {
-		r->damaged++;
-		send_journal(r->tune, "damaged", stale, "it cannot be removed");
-	}
-}
-
 static int do_recover(void *context, struct nl_request *request, struct nl_err *err)
 {
 	struct tune *t = context;
-	struct recovery r = {.tune = t};
-	struct nl_host_lock lock;
-	int stale;
+	struct nl_revert_sum sum;
 
 	if (nl_request_only_known(request, err))
 		return err->code;
 	if (t->session.live)
 		return nl_fail(err, NL_BAD_REQUEST, "a session is open: send `recover` before `begin`");
-	if (nl_session_lock(&lock, err) != NL_OK)
+	if (nl_session_recover(&t->session, nl_tune_send_reverted, t, &sum, err))
 		return err->code;
-	stale = nl_journal_stale(t->session.dir, &t->session.place, recover_one, &r);
-	if (stale < 0)
-		nl_fail_errno(err, errno, "the directory of the journals cannot be read");
-	nl_host_lock_release(&lock);
-	if (stale < 0)
-		return err->code;
-	if (r.damaged)
-		t->failed = 1;
-	nl_tune_send_recovered(t, &r.sum, r.damaged);
+	nl_tune_send_reverted_all(t, &sum);
 	return NL_OK;
 }
 

@@ -31,7 +31,7 @@ void nl_revert_reserve_child(void)
 	nl_revert_reserve();
 }
 
-static void release_spare(void)
+void nl_revert_release(void)
 {
 	while (spares > 0)
 		close(spare[--spares]);
@@ -44,14 +44,21 @@ const char *nl_reverted_word(enum nl_reverted status)
 	return words[status];
 }
 
-/* The knob under the name that its interface has now. NL_RESTORED, or the reason why not. */
-static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob *k,
+int nl_reverted_done(enum nl_reverted status)
+{
+	return status == NL_RESTORED || status == NL_CONFLICT;
+}
+
+/* The knob under the name that its interface has now; *successor: only its name is there, on another
+ * interface. NL_RESTORED, or the reason why not. */
+static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob *k, int *successor,
 				       struct nl_err *why)
 {
 	char name[IFNAMSIZ] = "";
 	int result;
 
 	*k = e->knob;
+	*successor = 0;
 	if (!e->ifindex)
 		return NL_RESTORED;
 	result = nl_ifindex_name(e->ifindex, name);
@@ -63,27 +70,21 @@ static enum nl_reverted find_interface(const struct nl_entry *e, struct nl_knob 
 		nl_knob_fail_errno(why, "the interface cannot be looked up", -result);
 		return NL_FAILED;
 	}
-	/* A card that came back from another namespace, or whose driver was loaded again, may have
-	 * another index. Its value shows in nl_revert_entry whether it is the same one. */
-	if (nl_ifindex_of(k->interface) > 0)
+	/* A card that came back from another namespace may have another index, and netlab's value. */
+	*successor = nl_ifindex_of(k->interface) > 0;
+	if (*successor)
 		return NL_RESTORED;
 	nl_fail(why, NL_REFUSED, "no such interface: %s (index %d); it is reverted when it is back",
 		k->interface, e->ifindex);
 	return NL_ABSENT;
 }
 
-/* True if the entry's interface is there under its index, or has none. */
-static int is_same_interface(const struct nl_entry *e)
-{
-	char name[IFNAMSIZ];
-
-	return !e->ifindex || nl_ifindex_name(e->ifindex, name) == 0;
-}
-
 static enum nl_reverted reverted_code(enum nl_knob_code code)
 {
 	return code == NL_KNOB_GONE || code == NL_KNOB_ABSENT ? NL_ABSENT : NL_FAILED;
 }
+
+static const char renewed[] = "another one has its name since; left as found";
 
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
 				 struct nl_err *why)
@@ -95,31 +96,28 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	struct nl_value after;
 	struct nl_err reason;
 	struct nl_knob k;
-	int ours;
+	int successor;
 
-	release_spare();
+	nl_revert_release();
 	why->message[0] = '\0';
 	memset(found, 0, sizeof(*found));
-	status = find_interface(e, &k, why);
+	status = find_interface(e, &k, &successor, why);
 	if (status != NL_RESTORED)
 		return status;
 	code = ops->read(&k, found, &access, why);
 	if (code != NL_KNOB_OK) {
 		memset(found, 0, sizeof(*found));
-		return reverted_code(code);
+		if (!successor || code == NL_KNOB_FAILED)
+			return reverted_code(code);
+		nl_fail(why, NL_REFUSED, "%s", renewed); /* without the setting it never had netlab's value */
+		return NL_CONFLICT;
 	}
 	why->message[0] = '\0';
-	ours = nl_entry_is_ours(e, found, at_once);
-	/* The original may be in another namespace: only netlab's own value proves that it is this one. */
-	if (!ours && !is_same_interface(e)) {
-		nl_fail(why, NL_REFUSED, "interface %s (index %d) is gone, and another one has its "
-			"name; it is reverted when it is back", e->knob.interface, e->ifindex);
-		return NL_ABSENT;
-	}
 	if (strcmp(found->exact, e->old) == 0)
 		return NL_RESTORED;
-	if (!ours) {
-		nl_fail(why, NL_REFUSED, "another process has changed it since; left as found");
+	if (!nl_entry_is_ours(e, found, at_once && !successor)) {
+		nl_fail(why, NL_REFUSED, "%s", successor ? renewed : "another process has changed it since; "
+							     "left as found");
 		return NL_CONFLICT;
 	}
 	status = reverted_code(ops->restore(&k, e->old, why));
@@ -134,41 +132,38 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	return status;
 }
 
-struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
-				   nl_reverted_fn *report, void *context)
+static int decides_for_others(const struct nl_knob *k)
+{
+	return k->kind == NL_KNOB_SYSCTL && strcmp(k->name, "net.core.default_qdisc") == 0;
+}
+
+struct nl_revert_sum nl_revert_all(struct nl_journal *j, const struct nl_journal_file *file, size_t first,
+				   int at_once, nl_reverted_fn *report, void *context)
 {
 	struct nl_revert_sum sum = {0, 0, 0, 0};
 
-	for (size_t i = j->count; i-- > 0;) {
-		struct nl_entry *e = &j->entry[i];
-		enum nl_reverted status;
-		struct nl_value found;
-		struct nl_err why;
+	for (int decisive = 1; decisive >= 0; decisive--)
+		for (size_t i = j->count; i-- > first;) {
+			struct nl_entry e = j->entry[i];
+			enum nl_reverted status;
+			struct nl_value found;
+			struct nl_err why;
 
-		if (e->done)
-			continue;
-		status = nl_revert_entry(e, at_once, &found, &why);
-		if (status == NL_FAILED) {
-			sum.failed++;
-		} else if (status == NL_ABSENT) {
-			sum.absent++;
-		} else {
-			e->done = 1;
-			nl_journal_done(fd, e, nl_reverted_word(status));
-			if (status == NL_RESTORED)
-				sum.restored++;
-			else
-				sum.conflicts++;
+			if (decides_for_others(&e.knob) != decisive)
+				continue;
+			status = nl_revert_entry(&e, at_once, &found, &why);
+			sum.restored += status == NL_RESTORED;
+			sum.conflicts += status == NL_CONFLICT;
+			sum.absent += status == NL_ABSENT;
+			sum.failed += status == NL_FAILED;
+			if (nl_reverted_done(status)) {
+				nl_journal_drop(j, i);
+				nl_journal_save(file, j);
+			}
+			if (report)
+				report(context, &e.knob, status, found.text,
+				       why.message[0] ? why.message : NULL);
 		}
-		if (report)
-			report(context, &e->knob, status, found.text,
-			       why.message[0] ? why.message : NULL);
-	}
 	nl_revert_reserve();
 	return sum;
-}
-
-int nl_revert_complete(const struct nl_journal *j, const struct nl_revert_sum *sum)
-{
-	return sum->failed == 0 && sum->absent == 0 && j->bad_lines == 0 && j->has_open;
 }

@@ -20,20 +20,22 @@ typedef void nl_reverted_fn(void *context, const struct nl_knob *k, enum nl_reve
 			    const char *found, const char *reason);
 
 const char *nl_reverted_word(enum nl_reverted status);
+/* True if the entry may leave the journal. */
+int nl_reverted_done(enum nl_reverted status);
 
-/* Revert one open entry. *found receives the value before; at_once as in nl_entry_is_ours. Releases
+/* Revert one entry. *found receives the value before; at_once as in nl_entry_is_ours. Releases
  * the spare descriptors: call nl_revert_reserve afterwards. */
 enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct nl_value *found,
 				 struct nl_err *why);
 
-/* Revert all open entries, newest first, and record each in the journal file fd. A record that
- * cannot be written is harmless: reverting twice changes nothing. report may be NULL. */
-struct nl_revert_sum nl_revert_all(struct nl_journal *j, int fd, int at_once,
-				   nl_reverted_fn *report, void *context);
+/* Revert the entries from number `first` on: net.core.default_qdisc, by which the kernel chooses in place
+ * of a qdisc that is deleted, then the rest, newest first. What is done leaves *j and its file; a save
+ * that fails is harmless, since reverting twice changes nothing. report may be NULL. */
+struct nl_revert_sum nl_revert_all(struct nl_journal *j, const struct nl_journal_file *file, size_t first,
+				   int at_once, nl_reverted_fn *report, void *context);
 
-/* True if all is reverted, so that the journal may be removed. */
-int nl_revert_complete(const struct nl_journal *j, const struct nl_revert_sum *sum);
-
+/* Release the reserved descriptors, before opening files. */
+void nl_revert_release(void);
 /* Reserve descriptors for reverting; call it early, so that they have low numbers and stay below a
  * limit that is lowered later. Does nothing if they are reserved. */
 void nl_revert_reserve(void);

@@ -3,6 +3,7 @@
 #include "net/ifindex.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,101 +13,86 @@ struct nl_watch {
 	struct nl_value value;
 };
 
-int nl_session_init(struct nl_session *s, int dir)
-{
-	memset(s, 0, sizeof(*s));
-	s->dir = dir;
-	s->lock.fd = s->lock.name_fd = s->journal_fd = -1;
-	s->guard.lock_fd = s->guard.pipe_fd = -1;
-	return nl_place_here(&s->place);
-}
-
-int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err)
-{
-	/* of one user: another must not be able to delay a revert */
-	static const struct nl_host_lock_kind kind = {"tune", "another process tunes", 0};
-
-	return nl_host_lock_take(lock, &kind, err);
-}
-
 static void close_session(struct nl_session *s)
 {
 	if (s->guard.lock_fd >= 0)
 		nl_guard_close(&s->guard);
-	if (s->journal_fd >= 0)
-		close(s->journal_fd);
-	nl_host_lock_release(&s->lock);
-	s->journal_fd = -1;
 	nl_journal_free(&s->journal);
-	nl_journal_free(&s->left);
+	nl_journal_close(&s->file);
+	nl_host_lock_release(&s->lock);
 	free(s->watch);
 	s->watch = NULL;
 	s->watches = 0;
 	s->live = 0;
 }
 
-struct leftovers {
-	struct nl_journal *into;
-	struct nl_err *why; /* filled: they cannot be known */
-};
-
-static void add_leftovers(void *context, const struct nl_stale *stale)
+/* Take the lock of the processes that tune, and read the journal. NL_OK, NL_IN_USE or NL_REFUSED. */
+static int lock_journal(struct nl_session *s, struct nl_err *why)
 {
-	struct leftovers *l = context;
+	/* of one user: another must not be able to delay a revert */
+	static const struct nl_host_lock_kind kind = {"tune", "another process tunes", 0};
 
-	if (stale->match != NL_PLACE_HERE)
-		return;
-	if (stale->damage) {
-		nl_fail(l->why, NL_REFUSED, "the stale journal %s: %s; `recover` tells what to do",
-			stale->file, stale->damage);
-		return;
-	}
-	for (size_t i = 0; i < stale->journal->count; i++) {
-		struct nl_entry *e;
-
-		if (stale->journal->entry[i].done)
-			continue;
-		e = nl_journal_add(l->into);
-		if (e)
-			*e = stale->journal->entry[i];
-		else
-			nl_fail(l->why, NL_LIMIT, "the stale journals have too many knobs: send `recover`");
-	}
-}
-
-/* Read the stale journals of dead sessions. NL_OK, or the reason why that failed. */
-static int load_leftovers(struct nl_session *s, struct nl_err *why)
-{
-	struct leftovers l = {.into = &s->left, .why = why};
-
-	memset(why, 0, sizeof(*why));
-	if (nl_journal_stale(s->dir, &s->place, add_leftovers, &l) < 0)
-		return nl_fail(why, NL_REFUSED, "the directory of the journals: %s", strerror(errno));
+	if (nl_host_lock_take(&s->lock, &kind, why) != NL_OK)
+		return why->code;
+	fcntl(s->lock.fd, F_SETFD, 0); /* a modprobe inherits it, and ends before the next session begins */
+	if (nl_journal_open(&s->file, why) != NL_OK) /* the lock is in the same directory */
+		;
+	else if (nl_journal_load(&s->file, &s->journal) < 0)
+		nl_fail(why, NL_REFUSED, "the journal %s cannot be read: %s", s->file.path, strerror(errno));
+	else if (s->journal.bad_lines)
+		nl_fail(why, NL_REFUSED, "the journal %s is damaged, or of another version of netlab: revert "
+			"what it names by hand and remove it, or restart the host", s->file.path);
+	else
+		return NL_OK;
+	close_session(s);
 	return why->code;
 }
 
-int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
-				      struct nl_err *why)
+unsigned nl_session_init(struct nl_session *s)
+{
+	unsigned stale;
+	struct nl_err why;
+	int code;
+
+	memset(s, 0, sizeof(*s));
+	s->lock.fd = s->lock.name_fd = s->file.dir = -1;
+	s->guard.lock_fd = s->guard.pipe_fd = -1;
+	if (nl_journal_open(&s->file, &why) != NL_OK)
+		return 1;
+	code = nl_journal_load(&s->file, &s->journal);
+	stale = (unsigned)(s->journal.count + s->journal.bad_lines);
+	close_session(s);
+	if (code == 0 && stale == 0)
+		return 0;
+	/* The entries of a live session are not stale; others cannot begin while this has its lock. */
+	code = lock_journal(s, &why);
+	stale = code == NL_OK ? (unsigned)s->journal.count : code != NL_IN_USE;
+	close_session(s);
+	return stale;
+}
+
+int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why)
 {
 	memset(&s->sum, 0, sizeof(s->sum));
-	if (nl_session_lock(&s->lock, why) != NL_OK)
+	if (lock_journal(s, why) != NL_OK)
 		return why->code;
-	if (load_leftovers(s, why) != NL_OK) {
-		close_session(s);
-		return why->code;
-	}
-	s->journal_fd = nl_journal_create(s->dir, &s->place, owner, s->file, why);
-	if (s->journal_fd < 0) {
-		close_session(s);
-		return NL_REFUSED;
-	}
+	s->left = s->journal.count;
 	if (nl_guard_open(&s->guard, hold_ns, why) < 0 ||
-	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
-		nl_journal_remove(s->dir, s->file);
+	    nl_guard_start(&s->guard, &s->file, s->left, &s->lock, why) < 0) {
 		close_session(s);
 		return NL_REFUSED;
 	}
 	s->live = 1;
+	return NL_OK;
+}
+
+int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,
+		       struct nl_revert_sum *sum, struct nl_err *why)
+{
+	if (lock_journal(s, why) != NL_OK)
+		return why->code;
+	*sum = nl_revert_all(&s->journal, &s->file, 0, 0, report, context);
+	close_session(s);
 	return NL_OK;
 }
 
@@ -125,9 +111,7 @@ static int lost(struct nl_session *s, struct nl_err *why)
 
 	if (!nl_guard_finished(&s->guard, &sum)) {
 		/* The guard was killed halfway; reverting twice is harmless. */
-		sum = nl_revert_all(&s->journal, s->journal_fd, 1, NULL, NULL);
-		if (sum.failed == 0 && sum.absent == 0)
-			nl_journal_remove(s->dir, s->file);
+		sum = nl_revert_all(&s->journal, &s->file, s->left, 1, NULL, NULL);
 	}
 	add_up(s, sum);
 	nl_guard_unlock(&s->guard);
@@ -148,7 +132,7 @@ static int lock_session(struct nl_session *s, struct nl_err *why)
 		return lost(s, why);
 	nl_guard_keepalive(&s->guard);
 	if (!nl_guard_alive(&s->guard) &&
-	    nl_guard_start(&s->guard, s->dir, s->file, &s->lock, why) < 0) {
+	    nl_guard_start(&s->guard, &s->file, s->left, &s->lock, why) < 0) {
 		struct nl_revert_sum sum;
 		struct nl_err ignored;
 
@@ -224,7 +208,7 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	}
 	put_text(e->wanted, wanted);
 	e->pending = 1;
-	if (nl_journal_set(s->journal_fd, e) == 0)
+	if (nl_journal_save(&s->file, &s->journal) == 0)
 		return e;
 	nl_fail(why, NL_REFUSED, "the journal cannot be written, so nothing was changed: %s",
 		strerror(errno));
@@ -235,9 +219,10 @@ static struct nl_entry *record_intent(struct nl_session *s, const struct nl_knob
 	return NULL;
 }
 
-static int is_done(enum nl_reverted status)
+static void drop(struct nl_session *s, const struct nl_entry *e)
 {
-	return status == NL_RESTORED || status == NL_CONFLICT;
+	nl_journal_drop(&s->journal, (size_t)(e - s->journal.entry));
+	nl_journal_save(&s->file, &s->journal); /* if that fails, the next revert does nothing */
 }
 
 /* Revert the knob of a new entry or of a failed readback; the journal keeps it if that fails. */
@@ -246,10 +231,9 @@ static void undo(struct nl_session *s, struct nl_entry *e)
 	struct nl_value found;
 	struct nl_err why;
 
-	e->done = is_done(nl_revert_entry(e, 1, &found, &why));
+	if (nl_reverted_done(nl_revert_entry(e, 1, &found, &why)))
+		drop(s, e);
 	nl_revert_reserve();
-	if (e->done)
-		nl_journal_done(s->journal_fd, e, nl_reverted_word(NL_RESTORED));
 }
 
 /* Write the present value again before it is changed: one that the kernel does not take could not be
@@ -273,7 +257,7 @@ static int record_readback(struct nl_session *s, struct nl_entry *e, struct nl_e
 
 	e->written = 1;
 	e->pending = 0;
-	if (nl_journal_wrote(s->journal_fd, e) == 0)
+	if (nl_journal_save(&s->file, &s->journal) == 0)
 		return 0;
 	err = errno;
 	undo(s, e);
@@ -291,7 +275,7 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	enum nl_knob_access access;
 	enum nl_knob_code code;
 	struct nl_err why = {0};
-	struct nl_entry *e;
+	struct nl_entry *e, *left;
 	int ifindex = ops->has_interface ? nl_ifindex_of(k->interface) : 0;
 
 	put_text(wanted, value);
@@ -322,7 +306,10 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 		return;
 	}
 	out->status = NL_SET_REFUSED;
-	if (nl_journal_find(&s->left, k, ifindex) || nl_journal_find(&s->left, k, 0)) {
+	left = nl_journal_find(&s->journal, k, ifindex);
+	if (!left)
+		left = nl_journal_find(&s->journal, k, 0);
+	if (left && left < s->journal.entry + s->left) {
 		nl_fail(&out->why, NL_REFUSED, "a session that died left it changed: recover first");
 		return;
 	}
@@ -344,10 +331,8 @@ static void set_knob(struct nl_session *s, const struct nl_knob *k, const char *
 	if (code != NL_KNOB_OK) {
 		if (code == NL_KNOB_UNSUPPORTED)
 			out->status = NL_SET_UNSUPPORTED;
-		if (strcmp(e->readback, e->old) == 0) {
-			e->done = 1;
-			nl_journal_done(s->journal_fd, e, "restored");
-		}
+		if (strcmp(e->readback, e->old) == 0)
+			drop(s, e);
 		return;
 	}
 	watch(s, k, &after);
@@ -405,7 +390,7 @@ int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *contex
 
 	if (code != NL_OK)
 		return code;
-	*sum = nl_revert_all(&s->journal, s->journal_fd, 1, report, context);
+	*sum = nl_revert_all(&s->journal, &s->file, s->left, 1, report, context);
 	add_up(s, *sum);
 	free(s->watch);
 	s->watch = NULL;
@@ -421,10 +406,8 @@ int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 	if (nl_guard_lock(&s->guard) == 0) {
 		if (nl_guard_taken(&s->guard))
 			return lost(s, why);
-		*sum = nl_revert_all(&s->journal, s->journal_fd, 1, report, context);
+		*sum = nl_revert_all(&s->journal, &s->file, s->left, 1, report, context);
 		add_up(s, *sum);
-		if (sum->failed == 0 && sum->absent == 0)
-			nl_journal_remove(s->dir, s->file);
 		nl_guard_ended(&s->guard);
 		nl_guard_unlock(&s->guard);
 		close_session(s);

@@ -1,6 +1,6 @@
 /* tune_session: one controller's changes to this host, from begin to end.
  *
- * One thread. A live session has the lock of its network namespace, a journal in dir, and a
+ * One thread. A live session has the lock of its network namespace, a journal, and a
  * guard. Every call on it takes the guard's lock. The error NL_TIMEOUT means
  * that the guard took over: the knobs are reverted and the session is closed. */
 #ifndef NL_TUNE_SESSION_H
@@ -21,14 +21,11 @@ enum nl_set_status {
 struct nl_watch; /* a knob and its expected value */
 
 struct nl_session {
-	int dir;
-	struct nl_place place;
 	int live;
 	struct nl_host_lock lock;
-	int journal_fd;
-	char file[NL_JOURNAL_FILE_MAX];
+	struct nl_journal_file file;
 	struct nl_journal journal;
-	struct nl_journal left; /* knobs that stale journals list as not reverted */
+	size_t left; /* the first entries of the journal, of sessions that died */
 	struct nl_guard guard;
 	struct nl_watch *watch;
 	size_t watches;
@@ -42,13 +39,12 @@ struct nl_set_result {
 	struct nl_err why;
 };
 
-/* Uses dir (an fd from nl_journal_dir, not owned). 0, or -1 with errno. */
-int nl_session_init(struct nl_session *s, int dir);
+/* The number of knobs that sessions which died left in the journal; 1 if it cannot be read. */
+unsigned nl_session_init(struct nl_session *s);
 
-/* Refused if a stale journal is damaged. A knob that a stale journal still has cannot be set before
- * `recover`: its value is netlab's, not an original. */
-int nl_session_begin(struct nl_session *s, const char *owner, uint64_t hold_ns,
-				      struct nl_err *why);
+/* A knob that a session which died left in the journal cannot be set before `recover`: its value is
+ * netlab's, not an original. */
+int nl_session_begin(struct nl_session *s, uint64_t hold_ns, struct nl_err *why);
 
 /* Restart the hold time. NL_OK or NL_TIMEOUT; NL_REFUSED if a dead guard could not be replaced,
  * with everything reverted. */
@@ -66,12 +62,12 @@ int nl_session_verify(struct nl_session *s, nl_drift_fn *report, void *context,
 int nl_session_revert(struct nl_session *s, nl_reverted_fn *report, void *context,
 				       struct nl_revert_sum *sum, struct nl_err *why);
 
-/* Revert the remaining changes, remove the journal (unless a revert failed: it stays for
- * `recover`), disarm the guard, release the lock. Closes the session whatever it returns. */
+/* Revert the remaining changes (one that fails stays in the journal for `recover`), disarm the guard, release the lock. Closes the session whatever it returns. */
 int nl_session_end(struct nl_session *s, nl_reverted_fn *report, void *context,
 				    struct nl_revert_sum *sum, struct nl_err *why);
 
-/* Take the lock of the processes that tune. NL_OK, NL_IN_USE or NL_REFUSED. */
-int nl_session_lock(struct nl_host_lock *lock, struct nl_err *err);
+/* Revert what sessions that died left in the journal; refused if one is open. */
+int nl_session_recover(struct nl_session *s, nl_reverted_fn *report, void *context,
+		       struct nl_revert_sum *sum, struct nl_err *why);
 
 #endif

@@ -97,11 +97,11 @@ def cut_at_push(site: Site) -> Result:
     return result
 
 
-def cut_at_record(site: Site, verb: str) -> Result:
-    """The moment at which the journal of host b has its first record of a kind."""
-    journals = site.state / "b" / "cache" / "netlab" / "journal"
+def cut_at_record(site: Site, change: str) -> Result:
+    """The moment at which the journal of host b first gets an entry, or first loses one."""
+    inode = os.stat(f"/run/netns/{site.namespaces['b']}").st_ino
     stop = subprocess.Popen(
-        [sys.executable, HERE / "stop_at_record.py", journals, verb], stdin=subprocess.PIPE
+        [sys.executable, HERE / "stop_at_record.py", str(inode), change], stdin=subprocess.PIPE
     )
     process = site.measure()
     until(lambda: site.processes("b", " tune ") or process.poll() is not None, 90)
@@ -351,7 +351,7 @@ FAULTS: dict[str, Callable[[Site], Result]] = {
     "the guard is stopped for 60 s": lambda site: stopped(site, "guard"),
     "a host becomes unreachable while its agent is pushed": cut_at_push,
     "a host becomes unreachable while it is tuned": lambda site: cut_at_record(site, "set"),
-    "a host becomes unreachable while it is reverted": lambda site: cut_at_record(site, "done"),
+    "a host becomes unreachable while it is reverted": lambda site: cut_at_record(site, "reverted"),
     "the SSH sessions of a host are killed": session_killed,
     "the controller is stopped": controller_stopped,
     "both management links are down for 5 s": links_down_for_5_s,

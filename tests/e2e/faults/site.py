@@ -311,7 +311,8 @@ class Site:
         return seen
 
     def journals(self) -> list[Path]:
-        return sorted(self.state.glob("[ab]/cache/netlab/journal/*"))
+        inodes = [os.stat(f"/run/netns/{self.namespaces[name]}").st_ino for name in ADDRESSES]
+        return [p for inode in inodes for p in Path("/run/netlab").glob(f"tune-{inode}-*.journal")]
 
     def down(self) -> None:
         for process in self.controllers:

@@ -1,6 +1,6 @@
-"""Stop a tune process the moment at which a journal of its host has a record of a kind.
+"""Stop a tune process the moment at which the journal of its namespace gets or loses an entry.
 
-    python stop_at_record.py JOURNALS VERB < PID
+    python stop_at_record.py INODE set|reverted < PID
 
 The moment is short. This is a process, since a thread of the tests waits for the other threads."""
 
@@ -14,20 +14,23 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def recorded(journals: Path, verb: str) -> bool:
-    """True if a journal has such a record; one that is removed meanwhile has none."""
-    for journal in journals.glob("*"):
+def entries(inode: str) -> int:
+    """Knobs in the journal of a network namespace."""
+    for journal in Path("/run/netlab").glob(f"tune-{inode}-*.journal"):
         with suppress(FileNotFoundError):
-            if f" {verb} n=" in journal.read_text():
-                return True
-    return False
+            return len(journal.read_text().splitlines())
+    return 0
 
 
-def main(journals: str, verb: str) -> None:
+def main(inode: str, change: str) -> None:
     """Stop the process; an error if it ends first."""
     os.nice(-20)  # while it waits for a CPU, the moment passes
-    pid = int(sys.stdin.readline())
-    while not recorded(Path(journals), verb):
+    pid, most = int(sys.stdin.readline()), 0
+    while True:
+        now = entries(inode)
+        if (now and change == "set") or (now < most and change == "reverted"):
+            break
+        most = now
         os.kill(pid, 0)
         time.sleep(0.0005)
     os.kill(pid, signal.SIGSTOP)

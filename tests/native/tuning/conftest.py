@@ -28,6 +28,8 @@ from .rtnetlink import read_sizes, root_qdisc, write_size
 
 ROOT = Path(__file__).resolve().parents[3]
 NATIVE = Path(os.environ.get("NETLAB_TESTED_NATIVE", ROOT / "native"))
+RUN = Path("/run/netlab")
+"""Locks and journals of root."""
 _counter = itertools.count()
 SIOCGIFMTU, SIOCSIFMTU, SIOCGIFTXQLEN, SIOCSIFTXQLEN = 0x8921, 0x8922, 0x8942, 0x8943
 
@@ -157,9 +159,9 @@ class ProcessChannel:
 class Namespace:
     """A network namespace with a veth pair, v0 and v1, both up."""
 
-    def __init__(self, program: Path, directory: Path):
+    def __init__(self, program: Path):
         self.name = f"nlt-{os.getpid()}-{next(_counter)}"
-        self.program, self.journal = program, directory / "journal"
+        self.program = program
         self.prefix: tuple[str, ...] = ()
         self.channels: list[ProcessChannel] = []
         subprocess.run(["ip", "netns", "add", self.name], check=True)
@@ -238,14 +240,13 @@ class Namespace:
             " cat /sys/class/net/$i/$f; done; done"
         )
 
-    def argv(self, *options: str, journal: Path | None = None) -> list[str]:
+    def argv(self, *options: str) -> list[str]:
         enter = ["nsenter", f"--net=/run/netns/{self.name}"]
-        tune = [*self.prefix, str(self.program), "--journal", str(journal or self.journal)]
-        return [*enter, *tune, *options]
+        return [*enter, *self.prefix, str(self.program), *options]
 
-    def tune(self, *options: str, journal: Path | None = None, ready: bool = True):
+    def tune(self, *options: str, ready: bool = True):
         """A ready `gensink tune` in here."""
-        channel = ProcessChannel(self.argv(*options, journal=journal))
+        channel = ProcessChannel(self.argv(*options))
         self.channels.append(channel)
         if ready:
             channel.ready = channel.receive()
@@ -261,9 +262,14 @@ class Namespace:
             time.sleep(0.01)
 
     @property
+    def inode(self) -> int:
+        """By which the files of the sessions in here are named."""
+        return os.stat(f"/run/netns/{self.name}").st_ino
+
+    @property
     def lock(self) -> Path:
         """The lock file of the sessions in here."""
-        return Path(f"/run/netlab/tune-{os.stat(f'/run/netns/{self.name}').st_ino}.lock")
+        return RUN / f"tune-{self.inode}.lock"
 
     def lock_is_free(self) -> bool:
         try:
@@ -276,12 +282,13 @@ class Namespace:
         return True
 
     def journals(self) -> list[Path]:
-        return sorted(self.journal.glob("*")) if self.journal.exists() else []
+        """The journal of the namespace, if there is one."""
+        return sorted(RUN.glob(f"tune-{self.inode}-*.journal"))
 
-    def settled_journals(self, count: int, timeout_s: float = 20.0) -> None:
-        """Wait until the directory holds that many journals."""
+    def settled_journal(self, timeout_s: float = 20.0) -> None:
+        """Wait until there is no journal."""
         until = time.monotonic() + timeout_s
-        while len(self.journals()) != count:
+        while self.journals():
             assert time.monotonic() < until, f"journals: {self.journals()}"
             time.sleep(0.02)
 
@@ -297,7 +304,8 @@ class Namespace:
             self.settled()
         finally:
             self._thread.shutdown()
-            self.lock.unlink(missing_ok=True)
+            for path in RUN.glob(f"tune-{self.inode}[-.]*"):
+                path.unlink()
             subprocess.run(["ip", "netns", "del", self.name], check=True)
 
 
@@ -371,9 +379,9 @@ def machine(request, pretending) -> PretendedMachine:
 
 
 @pytest.fixture
-def pretended(privileged, pretending, machine, tmp_path) -> Iterator[Namespace]:
+def pretended(privileged, pretending, machine) -> Iterator[Namespace]:
     """A namespace whose `gensink tune` takes the machine's files for the real ones."""
-    made = Namespace(pretending[0], tmp_path)
+    made = Namespace(pretending[0])
     machine.given_to(made)
     yield made
     made.remove()
@@ -382,18 +390,16 @@ def pretended(privileged, pretending, machine, tmp_path) -> Iterator[Namespace]:
 def begun(namespace: Namespace) -> ProcessChannel:
     """A tuning process in which changes have begun."""
     channel = namespace.tune()
-    assert channel.ask("begin owner=test") == {"event": "begun"}
+    assert channel.ask("begin") == {"event": "begun"}
     return channel
 
 
 @pytest.fixture
-def make_namespace(privileged, program, tmp_path) -> Iterator[Callable[[], Namespace]]:
+def make_namespace(privileged, program) -> Iterator[Callable[[], Namespace]]:
     made: list[Namespace] = []
 
     def make() -> Namespace:
-        directory = tmp_path / f"host{len(made)}"
-        directory.mkdir()
-        made.append(Namespace(program, directory))
+        made.append(Namespace(program))
         return made[-1]
 
     yield make

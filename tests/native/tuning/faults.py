@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import mmap
 import struct
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import unquote
@@ -51,17 +50,9 @@ def missing(journals: Iterable[Path]) -> set[tuple[str, str, str]]:
     """Kind, name and interface of every knob that journals say is not reverted."""
     found = set()
     for journal in journals:
-        entries: dict[str, tuple[str, str, str]] = {}
-        for line in journal.read_bytes().split(b"\n"):
-            checksum, _, record = line.partition(b" ")
-            if checksum != b"%08x" % zlib.crc32(record):
-                continue
-            verb, *words = record.decode().split(" ")
+        for line in journal.read_text().splitlines():
+            verb, *words = line.split(" ")
             values = dict(word.split("=", 1) for word in words)
-            if verb == "set":
-                names = (unquote(values.get(key, "")) for key in ("knob", "name", "interface"))
-                entries[values["n"]] = tuple(names)
-            elif verb == "done":
-                entries.pop(values["n"], None)
-        found |= set(entries.values())
+            assert verb == "set" and "old" in values, line
+            found.add(tuple(unquote(values.get(key, "")) for key in ("knob", "name", "interface")))
     return found

@@ -24,6 +24,7 @@ NATIVE = "NETLAB_TESTED_NATIVE"
 STAGES = (
     ("tests/native/tuning/test_faults.py", "tests/native/tuning/test_tune_process.py"),
     ("tests/native/tuning/test_guard.py", "tests/native/tuning/test_journal.py"),
+    ("tests/native/tuning/test_module_knob.py", "tests/native/tuning/test_qdisc_knob.py"),
     ("tests/native/tuning/test_faults_machine.py", "tests/native/tuning/test_session.py"),
 )
 TIMEOUT_S = 420.0
@@ -43,21 +44,18 @@ class Mutant:
 
 
 MUTANTS = {
-    "a record is not made durable": Mutant(
-        "journal_file.c",
-        'add_value(&l, "wanted", e->wanted);\n\treturn line_append(&l, fd, 1);',
-        'add_value(&l, "wanted", e->wanted);\n\treturn line_append(&l, fd, 0);',
-    ),
     "a write is not journalled": Mutant(
-        "tune_session.c", "if (nl_journal_set(s->journal_fd, e) == 0)", "if (s->journal_fd >= 0)"
+        "tune_session.c",
+        "\tif (nl_journal_save(&s->file, &s->journal) == 0)\n\t\treturn e;",
+        "\treturn e;",
     ),
-    "the rest of a failed append stays": Mutant(
-        "journal_file.c", "whole = whole_lines(fd, before);", "(void)whole_lines; whole = before;"
+    "a journal that is not written takes the place of the old one": Mutant(
+        "journal.c", "\tif (!err && renameat(", "\tif (renameat("
     ),
     "a failed read is taken for a conflict": Mutant(
         "tune_revert.c",
-        "memset(found, 0, sizeof(*found));\n\t\treturn reverted_code(code);",
-        "memset(found, 0, sizeof(*found));\n\t\treturn NL_CONFLICT;",
+        "return reverted_code(code);\n\t\tnl_fail(",
+        "return NL_CONFLICT;\n\t\tnl_fail(",
     ),
     "an absent interface is forgotten": Mutant(
         "tune_revert.c",
@@ -65,7 +63,7 @@ MUTANTS = {
         "k->interface, e->ifindex);\n\treturn NL_CONFLICT;",
     ),
     "the value of another process is overwritten": Mutant(
-        "tune_revert.c", "\tif (!ours) {", "\tif (0) {"
+        "tune_revert.c", "\tif (!nl_entry_is_ours(", "\tif (0 && !nl_entry_is_ours("
     ),
     "a restored value is not read back": Mutant(
         "tune_revert.c",
@@ -73,12 +71,12 @@ MUTANTS = {
         "if (code == NL_KNOB_OK || after.exact[0] || 1) {",
     ),
     "reserved files are not released": Mutant(
-        "tune_revert.c", "\trelease_spare();\n\twhy->", "\t(void)release_spare;\n\twhy->"
+        "tune_revert.c", "\tnl_revert_release();\n\twhy->", "\twhy->"
     ),
     "knobs are reverted in the order of their changes": Mutant(
         "tune_revert.c",
-        "for (size_t i = j->count; i-- > 0;) {",
-        "for (size_t i = 0; i < j->count; i++) {",
+        "for (size_t i = j->count; i-- > first;) {",
+        "for (size_t i = first; i < j->count; i++) {",
     ),
     "a failed readback leaves the knob": Mutant(
         "tune_session.c", "\t\tundo(s, e); /* a value", "\t\t/* a value"
@@ -93,16 +91,20 @@ MUTANTS = {
     ),
     "knobs of a stale journal are set": Mutant(
         "tune_session.c",
-        "if (nl_journal_find(&s->left, k, ifindex) || nl_journal_find(&s->left, k, 0)) {",
+        "if (left && left < s->journal.entry + s->left) {",
         "if (0) {",
     ),
-    "a journal goes although knobs failed": Mutant(
-        "tune_session.c",
-        "if (sum->failed == 0 && sum->absent == 0)\n\t\t\tnl_journal_remove",
-        "if (sum)\n\t\t\tnl_journal_remove",
+    "an entry goes although its knob failed": Mutant(
+        "tune_revert.c", "if (nl_reverted_done(status)) {", "if (status || !status) {"
     ),
-    "the guard removes an incomplete journal": Mutant(
-        "guard.c", "\tif (complete)\n", "\tif (complete || !complete)\n"
+    "net.core.default_qdisc is reverted in its turn": Mutant(
+        "tune_revert.c", "if (decides_for_others(&e.knob) != decisive)", "if (!decisive)"
+    ),
+    "a modprobe does not inherit the lock of the guard": Mutant(
+        "guard.c", 'memfd_create("netlab-guard", 0)', 'memfd_create("netlab-guard", MFD_CLOEXEC)'
+    ),
+    "a modprobe does not inherit the lock of the session": Mutant(
+        "tune_session.c", "\tfcntl(s->lock.fd, F_SETFD, 0);", "\tfcntl(s->lock.fd, F_GETFD);"
     ),
     "the guard reverts nothing": Mutant(
         "guard.c", "\t\tchild_revert(c);", "\t\t(void)child_revert;"
@@ -116,10 +118,8 @@ MUTANTS = {
     "an interface is found by its name only": Mutant(
         "journal.c", "if (!e->ifindex || !ifindex)", "if (!e->ifindex || !ifindex || 1)"
     ),
-    "a torn record is believed": Mutant(
-        "journal.c",
-        "\tif (checks(text + at, size))",
-        "\tif (size > 9 && (checks(text + at, size) || 1))",
+    "a line that cannot be parsed is passed over": Mutant(
+        "journal.c", "out->bad_lines += code != 0;", "out->bad_lines += 0;"
     ),
 }
 

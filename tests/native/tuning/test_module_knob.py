@@ -6,6 +6,7 @@ The real modprobe and /sys/module are the machine's; here both are a directory a
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -19,6 +20,7 @@ KNOB = "knob=module name=tcp_scalable"
 MODPROBE = r"""#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >> "$here/said"
+[ ! -e "$here/slow" ] || sleep 1
 case $1 in
 --)
 	[ "$2" = tcp_scalable ] || { echo "modprobe: FATAL: Module $2 not found." >&2; exit 1; }
@@ -154,6 +156,38 @@ def test_the_guard_unloads_after_a_kill(pretended, machine):
     channel.kill()
     machine.wait_loaded([])
     pretended.settled()
+
+
+@pytest.mark.parametrize("killed", ["process", "process and guard"])
+def test_a_kill_while_modprobe_works_waits_for_what_it_does(pretended, machine, killed):
+    """It inherits the locks, so that nobody takes the module for absent before it is loaded."""
+    (machine.root / "slow").touch()
+    channel = begun(pretended)
+    channel.send(f"set {KNOB} value=loaded")
+    until = time.monotonic() + 20
+    while not (machine.root / "said").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    if killed == "process":
+        channel.kill()
+    else:
+        channel.kill(signal.SIGSTOP)
+        os.kill(guard_of(channel), signal.SIGKILL)
+        channel.kill()
+        assert pretended.tune().ask("recover")["code"] == "in_use"
+    pretended.settled()
+    if killed != "process":
+        answers = pretended.tune().ask_all("recover", "reverted_all")
+        assert [answer.get("status") for answer in answers[:-1]] == ["restored"]
+    assert (machine.loaded(), pretended.journals()) == ([], [])
+    assert machine.said()[0] == "-- tcp_scalable" and machine.said()[-1] == "-r -- tcp_scalable"
+
+
+def guard_of(channel) -> int:
+    """The child that is not modprobe."""
+    children = Path(f"/proc/{channel.pid}/task/{channel.pid}/children").read_text().split()
+    names = {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in children}
+    return names["netlab-guard"]
 
 
 def test_recovery_unloads_after_process_and_guard_were_killed(pretended, machine):

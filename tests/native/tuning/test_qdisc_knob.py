@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from netlab.tuning import Knob
-from tests.native.tuning.conftest import begun
+from tests.native.tuning.conftest import PretendedMachine, begun
 
 QDISC = "knob=qdisc interface=q0"
 LEAVES = "tc qdisc show dev q0 | grep parent | sort"
+
+
+class Machine(PretendedMachine):
+    """A directory that stands for /proc/sys."""
+
+    NAMED: ClassVar = {"NL_PROC_SYS": "sys"}
+
+
+def test_the_default_is_reverted_before_a_discipline_for_which_the_kernel_takes_it(
+    pretended, machine
+):
+    machine.write("sys/net/core/default_qdisc", "fq_codel")
+    channel = begun(pretended)
+    for words in ("sysctl name=net.core.default_qdisc value=fq", "qdisc interface=v0 value=pfifo"):
+        assert channel.ask(f"set knob={words}")["status"] == "applied"
+    answers = channel.ask_all("revert", "reverted_all")[:-1]
+    assert [(answer["knob"], answer["status"]) for answer in answers] == [
+        ("sysctl", "restored"),
+        ("qdisc", "restored"),
+    ]
 
 
 @pytest.fixture
@@ -72,13 +94,40 @@ def test_an_interrupted_write_is_recovered(queues):
     assert channel.ask(f"set {QDISC} value=mq%20pfifo")["status"] == "applied"
     channel.kill_both()
     (journal,) = queues.journals()
-    lines = journal.read_text().splitlines(keepends=True)
-    assert " wrote n=" in lines[-1]
-    journal.write_text("".join(lines[:-1]))
+    line = journal.read_text()
+    assert " readback=" in line
+    journal.write_text(line.split(" readback=")[0] + " wanted=mq%20pfifo\n")
     queues.sh("tc qdisc del dev q0 parent 6e6c:3")
     again = queues.tune()
     assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
     assert queues.sh("tc qdisc show dev q0") == before
+
+
+def test_other_queues_below_the_kernels_own_mq_are_not_restored(namespace):
+    """net.core.default_qdisc has changed since; the second attempt leaves what it finds."""
+    namespace.sh("ip tuntap add t0 mode tap multi_queue && ip link set t0 up")
+    show = "tc qdisc show dev t0 | cut -d' ' -f2,3"
+    before = namespace.sh(show)
+    assert before.startswith("mq 0:\n") and before.count("\n") > 1
+    kind = before.splitlines()[1].split()[0]
+    knob = "knob=qdisc interface=t0"
+    channel = begun(namespace)
+    assert channel.ask(f"set {knob} value=bfifo")["old"] == "mq"
+    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    assert namespace.sh(show) == before
+    assert channel.ask(f"set {knob} value=bfifo")["status"] == "applied"
+    channel.kill_both()
+    (journal,) = namespace.journals()
+    line = journal.read_text()
+    assert f" old=mq%200%20{kind} " in line
+    journal.write_text(line.replace(f"%20{kind} ", "%20sfq "))
+    again = namespace.tune()
+    (answer, total) = again.ask_all("recover", "reverted_all")
+    assert (answer["status"], total["failed"]) == ("failed", 1)
+    reason = f"the kernel's own choice (net.core.default_qdisc) was mq sfq, and is mq {kind} now"
+    assert reason in answer["reason"]
+    assert again.ask_all("recover", "reverted_all")[0]["status"] == "conflict"
+    assert namespace.journals() == []
 
 
 def test_one_queue_is_not_enough_for_mq_and_the_plan_says_so(queues):

@@ -79,7 +79,7 @@ class TuningMachine(RuleBasedStateMachine):
                 assert answers[-1]["event"] == "reverted_all" and answers[-1]["failed"] == 0
                 self.check()
         if not self.begun:
-            assert self.channel.ask("begin owner=machine") == {"event": "begun"}
+            assert self.channel.ask("begin") == {"event": "begun"}
             self.begun = True
         return self.channel
 

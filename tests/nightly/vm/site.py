@@ -244,7 +244,7 @@ class Machines(Site):
 
     def journals(self) -> list[str]:
         """Names of the journals of both hosts."""
-        script = "ls /root/.cache/netlab/journal 2>/dev/null || true"
+        script = "ls /run/netlab/tune-*.journal 2>/dev/null || true"
         return [f for guest in self.guests.values() for f in guest.sh(script).split()]
 
     def ended(self) -> None:

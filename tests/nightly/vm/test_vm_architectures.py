@@ -65,4 +65,6 @@ def test_a_study_between_architectures_closes_its_ledger(two_architectures):
     for text in rows["provenance"]:
         hosts = json.loads(text)["hosts"]
         assert (hosts["a"]["machine"], hosts["b"]["machine"]) == ("x86_64", "aarch64")
-    assert not site.journals() and not site.machine.sh(f"ls {CACHE}/journal 2>/dev/null || true")
+    assert not site.journals() and not site.machine.sh(
+        "ls /run/netlab/tune-*.journal 2>/dev/null || true"
+    )
