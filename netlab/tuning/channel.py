@@ -12,7 +12,7 @@ from netlab.tuning.knobs import HOSTWIDE, HostSetting
 
 _FINAL = {
     "read": "value",
-    "resolve": "resolved",
+    "list": "listed",
     "begin": "begun",
     "set": "set",
     "verify": "verified",

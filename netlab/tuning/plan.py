@@ -18,7 +18,7 @@ ReadKnob = Callable[[Knob], Mapping[str, Any]]
 """Reads one knob of the host; the ``value`` answer of the tune protocol."""
 
 ResolveKnob = Callable[[Knob], Mapping[str, Any]]
-"""The value of a knob as the host would read it back; the ``resolved`` answer of the protocol."""
+"""The value of a knob as the host would read it back, or ``supported`` false and a ``reason``."""
 
 
 @dataclass(frozen=True)

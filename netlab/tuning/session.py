@@ -12,6 +12,7 @@ from typing import Any
 from netlab.errors import BadInput, TuningError
 from netlab.tuning.channel import Requests, TuneChannel, TuneFault, knob_words
 from netlab.tuning.knobs import HostSetting, Knob
+from netlab.tuning.members import MEMBERED, one_answer, value_text, wanted
 from netlab.tuning.plan import NO_INTERFACE, Change, make_plan
 from netlab.tuning.profiles import Profile
 from netlab.tuning.result import Collected, Drift, TuningResult
@@ -29,6 +30,11 @@ _BUSY_S = 5.0
 def _label(answer: dict[str, Any]) -> str:
     words = (answer.get("interface"), answer.get("knob"), answer.get("name"))
     return " ".join(str(word) for word in words if word)
+
+
+def _key(kind: str, name: str | None) -> tuple[str, str | None]:
+    """Kind and name; members of a kind are one."""
+    return (kind, None if kind in MEMBERED else name)
 
 
 def _explained(answer: dict[str, Any]) -> str:
@@ -132,12 +138,29 @@ class TuningSession:
 
     def read(self, knob: HostSetting) -> dict[str, Any]:
         """One knob as it is now."""
-        return self._requests.ask("read", **knob_words(knob, self.interface))[-1]
+        words = knob_words(knob, self.interface)
+        if knob.kind not in MEMBERED:
+            return self._requests.ask("read", **words)[-1]
+        listed = self._listed(words)
+        value = value_text(listed) if listed["supported"] else None
+        return {**listed, "name": knob.name, "value": value}
+
+    def _listed(self, words: dict[str, str | None]) -> dict[str, Any]:
+        """The members of a kind that has many."""
+        return self._requests.ask("list", **{**words, "name": None})[-1]
 
     def resolve(self, knob: Knob) -> dict[str, Any]:
         """The value of a knob as this host would read it back."""
         words = knob_words(knob, self.interface)
-        return self._requests.ask("resolve", **words, value=knob.value)[-1]
+        if knob.kind not in MEMBERED:
+            answer = self._requests.ask("read", **words, value=knob.value)[-1]
+            return {**answer, "value": knob.value}
+        listed = self._listed(words)
+        try:
+            values = wanted(listed, knob.value)
+        except ValueError as error:
+            return {"supported": False, "value": None, "reason": str(error)}
+        return {**listed, "value": value_text({**listed, "values": values})}
 
     def plan(self) -> tuple[Change, ...]:
         """Read every knob and compare with the profile; changes nothing."""
@@ -224,7 +247,10 @@ class TuningSession:
             self._got.unsupported.append(change.record())
             return
         words = knob_words(change.knob, self.interface)
-        answer = self._requests.ask("set", **words, value=change.new)[-1]
+        if change.knob.kind in MEMBERED:
+            answer = self._set_members(words, change)
+        else:
+            answer = self._requests.ask("set", **words, value=change.new)[-1]
         entry = {**change.record(), **{k: v for k, v in answer.items() if k != "event"}}
         entry["supported"] = answer["status"] != "unsupported"
         if answer["status"] == "refused":
@@ -235,6 +261,15 @@ class TuningSession:
             )
         field = {"applied": "applied", "differs": "applied"}.get(answer["status"], answer["status"])
         getattr(self._got, field).append(entry)
+
+    def _set_members(self, words: dict[str, str | None], change: Change) -> dict[str, Any]:
+        """Set every member; the first that the host refuses or lacks ends it."""
+        answers = []
+        for number, value in wanted(self._listed(words), change.new).items():
+            answers.append(self._requests.ask("set", **{**words, "name": number}, value=value)[-1])
+            if answers[-1]["status"] in ("refused", "unsupported"):
+                break
+        return {**words, **one_answer(answers), "readback": self.read(change.knob)["value"]}
 
     def _record_found(self) -> None:
         """Read the settings that the profile records; those that the host lacks are left out."""
@@ -325,7 +360,7 @@ class TuningSession:
         conflicts = [a for a in answers if a["status"] == "conflict"]
         self._got.conflicts.extend(conflicts)
         self._got.failed.extend(a for a in answers if a["status"] in _LEFT)
-        self._verify_reverted({(a["knob"], a["name"]) for a in conflicts})
+        self._verify_reverted({_key(a["knob"], a["name"]) for a in conflicts})
         ended = self._requests.ask("end")
         self._got.failed = [
             entry
@@ -337,10 +372,10 @@ class TuningSession:
         ]
 
     def _verify_reverted(self, excused: set[tuple[str, str | None]]) -> None:
-        reported = {(entry["knob"], entry["name"]) for entry in self._got.failed}
-        written = {(entry["knob"], entry["name"]) for entry in self._got.applied}
+        reported = {_key(entry["knob"], entry["name"]) for entry in self._got.failed}
+        written = {_key(entry["knob"], entry["name"]) for entry in self._got.applied}
         for change in self._changes or ():
-            if change.key not in written - excused - reported:
+            if _key(*change.key) not in written - excused - reported:
                 continue
             now = self.read(change.knob)
             if now["value"] != change.old:

@@ -53,7 +53,82 @@ def irq_affinity(text: str) -> str:
             f"the CPUs of interrupts are {' or '.join(IRQ_WORDS)}, one list for all as in 0-3, or "
             f"one for each as in 0/1/2-3, not {text!r}"
         )
+    if text not in IRQ_WORDS:
+        irq_lists(text)
     return text
+
+
+def cpus(text: str) -> list[int]:
+    """CPUs of a list in the kernel's notation, ``0,2-3``, ascending.
+
+    Raises
+    ------
+    ValueError
+        A range that descends, or a CPU that is named twice.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+        if int(last or first) < int(first):
+            raise ValueError(f"the range {part} of CPUs descends")
+    if len(set(found)) < len(found):
+        raise ValueError(f"a CPU is named twice in {text!r}")
+    return sorted(found)
+
+
+def cpu_list(numbers: Iterable[int]) -> str:
+    """The kernel's notation of ascending CPUs."""
+    runs: list[list[int]] = []
+    for cpu in numbers:
+        if runs and cpu == runs[-1][1] + 1:
+            runs[-1][1] = cpu
+        else:
+            runs.append([cpu, cpu])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def governors_text(of: dict[int, str]) -> str:
+    """The governor that all CPUs have, else ``powersave:0,3 performance:1-2``."""
+    words = list(dict.fromkeys(of.values()))
+    if len(words) == 1:
+        return words[0]
+    each = ((word, [cpu for cpu, other in of.items() if other == word]) for word in words)
+    return " ".join(f"{word}:{cpu_list(numbers)}" for word, numbers in each)
+
+
+def irq_lists(text: str) -> list[str]:
+    """CPU list of each interrupt, of a value that :func:`irq_affinity` takes.
+
+    Raises
+    ------
+    ValueError
+        A range that descends, or a CPU that is named twice.
+    """
+    lists: list[str] = []
+    for item in text.split("/"):
+        if ".." in item:
+            lists.extend(str(cpu) for cpu in cpus(item.replace("..", "-")))
+        else:
+            listed, _, times = item.partition("*")
+            lists.extend([cpu_list(cpus(listed))] * int(times or 1))
+    return lists
+
+
+def irq_text(lists: Iterable[str]) -> str:
+    """Short notation: ``X*N`` for N interrupts with the same CPUs, ``A..B`` for A, A+1, .. B."""
+    left, items = list(lists), []
+    while left:
+        same = next((i for i, one in enumerate(left) if one != left[0]), len(left))
+        rises = 1
+        while left[0].isdecimal() and left[rises : rises + 1] == [str(int(left[0]) + rises)]:
+            rises += 1
+        if rises >= 3:
+            items.append(f"{left[0]}..{left[rises - 1]}")
+        else:
+            items.append(f"{left[0]}*{same}" if same > 1 else left[0])
+        del left[: rises if rises >= 3 else same]
+    return "/".join(items)
 
 
 def pci_size(text: str, name: str) -> str:

@@ -1,30 +1,20 @@
 #include "net/ethtool.h"
 
+#include "net/ifindex.h"
+
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
-#include <net/if.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 int nl_ethtool(const char *interface, void *data)
 {
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct ifreq ifr;
-	int result;
 
-	if (fd < 0)
-		return -errno;
 	memset(&ifr, 0, sizeof(ifr));
 	strncpy(ifr.ifr_name, interface, sizeof(ifr.ifr_name) - 1);
 	ifr.ifr_data = data;
-	result = ioctl(fd, SIOCETHTOOL, &ifr);
-	if (result < 0)
-		result = -errno;
-	close(fd);
-	return result;
+	return nl_interface_ioctl(SIOCETHTOOL, &ifr);
 }
 
 int nl_ethtool_strings(const char *interface, uint32_t set, uint32_t most)

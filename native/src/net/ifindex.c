@@ -6,15 +6,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* 0 or -errno; sockets of every family accept interface requests. */
-static int request(unsigned long call, struct ifreq *ifr)
+/* Sockets of every family accept interface requests. */
+int nl_interface_ioctl(unsigned long call, struct ifreq *ifr)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int result = 0;
+	int result;
 
 	if (fd < 0)
 		return -errno;
-	if (ioctl(fd, call, ifr) < 0)
+	result = ioctl(fd, call, ifr);
+	if (result < 0)
 		result = -errno;
 	close(fd);
 	return result;
@@ -29,7 +30,7 @@ int nl_ifindex_of(const char *name)
 	if (strlen(name) >= sizeof(ifr.ifr_name))
 		return -ENODEV;
 	memcpy(ifr.ifr_name, name, strlen(name) + 1);
-	result = request(SIOCGIFINDEX, &ifr);
+	result = nl_interface_ioctl(SIOCGIFINDEX, &ifr);
 	return result < 0 ? result : ifr.ifr_ifindex;
 }
 
@@ -40,7 +41,7 @@ int nl_ifindex_name(int index, char name[IFNAMSIZ])
 
 	memset(&ifr, 0, sizeof(ifr));
 	ifr.ifr_ifindex = index;
-	result = request(SIOCGIFNAME, &ifr);
+	result = nl_interface_ioctl(SIOCGIFNAME, &ifr);
 	if (result == 0)
 		memcpy(name, ifr.ifr_name, sizeof(ifr.ifr_name));
 	return result == -ENXIO ? -ENODEV : result;

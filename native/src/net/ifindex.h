@@ -4,6 +4,9 @@
 
 #include <net/if.h>
 
+/* Execute an interface request. Its result, 0 or more, or -errno. */
+int nl_interface_ioctl(unsigned long call, struct ifreq *ifr);
+
 /* The index of an interface, or -errno (-ENODEV: no such interface). */
 int nl_ifindex_of(const char *name);
 

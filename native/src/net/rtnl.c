@@ -27,6 +27,22 @@ static void take_stats(const uint8_t *from, struct nl_interface *out)
 	out->tx_dropped = stats.tx_dropped;
 }
 
+int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rtattr *out)
+{
+	struct rtattr head;
+
+	if (*at >= len || len - *at < sizeof(head))
+		return 0;
+	memcpy(&head, message + *at, sizeof(head));
+	if (head.rta_len < sizeof(head) || head.rta_len > len - *at)
+		return 0;
+	out->type = head.rta_type;
+	out->len = head.rta_len - sizeof(head);
+	out->content = message + *at + sizeof(head);
+	*at += RTA_ALIGN(head.rta_len);
+	return 1;
+}
+
 /* The attribute of a type with at least `least` bytes of content. 0 with *found and *ifindex; a
  * positive errno sent by the kernel; -1 without one. */
 static int find_attribute(const void *answer, size_t len, uint16_t type, size_t least,
@@ -34,6 +50,7 @@ static int find_attribute(const void *answer, size_t len, uint16_t type, size_t 
 {
 	const uint8_t *at = answer;
 	struct nlmsghdr head;
+	struct nl_rtattr attribute;
 	struct ifinfomsg link;
 	size_t end, next;
 
@@ -54,19 +71,13 @@ static int find_attribute(const void *answer, size_t len, uint16_t type, size_t 
 	if (head.nlmsg_type != RTM_NEWLINK || end < NLMSG_HDRLEN + sizeof(link))
 		return -1;
 	memcpy(&link, at + NLMSG_HDRLEN, sizeof(link));
-	for (size_t i = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(link)); i + sizeof(struct rtattr) <= end;
-	     i = next) {
-		struct rtattr attribute;
-
-		memcpy(&attribute, at + i, sizeof(attribute));
-		if (attribute.rta_len < sizeof(attribute) || attribute.rta_len > end - i)
-			return -1;
-		if (attribute.rta_type == type && attribute.rta_len >= sizeof(attribute) + least) {
-			*found = at + i + sizeof(attribute);
+	next = NLMSG_HDRLEN + NLMSG_ALIGN(sizeof(link));
+	while (nl_rtattr_next(at, end, &next, &attribute)) {
+		if (attribute.type == type && attribute.len >= least) {
+			*found = attribute.content;
 			*ifindex = link.ifi_index;
 			return 0;
 		}
-		next = i + RTA_ALIGN(attribute.rta_len);
 	}
 	return -1;
 }

@@ -20,6 +20,16 @@ struct nl_rtnl_u32 {
 	uint32_t value;
 };
 
+/* One attribute within a message. */
+struct nl_rtattr {
+	uint16_t type;
+	size_t len; /* of the content */
+	const uint8_t *content;
+};
+
+/* The attribute at *at, which moves past it. 1, or 0 at the end and before a malformed one. Pure. */
+int nl_rtattr_next(const uint8_t *message, size_t len, size_t *at, struct nl_rtattr *out);
+
 /* Send a request and receive its first answer. 0, or a positive errno of this process. */
 int nl_rtnl_ask(const void *request, size_t request_len, struct nl_rtnl_answer *answer);
 

@@ -23,7 +23,7 @@ enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage 
 struct nl_guard_shared {
 	_Atomic uint64_t last_request_ns;
 	_Atomic int ended, taken, finished;
-	_Atomic unsigned restored, conflicts, absent, failed;
+	struct nl_revert_sum sum; /* before `finished` */
 };
 
 /* Another open file description of the same memfd: flock belongs to the description. */
@@ -121,10 +121,9 @@ static int child_attempt(const struct child *c)
 	sum = nl_revert_all(&j, &c->file, c->first, 1, NULL, NULL);
 	nl_journal_free(&j);
 	/* each attempt counts what the one before left open */
-	atomic_fetch_add(&c->shared->restored, sum.restored);
-	atomic_fetch_add(&c->shared->conflicts, sum.conflicts);
-	atomic_store(&c->shared->absent, sum.absent);
-	atomic_store(&c->shared->failed, sum.failed);
+	sum.restored += c->shared->sum.restored;
+	sum.conflicts += c->shared->sum.conflicts;
+	c->shared->sum = sum;
 	atomic_store(&c->shared->finished, 1);
 	return sum.failed ? -1 : 0;
 }
@@ -180,6 +179,12 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 
 /* --- the parent --- */
 
+static void close_open(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
 int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_t first,
 		   const struct nl_host_lock *session, struct nl_err *why)
 {
@@ -209,8 +214,7 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_
 	}
 	if (pid < 0)
 		nl_fail(why, NL_REFUSED, "the guard cannot be started: %s", strerror(errno));
-	if (go[1] >= 0)
-		close(go[1]);
+	close_open(go[1]);
 	if (pid > 0) {
 		ssize_t n;
 
@@ -222,15 +226,11 @@ int nl_guard_start(struct nl_guard *g, const struct nl_journal_file *file, size_
 			pid = -1;
 		}
 	}
-	if (go[0] >= 0)
-		close(go[0]);
-	if (ends[0] >= 0)
-		close(ends[0]);
-	if (c.lock >= 0)
-		close(c.lock);
+	close_open(go[0]);
+	close_open(ends[0]);
+	close_open(c.lock);
 	if (pid < 0) {
-		if (ends[1] >= 0)
-			close(ends[1]);
+		close_open(ends[1]);
 		return -1;
 	}
 	g->pipe_fd = ends[1];
@@ -275,10 +275,7 @@ int nl_guard_taken(const struct nl_guard *g)
 
 int nl_guard_finished(const struct nl_guard *g, struct nl_revert_sum *sum)
 {
-	sum->restored = atomic_load(&g->shared->restored);
-	sum->conflicts = atomic_load(&g->shared->conflicts);
-	sum->absent = atomic_load(&g->shared->absent);
-	sum->failed = atomic_load(&g->shared->failed);
+	*sum = g->shared->sum;
 	return atomic_load(&g->shared->finished);
 }
 
@@ -289,8 +286,7 @@ void nl_guard_ended(struct nl_guard *g)
 
 void nl_guard_close(struct nl_guard *g)
 {
-	if (g->pipe_fd >= 0)
-		close(g->pipe_fd);
+	close_open(g->pipe_fd);
 	g->pipe_fd = -1;
 	for (int ms = 0; g->pid && ms < LEAVE_MS; ms += STEP_MS) {
 		if (waitpid(g->pid, NULL, WNOHANG) != 0)
@@ -306,7 +302,6 @@ void nl_guard_close(struct nl_guard *g)
 	if (g->shared)
 		munmap(g->shared, sizeof(*g->shared));
 	g->shared = NULL;
-	if (g->lock_fd >= 0)
-		close(g->lock_fd);
+	close_open(g->lock_fd);
 	g->lock_fd = -1;
 }

@@ -1,5 +1,9 @@
 #include "tune/knob.h"
 
+#include "base/request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct nl_knob_ops *const table[NL_KNOB_KINDS] = {
@@ -84,7 +88,9 @@ static const struct nl_knob_ops *find_kind(const char *kind, enum nl_knob_kind *
 static int check_name(const struct nl_knob_ops *ops, enum nl_knob_kind kind, const char *name,
 		      struct nl_err *err)
 {
-	int needs_name = ops->names != NULL || kind == NL_KNOB_SYSCTL || kind == NL_KNOB_MODULE;
+	int needs_name = ops->names || ops->has_number || kind == NL_KNOB_SYSCTL ||
+			 kind == NL_KNOB_MODULE;
+	uint64_t number;
 
 	if (!needs_name)
 		return name ? nl_fail_key(err, "name", "a %s has no name", ops->kind) : NL_OK;
@@ -96,6 +102,8 @@ static int check_name(const struct nl_knob_ops *ops, enum nl_knob_kind kind, con
 		return nl_fail_key(err, "name", "name: expected a sysctl under net.");
 	if (kind == NL_KNOB_MODULE && !module_name_ok(name))
 		return nl_fail_key(err, "name", "name: expected a module tcp_...");
+	if (ops->has_number && (strlen(name) > 6 || nl_decimal_parse(name, 0, 999999, &number)))
+		return nl_fail_key(err, "name", "name: expected the number of a CPU or interrupt");
 	if (!ops->names)
 		return NL_OK;
 	for (const char *const *n = ops->names; *n; n++)
@@ -134,33 +142,35 @@ int nl_knob_parse(struct nl_knob *out, const char *kind, const char *name, const
 	return NL_OK;
 }
 
+static int check_word(const char *const *words, const char *text, struct nl_err *err)
+{
+	char allowed[64] = "";
+
+	for (const char *const *word = words; *word; word++) {
+		if (strcmp(*word, text) == 0)
+			return NL_OK;
+		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
+			 allowed[0] ? " or " : "", *word);
+	}
+	return nl_fail_key(err, "value", "value: expected %s", allowed);
+}
+
 int nl_knob_check_value(const struct nl_knob *k, const char *text, struct nl_err *err)
 {
 	const struct nl_knob_ops *ops = nl_knob_ops_of(k);
+	uint64_t number;
 
 	if (strlen(text) > NL_KNOB_VALUE_MAX)
 		return nl_fail_key(err, "value", "the value is longer than %d bytes",
 				   NL_KNOB_VALUE_MAX);
-	return ops->value_ok(text) ? NL_OK : nl_fail_key(err, "value", "%s", ops->value_form);
-}
-
-int nl_knob_resolve(const struct nl_knob *k, const char *text, char *out, enum nl_knob_code *code,
-		    struct nl_err *why, struct nl_err *err)
-{
-	const struct nl_knob_ops *ops = nl_knob_ops_of(k);
-	int is_word = 0;
-
-	for (const char *const *word = ops->plan_words; word && *word && !is_word; word++)
-		is_word = strcmp(*word, text) == 0;
-	if (!is_word && nl_knob_check_value(k, text, err) != NL_OK)
-		return err->code;
-	*code = NL_KNOB_OK;
-	if (ops->resolve)
-		*code = ops->resolve(k, text, out, why);
-	else
-		memcpy(out, text, strlen(text) + 1);
-	if (*code == NL_KNOB_OK)
-		nl_knob_fold(out);
+	if (ops->words)
+		return check_word(ops->words, text, err);
+	if (ops->most && nl_decimal_parse(text, ops->least, ops->most, &number))
+		return nl_fail_key(err, "value", "value: expected a decimal number from %" PRIu32
+				   " to %" PRIu32, ops->least, ops->most);
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < 32 || (unsigned char)*c > 126)
+			return nl_fail_key(err, "value", "value: expected one line of printable ASCII");
 	return NL_OK;
 }
 

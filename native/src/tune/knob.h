@@ -30,8 +30,8 @@ enum nl_knob_kind {
 	NL_KNOB_OFFLOAD,
 	NL_KNOB_QDISC,
 	NL_KNOB_MODULE, /* a congestion control's module; global to the machine */
-	NL_KNOB_GOVERNOR, /* of all CPUs; global to the machine */
-	NL_KNOB_IRQ,
+	NL_KNOB_GOVERNOR, /* of a CPU; global to the machine */
+	NL_KNOB_IRQ, /* of one interrupt */
 	NL_KNOB_PCI,
 	NL_KNOB_KINDS,
 };
@@ -53,7 +53,7 @@ enum nl_knob_access {
 
 struct nl_knob {
 	enum nl_knob_kind kind;
-	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc, governor */
+	char name[NL_KNOB_NAME_MAX + 1];           /* "" for mtu, txqueuelen, qdisc */
 	char interface[NL_KNOB_INTERFACE_MAX + 1]; /* "" for sysctl, module and governor */
 };
 
@@ -68,6 +68,7 @@ struct nl_value {
 struct nl_knob_ops {
 	const char *kind;
 	const char *const *names; /* NULL-terminated; NULL: free names, or none */
+	int has_number; /* the name is that of a CPU or interrupt: see knob_member.h */
 	int has_interface;
 	/* On OK *access says whether a write can succeed; otherwise *why has the reason. */
 	enum nl_knob_code (*read)(const struct nl_knob *k, struct nl_value *out,
@@ -81,13 +82,12 @@ struct nl_knob_ops {
 	/* After an interrupted write: true if `found` is partly `before` (exact) and partly `wanted`
 	 * (text). NULL: a write is whole. */
 	int (*is_mixture)(const struct nl_value *found, const char *before, const char *wanted);
-	/* Turn a value of a plan into the text that a read gives after it is set; `spread` becomes
-	 * CPUs. out has NL_KNOB_VALUE_MAX + 1 bytes. NULL: the value as it is. */
-	enum nl_knob_code (*resolve)(const struct nl_knob *k, const char *text, char *out,
-				     struct nl_err *why);
-	const char *const *plan_words; /* values that only resolve() takes; NULL: none */
-	int (*value_ok)(const char *text); /* true if the text has the form of a value */
-	const char *value_form;            /* that form, as a message */
+	/* OK if this host can have the value, for a plan. NULL: only a write tells. */
+	enum nl_knob_code (*can)(const struct nl_knob *k, const char *text, struct nl_err *why);
+	/* The form of a value: one of the words, or a decimal number up to `most`; without both, one line of
+	 * printable ASCII, which write() parses. */
+	const char *const *words;
+	uint32_t least, most;
 };
 
 extern const struct nl_knob_ops nl_knob_ops_sysctl, nl_knob_ops_mtu, nl_knob_ops_txqueuelen,
@@ -110,12 +110,6 @@ int nl_knob_same(const struct nl_knob *a, const struct nl_knob *b);
 /* Fold every run of blanks to one blank, and remove those at the ends; in place. */
 void nl_knob_fold(char *text);
 
-/* Validate the form of a value of a plan, and turn it into the text that a read gives after it is set.
- * NL_OK with *code and, on NL_KNOB_OK, out (NL_KNOB_VALUE_MAX + 1 bytes), else why; or
- * NL_BAD_REQUEST. */
-int nl_knob_resolve(const struct nl_knob *k, const char *text, char *out, enum nl_knob_code *code,
-		    struct nl_err *why, struct nl_err *err);
-
 /* True if this process is in the network namespace of the machine's start. */
 int nl_knob_in_first_namespace(void);
 /* True if this process has CAP_NET_ADMIN over its own user namespace. */
@@ -123,13 +117,24 @@ int nl_knob_may_write(void);
 /* WRITABLE, or NO_PRIVILEGE with *why filled. */
 enum nl_knob_access nl_knob_privilege(struct nl_err *why);
 
+extern const char *const nl_knob_switch[]; /* the words on and off */
+
+/* Fill text and exact with a number. */
+void nl_knob_put_number(struct nl_value *out, uint32_t value);
+
+/* Fill *why for an interface that is not there: NL_KNOB_GONE. */
+enum nl_knob_code nl_knob_gone(const struct nl_knob *k, struct nl_err *why);
+/* The same for a failed read: NL_KNOB_FAILED after a shortage, else NL_KNOB_UNSUPPORTED. */
+enum nl_knob_code nl_knob_unreadable(struct nl_err *why, const char *what, int errnum);
+
+/* The code of a failed SIOCETHTOOL; `lacks` says what a device without it has not. */
+enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *call,
+					 const char *lacks, int errnum, struct nl_err *why);
+
 /* True if errnum is a shortage of files or memory: the state of the knob is unknown. */
 int nl_knob_is_shortage(int errnum);
 
 /* Fill *why with "what: strerror(errnum)"; returns the code that errnum means for a write. */
 enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int errnum);
-
-/* True if text is a decimal number: no sign, no leading zero, up to u32. */
-int nl_knob_is_number(const char *text);
 
 #endif

@@ -1,8 +1,7 @@
 /* knob_ethtool: numbers and switches of a card through SIOCETHTOOL: rings, coalescing, pause frames,
  * queues. Each kind is a pair of requests and a table of fields. */
-#include "tune/knob_ethtool.h"
-
 #include "net/ethtool.h"
+#include "tune/knob.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,17 +88,11 @@ enum nl_knob_code nl_knob_ethtool_failed(const struct nl_knob *k, const char *ca
 					 const char *lacks, int errnum, struct nl_err *why)
 {
 	if (errnum == ENODEV)
-		nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
-	else if (errnum == EOPNOTSUPP)
-		nl_fail(why, NL_REFUSED, "%s", lacks);
-	else
+		return nl_knob_gone(k, why);
+	if (errnum != EOPNOTSUPP)
 		return nl_knob_fail_errno(why, call, errnum);
-	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_UNSUPPORTED;
-}
-
-int nl_knob_is_switch(const char *text)
-{
-	return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+	nl_fail(why, NL_REFUSED, "%s", lacks);
+	return NL_KNOB_UNSUPPORTED;
 }
 
 static uint32_t *at(union request *r, size_t offset)
@@ -140,11 +133,11 @@ static enum nl_knob_code read_field(const struct nl_knob *k, const struct family
 	if (code != NL_KNOB_OK)
 		return code;
 	value = *at(&r, field->at);
-	if (f->unit)
-		snprintf(out->text, sizeof(out->text), "%" PRIu32, value);
-	else
-		snprintf(out->text, sizeof(out->text), "%s", value ? "on" : "off");
-	memcpy(out->exact, out->text, sizeof(out->exact));
+	nl_knob_put_number(out, value);
+	if (!f->unit) {
+		snprintf(out->text, sizeof(out->text), "%s", nl_knob_switch[!value]);
+		memcpy(out->exact, out->text, sizeof(out->exact));
+	}
 	*access = nl_knob_privilege(why);
 	return NL_KNOB_OK;
 }
@@ -178,7 +171,7 @@ static enum nl_knob_code write_field(const struct nl_knob *k, const struct famil
 }
 
 /* The operations of a kind: `ops_NAME` reads and writes the fields of the family NAME. */
-#define OPERATIONS(family, form_ok, form, ...)                                                    \
+#define OPERATIONS(family, allowed, greatest, ...)                                                \
 	static enum nl_knob_code family##_read(const struct nl_knob *k, struct nl_value *out,     \
 					       enum nl_knob_access *access, struct nl_err *why)   \
 	{                                                                                         \
@@ -197,14 +190,12 @@ static enum nl_knob_code write_field(const struct nl_knob *k, const struct famil
 		.read = family##_read,                                                            \
 		.write = family##_write,                                                          \
 		.restore = family##_write,                                                        \
-		.value_ok = form_ok,                                                              \
-		.value_form = form,                                                               \
+		.words = allowed,                                                                 \
+		.most = greatest,                                                                 \
 	}
 
-OPERATIONS(ring, nl_knob_is_number, "a ring size is a decimal number of descriptors", "rx", "tx");
-OPERATIONS(coalesce, nl_knob_is_number, "the value is a decimal number", "rx-usecs", "rx-frames",
-	   "tx-usecs", "tx-frames");
-OPERATIONS(adaptive, nl_knob_is_switch, "adaptive coalescing is on or off", "rx", "tx");
-OPERATIONS(pause, nl_knob_is_switch, "pause frames are on or off", "autoneg", "rx", "tx");
-OPERATIONS(channels, nl_knob_is_number, "the value is a decimal number of queues", "combined",
-	   "rx", "tx");
+OPERATIONS(ring, NULL, UINT32_MAX, "rx", "tx");
+OPERATIONS(coalesce, NULL, UINT32_MAX, "rx-usecs", "rx-frames", "tx-usecs", "tx-frames");
+OPERATIONS(adaptive, nl_knob_switch, 0, "rx", "tx");
+OPERATIONS(pause, nl_knob_switch, 0, "autoneg", "rx", "tx");
+OPERATIONS(channels, NULL, UINT32_MAX, "combined", "rx", "tx");

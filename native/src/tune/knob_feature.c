@@ -1,6 +1,6 @@
 /* knob_feature: offloads through SIOCETHTOOL. */
 #include "net/ethtool.h"
-#include "tune/knob_ethtool.h"
+#include "tune/knob.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -217,6 +217,5 @@ const struct nl_knob_ops nl_knob_ops_feature = {
 	.read = feature_read,
 	.write = feature_write,
 	.restore = feature_restore,
-	.value_ok = nl_knob_is_switch,
-	.value_form = "an offload is on or off",
+	.words = nl_knob_switch,
 };

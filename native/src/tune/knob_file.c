@@ -50,3 +50,15 @@ int nl_knob_file_write(int dir, const char *path, const char *text)
 	close(fd);
 	return err;
 }
+
+enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *mount, struct nl_err *why)
+{
+	if (faccessat(dir, path, W_OK, AT_EACCESS) == 0)
+		return NL_KNOB_WRITABLE;
+	if (errno == EROFS) {
+		nl_fail(why, NL_REFUSED, "%s is mounted read-only here", mount);
+		return NL_KNOB_READ_ONLY;
+	}
+	nl_fail(why, NL_REFUSED, "no privilege: the file is not writable for this user");
+	return NL_KNOB_NO_PRIVILEGE;
+}

@@ -8,6 +8,9 @@
  * than NL_KNOB_VALUE_MAX; EILSEQ: not printable). */
 int nl_knob_file_read(int dir, const char *path, struct nl_value *out);
 
+/* WRITABLE, or why not; `mount` names the filesystem for the message. */
+enum nl_knob_access nl_knob_file_access(int dir, const char *path, const char *mount, struct nl_err *why);
+
 /* Write text and a newline in one write(2). 0, or errno. */
 int nl_knob_file_write(int dir, const char *path, const char *text);
 

@@ -159,16 +159,12 @@ static enum nl_knob_code module_write(const struct nl_knob *k, const char *text,
 	return NL_KNOB_REFUSED;
 }
 
-static int loaded_or_absent(const char *text)
-{
-	return strcmp(text, "loaded") == 0 || strcmp(text, "absent") == 0;
-}
+static const char *const states[] = {"loaded", "absent", NULL};
 
 const struct nl_knob_ops nl_knob_ops_module = {
 	.kind = "module",
 	.read = module_read,
 	.write = module_write,
 	.restore = module_write,
-	.value_ok = loaded_or_absent,
-	.value_form = "a module is loaded or absent",
+	.words = states,
 };

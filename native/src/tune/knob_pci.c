@@ -78,10 +78,8 @@ static enum nl_knob_code open_config(const struct nl_knob *k, int flags, uint8_t
 	*fd = openat(device, "config", flags | O_CLOEXEC);
 	err = *fd < 0 ? errno : 0;
 	close(device);
-	if (err) {
-		nl_knob_fail_errno(why, "configuration space", err);
-		return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
-	}
+	if (err)
+		return nl_knob_unreadable(why, "configuration space", err);
 	memset(config, 0, CONFIG_B);
 	n = pread(*fd, config, CONFIG_B, 0);
 	err = n < 0 ? errno : 0;
@@ -90,12 +88,10 @@ static enum nl_knob_code open_config(const struct nl_knob *k, int flags, uint8_t
 		return NL_KNOB_OK;
 	close(*fd);
 	if (err)
-		nl_knob_fail_errno(why, "configuration space", err);
-	else if (n <= FOR_USERS_B)
-		nl_fail(why, NL_REFUSED, "no privilege: only root reads the capabilities of the device");
-	else
-		nl_fail(why, NL_REFUSED, "%s", f->lacks);
-	return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
+		return nl_knob_unreadable(why, "configuration space", err);
+	nl_fail(why, NL_REFUSED, "%s", n <= FOR_USERS_B
+		? "no privilege: only root reads the capabilities of the device" : f->lacks);
+	return NL_KNOB_UNSUPPORTED;
 }
 
 static unsigned size_B(const struct field *f, unsigned word)
@@ -116,8 +112,7 @@ static enum nl_knob_code pci_read(const struct nl_knob *k, struct nl_value *out,
 	if (code != NL_KNOB_OK)
 		return code;
 	close(fd);
-	snprintf(out->text, sizeof(out->text), "%u", size_B(f, word_at(config, at + f->at)));
-	memcpy(out->exact, out->text, sizeof(out->exact));
+	nl_knob_put_number(out, size_B(f, word_at(config, at + f->at)));
 	if (strcmp(k->name, "max-payload") == 0) {
 		nl_fail(why, NL_REFUSED, "set by the system for all devices on the way to memory");
 		return NL_KNOB_OK;
@@ -190,16 +185,6 @@ static enum nl_knob_code pci_write(const struct nl_knob *k, const char *text, st
 	return code;
 }
 
-static int is_size(const char *text)
-{
-	static const char *const sizes[] = {"128", "256", "512", "1024", "2048", "4096"};
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (strcmp(sizes[i], text) == 0)
-			return 1;
-	return 0;
-}
-
 const struct nl_knob_ops nl_knob_ops_pci = {
 	.kind = "pci",
 	.names = names,
@@ -207,6 +192,6 @@ const struct nl_knob_ops nl_knob_ops_pci = {
 	.read = pci_read,
 	.write = pci_write,
 	.restore = pci_write,
-	.value_ok = is_size,
-	.value_form = "the value is a power of two, 128 to 4096 B",
+	.least = 128,
+	.most = 4096,
 };

@@ -73,30 +73,18 @@ static int change(const struct request *request)
 /* The kind and parameters of a message's attributes. 0, or -1 without a kind. */
 static int take_qdisc(const uint8_t *message, size_t start, size_t len, struct nl_qdisc *out)
 {
-	const uint8_t *options = NULL;
-	size_t next, options_len = 0;
+	struct nl_rtattr attribute, options = {0};
 
 	out->kind[0] = '\0';
-	for (size_t i = start; i + sizeof(struct rtattr) <= len; i = next) {
-		struct rtattr attribute;
-		size_t size;
-
-		memcpy(&attribute, message + i, sizeof(attribute));
-		if (attribute.rta_len < sizeof(attribute) || attribute.rta_len > len - i)
-			break;
-		size = attribute.rta_len - sizeof(attribute);
-		if (attribute.rta_type == TCA_KIND && size > 1)
-			nl_qdisc_init(out, (const char *)message + i + sizeof(attribute), size - 1);
-		if (attribute.rta_type == TCA_OPTIONS) {
-			options = message + i + sizeof(attribute);
-			options_len = size;
-		}
-		next = i + RTA_ALIGN(attribute.rta_len);
+	while (nl_rtattr_next(message, len, &start, &attribute)) {
+		if (attribute.type == TCA_KIND && attribute.len > 1)
+			nl_qdisc_init(out, (const char *)attribute.content, attribute.len - 1);
+		if (attribute.type == TCA_OPTIONS)
+			options = attribute;
 	}
 	if (!out->kind[0])
 		return -1;
-	if (options)
-		nl_qdisc_take_options(out, options, options_len);
+	nl_qdisc_take_options(out, options.content, options.len);
 	return 0;
 }
 
@@ -152,10 +140,8 @@ static enum nl_knob_code find_qdisc(const struct nl_knob *k, struct found *found
 
 	memset(found, 0, sizeof(*found));
 	found->ifindex = nl_ifindex_of(k->interface);
-	if (found->ifindex == -ENODEV) {
-		nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
-		return NL_KNOB_GONE;
-	}
+	if (found->ifindex == -ENODEV)
+		return nl_knob_gone(k, why);
 	if (found->ifindex < 0)
 		return nl_knob_fail_errno(why, k->interface, -found->ifindex);
 	fill(&request, RTM_GETQDISC, NLM_F_DUMP, found->ifindex);
@@ -324,34 +310,21 @@ static int qdisc_is_mixture(const struct nl_value *found, const char *before, co
 	return handle && strtoul(handle, NULL, 16) == OUR_HANDLE;
 }
 
-static enum nl_knob_code qdisc_resolve(const struct nl_knob *k, const char *text, char *out,
-				       struct nl_err *why)
+static enum nl_knob_code qdisc_can(const struct nl_knob *k, const char *text, struct nl_err *why)
 {
 	struct nl_rtnl_u32 queues = {.type = NUM_TX_QUEUES};
 	struct nl_rtnl_answer answer;
 	struct nl_qdisc_tree tree;
 	int32_t ifindex;
-	int err;
+	int err = nl_qdisc_parse(text, &tree) ? EINVAL : nl_rtnl_link(k->interface, &answer);
 
-	if (nl_qdisc_parse(text, &tree) || nl_qdisc_render(&tree, out, NL_KNOB_VALUE_MAX + 1))
-		return nl_knob_fail_errno(why, text, EINVAL);
-	err = nl_rtnl_link(k->interface, &answer);
 	if (err)
-		return nl_knob_fail_errno(why, "RTM_GETLINK", err);
-	err = nl_rtnl_find_u32(answer.bytes, answer.len, &ifindex, &queues);
-	if (err > 0 && err != ENODEV)
-		return nl_knob_fail_errno(why, "RTM_GETLINK", err);
-	if (err || strcmp(tree.root.kind, "mq") != 0 || queues.value > 1)
-		return NL_KNOB_OK; /* read() names a missing interface */
+		return nl_knob_fail_errno(why, text, err);
+	if (strcmp(tree.root.kind, "mq") != 0 ||
+	    nl_rtnl_find_u32(answer.bytes, answer.len, &ifindex, &queues) != 0 || queues.value > 1)
+		return NL_KNOB_OK;
 	nl_fail(why, NL_REFUSED, "mq needs an interface with several transmit queues");
 	return NL_KNOB_UNSUPPORTED;
-}
-
-static int is_qdisc(const char *text)
-{
-	struct nl_qdisc_tree tree;
-
-	return nl_qdisc_parse(text, &tree) == 0;
 }
 
 const struct nl_knob_ops nl_knob_ops_qdisc = {
@@ -361,9 +334,5 @@ const struct nl_knob_ops nl_knob_ops_qdisc = {
 	.write = qdisc_write,
 	.restore = qdisc_restore,
 	.is_mixture = qdisc_is_mixture,
-	.resolve = qdisc_resolve,
-	.value_ok = is_qdisc,
-	.value_form = "a queueing discipline is noqueue, pfifo_fast, pfifo, bfifo, mq, fq, fq_codel, "
-		      "codel, sfq or cake, fq with limit, flow_limit, buckets, maxrate or nopacing, "
-		      "and any of them after mq, for each queue",
+	.can = qdisc_can,
 };

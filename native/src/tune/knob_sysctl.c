@@ -32,24 +32,17 @@ static int root_open(void)
 	return open(NL_PROC_SYS, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static enum nl_knob_access why_not_writable(int dir, const char *path, int err,
-					    struct nl_err *why)
+static enum nl_knob_access access_of(int dir, const char *path, struct nl_err *why)
 {
 	struct stat st;
 
-	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 0222) == 0) {
-		nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
-					   ? "read-only in this kernel"
-					   : "belongs to the whole machine; read-only in this "
-					     "network namespace");
-		return NL_KNOB_READ_ONLY;
-	}
-	if (err == EROFS) {
-		nl_fail(why, NL_REFUSED, "/proc/sys is mounted read-only here");
-		return NL_KNOB_READ_ONLY;
-	}
-	nl_fail(why, NL_REFUSED, "no privilege: the file is not writable for this user");
-	return NL_KNOB_NO_PRIVILEGE;
+	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || (st.st_mode & 0222) ||
+	    faccessat(dir, path, W_OK, AT_EACCESS) == 0)
+		return nl_knob_file_access(dir, path, "/proc/sys", why);
+	nl_fail(why, NL_REFUSED, nl_knob_in_first_namespace()
+				   ? "read-only in this kernel"
+				   : "belongs to the whole machine; read-only in this network namespace");
+	return NL_KNOB_READ_ONLY;
 }
 
 static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *out,
@@ -59,17 +52,12 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 	int dir = root_open(), err;
 
 	*access = NL_KNOB_READ_ONLY;
-	if (dir < 0 && nl_knob_is_shortage(errno))
-		return nl_knob_fail_errno(why, "/proc/sys", errno);
 	if (dir < 0)
-		return nl_knob_fail_errno(why, "/proc/sys", errno), NL_KNOB_UNSUPPORTED;
+		return nl_knob_unreadable(why, "/proc/sys", errno);
 	path_of(k, path);
 	err = nl_knob_file_read(dir, path, out);
-	if (err == 0) {
-		*access = NL_KNOB_WRITABLE;
-		if (faccessat(dir, path, W_OK, AT_EACCESS) < 0)
-			*access = why_not_writable(dir, path, errno, why);
-	}
+	if (err == 0)
+		*access = access_of(dir, path, why);
 	close(dir);
 	if (err == 0)
 		return NL_KNOB_OK;
@@ -81,11 +69,10 @@ static enum nl_knob_code sysctl_read(const struct nl_knob *k, struct nl_value *o
 					     "namespace");
 		return NL_KNOB_ABSENT;
 	}
-	if (err == EISDIR)
-		nl_fail(why, NL_REFUSED, "a directory of settings, not one setting");
-	else
-		nl_knob_fail_errno(why, "it cannot be read", err);
-	return nl_knob_is_shortage(err) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
+	if (err != EISDIR)
+		return nl_knob_unreadable(why, "it cannot be read", err);
+	nl_fail(why, NL_REFUSED, "a directory of settings, not one setting");
+	return NL_KNOB_UNSUPPORTED;
 }
 
 static enum nl_knob_code sysctl_write(const struct nl_knob *k, const char *text,
@@ -132,14 +119,6 @@ static int sysctl_is_mixture(const struct nl_value *value, const char *before, c
 	return *before == '\0';
 }
 
-static int any_value(const char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 32 || (unsigned char)*text > 126)
-			return 0;
-	return 1;
-}
-
 const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.kind = "sysctl",
 	.read = sysctl_read,
@@ -147,6 +126,4 @@ const struct nl_knob_ops nl_knob_ops_sysctl = {
 	.restore = sysctl_write,
 	.restore_probe = 1,
 	.is_mixture = sysctl_is_mixture,
-	.value_ok = any_value,
-	.value_form = "the value of a sysctl is one line of printable ASCII",
 };

@@ -18,12 +18,6 @@
 #define NL_SYS_CLASS_NET "/sys/class/net"
 #endif
 
-static enum nl_knob_code gone(const struct nl_knob *k, struct nl_err *why)
-{
-	nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
-	return NL_KNOB_GONE;
-}
-
 /* sysfs shows the interfaces of the namespace in which it was mounted. In a process that has joined
  * another namespace it shows a different interface of the same name. So compare the index; if it
  * differs, open a private sysfs of the right namespace, mounted nowhere.
@@ -82,7 +76,7 @@ enum nl_knob_code nl_knob_sysfs_interfaces(const struct nl_knob *k, int *dir, st
 		if (ours <= 0)
 			close(*dir);
 		if (ours == -ENODEV)
-			return gone(k, why);
+			return nl_knob_gone(k, why);
 		if (ours < 0)
 			return nl_knob_fail_errno(why, NL_SYS_CLASS_NET, -ours);
 	}

@@ -2,8 +2,9 @@
 #include "tune/knob.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,8 @@
 #ifndef NL_WHOLE_MACHINE_FILE
 #define NL_WHOLE_MACHINE_FILE "/proc/sys/net/core/netdev_max_backlog"
 #endif
+
+const char *const nl_knob_switch[] = {"on", "off", NULL};
 
 void nl_knob_fold(char *text)
 {
@@ -69,18 +72,20 @@ enum nl_knob_code nl_knob_fail_errno(struct nl_err *why, const char *what, int e
 	return errnum == ENODEV ? NL_KNOB_GONE : NL_KNOB_REFUSED;
 }
 
-int nl_knob_is_number(const char *text)
+enum nl_knob_code nl_knob_gone(const struct nl_knob *k, struct nl_err *why)
 {
-	uint64_t n = 0;
+	nl_fail(why, NL_REFUSED, "no such interface: %s", k->interface);
+	return NL_KNOB_GONE;
+}
 
-	if (!*text || (text[0] == '0' && text[1]))
-		return 0;
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return 0;
-		n = n * 10 + (uint64_t)(*text - '0');
-		if (n > UINT32_MAX)
-			return 0;
-	}
-	return 1;
+enum nl_knob_code nl_knob_unreadable(struct nl_err *why, const char *what, int errnum)
+{
+	nl_knob_fail_errno(why, what, errnum);
+	return nl_knob_is_shortage(errnum) ? NL_KNOB_FAILED : NL_KNOB_UNSUPPORTED;
+}
+
+void nl_knob_put_number(struct nl_value *out, uint32_t value)
+{
+	snprintf(out->text, sizeof(out->text), "%" PRIu32, value);
+	memcpy(out->exact, out->text, sizeof(out->exact));
 }

@@ -1,27 +1,48 @@
 #include "tune/qdisc.h"
 
+#include "base/request.h"
+#include "net/rtnl.h"
+
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT = 10000, FLOW_LIMIT = 100, BUCKETS_LOG = 10, BUCKETS_LOG_MAX = 18 };
-
-static const uint64_t maxrate_max_bps = (UINT64_C(0xffffffff) - 1) * 8;
+enum { BUCKETS_LOG_MAX = 18 };
 
 /* Those that carry traffic without parameters or classes. */
 static const char *const kinds[] = {"noqueue", "pfifo_fast", "pfifo", "bfifo", "mq",  "fq",
 				    "fq_codel", "codel",     "sfq",   "cake",  NULL};
 
+/* In the order of the text; `nopacing` has no number. */
+static const struct parameter {
+	const char *name;
+	uint16_t type;
+	uint32_t usual;       /* the kernel's default */
+	uint64_t least, most; /* of the number in the text */
+} parameters[NL_FQ_COUNT] = {
+	[NL_FQ_LIMIT] = {"limit", TCA_FQ_PLIMIT, 10000, 1, UINT32_MAX},
+	[NL_FQ_FLOW_LIMIT] = {"flow_limit", TCA_FQ_FLOW_PLIMIT, 100, 1, UINT32_MAX},
+	[NL_FQ_BUCKETS] = {"buckets", TCA_FQ_BUCKETS_LOG, 10, 1, 1U << BUCKETS_LOG_MAX},
+	[NL_FQ_MAXRATE] = {"maxrate", TCA_FQ_FLOW_MAX_RATE, UINT32_MAX, 8,
+			   (UINT64_C(0xffffffff) - 1) * 8},
+	[NL_FQ_PACING] = {"nopacing", TCA_FQ_RATE_ENABLE, 1, 0, 0},
+};
+
 void nl_qdisc_init(struct nl_qdisc *out, const char *kind, size_t len)
 {
 	memset(out, 0, sizeof(*out));
 	memcpy(out->kind, kind, len < NL_QDISC_KIND_MAX ? len : NL_QDISC_KIND_MAX);
-	out->limit = LIMIT;
-	out->flow_limit = FLOW_LIMIT;
-	out->buckets = 1U << BUCKETS_LOG;
-	out->paces = 1;
+	for (size_t i = 0; i < NL_FQ_COUNT; i++)
+		out->fq[i] = parameters[i].usual;
+}
+
+/* The number in the text for the kernel's. */
+static uint64_t shown(size_t i, uint32_t value)
+{
+	if (i == NL_FQ_BUCKETS)
+		return UINT64_C(1) << value;
+	return i == NL_FQ_MAXRATE ? (uint64_t)value * 8 : value;
 }
 
 /* The next word in word[32]; moves *text past it. 0, or -1 without one. */
@@ -35,16 +56,6 @@ static int next_word(const char **text, char word[32])
 	word[len] = '\0';
 	*text += len + ((*text)[len] == ' ');
 	return 0;
-}
-
-static int next_number(const char **text, uint64_t least, uint64_t most, uint64_t *out)
-{
-	char word[32], *end;
-
-	if (next_word(text, word) || word[0] < '0' || word[0] > '9' || strlen(word) > 18)
-		return -1;
-	*out = strtoull(word, &end, 10);
-	return *end || *out < least || *out > most ? -1 : 0;
 }
 
 static int take_kind(const char **text, struct nl_qdisc *out)
@@ -64,34 +75,28 @@ static int take_kind(const char **text, struct nl_qdisc *out)
 
 static int take_parameter(const char **text, struct nl_qdisc *q)
 {
+	uint64_t n, value;
 	char word[32];
-	uint64_t n;
+	size_t i = 0;
 
 	if (next_word(text, word))
 		return -1;
-	if (strcmp(word, "nopacing") == 0) {
-		q->paces = 0;
-		return 0;
-	}
-	if (strcmp(word, "maxrate") == 0) {
-		/* the kernel counts bytes */
-		if (next_number(text, 8, maxrate_max_bps, &n) || n % 8)
-			return -1;
-		q->maxrate_Bps = (uint32_t)(n / 8);
-		return 0;
-	}
-	if (strcmp(word, "buckets") == 0) {
-		if (next_number(text, 1, 1U << BUCKETS_LOG_MAX, &n) || (n & (n - 1)))
-			return -1;
-		q->buckets = (uint32_t)n;
-		return 0;
-	}
-	if (strcmp(word, "limit") != 0 && strcmp(word, "flow_limit") != 0)
+	while (i < NL_FQ_COUNT && strcmp(parameters[i].name, word) != 0)
+		i++;
+	if (i == NL_FQ_COUNT)
 		return -1;
-	if (next_number(text, 1, UINT32_MAX, &n))
+	if (i == NL_FQ_PACING) {
+		q->fq[i] = 0;
+		return 0;
+	}
+	if (next_word(text, word) || nl_decimal_parse(word, parameters[i].least, parameters[i].most, &n))
 		return -1;
-	*(word[0] == 'l' ? &q->limit : &q->flow_limit) = (uint32_t)n;
-	return 0;
+	value = i == NL_FQ_MAXRATE ? n / 8 : n;
+	if (i == NL_FQ_BUCKETS)
+		for (value = 0; UINT64_C(1) << value < n;)
+			value++;
+	q->fq[i] = (uint32_t)value;
+	return shown(i, q->fq[i]) == n ? 0 : -1;
 }
 
 int nl_qdisc_parse(const char *text, struct nl_qdisc_tree *out)
@@ -117,18 +122,13 @@ static int render_one(const struct nl_qdisc *q, char *out, size_t size)
 {
 	size_t len = (size_t)snprintf(out, size, "%s", q->kind);
 
-	if (strcmp(q->kind, "fq") == 0) {
-		if (len < size && q->limit != LIMIT)
-			len += (size_t)snprintf(out + len, size - len, " limit %u", q->limit);
-		if (len < size && q->flow_limit != FLOW_LIMIT)
-			len += (size_t)snprintf(out + len, size - len, " flow_limit %u", q->flow_limit);
-		if (len < size && q->buckets != 1U << BUCKETS_LOG)
-			len += (size_t)snprintf(out + len, size - len, " buckets %u", q->buckets);
-		if (len < size && q->maxrate_Bps)
-			len += (size_t)snprintf(out + len, size - len, " maxrate %llu",
-						(unsigned long long)q->maxrate_Bps * 8);
-		if (len < size && !q->paces)
-			len += (size_t)snprintf(out + len, size - len, " nopacing");
+	for (size_t i = 0; i < NL_FQ_COUNT && strcmp(q->kind, "fq") == 0; i++) {
+		if (len >= size || q->fq[i] == parameters[i].usual)
+			continue;
+		len += (size_t)snprintf(out + len, size - len, " %s", parameters[i].name);
+		if (len < size && i != NL_FQ_PACING)
+			len += (size_t)snprintf(out + len, size - len, " %llu",
+						(unsigned long long)shown(i, q->fq[i]));
 	}
 	return len < size ? (int)len : -1;
 }
@@ -147,61 +147,36 @@ int nl_qdisc_render(const struct nl_qdisc_tree *tree, char *out, size_t size)
 
 void nl_qdisc_take_options(struct nl_qdisc *q, const uint8_t *options, size_t len)
 {
-	size_t next;
+	struct nl_rtattr attribute;
+	size_t at = 0;
 
-	if (strcmp(q->kind, "fq") != 0)
-		return;
-	for (size_t i = 0; i + sizeof(struct rtattr) <= len; i = next) {
-		struct rtattr attribute;
+	while (strcmp(q->kind, "fq") == 0 && nl_rtattr_next(options, len, &at, &attribute)) {
 		uint32_t value;
 
-		memcpy(&attribute, options + i, sizeof(attribute));
-		if (attribute.rta_len < sizeof(attribute) || attribute.rta_len > len - i)
-			return;
-		next = i + RTA_ALIGN(attribute.rta_len);
-		if (attribute.rta_len < sizeof(attribute) + sizeof(value))
+		if (attribute.len < sizeof(value))
 			continue;
-		memcpy(&value, options + i + sizeof(attribute), sizeof(value));
-		if (attribute.rta_type == TCA_FQ_PLIMIT)
-			q->limit = value;
-		else if (attribute.rta_type == TCA_FQ_FLOW_PLIMIT)
-			q->flow_limit = value;
-		else if (attribute.rta_type == TCA_FQ_BUCKETS_LOG && value <= BUCKETS_LOG_MAX)
-			q->buckets = 1U << value;
-		else if (attribute.rta_type == TCA_FQ_FLOW_MAX_RATE)
-			q->maxrate_Bps = value == UINT32_MAX ? 0 : value;
-		else if (attribute.rta_type == TCA_FQ_RATE_ENABLE)
-			q->paces = value != 0;
+		memcpy(&value, attribute.content, sizeof(value));
+		if (attribute.type == TCA_FQ_BUCKETS_LOG && value > BUCKETS_LOG_MAX)
+			continue;
+		for (size_t i = 0; i < NL_FQ_COUNT; i++)
+			if (attribute.type == parameters[i].type)
+				q->fq[i] = value;
 	}
-}
-
-static void put(uint8_t out[64], size_t *len, uint16_t type, uint32_t value)
-{
-	struct rtattr attribute = {.rta_len = RTA_LENGTH(sizeof(value)), .rta_type = type};
-
-	memcpy(out + *len, &attribute, sizeof(attribute));
-	memcpy(out + *len + sizeof(attribute), &value, sizeof(value));
-	*len += RTA_SPACE(sizeof(value));
 }
 
 size_t nl_qdisc_put_options(const struct nl_qdisc *q, uint8_t out[64])
 {
-	uint32_t log = 0;
 	size_t len = 0;
 
-	if (strcmp(q->kind, "fq") != 0)
-		return 0;
-	while (1U << log < q->buckets)
-		log++;
-	if (q->limit != LIMIT)
-		put(out, &len, TCA_FQ_PLIMIT, q->limit);
-	if (q->flow_limit != FLOW_LIMIT)
-		put(out, &len, TCA_FQ_FLOW_PLIMIT, q->flow_limit);
-	if (log != BUCKETS_LOG)
-		put(out, &len, TCA_FQ_BUCKETS_LOG, log);
-	if (q->maxrate_Bps)
-		put(out, &len, TCA_FQ_FLOW_MAX_RATE, q->maxrate_Bps);
-	if (!q->paces)
-		put(out, &len, TCA_FQ_RATE_ENABLE, 0);
+	for (size_t i = 0; i < NL_FQ_COUNT && strcmp(q->kind, "fq") == 0; i++) {
+		struct rtattr attribute = {.rta_len = RTA_LENGTH(sizeof(q->fq[i])),
+					   .rta_type = parameters[i].type};
+
+		if (q->fq[i] == parameters[i].usual)
+			continue;
+		memcpy(out + len, &attribute, sizeof(attribute));
+		memcpy(out + len + sizeof(attribute), &q->fq[i], sizeof(q->fq[i]));
+		len += RTA_SPACE(sizeof(q->fq[i]));
+	}
 	return len;
 }

@@ -13,11 +13,12 @@
 
 enum { NL_QDISC_KIND_MAX = 15 }; /* IFNAMSIZ of the kernel's Qdisc_ops, without its NUL */
 
+enum { NL_FQ_LIMIT, NL_FQ_FLOW_LIMIT, NL_FQ_BUCKETS, NL_FQ_MAXRATE, NL_FQ_PACING, NL_FQ_COUNT };
+
 struct nl_qdisc {
 	char kind[NL_QDISC_KIND_MAX + 1];
-	/* of fq; maxrate 0: no limit */
-	uint32_t limit, flow_limit, buckets, maxrate_Bps;
-	int paces;
+	/* of fq, as the kernel has them: log2 of the buckets, bytes per second (UINT32_MAX: no limit) */
+	uint32_t fq[NL_FQ_COUNT];
 };
 
 struct nl_qdisc_tree {

@@ -1,7 +1,9 @@
 /* tune_requests: the requests of `gensink tune`, one function a verb. */
 #include "base/error.h"
+#include "tune/knob_member.h"
 #include "tune/tune_cmd.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int parse_knob(struct nl_request *request, struct nl_knob *k, struct nl_err *err)
@@ -28,6 +30,7 @@ static int check_bare(const struct tune *t, const struct nl_request *request, st
 
 static int do_read(void *context, struct nl_request *request, struct nl_err *err)
 {
+	const char *text = NULL;
 	struct tune *t = context;
 	enum nl_knob_access access;
 	struct nl_err why = {0};
@@ -36,11 +39,17 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	struct nl_json *j;
 	struct nl_knob k;
 
-	if (parse_knob(request, &k, err) || nl_request_only_known(request, err))
+	if (parse_knob(request, &k, err))
+		return err->code;
+	if (nl_knob_ops_of(&k)->can)
+		text = nl_request_get(request, "value");
+	if (nl_request_only_known(request, err) || (text && nl_knob_check_value(&k, text, err)))
 		return err->code;
 	if (t->session.live && nl_session_keepalive(&t->session, err))
 		return err->code;
 	code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+	if (code == NL_KNOB_OK && text)
+		code = nl_knob_ops_of(&k)->can(&k, text, &why);
 	if (code == NL_KNOB_FAILED)
 		return nl_fail(err, NL_LIMIT, "%s", why.message);
 	j = nl_tune_event(t, "value");
@@ -53,31 +62,53 @@ static int do_read(void *context, struct nl_request *request, struct nl_err *err
 	return NL_OK;
 }
 
-static int do_resolve(void *context, struct nl_request *request, struct nl_err *err)
+/* The members of a kind that has many, with their values: one answer instead of a read for each. */
+static int do_list(void *context, struct nl_request *request, struct nl_err *err)
 {
-	const char *text = nl_request_get(request, "value");
-	char value[NL_KNOB_VALUE_MAX + 1];
+	static struct nl_members members; /* large for a stack */
+	const char *kind = nl_request_get(request, "knob");
 	struct tune *t = context;
+	enum nl_knob_access access;
 	struct nl_err why = {0};
+	struct nl_value value;
 	enum nl_knob_code code;
 	struct nl_json *j;
 	struct nl_knob k;
+	int writable = 1;
 
-	if (parse_knob(request, &k, err))
+	if (nl_knob_parse(&k, kind, "0", nl_request_get(request, "interface"), err) ||
+	    nl_request_only_known(request, err))
 		return err->code;
-	if (!text)
-		return nl_fail_key(err, "value", "resolve needs a value");
-	if (nl_request_only_known(request, err) || nl_knob_resolve(&k, text, value, &code, &why, err))
-		return err->code;
+	if (!nl_knob_ops_of(&k)->has_number)
+		return nl_fail_key(err, "knob", "knob: expected governor or irq");
 	if (t->session.live && nl_session_keepalive(&t->session, err))
 		return err->code;
+	code = nl_knob_members(&k, &members, &why);
+	j = nl_tune_event(t, "listed");
+	nl_json_open(j, "values");
+	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
+		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
+		code = nl_knob_ops_of(&k)->read(&k, &value, &access, &why);
+		if (code == NL_KNOB_OK)
+			nl_json_text(j, k.name, value.text);
+		writable &= access == NL_KNOB_WRITABLE;
+	}
+	nl_json_close(j);
 	if (code == NL_KNOB_FAILED)
 		return nl_fail(err, NL_LIMIT, "%s", why.message);
-	j = nl_tune_event(t, "resolved");
-	nl_tune_knob_keys(j, &k);
-	nl_json_text(j, "value", code == NL_KNOB_OK ? value : NULL);
+	nl_json_open(j, "handlers");
+	for (size_t i = 0; code == NL_KNOB_OK && i < members.count; i++) {
+		snprintf(k.name, sizeof(k.name), "%u", members.of[i].number);
+		nl_json_text(j, k.name, members.of[i].handler);
+	}
+	nl_json_close(j);
+	nl_json_text(j, "knob", nl_knob_ops_of(&k)->kind);
+	nl_json_text(j, "interface", k.interface[0] ? k.interface : NULL);
+	nl_json_text(j, "online", members.online);
+	nl_json_text(j, "near", members.near);
 	nl_json_bool(j, "supported", code == NL_KNOB_OK);
-	nl_json_text(j, "reason", code == NL_KNOB_OK ? NULL : why.message);
+	nl_json_bool(j, "writable", code == NL_KNOB_OK && writable);
+	nl_json_text(j, "reason", why.message[0] ? why.message : NULL);
 	nl_tune_finish(t);
 	return NL_OK;
 }
@@ -216,7 +247,7 @@ static int do_recover(void *context, struct nl_request *request, struct nl_err *
 }
 
 const struct nl_verb nl_tune_verbs[] = {
-	{"read", do_read},     {"resolve", do_resolve}, {"begin", do_begin},
+	{"read", do_read},     {"list", do_list}, {"begin", do_begin},
 	{"set", do_set},       {"verify", do_verify},   {"revert", do_revert},
 	{"keepalive", do_keepalive}, {"end", do_end},   {"recover", do_recover},
 };

@@ -107,9 +107,10 @@ enum nl_reverted nl_revert_entry(const struct nl_entry *e, int at_once, struct n
 	code = ops->read(&k, found, &access, why);
 	if (code != NL_KNOB_OK) {
 		memset(found, 0, sizeof(*found));
-		if (!successor || code == NL_KNOB_FAILED)
+		if (code == NL_KNOB_FAILED || !(successor || (k.kind == NL_KNOB_IRQ && code == NL_KNOB_ABSENT)))
 			return reverted_code(code);
-		nl_fail(why, NL_REFUSED, "%s", renewed); /* without the setting it never had netlab's value */
+		if (successor) /* without the setting it never had netlab's value */
+			nl_fail(why, NL_REFUSED, "%s", renewed);
 		return NL_CONFLICT;
 	}
 	why->message[0] = '\0';

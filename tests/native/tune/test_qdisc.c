@@ -26,7 +26,7 @@ static void every_queue_of_mq_has_one(void)
 {
 	CHECK(strcmp(again("mq"), "mq") == 0 && !tree.leaf.kind[0]);
 	CHECK(strcmp(again("mq fq flow_limit 7"), "mq fq flow_limit 7") == 0);
-	CHECK(tree.leaf.flow_limit == 7);
+	CHECK(tree.leaf.fq[NL_FQ_FLOW_LIMIT] == 7);
 }
 
 static void other_forms_are_refused(void)
@@ -57,7 +57,7 @@ static void options_say_the_same_as_the_text(void)
 	/* a torn attribute is not read */
 	nl_qdisc_init(&read, "fq", 2);
 	nl_qdisc_take_options(&read, options, 7);
-	CHECK(read.limit == 10000);
+	CHECK(read.fq[NL_FQ_LIMIT] == 10000);
 }
 
 static void no_limit_of_the_rate_is_the_default(void)
@@ -70,7 +70,7 @@ static void no_limit_of_the_rate_is_the_default(void)
 
 	CHECK(nl_qdisc_parse("fq maxrate 80", &tree) == 0);
 	nl_qdisc_take_options(&tree.root, (const uint8_t *)&unlimited, sizeof(unlimited));
-	CHECK(tree.root.maxrate_Bps == 0);
+	CHECK(tree.root.fq[NL_FQ_MAXRATE] == UINT32_MAX);
 	CHECK(nl_qdisc_put_options(&tree.root, options) == 0);
 }
 

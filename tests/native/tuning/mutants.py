@@ -54,8 +54,8 @@ MUTANTS = {
     ),
     "a failed read is taken for a conflict": Mutant(
         "tune_revert.c",
-        "return reverted_code(code);\n\t\tnl_fail(",
-        "return NL_CONFLICT;\n\t\tnl_fail(",
+        "return reverted_code(code);\n\t\tif (successor)",
+        "return NL_CONFLICT;\n\t\tif (successor)",
     ),
     "an absent interface is forgotten": Mutant(
         "tune_revert.c",

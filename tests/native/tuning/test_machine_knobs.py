@@ -16,12 +16,27 @@ import pytest
 from netlab.tuning import Knob, Profile, TuningSession
 from tests.native.tuning.conftest import Namespace, PretendedMachine, begun
 
-GOVERNOR = "knob=governor"
-IRQ = "knob=irq name=affinity interface=v0"
 READ_REQUEST = "knob=pci name=max-read-request interface=v0"
+IRQ = "knob=irq interface=v0"
 MMRBC = "knob=pci name=mmrbc interface=v0"
 INTERRUPTS = {24: "v0-tx-0", 25: "v0-rx-0", 26: "v0-rx-1", 30: "v0"}
 """Handlers of the interrupts; number 27 is not requested."""
+GOVERNOR = Knob(kind="governor", value="performance", source="a guide")
+
+
+def affinity(value: str) -> Knob:
+    return Knob(kind="irq", name="affinity", value=value, source="a guide")
+
+
+def session(namespace: Namespace, *knobs: Knob) -> TuningSession:
+    profile = Profile(name="p", title="t", source="s", lineage=("p",), notes=(), items=knobs)
+    return TuningSession(namespace.tune(ready=False), profile, "v0", hold_s=0)
+
+
+def resolved(namespace: Namespace, value: str) -> dict:
+    made = session(namespace)
+    assert made.ready["event"] == "ready"
+    return made.resolve(affinity(value))
 
 
 class Machine(PretendedMachine):
@@ -86,132 +101,147 @@ class Machine(PretendedMachine):
 
 
 def test_the_governor_of_every_cpu_is_set_and_reverted(pretended, machine):
-    channel = begun(pretended)
-    answer = channel.ask(f"set {GOVERNOR} value=performance")
-    assert (answer["status"], answer["old"]) == ("applied", "powersave")
-    assert machine.governors() == ["performance"] * 4
-    assert channel.ask("verify")["drifted"] == 0
-    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    with session(pretended, GOVERNOR) as tuned:
+        (entry,) = tuned.result.applied
+        assert (entry["old"], entry["readback"]) == ("powersave", "performance")
+        assert machine.governors() == ["performance"] * 4
+        assert tuned.drift() == ()
     assert machine.governors() == ["powersave"] * 4
-    assert channel.close() == 0
 
 
 def test_governors_that_differ_are_reverted_each(pretended, machine):
     mixed = ["powersave", "performance", "performance", "powersave"]
     for cpu, name in enumerate(mixed):
         machine.write(f"cpu/cpu{cpu}/cpufreq/scaling_governor", name)
-    channel = begun(pretended)
-    answer = channel.ask(f"set {GOVERNOR} value=performance")
-    assert answer["old"] == "powersave:0,3 performance:1-2"
-    assert machine.governors() == ["performance"] * 4
-    assert channel.close() == 0
+    with session(pretended, GOVERNOR) as tuned:
+        assert tuned.result.applied[0]["old"] == "powersave:0,3 performance:1-2"
+        assert machine.governors() == ["performance"] * 4
     assert machine.governors() == mixed
 
 
 def test_a_governor_that_the_cpus_lack_is_unsupported_with_those_they_offer(pretended, machine):
-    answer = begun(pretended).ask(f"set {GOVERNOR} value=schedutil")
-    assert answer["status"] == "unsupported"
-    assert answer["reason"] == "CPU 0 has no governor schedutil; it offers performance powersave"
+    with session(pretended, GOVERNOR.model_copy(update={"value": "schedutil"})) as tuned:
+        (entry,) = tuned.result.unsupported
+        assert entry["reason"] == (
+            "CPU 0 has no governor schedutil; it offers performance powersave"
+        )
     assert machine.governors() == ["powersave"] * 4
 
 
 def test_cpus_without_a_governor_have_no_such_knob(pretended, machine):
     shutil.rmtree(machine.root / "cpu")
     (machine.root / "cpu" / "cpu0").mkdir(parents=True)
-    answer = pretended.tune().ask(f"read {GOVERNOR}")
+    answer = pretended.tune().ask("list knob=governor")
     assert not answer["supported"]
     assert answer["reason"].startswith("the CPUs have no frequency governor")
 
 
 def test_the_governor_belongs_to_the_whole_machine(pretended, machine):
     (machine.root / "first_namespace").unlink()
-    answer = pretended.tune().ask(f"read {GOVERNOR}")
-    assert (answer["value"], answer["writable"]) == ("powersave", False)
-    assert answer["reason"].startswith("belongs to the whole machine")
-    assert begun(pretended).ask(f"set {GOVERNOR} value=performance")["status"] == "unsupported"
+    (change,) = session(pretended, GOVERNOR).plan()
+    assert (change.old, change.supported) == ("powersave", False)
+    assert change.reason.startswith("belongs to the whole machine")
+    answer = begun(pretended).ask("set knob=governor name=0 value=performance")
+    assert answer["status"] == "unsupported"
 
 
 def test_a_revert_leaves_a_governor_that_somebody_else_changed(pretended, machine):
-    channel = begun(pretended)
-    channel.ask(f"set {GOVERNOR} value=performance")
-    machine.write("cpu/cpu2/cpufreq/scaling_governor", "powersave")
-    assert channel.ask_all("verify", "verified")[0]["found"] == "performance:0-1,3 powersave:2"
-    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "conflict"
-    assert machine.governors() == ["performance", "performance", "powersave", "performance"]
+    with session(pretended, GOVERNOR) as tuned:
+        machine.write("cpu/cpu2/cpufreq/scaling_governor", "ondemand")
+        (drift,) = tuned.drift()
+        assert (drift.name, drift.found) == ("2", "ondemand")
+    (conflict,) = tuned.result.conflicts
+    assert (conflict["name"], conflict["found"]) == ("2", "ondemand")
+    assert machine.governors() == ["powersave", "powersave", "ondemand", "powersave"]
 
 
-def test_a_governor_that_was_written_by_half_is_recovered(pretended, machine):
-    """Both processes die within the write: what is there is a mixture of old and new."""
+def test_governors_that_were_written_by_half_are_recovered(pretended, machine):
+    """Both processes die between the record of a write and the write."""
     channel = begun(pretended)
-    channel.ask(f"set {GOVERNOR} value=performance")
+    for cpu in (0, 1):
+        channel.ask(f"set knob=governor name={cpu} value=performance")
     channel.kill_both()
     (journal,) = pretended.journals()
-    line = journal.read_text()
-    assert " readback=" in line
-    journal.write_text(line.split(" readback=")[0] + " wanted=performance\n")
-    machine.write("cpu/cpu3/cpufreq/scaling_governor", "powersave")
-    again = pretended.tune()
-    assert again.ask_all("recover", "reverted_all")[0]["status"] == "restored"
+    assert journal.read_text().count(" readback=performance\n") == 2
+    journal.write_text(journal.read_text().replace(" readback=", " wanted="))
+    machine.write("cpu/cpu1/cpufreq/scaling_governor", "powersave")
+    answers = pretended.tune().ask_all("recover", "reverted_all")
+    assert [answer.get("status") for answer in answers[:-1]] == ["restored", "restored"]
     assert machine.governors() == ["powersave"] * 4
 
 
 def test_queues_are_spread_over_cpus_and_the_other_interrupt_stays(pretended, machine):
-    channel = begun(pretended)
-    assert channel.ask(f"read {IRQ}")["value"] == "0-3*4"
-    resolved = channel.ask(f"resolve {IRQ} value=spread")
-    assert (resolved["event"], resolved["value"]) == ("resolved", "0*2/1/0-3")
-    answer = channel.ask(f"set {IRQ} value={resolved['value']}")
-    assert answer["status"] == "applied", answer
-    assert machine.affinity() == {24: "0", 25: "0", 26: "1", 30: "0-3"}
-    assert channel.ask("verify")["drifted"] == 0
-    assert channel.ask_all("revert", "reverted_all")[0]["status"] == "restored"
+    with session(pretended, affinity("spread")) as tuned:
+        (entry,) = tuned.result.applied
+        assert (entry["old"], entry["value"], entry["readback"]) == (
+            *("0-3*4", "0*2/1/0-3", "0*2/1/0-3"),
+        )
+        assert machine.affinity() == {24: "0", 25: "0", 26: "1", 30: "0-3"}
+        assert tuned.drift() == ()
     assert set(machine.affinity().values()) == {"0-3"}
     assert (machine.root / "irq/27/smp_affinity_list").read_text() == "0-3\n"
 
 
 @pytest.mark.parametrize(
-    ("value", "resolved"),
+    ("value", "text"),
     [
         ("local", "2*2/3/0-3"),
         ("1", "1*4"),
         ("3,2,1", "1-3*4"),
         ("0/1/2/3", "0..3"),
+        ("0..2/2*1", "0..2/2"),
     ],
 )
-def test_a_value_of_interrupts_is_resolved_to_cpus(pretended, value, resolved):
-    assert pretended.tune().ask(f"resolve {IRQ} value={value}")["value"] == resolved
+def test_a_value_of_interrupts_is_resolved_to_cpus(pretended, value, text):
+    assert resolved(pretended, value)["value"] == text
 
 
-def test_interrupts_are_refused_by_number_when_the_value_has_another(pretended, machine):
-    answer = begun(pretended).ask(f"set {IRQ} value=0/1")
-    assert answer["status"] == "refused"
+def test_another_number_of_interrupts_is_unsupported(pretended, machine):
+    answer = resolved(pretended, "0/1")
+    assert not answer["supported"]
     assert answer["reason"] == "v0 has 4 interrupts, and the value has CPUs for 2"
-    assert set(machine.affinity().values()) == {"0-3"}
 
 
 def test_a_shared_interrupt_is_left_alone(pretended, machine):
     (machine.root / "irq/30/ahci").mkdir()
-    answer = pretended.tune().ask(f"read {IRQ}")
+    answer = pretended.tune().ask(f"list {IRQ}")
     assert (answer["writable"], answer["reason"]) == (False, "another device shares its interrupt")
 
 
 def test_a_card_without_message_signalled_interrupts_has_its_one(pretended, machine):
     shutil.rmtree(machine.device / "msi_irqs")
     machine.write(f"devices/{machine.device.name}/irq", "30")
-    assert pretended.tune().ask(f"resolve {IRQ} value=spread")["value"] == "0"
+    assert resolved(pretended, "spread")["value"] == "0"
 
 
-@pytest.mark.parametrize("kind", [IRQ, READ_REQUEST])
-def test_a_virtual_interface_has_neither_interrupts_nor_a_bus(pretended, machine, kind):
+def test_an_interrupt_of_another_device_is_not_set(pretended, machine):
+    machine.write("irq/99/smp_affinity_list", "0-3")
+    answer = begun(pretended).ask(f"set {IRQ} name=99 value=1")
+    assert answer["status"] == "unsupported"
+    assert answer["reason"] == "the interface has no interrupt 99"
+
+
+def test_an_interrupt_that_is_gone_ends_its_entry(pretended, machine):
+    """A driver requests others when queues or rings are changed."""
+    channel = begun(pretended)
+    assert channel.ask(f"set {IRQ} name=26 value=1")["status"] == "applied"
+    (machine.device / "msi_irqs/26").unlink()
+    (answer, total) = channel.ask_all("revert", "reverted_all")
+    assert (answer["status"], total["absent"]) == ("conflict", 0)
+    assert pretended.journals() == []
+
+
+@pytest.mark.parametrize("line", [f"list {IRQ}", f"read {READ_REQUEST}"])
+def test_a_virtual_interface_has_neither_interrupts_nor_a_bus(pretended, machine, line):
     (machine.root / "net/v0/device").unlink()
-    answer = pretended.tune().ask(f"read {kind}")
+    answer = pretended.tune().ask(line)
     assert (answer["supported"], answer["reason"]) == (False, "v0 is not a device on a PCI bus")
 
 
 def test_a_card_that_is_down_has_no_interrupts(pretended, machine):
     for number, handler in INTERRUPTS.items():
         (machine.root / "irq" / str(number) / handler).rmdir()
-    answer = pretended.tune().ask(f"read {IRQ}")
+    answer = pretended.tune().ask(f"list {IRQ}")
     assert answer["reason"] == "v0 has no interrupts; a card that is down has none"
 
 
@@ -280,32 +310,31 @@ def test_a_ring_of_capabilities_ends(pretended, machine):
     "line",
     [
         "read knob=governor name=x",
-        "read knob=governor interface=v0",
-        f"set {GOVERNOR} value=Performance",
+        "read knob=governor",
+        "read knob=governor name=0 interface=v0",
         "read knob=irq interface=v0",
-        f"set {IRQ} value=spread",
-        f"set {IRQ} value=0/",
-        f"set {READ_REQUEST} value=500",
-        f"resolve {IRQ} value=near",
-        f"resolve {IRQ}",
+        "read knob=irq name=24",
+        "list knob=mtu interface=v0",
+        "list knob=governor name=0",
+        f"set {READ_REQUEST} value=5000",
+        "set knob=governor name=0 value=%C3%A4",
     ],
 )
 def test_other_forms_are_bad_requests(pretended, line):
     assert begun(pretended).ask(line)["code"] == "bad_request"
 
 
+@pytest.mark.parametrize("value", ["0/", "0-3-5", "3-1", "1,1", "near", "4..2"])
+def test_other_cpus_of_interrupts_are_refused_before_a_host_is_asked(value):
+    with pytest.raises(ValueError, match="CPU"):
+        affinity(value)
+
+
 def test_a_plan_shows_cpus_in_place_of_spread(pretended, machine):
-    knob = Knob(kind="irq", name="affinity", value="spread", source="a guide")
-    governor = Knob(kind="governor", value="performance", source="a guide")
-    profile = Profile(
-        name="p", title="t", source="s", lineage=("p",), notes=(), items=(governor, knob)
-    )
-    with TuningSession(pretended.tune(ready=False), profile, "v0", hold_s=0) as session:
-        first, second = session.plan()
+    with session(pretended, GOVERNOR, affinity("spread")) as tuned:
+        first, second = tuned.plan()
         assert (first.old, first.new) == ("powersave", "performance")
         assert (second.old, second.new) == ("0-3*4", "0*2/1/0-3")
         assert second.knob.note == "spread on this host"
-        assert machine.affinity()[26] == "1"
-        assert [entry["value"] for entry in session.result.applied] == ["performance", "0*2/1/0-3"]
-    assert set(machine.affinity().values()) == {"0-3"}
+        assert [entry["value"] for entry in tuned.result.applied] == ["performance", "0*2/1/0-3"]
     assert machine.governors() == ["powersave"] * 4

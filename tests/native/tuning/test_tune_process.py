@@ -388,7 +388,7 @@ def test_a_size_beyond_the_device_is_refused_with_its_limit(namespace):
     assert answer["status"] == "refused" and "RTM_SETLINK" in answer["reason"]
     assert channel.ask("read knob=offload name=gso_max_size interface=none0")["supported"] is False
     bad = channel.ask("set knob=offload name=gso_max_size interface=v0 value=64k")
-    assert bad["event"] == "error" and "decimal number of bytes" in str(bad)
+    assert bad["event"] == "error" and "decimal number from 0" in str(bad)
     assert (
         channel.ask("set knob=offload name=tso_max_size interface=v0 value=1")["event"] == "error"
     )
@@ -472,8 +472,6 @@ def test_one_that_another_program_sets_meanwhile_stays(namespace):
 
 def test_a_queueing_discipline_that_is_not_there_or_needs_parameters(namespace):
     channel = begin(namespace)
-    bad = channel.ask(f"set {QDISC} value=tbf")
-    assert bad["event"] == "error" and "pfifo_fast" in str(bad)
     added = "tc qdisc add dev v1 root cake && tc qdisc del dev v1 root"
     here = namespace.sh(f"{{ {added}; }} >/dev/null 2>&1 && echo yes || echo no").strip()
     answer = channel.ask(f"set {QDISC} value=cake")
