@@ -226,7 +226,8 @@ static enum nl_knob_code make(int ifindex, uint32_t parent, uint32_t handle,
 	size_t len = nl_qdisc_put_options(q, options);
 	int err;
 
-	fill(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, ifindex);
+	/* over the kernel's own choice only, not over one that another program has just set */
+	fill(&request, RTM_NEWQDISC, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifindex);
 	request.tc.tcm_parent = parent;
 	request.tc.tcm_handle = handle;
 	append(&request, TCA_KIND, q->kind, strlen(q->kind) + 1);

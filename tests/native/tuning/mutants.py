@@ -98,7 +98,9 @@ MUTANTS = {
         "tune_revert.c", "if (nl_reverted_done(status)) {", "if (status || !status) {"
     ),
     "net.core.default_qdisc is reverted in its turn": Mutant(
-        "tune_revert.c", "if (decides_for_others(&e.knob) != decisive)", "if (!decisive)"
+        "tune_revert.c",
+        "if (decides_for_others(&e.knob) != decisive)",
+        "if (!decisive && decides_for_others(&e.knob) >= 0)",
     ),
     "a modprobe does not inherit the lock of the guard": Mutant(
         "guard.c", 'memfd_create("netlab-guard", 0)', 'memfd_create("netlab-guard", MFD_CLOEXEC)'
