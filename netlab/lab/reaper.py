@@ -26,6 +26,8 @@ from pathlib import Path
 
 PREFIX = "nlab-"
 NAMESPACES = Path("/run/netns")
+HOST_FILES = Path("/run/netlab")
+"""Locks and journals of hosts, KIND-INODE.lock and tune-INODE-COOKIE.journal."""
 PRIVILEGE_SEPARATION = Path("/run/sshd")
 BASES = ("/run", "/var/lib", "/var/tmp")
 USER_BASES = ("/var/tmp", "/tmp")
@@ -264,12 +266,16 @@ def _remove(where: Path | None, lab_id: str) -> None:
         if os.geteuid() != 0:
             _end_user_namespaces(lab_id)
         names = namespaces_of(lab_id)
-        _end_processes(_identities(names), "net")
+        identities = _identities(names)
+        _end_processes(identities, "net")
         for name in names:
             _quietly("ip", "netns", "delete", name)
             # a namespace whose creation was interrupted is a plain file
             with contextlib.suppress(OSError):
                 os.unlink(NAMESPACES / name)
+        for _, inode in identities:
+            for file in HOST_FILES.glob(f"*-{inode}[-.]*"):
+                file.unlink(missing_ok=True)
         _remove_task_groups(lab_id)
         if where is not None:
             shutil.rmtree(where / lab_id, ignore_errors=True)
@@ -284,7 +290,13 @@ def _leave_if_last(where: Path) -> None:
             shutil.rmtree(entry, ignore_errors=True)
     if all(entry.name.startswith(".") for entry in directories):
         _restore_machine(where)
-        shutil.rmtree(where, ignore_errors=True)
+        for entry in where.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            elif not entry.match("*.lock") and not entry.match("tune-*.journal*"):
+                entry.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # files of this machine as a host are in it
+            where.rmdir()
 
 
 def _quietly(*argv: str) -> None:

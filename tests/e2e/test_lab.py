@@ -236,6 +236,22 @@ def test_a_damaged_lab_can_be_taken_down(missing):
         reaper.remove(lab.id)
 
 
+def test_the_removal_of_a_lab_leaves_the_journals_of_other_hosts():
+    lab = Lab.up(STUDY, lab_id=_lab_id("j"))
+    try:
+        inode = os.stat(reaper.NAMESPACES / lab.namespace("a")).st_ino
+        reaper.HOST_FILES.mkdir(mode=0o700, exist_ok=True)
+        own, other = (reaper.HOST_FILES / f"tune-{number}-1.journal" for number in (inode, 1))
+        own.touch()
+        other.touch()
+    finally:
+        lab.down()
+    assert other.exists() and not own.exists()
+    other.unlink()
+    with contextlib.suppress(OSError):  # it has locks
+        reaper.HOST_FILES.rmdir()
+
+
 def test_a_failure_half_way_removes_what_was_made():
     lab_id = _lab_id("f")
     ends = [{"host": "a"}, {"host": "b"}]
