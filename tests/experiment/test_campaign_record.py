@@ -203,7 +203,7 @@ def test_a_stated_bus_that_a_host_contradicts_is_noted_by_the_campaign_and_in_th
     facts = {"rack": {host: found | x8 for host, found in FACTS["rack"].items()}}
     measure(open_at(tmp_path / "r", study, facts=facts), facts=facts)
     record, watcher = open_at(tmp_path / "r", study, 1, facts=facts), Notes()
-    _Rounds(record, None, watcher, lambda: 0.0).measure()
+    _Rounds(record, None, None, watcher, lambda: 0.0).measure()
     (note,) = watcher.said
     assert note.startswith("left: bus: the study states 1064 MB/s (PCI-X), and the host reports")
     (shown,) = [text for item, text in box(load_measured(tmp_path / "r")) if item == "Bus"]
