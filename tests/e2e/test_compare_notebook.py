@@ -36,8 +36,7 @@ def test_a_report_against_other_results_executes_it_with_both(stores, tmp_path):
     measured = publish.load_measured(stores / "b")
 
     def parameters(against):
-        places = ("package", "records", tmp_path)
-        jobs = publish._jobs(measured, tmp_path / "study.yml", against, (), *places)
+        jobs = publish._jobs(measured, tmp_path / "study.yml", against, (), tmp_path)
         return {job.source.name: job.parameters for job in jobs}
 
     sides = {"a": str(stores / "a"), "b": str(stores / "b")}

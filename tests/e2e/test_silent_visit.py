@@ -49,7 +49,7 @@ def test_a_visit_that_falls_silent_is_measured_again_in_a_new_kernel(
     watcher = Stopping()
     study = load(small_study("silent"))
     done = campaign.run_study(study, directory=tmp_path / "results", watcher=watcher)
-    assert len(watcher.notes) == 1 and "so its kernel was ended" in watcher.notes[0]
+    assert sum("so its kernel was ended" in note for note in watcher.notes) == 1
     runs = Store(tmp_path / "results").runs()
     assert len(runs) == 8 and runs["run_id"].is_unique
     assert done.empty_cells == ()

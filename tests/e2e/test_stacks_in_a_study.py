@@ -84,7 +84,7 @@ def test_the_check_before_a_study_says_which_stacks_there_are(tmp_path, machine_
     content["groups"][0]["congestion"] = "vegas"
     done = run_netlab("check", str(written(tmp_path / "checked.yml", content)))
     assert done.returncode != 0
-    assert "fail  left: left: no congestion control 'vegas' in its kernel" in done.stdout
+    assert "fail  left: no congestion control 'vegas' in its kernel" in done.stdout
     wait_for(lambda: lists() == before, 20)
 
 

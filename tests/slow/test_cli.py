@@ -272,11 +272,3 @@ def test_a_study_without_a_short_form_of_its_own_gets_one(tmp_path, monkeypatch)
     assert done.exit_code == 0, done.output
     assert seen[0].name == "openlab-2003-quick"
     assert seen[0].timing.rounds == 2
-
-
-def test_no_grammar_of_formats_is_built():
-    code = (
-        "import sys, netlab.cli.main, nbformat, jsonschema;"
-        "sys.exit('rfc3987_syntax.syntax_helpers' in sys.modules)"
-    )
-    assert subprocess.run((sys.executable, "-c", code), timeout=120).returncode == 0

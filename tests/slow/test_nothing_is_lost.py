@@ -83,7 +83,7 @@ def test_a_report_after_an_edit_of_the_study_states_what_was_recorded(home, meas
         "& two racks",
         "6 runs of 1 s in up to 3 rounds",
         "1 s after 0.2 s of warm-up",
-        "0.2 s and 1 s",
+        "1 s after 0.2 s of warm-up",
         "every 100 ms",
         f"seed {load_measured(measured).study.seed}",
         "steal above 5 %",

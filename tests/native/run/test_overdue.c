@@ -1,5 +1,5 @@
-/* The thread that ends a gen gets no CPU for a while after the window. The scan of processes, which
- * it makes there, is wrapped at link time. */
+/* The thread that ends a gen gets no CPU for a while after the window. The scan of processes that it
+ * makes there is wrapped at link time. */
 #include "base/clock.h"
 #include "check.h"
 #include "io/worker.h"
@@ -17,23 +17,23 @@ struct end {
 	pthread_t thread;
 };
 
-static _Thread_local int scans_left; /* until this thread is held; 0: it never is */
+static _Thread_local int is_held;
 
-int __real_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
-int __wrap_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order);
+void __real_nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
+void __wrap_nl_process_since(const struct nl_process_scan *first, struct nl_others *out);
 
-int __wrap_nl_process_scan(struct nl_process_scan *out, enum nl_scan_order order)
+void __wrap_nl_process_since(const struct nl_process_scan *first, struct nl_others *out)
 {
-	if (scans_left && --scans_left == 0)
+	if (is_held)
 		sleep(HELD_S);
-	return __real_nl_process_scan(out, order);
+	__real_nl_process_since(first, out);
 }
 
 static void *execute(void *argument)
 {
 	struct end *end = argument;
 
-	scans_left = end->held ? 2 : 0; /* one before the warm-up, one after the window */
+	is_held = end->held;
 	end->code = nl_run_execute(end->run, &end->err);
 	return NULL;
 }
