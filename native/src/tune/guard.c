@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STUCK_MS = 5000, LEAVE_MS = 2000, STEP_MS = 5 };
+enum { STUCK_MS = 5000, LEAVE_MS = 2000, DYING_STEPS = 100, STEP_MS = 5 };
 enum { ATTEMPTS = 5, ATTEMPT_MS = 200 }; /* of a revert that failed: a shortage may pass */
 
 struct nl_guard_shared {
@@ -170,7 +170,10 @@ __attribute__((noreturn)) static void child_main(struct child *c)
 			continue;
 		}
 		child_revert(c);
-		/* A parent that lives still has the lock, and releases it at its next request. */
+		/* A parent that lives still has the lock, and releases it at its next request. One that
+		 * dies closes the pipe a moment before it is gone. */
+		for (int i = 0; !timed_out && getppid() == c->parent && i < DYING_STEPS; i++)
+			nl_sleep_ms(STEP_MS);
 		if (getppid() != c->parent)
 			nl_host_lock_release(&c->session);
 		_exit(0);
