@@ -12,6 +12,7 @@ enum {
 	RETRIES = 3,
 	ADJACENT_NS = 20000, /* reading a few counters takes far less, unless preempted */
 	ADJACENT_STREAM_NS = 200,
+	TCP_MS = 50, /* at least, between two readings of TCP_INFO without a trace */
 };
 
 /* 32 KiB per stream for 10,000 streams. */
@@ -129,6 +130,12 @@ static void take_tcp(struct nl_report *report, struct nl_stream *stream, uint64_
 	}
 }
 
+/* Reading TCP_INFO of many streams often costs a percent of a core; without a trace 50 ms do. */
+static uint64_t tcp_each(const struct nl_report *report)
+{
+	return report->interval_ms < TCP_MS ? TCP_MS / report->interval_ms : 1;
+}
+
 uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 {
 	uint64_t k, before, after;
@@ -147,7 +154,7 @@ uint64_t nl_samples_take(struct nl_report *report, struct nl_stream *stream)
 			break;
 	}
 	report->sample_t_ns[k] = before + (after - before) / 2;
-	if (report->role == NL_GEN || report->trace_rtt_us)
+	if (report->trace_rtt_us || (report->role == NL_GEN && k % tcp_each(report) == 0))
 		take_tcp(report, stream, k);
 	return report->sample_t_ns[k];
 }
